@@ -1,0 +1,1 @@
+"""The nouns: frozen, slotted dataclasses. No torch, no files, no colours."""

@@ -1,0 +1,33 @@
+"""Hooks that act in a backward: registered once, fired often."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradscope.model.site import Stack
+
+
+@dataclass(frozen=True, slots=True)
+class Hook:
+    """A registered hook.
+
+    `kind` is tensor, multi_grad, retain_grad, node_pre, node_post, post_accumulate, module_backward_pre or
+    module_backward. `name` is the hook function's qualified name, `stack` the line that registered it, `on` what
+    it hangs on in words (a parameter's, node's or module's name), `number` counts registrations of the run from 0.
+    """
+
+    number: int
+    kind: str
+    name: str
+    on: str
+    stack: Stack = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Firing:
+    """A hook ran: `node` is the id in the graph of the node being evaluated, `changed` whether the gradient
+    after it is another tensor or another version than before."""
+
+    hook: Hook
+    node: int | None
+    changed: bool

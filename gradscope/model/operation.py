@@ -1,0 +1,48 @@
+"""Operators that ran, as the dispatcher saw them, and the tensors they wrote in place."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradscope.model.module import ModuleCall
+from gradscope.model.site import Site, Stack, user_site
+
+
+@dataclass(frozen=True, slots=True)
+class Write:
+    """An in-place write: which argument, the tensor's version before it, and its storage (numbered in the block).
+
+    `version` is None where torch keeps none (inference tensors). `leaf` names the parameter written, if it is one.
+    """
+
+    argument: str
+    version: int | None
+    storage: int
+    leaf: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Operation:
+    """One operator call. `node` is the backward node it ran in (an id in its backward's graph), None in a forward."""
+
+    name: str
+    stack: Stack
+    module: ModuleCall | None = None
+    node: int | None = None
+    writes: tuple[Write, ...] = ()
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line that led to the operator."""
+        return user_site(self.stack)
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """A stretch of operators in one thread: those between two backward calls, or those inside backward `backward`."""
+
+    number: int
+    operations: tuple[Operation, ...]
+    thread: int = 0
+    backward: int | None = None
+    started: float = 0.0

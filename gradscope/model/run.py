@@ -1,0 +1,60 @@
+"""The run that was recorded."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """How and where the recorded program ran.
+
+    `started` is seconds since the epoch, `duration` seconds (to the last commit while it still runs or was killed),
+    `status` the exit status, None when the run did not end cleanly; `rank` and `world_size` are None outside torchrun.
+    """
+
+    argv: tuple[str, ...]
+    cwd: str
+    gradscope: str
+    torch: str
+    python: str
+    platform: str
+    pid: int
+    detail: str
+    started: float
+    duration: float = 0.0
+    ended: bool = False
+    status: int | None = None
+    exception: str | None = None
+    rank: int | None = None
+    world_size: int | None = None
+    environment: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """Something that went wrong inside gradscope while it recorded; `count` times the same."""
+
+    probe: str
+    message: str
+    count: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """How much of everything a recording holds. `nodes` and `edges` are over all backwards, `graphs` the distinct
+    ones; `dropped` counts by reason what was not recorded or was given up."""
+
+    backwards: int
+    graphs: int
+    nodes: int
+    edges: int
+    operations: int
+    mutations: int
+    saved: int
+    hooks: int
+    firings: int
+    threads: int
+    levels: tuple[str, ...]
+    bytes: int
+    dropped: dict[str, int] = field(default_factory=dict)

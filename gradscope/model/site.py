@@ -1,0 +1,47 @@
+"""Where something stands in the code. Stacks run from the innermost frame outwards."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass
+
+
+class Origin(enum.Enum):
+    """Whose code a frame belongs to."""
+
+    USER = "user"
+    LIBRARY = "library"
+    TORCH = "torch"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """One line of code. `line` is 1-based; `source` is the stripped text of that line when it is known."""
+
+    file: str
+    line: int
+    function: str = ""
+    source: str | None = None
+    origin: Origin = Origin.USER
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+Stack = tuple[Site, ...]
+"""Innermost frame first, as torch gathers it; frames of gradscope itself are never in it."""
+
+
+def user_site(stack: Stack) -> Site | None:
+    """The innermost frame of the user's own code: the line that led there, and the one to edit."""
+    return next((site for site in stack if site.origin is Origin.USER), None)
+
+
+def library_site(stack: Stack) -> Site | None:
+    """The innermost library frame inside the user's line, if the node was made within a library."""
+    for site in stack:
+        if site.origin is Origin.USER:
+            return None
+        if site.origin is Origin.LIBRARY:
+            return site
+    return None

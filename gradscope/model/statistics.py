@@ -1,0 +1,33 @@
+"""What `--detail full` measures of each node in each backward."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class NodeRun:
+    """The engine ran a node: times are seconds, `started` from the backward's start. `position` is the order."""
+
+    node: int
+    position: int
+    thread: int
+    started: float
+    duration: float
+
+
+@dataclass(frozen=True, slots=True)
+class GradientStatistics:
+    """Of one gradient: 2-norm, largest magnitude and zero share over the finite values, and the rest counted.
+
+    `side` is "in" (what the node received) or "out" (what it passed on); `index` its place there.
+    """
+
+    node: int
+    side: str
+    index: int
+    norm: float
+    max: float
+    zero_share: float
+    nan: int
+    inf: int
