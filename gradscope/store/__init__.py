@@ -1,0 +1,1 @@
+"""The recording file: one SQLite database a process, readable by any SQLite tool."""

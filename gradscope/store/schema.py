@@ -1,0 +1,79 @@
+"""The tables of a `.gscope` file.
+
+Training steps repeat, so what repeats is stored once: the shape of a graph (`graph`, `node`, `edge`), the
+tensors in it (`tensors`, `input_meta`, `saved`) and stretches of operators (`block`, `operation`, `written`) are
+interned by content, and a `backward` or a `block_run` only points at them. History of SCHEMA:
+1: first version.
+"""
+
+from __future__ import annotations
+
+APPLICATION_ID = 0x67534350  # "gSCP", shown by file(1)
+SCHEMA = 1
+
+TABLES = """
+-- the run: argv, cwd, versions, detail, status, ...: JSON values by name (model.run.Run's fields)
+CREATE TABLE run (name TEXT PRIMARY KEY, value TEXT) WITHOUT ROWID;
+-- source text of the user's files, whole, so that lines can be shown on another machine
+CREATE TABLE source (file INTEGER PRIMARY KEY REFERENCES string, text TEXT);
+
+CREATE TABLE string (id INTEGER PRIMARY KEY, text TEXT NOT NULL);
+-- origin: 0 the user's code, 1 a library's, 2 torch's
+CREATE TABLE frame (id INTEGER PRIMARY KEY, file INTEGER NOT NULL, line INTEGER NOT NULL, function INTEGER NOT NULL, origin INTEGER NOT NULL);
+-- a stack is its innermost frame and the stack of its caller (0: none)
+CREATE TABLE stack (id INTEGER PRIMARY KEY, caller INTEGER NOT NULL, frame INTEGER NOT NULL);
+-- a module call: its place among the calls of its caller (0: none); path and class are strings
+CREATE TABLE call (id INTEGER PRIMARY KEY, caller INTEGER NOT NULL, path INTEGER NOT NULL, class INTEGER NOT NULL, position INTEGER NOT NULL, ordinal INTEGER NOT NULL, ordinals INTEGER NOT NULL);
+-- shape is a JSON list
+CREATE TABLE tensor_type (id INTEGER PRIMARY KEY, shape TEXT NOT NULL, dtype INTEGER NOT NULL, device INTEGER NOT NULL);
+-- a custom autograd.Function; frames are 0 when its source is not known
+CREATE TABLE function (id INTEGER PRIMARY KEY, name INTEGER NOT NULL, class_frame INTEGER NOT NULL, backward_frame INTEGER NOT NULL);
+
+CREATE TABLE graph (id INTEGER PRIMARY KEY, nodes INTEGER NOT NULL, edges INTEGER NOT NULL);
+-- number: the node's id in its graph. seq: sequence number less the backward's seq_base, NULL for AccumulateGrad.
+-- levels: a string "Grad:1 Vmap:2". parent: id in this graph or NULL; parent_name and parent_stack: 0 when there is none.
+-- leaf: a string, 0 when it is no leaf's node. 0 also stands for "none" in stack, call, op and function.
+CREATE TABLE node (graph INTEGER NOT NULL, number INTEGER NOT NULL, name INTEGER NOT NULL, seq INTEGER, stack INTEGER NOT NULL,
+  call INTEGER NOT NULL, op INTEGER NOT NULL, levels INTEGER NOT NULL, thread INTEGER NOT NULL, parent INTEGER,
+  parent_name INTEGER NOT NULL, parent_stack INTEGER NOT NULL, leaf INTEGER NOT NULL, function INTEGER NOT NULL,
+  PRIMARY KEY (graph, number)) WITHOUT ROWID;
+CREATE TABLE edge (graph INTEGER NOT NULL, source INTEGER NOT NULL, output INTEGER NOT NULL, target INTEGER NOT NULL,
+  input_nr INTEGER NOT NULL, PRIMARY KEY (graph, source, output)) WITHOUT ROWID;
+
+CREATE TABLE tensors (id INTEGER PRIMARY KEY, saved_bytes INTEGER NOT NULL);  -- each storage counted once
+CREATE TABLE input_meta (tensors INTEGER NOT NULL, node INTEGER NOT NULL, position INTEGER NOT NULL, type INTEGER NOT NULL,  -- type 0: undefined
+  PRIMARY KEY (tensors, node, position)) WITHOUT ROWID;
+CREATE TABLE saved (tensors INTEGER NOT NULL, node INTEGER NOT NULL, position INTEGER NOT NULL, name INTEGER NOT NULL,
+  type INTEGER NOT NULL, bytes INTEGER NOT NULL, storage INTEGER NOT NULL, leaf INTEGER NOT NULL,
+  PRIMARY KEY (tensors, node, position)) WITHOUT ROWID;
+
+-- roots and inputs: JSON lists of [node or null, input_nr]; inputs NULL when none were named. graph NULL: the call
+-- raised before anything could be walked. measured: JSON list of node ids in the order of their runs, or NULL.
+-- duration NULL: still running when the recording ended. exception: a string, 0 for none.
+CREATE TABLE backward (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, graph INTEGER, tensors INTEGER, seq_base INTEGER NOT NULL,
+  roots TEXT NOT NULL, inputs TEXT, keep_graph INTEGER NOT NULL, create_graph INTEGER NOT NULL, nested_in INTEGER, step INTEGER NOT NULL,
+  thread INTEGER NOT NULL, stack INTEGER NOT NULL, started REAL NOT NULL, duration REAL, exception INTEGER NOT NULL, measured TEXT);
+CREATE TABLE node_run (backward INTEGER NOT NULL, position INTEGER NOT NULL, node INTEGER NOT NULL, thread INTEGER NOT NULL,
+  started REAL NOT NULL, duration REAL NOT NULL, PRIMARY KEY (backward, position)) WITHOUT ROWID;
+-- side 0: a gradient that the node received, 1: one that it passed on
+CREATE TABLE gradient (backward INTEGER NOT NULL, node INTEGER NOT NULL, side INTEGER NOT NULL, position INTEGER NOT NULL, norm REAL NOT NULL,
+  max REAL NOT NULL, zero_share REAL NOT NULL, nan INTEGER NOT NULL, inf INTEGER NOT NULL, PRIMARY KEY (backward, node, side, position)) WITHOUT ROWID;
+
+CREATE TABLE hook (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, name INTEGER NOT NULL, target INTEGER NOT NULL, stack INTEGER NOT NULL);
+-- which nodes of a backward's graph held which hook when it started
+CREATE TABLE hook_on (backward INTEGER NOT NULL, hook INTEGER NOT NULL, node INTEGER NOT NULL, PRIMARY KEY (backward, hook, node)) WITHOUT ROWID;
+CREATE TABLE firing (backward INTEGER NOT NULL, position INTEGER NOT NULL, hook INTEGER NOT NULL, node INTEGER, changed INTEGER NOT NULL,
+  PRIMARY KEY (backward, position)) WITHOUT ROWID;
+
+CREATE TABLE block (id INTEGER PRIMARY KEY, operations INTEGER NOT NULL, writes INTEGER NOT NULL);
+-- node: the id, in the graph of the block's backward, of the node that the operator ran in
+CREATE TABLE operation (block INTEGER NOT NULL, number INTEGER NOT NULL, name INTEGER NOT NULL, stack INTEGER NOT NULL,
+  call INTEGER NOT NULL, node INTEGER, PRIMARY KEY (block, number)) WITHOUT ROWID;
+-- version NULL: the tensor has none. leaf: a string, 0 for none
+CREATE TABLE written (block INTEGER NOT NULL, operation INTEGER NOT NULL, position INTEGER NOT NULL, argument INTEGER NOT NULL,
+  version INTEGER, storage INTEGER NOT NULL, leaf INTEGER NOT NULL, PRIMARY KEY (block, operation, position)) WITHOUT ROWID;
+CREATE TABLE block_run (number INTEGER PRIMARY KEY, block INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER, started REAL NOT NULL);
+
+CREATE TABLE fault (probe TEXT NOT NULL, message TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (probe, message)) WITHOUT ROWID;
+CREATE TABLE dropped (reason TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
+"""
