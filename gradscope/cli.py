@@ -1,0 +1,83 @@
+"""The `gradscope` command: a table of subcommands, loaded when they are used, and the one place that catches errors."""
+
+from __future__ import annotations
+
+import importlib
+import sys
+import traceback
+from dataclasses import dataclass
+from typing import NoReturn
+
+import click
+
+from gradscope import __version__
+from gradscope.errors import Exit, GradscopeError
+
+ISSUES = "https://github.com/gradscope/gradscope/issues"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """One subcommand: its module holds a click command named `command`. `help` is what `gradscope --help` prints."""
+
+    module: str
+    help: str
+
+
+COMMANDS = {
+    "trace": Entry("gradscope.commands.trace", "Run a script unchanged and record what autograd does."),
+    "graph": Entry("gradscope.commands.graph", "Draw the graph of a recorded backward."),
+    "info": Entry("gradscope.commands.info", "Say what a recording holds."),
+}
+
+
+class Table(click.Group):
+    """Subcommands from COMMANDS, imported on use: `gradscope --help` loads none of them, and reading loads no torch."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names, in the table's order."""
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        """Load one."""
+        entry = COMMANDS.get(name)
+        if entry is None:
+            return None
+        command: click.Command = importlib.import_module(entry.module).command
+        return command
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        """List them without importing them."""
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
+
+
+@click.group(cls=Table, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(__version__, "-V", "--version", prog_name="gradscope")
+def gradscope() -> None:
+    """A microscope for PyTorch's autograd.
+
+    Start with `gradscope trace train.py`, then `gradscope graph`.
+    """
+
+
+def main(arguments: list[str] | None = None) -> NoReturn:
+    """Run the command line and leave with its exit status."""
+    try:
+        status = gradscope.main(args=arguments, prog_name="gradscope", standalone_mode=False)
+        sys.exit(status if isinstance(status, int) else Exit.OK)
+    except click.ClickException as error:
+        error.show()
+        sys.exit(Exit.USAGE)
+    except click.Abort:
+        sys.exit(130)
+    except GradscopeError as error:
+        click.echo(f"gradscope: {error.sentence}" + (f"\n  hint: {error.hint}" if error.hint else ""), err=True)
+        sys.exit(error.exit_status)
+    except BrokenPipeError:
+        sys.stderr.close()  # the reader went away (`| head`): Python would complain at exit
+        sys.exit(Exit.OK)
+    except Exception:
+        traceback.print_exc()
+        click.echo(f"gradscope: this is a bug in gradscope {__version__}; please report it: {ISSUES}", err=True)
+        sys.exit(Exit.INTERNAL)
