@@ -14,7 +14,7 @@ from gradscope.model.graph import Backward, Graph
 
 @dataclass(frozen=True, slots=True)
 class ExecInfo:
-    """What torch decides about nodes before it starts: `needed` ones run, `captured` ones give autograd.grad's result."""
+    """What torch decides before it starts: `needed` nodes run, `captured` ones give the result of autograd.grad."""
 
     needed: frozenset[int]
     captured: frozenset[int] = frozenset()
@@ -42,7 +42,7 @@ def exec_info(graph: Graph) -> ExecInfo:
 
 
 def accepted_roots(backward: Backward) -> tuple[int, ...]:
-    """The nodes to start from, repeated as given; none when one root has no node, because torch then refuses the call."""
+    """The nodes to start from, as given; none when one root has no node, because torch then refuses the call."""
     roots = tuple(root.node for root in backward.roots if root.node is not None)
     return roots if len(roots) == len(backward.roots) else ()
 

@@ -9,7 +9,7 @@ from typing import Any
 import torch
 from torch.utils.checkpoint import checkpoint
 
-Operation = Callable[[torch.Tensor, torch.Tensor], torch.Tensor]
+Operation = Callable[[Any, Any], Any]
 
 
 class Mixed(torch.autograd.Function):
@@ -24,6 +24,9 @@ class Mixed(torch.autograd.Function):
         return first + second, first - 2 * second
 
 
+apply: Callable[..., Any] = Mixed.apply
+
+
 def edit_in_place(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     """An in-place edit of a whole tensor: the history is rebased."""
     return left.clone().mul_(right)
@@ -36,9 +39,9 @@ def edit_view(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
     return base
 
 
-def both_halves(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+def both_halves(left: torch.Tensor, right: torch.Tensor) -> Any:
     """Both outputs of a custom Function in use."""
-    first, second = Mixed.apply(left, right)
+    first, second = apply(left, right)
     return first * second
 
 
@@ -51,7 +54,7 @@ OPERATIONS: tuple[Operation, ...] = (
     lambda left, right: torch.stack(left.unbind(), 1),
     lambda left, right: left.unbind(1)[0] * right,
     lambda left, right: left.sin(),
-    lambda left, right: Mixed.apply(left, right)[0],
+    lambda left, right: apply(left, right)[0],
     lambda left, right: left.detach() * right,
     both_halves,
     edit_in_place,
@@ -60,16 +63,16 @@ OPERATIONS: tuple[Operation, ...] = (
 )
 
 
-def reentrant(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+def reentrant(left: torch.Tensor, right: torch.Tensor) -> Any:
     """A nested backward inside the backward; torch forbids it with inputs= and autograd.grad."""
     return checkpoint(both_halves, left, right, use_reentrant=True)
 
 
-def random_tensors(choose: random.Random, operations: tuple[Operation, ...], length: int = 20) -> list[torch.Tensor]:
-    """Leaves first, then results; all of them need gradients."""
+def random_tensors(choose: random.Random, operations: tuple[Operation, ...], length: int = 30) -> list[torch.Tensor]:
+    """Leaves first, then results, the later ones on top of the earlier ones; all of them need gradients."""
     pool = [torch.randn(4, 4, requires_grad=True) for _ in range(4)]
     for _ in range(length):
-        pool.append(choose.choice(operations)(choose.choice(pool), choose.choice(pool)).tanh())
+        pool.append(choose.choice(operations)(choose.choice(pool[-6:]), choose.choice(pool)).tanh())
     return pool
 
 
