@@ -58,6 +58,9 @@ class Token:
     def __len__(self) -> int:
         return len(self.copy())
 
+    def __bool__(self) -> bool:  # else asking costs a formatted stack
+        return True
+
     def __getitem__(self, index: Any) -> Any:
         return self.copy()[index]
 

@@ -77,11 +77,11 @@ class Walker:
     ) -> tuple[int, int]:
         sequence = [node._sequence_nr() for node in live]
         base = min((seq for seq in sequence if seq != UNNUMBERED), default=0)
-        calls: dict[int, Call] = {token.call.serial: token.call for token in tokens if token.call is not None}
-        call_ids = self._calls.ids(calls)
+        calls = _calls(tokens, leaves, edges)
+        call_ids = self._calls.ids({call.serial: call for call in calls if call is not None})
         string, function_of = self._sink.string, self._functions.take
         rows = array("q")
-        for number, (node, token, seq) in enumerate(zip(live, tokens, sequence, strict=True)):
+        for number, (node, token, seq, call) in enumerate(zip(live, tokens, sequence, calls, strict=True)):
             name = node.name()
             function = function_of(node)
             operator = token.previous if name == _AFTER_ITS_OPERATOR else token.operator
@@ -89,7 +89,7 @@ class Walker:
                 string(name),
                 -1 if seq == UNNUMBERED else seq - base,
                 token.stack,
-                0 if token.call is None else call_ids[token.call.serial],
+                0 if call is None else call_ids[call.serial],
                 0 if function else operator,
                 token.levels,
                 token.thread,
@@ -186,6 +186,18 @@ def discover(roots: Iterable[Any]) -> tuple[list[Any], dict[Any, int], array[int
                 edges.extend((number, output, reached, input_nr))
             output += 1
     return live, index, edges
+
+
+def _calls(tokens: list[Token], leaves: dict[int, Any], edges: array[int]) -> list[Call | None]:
+    """The module call of each node. An AccumulateGrad may be older than this graph: it belongs where its leaf is used."""
+    calls = [token.call for token in tokens]
+    left = set(leaves)
+    for at in range(0, len(edges), 4):
+        target = edges[at + 2]
+        if target in left:
+            left.discard(target)
+            calls[target] = calls[edges[at]]
+    return calls
 
 
 def digest(*arrays: array[int]) -> bytes:

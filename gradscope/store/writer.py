@@ -176,6 +176,8 @@ class Writer:
 
 
 def _create(path: Path, overwrite: bool) -> sqlite3.Connection:
+    if path.exists() and not path.is_file():
+        raise UsageError(f"{path} is not a regular file", "a recording is a file: name one with -o")
     if path.exists() and not overwrite:
         raise UsageError(f"{path} exists already", "use --force to replace it, or name another file with -o")
     try:
