@@ -5,6 +5,7 @@
 PYTHON ?= python3
 python := .venv/bin/python
 install := $(python) -m pip install --disable-pip-version-check --quiet -c constraints.txt
+quiet := -W "ignore:Failed to initialize NumPy:UserWarning"  # torch without numpy, which the demo does not need
 
 .PHONY: help demo test clean
 
@@ -15,7 +16,7 @@ help:
 
 demo: .venv/run.stamp
 	@mkdir -p demo
-	$(python) -m gradscope trace --force -o demo/gpt.gscope sample_scripts/gpt.py
+	$(python) $(quiet) -m gradscope trace --force -o demo/gpt.gscope sample_scripts/gpt.py
 	@if command -v dot > /dev/null; then \
 		$(python) -m gradscope graph demo/gpt.gscope --fmt svg -o demo/gpt.svg && picture=demo/gpt.svg; \
 	else \
