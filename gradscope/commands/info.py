@@ -1,0 +1,31 @@
+"""`gradscope info`: say what a recording holds."""
+
+from __future__ import annotations
+
+import click
+
+from gradscope.commands import options
+from gradscope.render.info import to_json, to_text
+from gradscope.store.reader import Recording
+from gradscope.view.contents import MOST_ROWS, Contents
+
+FORMATS = {"text": to_text, "json": to_json}
+
+
+@click.command()
+@options.recording
+@click.option("--fmt", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="How to write it.")
+@options.quiet
+def command(recording: str | None, fmt: str, quiet: bool) -> None:
+    """Say what a recording holds: the run, its backward calls, how it ended, what was dropped.
+
+    Without a RECORDING, the newest in the working directory (or $GRADSCOPE_DIR) is read.
+    """
+    with options.open_recording(recording, quiet) as opened:
+        options.deliver(FORMATS[fmt](_contents(opened)), None, quiet)
+
+
+def _contents(opened: Recording) -> Contents:
+    census = opened.census()
+    calls = opened.calls(alike=census.backwards > MOST_ROWS)
+    return Contents(str(opened.path), opened.recovered, opened.run(), census, calls, opened.faults())

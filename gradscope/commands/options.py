@@ -1,0 +1,85 @@
+"""What the reading commands share: which recording, where the result goes, colour."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import click
+
+from gradscope.errors import UsageError
+from gradscope.model.printable import printable
+from gradscope.store.reader import Recording, load
+
+PIPE_WIDTH = 160
+Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
+
+recording: Decorator = click.argument("recording", required=False, metavar="[RECORDING]")
+output: Decorator = click.option("-o", "--output", metavar="FILE", help="Write to FILE; - is standard output.")
+force: Decorator = click.option("-f", "--force", is_flag=True, help="Replace FILE when it exists.")
+quiet: Decorator = click.option("-q", "--quiet", is_flag=True, help="Say nothing on standard error.")
+color: Decorator = click.option(
+    "--color",
+    type=click.Choice(["auto", "always", "never"]),
+    default="auto",
+    show_default=True,
+    help="Colour the text; auto: on a terminal, unless NO_COLOR is set.",
+)
+
+
+def open_recording(name: str | None, quiet: bool) -> Recording:
+    """Open the recording that was named, or the newest, and say which."""
+    recording = load(name)
+    if not quiet:
+        if name is None:
+            talk(f"reading {recording.path}, the newest recording")
+        if recording.recovered:
+            talk("the run was killed while it wrote; everything up to its last commit was recovered")
+    return recording
+
+
+def talk(sentence: str) -> None:
+    """Say something that is not the result."""
+    click.echo(f"gradscope: {printable(sentence)}", err=True)
+
+
+def wants_color(choice: str, output: str | None) -> bool:
+    """Whether to colour what goes to `output`."""
+    if choice == "auto":
+        return to_terminal(output) and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+    return choice == "always"
+
+
+def page_width(output: str | None) -> int:
+    """As wide as the terminal, or wide enough for files and pipes."""
+    return shutil.get_terminal_size().columns if to_terminal(output) else PIPE_WIDTH
+
+
+def to_terminal(output: str | None) -> bool:
+    """Whether the result is shown on a terminal."""
+    return (output is None or output == "-") and sys.stdout.isatty()
+
+
+def check_output(output: str | None, force: bool) -> None:
+    """Refuse early, before any work, to replace a file that was not offered."""
+    if output is not None and output != "-" and not force and (Path(output).exists() or Path(output).is_symlink()):
+        raise UsageError(f"{printable(output)} exists", "name another file, or replace it with --force")
+
+
+def deliver(text: str, output: str | None, quiet: bool) -> None:
+    """Write the result to standard output or to a file."""
+    if output is None or output == "-":
+        # Bytes, because a terminal's or pipe's encoding may not have the characters of a name.
+        encoding = sys.stdout.encoding or "utf-8"
+        click.echo(text.encode(encoding, "backslashreplace"), nl=False)
+        return
+    try:
+        Path(output).write_text(text, encoding="utf-8", errors="backslashreplace")
+    except OSError as error:
+        raise UsageError(f"{printable(output)} cannot be written: {error.strerror}") from error
+    if not quiet:
+        talk(f"wrote {output}")

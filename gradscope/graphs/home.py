@@ -1,0 +1,83 @@
+"""Which module call each node belongs to.
+
+Nodes made during a backward belong where their forward node does, and a parameter's AccumulateGrad belongs to
+the parameter's module, wherever it happened to be used first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradscope.model.graph import Graph, Node
+from gradscope.model.module import ModuleCall
+
+CallKey = tuple[str, str, int, int]
+Index = dict[tuple[CallKey, str], ModuleCall]
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """Where a node belongs: a module call (None: outside of all), and whether it was made during a backward."""
+
+    call: ModuleCall | None = None
+    in_backward: bool = False
+
+
+def call_key(call: ModuleCall) -> CallKey:
+    """What tells a call from its siblings; comparing calls themselves would recurse through all their callers."""
+    return call.path, call.module_class, call.position, call.ordinal
+
+
+def homes(graph: Graph) -> list[Home]:
+    """The home of each node, by id."""
+    found = [_forward_home(graph, node) if node.parent else Home(node.module) for node in graph.nodes]
+    index = _calls_by_path(graph)
+    consumers = {edge.target: edge.source for edge in reversed(graph.edges)}
+    for node in graph.nodes:
+        if node.accumulates:
+            consumer = consumers.get(node.id)
+            near = node.module or (found[consumer].call if consumer is not None else None)
+            found[node.id] = Home(_leaf_call(node.leaf, near, index))
+    return found
+
+
+def _forward_home(graph: Graph, node: Node) -> Home:
+    """Follow the nodes that were being evaluated back to one that a forward made."""
+    seen: set[int] = set()
+    origin = node
+    while origin.parent is not None and origin.parent.node is not None and origin.id not in seen:
+        seen.add(origin.id)
+        origin = graph.nodes[origin.parent.node]
+    return Home(origin.module or node.module, in_backward=True)
+
+
+def _calls_by_path(graph: Graph) -> Index:
+    """Every call in the graph by its outermost call and its path."""
+    index: Index = {}
+    for call in {id(node.module): node.module for node in graph.nodes if node.module}.values():
+        outermost, *_ = chain = call.chain
+        for link in chain:
+            index.setdefault((call_key(outermost), link.path), link)
+    return index
+
+
+def _leaf_call(leaf: str | None, near: ModuleCall | None, index: Index) -> ModuleCall | None:
+    """The call of the module that owns a parameter, or of the closest module around it that was called."""
+    if leaf is None or near is None:
+        return near
+    chain = near.chain
+    around = {call.path: call for call in chain}
+    for path in _owners(leaf):
+        call = around.get(path) or index.get((call_key(chain[0]), path))
+        if call is not None:
+            return call
+    return near
+
+
+def _owners(leaf: str) -> Iterator[str]:
+    """`a.b.weight` is owned by `a.b`, which stands in `a`, which stands in the outermost module."""
+    path = leaf
+    while path:
+        path = path.rpartition(".")[0]
+        yield path

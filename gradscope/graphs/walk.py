@@ -1,0 +1,33 @@
+"""Walks that do not recurse."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from gradscope.model.graph import Node
+from gradscope.model.group import Group, Item, Repeat
+
+
+def backward_order(nodes: Iterable[Node]) -> list[Node]:
+    """Nodes as the engine ran them, then those that it did not run."""
+    return sorted(nodes, key=lambda node: (node.order is None, node.order or 0, node.id))
+
+
+def nodes_of(items: Iterable[Item]) -> Iterator[Node]:
+    """Every node in the items, from the top."""
+    waiting = [iter(items)]
+    while waiting:
+        item = next(waiting[-1], None)
+        if item is None:
+            waiting.pop()
+        elif isinstance(item, Node):
+            yield item
+        else:
+            waiting.append(iter(parts(item)))
+
+
+def parts(item: Group | Repeat) -> tuple[Item, ...]:
+    """What stands directly in a group or a repeat."""
+    if isinstance(item, Group):
+        return item.children
+    return tuple(part for one_round in item.rounds for part in one_round)

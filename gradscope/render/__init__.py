@@ -1,0 +1,1 @@
+"""How to write a picture: one format per file, listed in `formats`."""

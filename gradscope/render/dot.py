@@ -1,0 +1,106 @@
+"""Graphviz's DOT language. Colours are torchviz's, which users know; shapes and borders say the same without colour."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from itertools import pairwise
+
+from graphviz import Digraph, nohtml
+
+from gradscope.model.printable import printable
+from gradscope.view.draw import draw
+from gradscope.view.drawing import Box, Drawing
+from gradscope.view.role import Role
+from gradscope.view.scene import Scene
+from gradscope.view.words import TIMES
+
+# Later rows win where a box has several roles.
+LOOKS: dict[Role, dict[str, str]] = {
+    Role.PLAIN: {"fillcolor": "#dadada"},
+    Role.VIEW: {"fillcolor": "#f2f2f2"},
+    Role.ACCUMULATE: {"fillcolor": "lightblue", "shape": "ellipse"},
+    Role.ROOT: {"fillcolor": "darkolivegreen1", "peripheries": "2"},
+    Role.CUSTOM: {"fillcolor": "#e3c8f5", "shape": "hexagon"},
+    Role.GROUP: {"fillcolor": "#ccd6f6", "shape": "folder"},
+    Role.FOLDED: {"fillcolor": "#e8ecfb", "style": "filled,dashed"},
+    Role.IDLE: {"fillcolor": "white", "style": "filled,dotted", "fontcolor": "#777777"},
+    Role.SAVED: {"color": "#e08000", "penwidth": "2"},
+    Role.HOOKED: {"color": "#c00000", "penwidth": "2"},
+}
+NODE = {
+    "shape": "box",
+    "style": "filled",
+    "fillcolor": "#dadada",
+    "fontname": "Helvetica,Arial,sans-serif",
+    "fontsize": "11",
+}
+CLUSTER = {"style": "rounded,filled", "fillcolor": "#00000008", "color": "#999999", "labeljust": "l"}
+DIRECTION = "Arrows run in backward order: the loss is at the top, the parameters are at the bottom."
+
+
+def render(scene: Scene) -> str:
+    """The scene as DOT."""
+    return write(draw(scene))
+
+
+def write(drawing: Drawing) -> str:
+    """A drawing as DOT."""
+    picture = Digraph("gradscope", graph_attr={"rankdir": "TB", "fontname": NODE["fontname"], "labelloc": "t"})
+    picture.attr("node", **NODE)
+    picture.attr("edge", color="#555555", fontsize="9", fontname=NODE["fontname"])
+    picture.attr(label=_label(drawing.title, DIRECTION))
+    _fill(picture, drawing)
+    for arrow in drawing.arrows:
+        label = f"{TIMES}{arrow.count}" if arrow.count > 1 else None
+        picture.edge(f"b{arrow.tail}", f"b{arrow.head}", label=label)
+    _add_legend(picture, drawing.roles)
+    return str(picture.source)
+
+
+def _fill(picture: Digraph, drawing: Drawing) -> None:
+    """Put boxes into clusters and clusters into each other, the innermost first."""
+    boxes: dict[int | None, list[int]] = defaultdict(list)
+    for number, box in enumerate(drawing.boxes):
+        boxes[box.cluster].append(number)
+    inner: dict[int | None, list[Digraph]] = defaultdict(list)
+    for number in range(len(drawing.clusters) - 1, -1, -1):
+        cluster = drawing.clusters[number]
+        part = Digraph(f"cluster_{number}", graph_attr={"label": _label(cluster.title), **CLUSTER})
+        _put(part, drawing, boxes[number], inner.pop(number, []))
+        inner[cluster.around].append(part)
+    _put(picture, drawing, boxes[None], inner.pop(None, []))
+
+
+def _put(picture: Digraph, drawing: Drawing, boxes: list[int], inner: list[Digraph]) -> None:
+    for number in boxes:
+        box = drawing.boxes[number]
+        picture.node(f"b{number}", label=_label(box.title, *box.notes), **_look(box))
+    for part in reversed(inner):
+        picture.subgraph(part)
+
+
+def _look(box: Box) -> dict[str, str]:
+    look: dict[str, str] = {}
+    for role, attributes in LOOKS.items():
+        if role in box.roles:
+            look.update(attributes)
+    return look
+
+
+def _add_legend(picture: Digraph, roles: tuple[Role, ...]) -> None:
+    """A sample of every look that appears, with its meaning."""
+    legend = Digraph("cluster_legend", graph_attr={"label": "legend", **CLUSTER})
+    names = [f"legend_{role.name.lower()}" for role in roles]
+    for name, role in zip(names, roles, strict=True):
+        legend.node(name, label=_label(role.value), **LOOKS.get(role, {}))
+    for above, below in pairwise(names):
+        legend.edge(above, below, style="invis")
+    if roles:
+        picture.subgraph(legend)
+
+
+def _label(*lines: str) -> str:
+    r"""Lines of a label, in which DOT reads `\n` and `\l` itself, so backslashes in names are doubled."""
+    text = "\\n".join(printable(line).replace("\\", "\\\\") for line in lines)
+    label: str = nohtml(text)
+    return label

@@ -1,0 +1,47 @@
+"""The formats of `gradscope graph`: this table is all that its options, its help and its docs know of them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradscope.errors import UsageError
+from gradscope.render import dot, json, svg, text
+from gradscope.view.scene import Scene
+
+
+@dataclass(frozen=True, slots=True)
+class Format:
+    """A way to write a scene. `needs` names the program that must be installed, if any."""
+
+    name: str
+    suffix: str
+    help: str
+    render: Callable[[Scene], str]
+    needs: str = ""
+
+
+FORMATS = {
+    format.name: format
+    for format in (
+        Format("text", ".txt", "a tree by module call, for a terminal", text.render),
+        Format("json", ".json", "the whole graph, unreduced, for programs", json.render),
+        Format("dot", ".dot", "Graphviz's language, for other tools", dot.render),
+        Format("svg", ".svg", "a picture", svg.render, needs="Graphviz's `dot`"),
+    )
+}
+
+
+def choose(name: str | None, output: str | None) -> Format:
+    """The format that was named, else the one of the output's suffix, else text."""
+    if name is not None:
+        return FORMATS[name]
+    suffix = Path(output).suffix.lower() if output and output != "-" else ""
+    if not suffix:
+        return FORMATS["text"]
+    for candidate in FORMATS.values():
+        if candidate.suffix == suffix:
+            return candidate
+    known = ", ".join(candidate.suffix for candidate in FORMATS.values())
+    raise UsageError(f"no format is known for {suffix} files", f"use one of {known}, or name the format with --fmt")

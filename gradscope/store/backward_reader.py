@@ -1,0 +1,184 @@
+"""Reads backward calls, and the graph that one of them reached."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Any
+
+from gradscope.model.graph import Backward, Edge, Graph, Node, OrderSource, Parent, Root
+from gradscope.model.hook import Firing, Hook
+from gradscope.model.tensor import SavedTensor, TensorType
+from gradscope.store.interned import Interned
+from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite, integers
+
+BACKWARD = """SELECT number, kind, graph, tensors, seq_base, roots, inputs, keep_graph, create_graph, nested_in, step,
+  thread, stack, started, duration, exception, measured FROM backward"""
+BACKWARD_COLUMNS = (
+    *(INTEGER, TEXT, INTEGER | MAYBE, INTEGER | MAYBE, INTEGER, TEXT, TEXT | MAYBE, INTEGER, INTEGER, INTEGER | MAYBE),
+    *(INTEGER, INTEGER, INTEGER, REAL, REAL | MAYBE, INTEGER, TEXT | MAYBE),
+)
+NODE = """SELECT number, name, seq, stack, call, op, levels, thread, parent, parent_name, parent_stack, leaf, function
+  FROM node WHERE graph = ? ORDER BY number"""
+NODE_COLUMNS = (*(INTEGER, INTEGER, INTEGER | MAYBE), *(INTEGER,) * 5, INTEGER | MAYBE, *(INTEGER,) * 4)
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A backward call as it is stored: beside the noun, what it points at."""
+
+    backward: Backward
+    graph: int | None
+    tensors: int | None
+    seq_base: int
+    measured: tuple[int, ...] | None
+
+
+class BackwardReader:
+    """Reads them over one connection."""
+
+    def __init__(self, rows: Rows, interned: Interned) -> None:
+        self._rows = rows
+        self._interned = interned
+
+    def calls(self) -> Iterator[Call]:
+        """Every call, by number."""
+        for row in self._rows.select(f"{BACKWARD} ORDER BY number", BACKWARD_COLUMNS):
+            yield self._call(row)
+
+    def call(self, number: int) -> Call:
+        """One call."""
+        return self._call(self._rows.one(f"{BACKWARD} WHERE number = ?", BACKWARD_COLUMNS, number))
+
+    def graph(self, call: Call) -> Graph:
+        """The graph that a call reached: the stored shape, its tensors, its hooks and what it measured."""
+        if call.graph is None:
+            return Graph((), (), call.backward)
+        nodes = self._nodes(call)
+        _check_targets(call, nodes)
+        sql = "SELECT source, target, output, input_nr FROM edge WHERE graph = ? ORDER BY source, output"
+        edges = tuple(Edge(*row) for row in self._rows.select(sql, (INTEGER,) * 4, call.graph))
+        if any(not (0 <= edge.source < len(nodes) and 0 <= edge.target < len(nodes)) for edge in edges):
+            raise ValueError("an edge leads to a node that is not there")
+        return Graph(nodes, edges, call.backward, self._firings(call.backward.number, len(nodes)))
+
+    def hooks(self) -> Iterator[Hook]:
+        """Every registration of the run, by number."""
+        sql = "SELECT number, kind, name, target, stack FROM hook ORDER BY number"
+        for number, kind, name, target, stack in self._rows.select(sql, (INTEGER, TEXT, INTEGER, INTEGER, INTEGER)):
+            known = self._interned
+            yield Hook(number, kind, known.string(name), known.string(target), known.stack(stack))
+
+    def _call(self, row: tuple[Any, ...]) -> Call:
+        number, kind, graph, tensors, seq_base, roots, inputs, keep, create, nested_in, step, *rest = row
+        thread, stack, started, duration, exception, measured = rest
+        backward = Backward(
+            number=number,
+            kind=kind,
+            roots=_roots(roots),
+            inputs=None if inputs is None else _roots(inputs),
+            keep_graph=bool(keep),
+            create_graph=bool(create),
+            nested_in=nested_in,
+            thread=thread,
+            stack=self._interned.stack(stack),
+            started=finite(started),
+            duration=None if duration is None else finite(duration),
+            exception=self._interned.name(exception),
+            order_source=OrderSource.PREDICTED if measured is None else OrderSource.MEASURED,
+            step=step,
+        )
+        return Call(backward, graph, tensors, seq_base, None if measured is None else tuple(integers(measured)))
+
+    def _nodes(self, call: Call) -> tuple[Node, ...]:
+        assert call.graph is not None
+        order = {node: position for position, node in enumerate(call.measured or ())}
+        hooks = self._hooks_on(call.backward.number)
+        inputs, saved = self._inputs(call.tensors), self._saved(call.tensors)
+        nodes: list[Node] = []
+        for row in self._rows.select(NODE, NODE_COLUMNS, call.graph):
+            node = self._node(row, call.seq_base)
+            if node.id != len(nodes):
+                raise ValueError("a node is missing from a graph")
+            metas = tuple(inputs.get(node.id, ()))
+            filled = replace(
+                node,
+                device=next((meta.device for meta in metas if meta is not None), node.device),
+                inputs_meta=metas,
+                saved=tuple(saved.get(node.id, ())),
+                hooks=tuple(hooks.get(node.id, ())),
+                order=order.get(node.id),
+            )
+            nodes.append(filled)
+        (expected,) = self._rows.one("SELECT nodes FROM graph WHERE id = ?", (INTEGER,), call.graph)
+        if len(nodes) != expected:
+            raise ValueError(f"a graph holds {len(nodes)} nodes where it should hold {expected}")
+        return tuple(nodes)
+
+    def _node(self, row: tuple[Any, ...], seq_base: int) -> Node:
+        number, name, seq, stack, call, op, levels, thread, parent, parent_name, parent_stack, leaf, function = row
+        known = self._interned
+        return Node(
+            id=number,
+            name=known.string(name),
+            seq_nr=None if seq is None else seq + seq_base,
+            stack=known.stack(stack),
+            op=known.name(op),
+            module=known.call(call),
+            levels=known.levels(levels),
+            thread=thread,
+            parent=Parent(known.string(parent_name), known.stack(parent_stack), parent) if parent_name else None,
+            leaf=known.name(leaf),
+            function=known.function(function),
+        )
+
+    def _inputs(self, tensors: int | None) -> dict[int, list[TensorType | None]]:
+        found: dict[int, list[TensorType | None]] = defaultdict(list)
+        sql = "SELECT node, type FROM input_meta WHERE tensors = ? ORDER BY node, position"
+        for node, kind in self._rows.select(sql, (INTEGER, INTEGER), -1 if tensors is None else tensors):
+            found[node].append(self._interned.type(kind) if kind else None)
+        return found
+
+    def _saved(self, tensors: int | None) -> dict[int, list[SavedTensor]]:
+        found: dict[int, list[SavedTensor]] = defaultdict(list)
+        sql = "SELECT node, name, type, bytes, storage, leaf FROM saved WHERE tensors = ? ORDER BY node, position"
+        known = self._interned
+        rows = self._rows.select(sql, (INTEGER,) * 6, -1 if tensors is None else tensors)
+        for node, name, kind, size, storage, leaf in rows:
+            found[node].append(SavedTensor(known.string(name), known.type(kind), size, storage, known.name(leaf)))
+        return found
+
+    def _hooks_on(self, backward: int) -> dict[int, list[Hook]]:
+        sql = "SELECT node, hook FROM hook_on WHERE backward = ? ORDER BY node, hook"
+        found: dict[int, list[Hook]] = defaultdict(list)
+        pairs = list(self._rows.select(sql, (INTEGER, INTEGER), backward))
+        hooks = {hook.number: hook for hook in self.hooks()} if pairs else {}
+        for node, hook in pairs:
+            found[node].append(hooks[hook])
+        return found
+
+    def _firings(self, backward: int, nodes: int) -> tuple[Firing, ...]:
+        sql = "SELECT hook, node, changed FROM firing WHERE backward = ? ORDER BY position"
+        fired = list(self._rows.select(sql, (INTEGER, INTEGER | MAYBE, INTEGER), backward))
+        hooks = {hook.number: hook for hook in self.hooks()} if fired else {}
+        if any(node is not None and not 0 <= node < nodes for _, node, _ in fired):
+            raise ValueError("a hook fired on a node that is not there")
+        return tuple(Firing(hooks[hook], node, bool(changed)) for hook, node, changed in fired)
+
+
+def _roots(text: str) -> tuple[Root, ...]:
+    pairs = json.loads(text)
+    for node, input_nr in pairs:
+        if type(input_nr) is not int or not (node is None or type(node) is int):
+            raise ValueError("a root is not a node and an input's number")
+    return tuple(Root(node, input_nr) for node, input_nr in pairs)
+
+
+def _check_targets(call: Call, nodes: tuple[Node, ...]) -> None:
+    """Everything a call says about nodes must be about nodes of its graph."""
+    roots = (root.node for root in (*call.backward.roots, *(call.backward.inputs or ())))
+    parents = (node.parent.node for node in nodes if node.parent is not None)
+    if any(node is not None and not 0 <= node < len(nodes) for node in (*roots, *parents, *(call.measured or ()))):
+        raise ValueError("a backward call names a node that is not there")

@@ -1,0 +1,179 @@
+"""Opens a recording without trusting it: read-only, checked, and never a traceback for a bad file.
+
+A killed run leaves a journal that only a writer may roll back, so a private copy is recovered instead.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import sqlite3
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradscope.errors import UnreadableError
+from gradscope.model.printable import printable
+from gradscope.store.schema import APPLICATION_ID, SCHEMA, TABLES
+
+MAGIC = b"SQLite format 3\0"
+# Ends a journal that names a "super-journal", a file SQLite would delete after the recovery: a way to
+# make a reader delete any file. A recording never has one, because it is never written together with another.
+SUPER_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
+TABLE_NAMES = frozenset(re.findall(r"CREATE TABLE (\w+)", TABLES))
+NAME_ONE = "name a .gscope file that `gradscope trace` wrote"
+RECORD_AGAIN = "record again with `gradscope trace SCRIPT`"
+
+
+@dataclass(frozen=True, slots=True)
+class OpenFile:
+    """An open recording. `recovered` tells that a journal was left and a private copy was rolled back."""
+
+    path: Path
+    connection: sqlite3.Connection
+    recovered: bool = False
+    copy: Path | None = None
+
+    def close(self) -> None:
+        """Close it, and remove the private copy if there is one."""
+        self.connection.close()
+        if self.copy is not None:
+            shutil.rmtree(self.copy, ignore_errors=True)
+
+
+@contextmanager
+def damage_is_one_sentence(path: Path) -> Iterator[None]:
+    """Turn whatever damaged content makes Python or SQLite raise into an UnreadableError."""
+    try:
+        yield
+    except sqlite3.OperationalError as error:
+        if "locked" in str(error):
+            raise UnreadableError(f"{show(path)} is being written right now", "try again in a moment") from error
+        raise _damaged(path, error) from error
+    except (sqlite3.Error, ValueError, LookupError, TypeError, OverflowError, RecursionError) as error:
+        raise _damaged(path, error) from error
+
+
+def open_file(path: Path) -> OpenFile:
+    """Open and check the recording at `path`."""
+    _look_at_header(path)
+    with damage_is_one_sentence(path):
+        file = _open_or_recover(path)
+        try:
+            _check(file)
+        except BaseException:
+            file.close()
+            raise
+    return file
+
+
+def show(path: Path) -> str:
+    """A path as it may be printed."""
+    return printable(str(path))
+
+
+def _look_at_header(path: Path) -> None:
+    """Refuse, before SQLite sees it, what is not a file, is empty or is not SQLite's."""
+    if not path.exists():
+        raise UnreadableError(f"{show(path)} does not exist", NAME_ONE)
+    if not path.is_file():
+        raise UnreadableError(f"{show(path)} is not a file", NAME_ONE)
+    try:
+        with path.open("rb") as stream:
+            magic = stream.read(len(MAGIC))
+    except OSError as error:
+        raise UnreadableError(f"{show(path)} cannot be read: {error.strerror}") from error
+    if not magic:
+        raise UnreadableError(f"{show(path)} is empty: the run ended before it recorded anything", RECORD_AGAIN)
+    if magic != MAGIC:
+        raise UnreadableError(f"{show(path)} is not a gradscope recording", NAME_ONE)
+
+
+def _open_or_recover(path: Path) -> OpenFile:
+    """A journal beside the file is either a running writer's, and harmless, or left by a kill: SQLite can tell."""
+    journals = [journal for journal in (_beside(path, "-journal"), _beside(path, "-wal")) if _holds_something(journal)]
+    if not any(journal.name.endswith("-wal") for journal in journals):
+        connection = _connect(path)
+        try:
+            connection.execute("SELECT count(*) FROM sqlite_master").fetchone()
+            return OpenFile(path, connection)
+        except sqlite3.DatabaseError:
+            connection.close()
+            if not journals:
+                raise
+    return _recover(path, journals)
+
+
+def _recover(path: Path, journals: list[Path]) -> OpenFile:
+    """Copy the file and its journals to a private place and let SQLite roll the copy back."""
+    for journal in journals:
+        if _ends_with(journal, SUPER_JOURNAL_MAGIC):
+            raise ValueError(f"its journal {printable(journal.name)} was not left by gradscope")
+    folder = Path(tempfile.mkdtemp(prefix="gradscope-"))
+    try:
+        copy = folder / "recording"
+        for source in (path, *journals):
+            shutil.copyfile(source, folder / (copy.name + source.name[len(path.name) :]))
+        with sqlite3.connect(copy) as writer:
+            writer.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        writer.close()
+        return OpenFile(path, _connect(copy), recovered=True, copy=folder)
+    except OSError as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise UnreadableError(f"{show(path)} was left by a killed run and cannot be recovered: {error}") from error
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
+
+
+def _connect(path: Path) -> sqlite3.Connection:
+    connection = sqlite3.connect(f"{path.absolute().as_uri()}?mode=ro", uri=True, isolation_level=None)
+    connection.execute("PRAGMA trusted_schema=OFF")
+    connection.execute("PRAGMA query_only=ON")
+    return connection
+
+
+def _check(file: OpenFile) -> None:
+    """Refuse other programs' databases, newer schemas, and anything that is not a plain table."""
+    (application,) = file.connection.execute("PRAGMA application_id").fetchone()
+    (schema,) = file.connection.execute("PRAGMA user_version").fetchone()
+    entries = file.connection.execute("SELECT type, name, rootpage FROM sqlite_master").fetchall()
+    name = show(file.path)
+    if not entries:
+        raise UnreadableError(f"{name} is empty: the run ended before it recorded anything", RECORD_AGAIN)
+    if application != APPLICATION_ID:
+        raise UnreadableError(f"{name} is an SQLite file of another program, not a gradscope recording")
+    if schema > SCHEMA:
+        raise UnreadableError(
+            f"{name} was written by a newer gradscope (schema {schema}; this version reads up to {SCHEMA})",
+            "upgrade gradscope, or record again with this version",
+        )
+    # A view or a virtual table in a table's place could run without end.
+    tables = {name for kind, name, page in entries if kind == "table" and page}
+    foreign = [name for kind, name, page in entries if kind in ("view", "trigger") or (kind == "table" and not page)]
+    if foreign or not tables >= TABLE_NAMES:
+        raise ValueError("its tables are not those of a recording")
+
+
+def _damaged(path: Path, error: Exception) -> UnreadableError:
+    return UnreadableError(f"{show(path)} is damaged: {printable(str(error)) or type(error).__name__}", RECORD_AGAIN)
+
+
+def _beside(path: Path, ending: str) -> Path:
+    return path.with_name(path.name + ending)
+
+
+def _holds_something(path: Path) -> bool:
+    try:
+        return path.stat().st_size > 0
+    except OSError:
+        return False
+
+
+def _ends_with(path: Path, ending: bytes) -> bool:
+    with path.open("rb") as stream:
+        stream.seek(0, 2)
+        stream.seek(max(0, stream.tell() - len(ending)))
+        return stream.read() == ending

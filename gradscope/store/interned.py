@@ -1,0 +1,130 @@
+"""What a recording stores once and points at by number: strings, frames, stacks, module calls, types, functions.
+
+Chains (stacks, module calls) are walked with a loop and a check for circles, because a file can say anything.
+"""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Callable
+from typing import TypeVar
+
+from gradscope.model.graph import FunctionClass, Level
+from gradscope.model.module import ModuleCall
+from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.tensor import TensorType
+from gradscope.store.rows import INTEGER, TEXT, Rows, integers
+
+ORIGINS = (Origin.USER, Origin.LIBRARY, Origin.TORCH)
+LONGEST_CHAIN = 100_000
+
+Link = TypeVar("Link")
+
+
+class Interned:
+    """Look-ups by number, each answered from memory the second time."""
+
+    def __init__(self, rows: Rows) -> None:
+        self._rows = rows
+        self._strings: dict[int, str] = {}
+        self._lines: dict[int, list[str]] = {}
+        self._sites: dict[int, Site] = {}
+        self._stacks: dict[int, Stack] = {0: ()}
+        self._calls: dict[int, ModuleCall | None] = {0: None}
+        self._types: dict[int, TensorType] = {}
+        self._functions: dict[int, FunctionClass | None] = {0: None}
+        self._levels: dict[int, tuple[Level, ...]] = {0: ()}
+
+    def string(self, number: int) -> str:
+        """A string."""
+        if number not in self._strings:
+            (self._strings[number],) = self._rows.one("SELECT text FROM string WHERE id = ?", (TEXT,), number)
+        return self._strings[number]
+
+    def name(self, number: int) -> str | None:
+        """A string, or None for 0."""
+        return self.string(number) if number else None
+
+    def site(self, number: int) -> Site:
+        """A frame, with the text of its line when the recording has it."""
+        if number not in self._sites:
+            sql = "SELECT file, line, function, origin FROM frame WHERE id = ?"
+            file, line, function, origin = self._rows.one(sql, (INTEGER,) * 4, number)
+            if origin not in range(len(ORIGINS)):
+                raise ValueError(f"a frame has origin {origin}")
+            text = self._line(file, line)
+            self._sites[number] = Site(self.string(file), line, self.string(function), text, ORIGINS[origin])
+        return self._sites[number]
+
+    def stack(self, number: int) -> Stack:
+        """A stack, innermost frame first."""
+
+        def link(stack: int) -> tuple[int, Callable[[Stack], Stack]]:
+            sql = "SELECT caller, frame FROM stack WHERE id = ?"
+            caller, frame = self._rows.one(sql, (INTEGER, INTEGER), stack)
+            return caller, lambda outer: (self.site(frame), *outer)
+
+        return _follow(number, self._stacks, link)
+
+    def call(self, number: int) -> ModuleCall | None:
+        """A module call, None for 0."""
+
+        def link(call: int) -> tuple[int, Callable[[ModuleCall | None], ModuleCall | None]]:
+            sql = "SELECT caller, path, class, position, ordinal, ordinals FROM call WHERE id = ?"
+            caller, path, name, *places = self._rows.one(sql, (INTEGER,) * 6, call)
+            return caller, lambda parent: ModuleCall(self.string(path), self.string(name), parent, *places)
+
+        return _follow(number, self._calls, link)
+
+    def type(self, number: int) -> TensorType:
+        """A tensor's type."""
+        if number not in self._types:
+            sql = "SELECT shape, dtype, device FROM tensor_type WHERE id = ?"
+            shape, dtype, device = self._rows.one(sql, (TEXT, INTEGER, INTEGER), number)
+            self._types[number] = TensorType(tuple(integers(shape)), self.string(dtype), self.string(device))
+        return self._types[number]
+
+    def function(self, number: int) -> FunctionClass | None:
+        """A custom Function's class, None for 0."""
+        if number not in self._functions:
+            sql = "SELECT name, class_frame, backward_frame FROM function WHERE id = ?"
+            name, declared, backward = self._rows.one(sql, (INTEGER,) * 3, number)
+            self._functions[number] = FunctionClass(
+                self.string(name),
+                self.site(declared) if declared else None,
+                self.site(backward) if backward else None,
+            )
+        return self._functions[number]
+
+    def levels(self, number: int) -> tuple[Level, ...]:
+        """Transform levels, outermost first, from "Grad:1 Vmap:2"."""
+        if number not in self._levels:
+            pairs = (word.rpartition(":") for word in self.string(number).split())
+            self._levels[number] = tuple(Level(kind, int(place)) for kind, _, place in pairs)
+        return self._levels[number]
+
+    def source(self, file: int) -> str | None:
+        """The whole text of a file of the user's, by the number of its name."""
+        found = self._rows.select("SELECT text FROM source WHERE file = ?", (TEXT,), file)
+        return next((text for (text,) in found), None)
+
+    def _line(self, file: int, line: int) -> str | None:
+        if file not in self._lines:
+            self._lines[file] = list(io.StringIO(self.source(file) or "", newline=None))
+        lines = self._lines[file]
+        return lines[line - 1].strip() if 1 <= line <= len(lines) else None
+
+
+def _follow(number: int, known: dict[int, Link], link: Callable[[int], tuple[int, Callable[[Link], Link]]]) -> Link:
+    """Walk outwards to what is known, then build inwards, remembering each step."""
+    steps: list[tuple[int, Callable[[Link], Link]]] = []
+    while number not in known:
+        if len(steps) > LONGEST_CHAIN:
+            raise ValueError("a chain of callers has no end")
+        caller, make = link(number)
+        steps.append((number, make))
+        number = caller
+    found = known[number]
+    for step, make in reversed(steps):
+        found = known[step] = make(found)
+    return found

@@ -1,0 +1,40 @@
+"""Reads operators, a stretch at a time: a run has millions, so nothing here holds them all."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gradscope.model.operation import Block, Operation, Write
+from gradscope.store.interned import Interned
+from gradscope.store.rows import INTEGER, MAYBE, REAL, Rows, finite
+
+
+def read_blocks(rows: Rows, interned: Interned) -> Iterator[Block]:
+    """Every stretch of operators, in the order in which they were recorded."""
+    known: dict[int, tuple[Operation, ...]] = {}  # steps repeat: a thousand stretches may point at one stored block
+    sql = "SELECT number, block, thread, backward, started FROM block_run ORDER BY number"
+    columns = (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, REAL)
+    for number, block, thread, backward, started in rows.select(sql, columns):
+        if block not in known:
+            known[block] = _operations(rows, interned, block)
+        yield Block(number, known[block], thread, backward, finite(started))
+
+
+def _operations(rows: Rows, interned: Interned, block: int) -> tuple[Operation, ...]:
+    writes = _writes(rows, interned, block)
+    sql = "SELECT number, name, stack, call, node FROM operation WHERE block = ? ORDER BY number"
+    found = []
+    for number, name, stack, call, node in rows.select(sql, (*(INTEGER,) * 4, INTEGER | MAYBE), block):
+        place = (interned.string(name), interned.stack(stack), interned.call(call))
+        found.append(Operation(*place, node, tuple(writes.get(number, ()))))
+    return tuple(found)
+
+
+def _writes(rows: Rows, interned: Interned, block: int) -> dict[int, list[Write]]:
+    found: dict[int, list[Write]] = defaultdict(list)
+    sql = "SELECT operation, argument, version, storage, leaf FROM written WHERE block = ? ORDER BY operation, position"
+    columns = (INTEGER, INTEGER, INTEGER | MAYBE, INTEGER, INTEGER)
+    for operation, argument, version, storage, leaf in rows.select(sql, columns, block):
+        found[operation].append(Write(interned.string(argument), version, storage, interned.name(leaf)))
+    return found

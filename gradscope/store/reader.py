@@ -1,0 +1,174 @@
+"""Reads a recording back as the model's nouns, without torch. Queries run when asked for, so that
+`info` stays fast on any file."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable, Iterator
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar, cast
+
+from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
+from gradscope.model.graph import Backward, Graph
+from gradscope.model.hook import Hook
+from gradscope.model.operation import Block
+from gradscope.model.run import Census, Fault, Run
+from gradscope.model.statistics import GradientStatistics, NodeRun
+from gradscope.model.summary import Calls
+from gradscope.store.backward_reader import BackwardReader
+from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
+from gradscope.store.interned import Interned
+from gradscope.store.operation_reader import read_blocks
+from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
+from gradscope.store.run_reader import read_calls, read_census, read_faults, read_run
+
+SUFFIX = ".gscope"
+SIDES = ("in", "out")
+
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+def load(path: str | os.PathLike[str] | None = None) -> Recording:
+    """Open a recording; without a path, the newest in $GRADSCOPE_DIR or the working directory."""
+    return Recording(open_file(newest() if path is None else Path(path)))
+
+
+def newest() -> Path:
+    """The recording that was written to last in $GRADSCOPE_DIR or the working directory."""
+    folder = Path(os.environ.get("GRADSCOPE_DIR") or ".")
+    found = [path for path in folder.glob(f"*{SUFFIX}") if path.is_file()]
+    if not found:
+        where = show(folder) if str(folder) != "." else "this directory"
+        hint = "make one with `gradscope trace SCRIPT`, or name one"
+        raise UnreadableError(f"there is no {SUFFIX} file in {where}", hint)
+    return max(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
+
+
+def _guarded(method: Method) -> Method:
+    """Make damage met in a method one sentence."""
+
+    @wraps(method)
+    def guarded(self: Recording, *args: Any, **kwargs: Any) -> Any:
+        with damage_is_one_sentence(self.path):
+            return method(self, *args, **kwargs)
+
+    return cast(Method, guarded)
+
+
+class Recording:
+    """An open recording; close it, or use it in a `with`."""
+
+    def __init__(self, file: OpenFile) -> None:
+        self._file = file
+        self._rows = Rows(file.connection)
+        self._interned = Interned(self._rows)
+        self._backwards = BackwardReader(self._rows, self._interned)
+
+    def __enter__(self) -> Recording:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the file."""
+        self._file.close()
+
+    @property
+    def path(self) -> Path:
+        """Where the recording lies."""
+        return self._file.path
+
+    @property
+    def recovered(self) -> bool:
+        """Whether the run was killed in the middle of a write, which was rolled back in a private copy."""
+        return self._file.recovered
+
+    @_guarded
+    def run(self) -> Run:
+        """How and where the program ran."""
+        return read_run(self._rows)
+
+    @_guarded
+    def census(self) -> Census:
+        """How much of everything there is."""
+        return read_census(self._rows, self._interned, self.path.stat().st_size)
+
+    @_guarded
+    def faults(self) -> tuple[Fault, ...]:
+        """What went wrong inside gradscope while it recorded."""
+        return read_faults(self._rows)
+
+    @_guarded
+    def calls(self, alike: bool = False) -> tuple[Calls, ...]:
+        """The backward calls in short; with `alike`, those that differ in nothing but their number together."""
+        return read_calls(self._rows, self._interned, alike)
+
+    @_guarded
+    def backwards(self) -> tuple[Backward, ...]:
+        """Every backward call, by number."""
+        return tuple(call.backward for call in self._backwards.calls())
+
+    @_guarded
+    def graph(self, number: int | None = None) -> Graph:
+        """The graph of a backward call; without a number, of the last outermost call that reached one."""
+        chosen = self._last() if number is None else self._known(number)
+        return self._backwards.graph(self._backwards.call(chosen))
+
+    @_guarded
+    def hooks(self) -> tuple[Hook, ...]:
+        """Every hook that the run registered, by number."""
+        return tuple(self._backwards.hooks())
+
+    def blocks(self) -> Iterator[Block]:
+        """The stretches of operators, in order."""
+        with damage_is_one_sentence(self.path):
+            yield from read_blocks(self._rows, self._interned)
+
+    @_guarded
+    def node_runs(self, number: int) -> tuple[NodeRun, ...]:
+        """What the engine ran in a backward call, in order (`--detail full`)."""
+        sql = "SELECT node, position, thread, started, duration FROM node_run WHERE backward = ? ORDER BY position"
+        found = self._rows.select(sql, (*(INTEGER,) * 3, REAL, REAL), number)
+        return tuple(
+            NodeRun(node, position, thread, finite(started), finite(duration))
+            for node, position, thread, started, duration in found
+        )
+
+    @_guarded
+    def gradients(self, number: int) -> tuple[GradientStatistics, ...]:
+        """The gradients measured in a backward call (`--detail full`)."""
+        sql = """SELECT node, side, position, norm, max, zero_share, nan, inf FROM gradient
+          WHERE backward = ? ORDER BY node, side, position"""
+        found = self._rows.select(sql, (*(INTEGER,) * 3, *(REAL,) * 3, *(INTEGER,) * 2), number)
+        return tuple(GradientStatistics(node, SIDES[side], *rest) for node, side, *rest in found)
+
+    @_guarded
+    def source(self, file: str) -> str | None:
+        """The whole text of one of the user's files, if the recording has it."""
+        sql = "SELECT id, text FROM string WHERE id IN (SELECT file FROM source)"
+        number = next((number for number, text in self._rows.select(sql, (INTEGER, TEXT)) if text == file), None)
+        return None if number is None else self._interned.source(number)
+
+    def _last(self) -> int:
+        sql = "SELECT number, graph FROM backward ORDER BY graph IS NULL, nested_in IS NOT NULL, number DESC LIMIT 1"
+        for number, graph in self._rows.select(sql, (INTEGER, INTEGER | MAYBE)):
+            if graph is not None:
+                return int(number)
+            sentence = "no backward call in this recording reached a graph: each raised before it started"
+            raise NothingCheckedError(sentence, "see `gradscope info` for what they raised")
+        sentence = "this recording holds no backward call: nothing called .backward() or autograd.grad while it ran"
+        raise NothingCheckedError(sentence, "see `gradscope info` for how the run ended and what was dropped")
+
+    def _known(self, number: int) -> int:
+        sql = "SELECT graph FROM backward WHERE number = ?"
+        graph = next((graph for (graph,) in self._rows.select(sql, (INTEGER | MAYBE,), number)), -1)
+        if graph is None:
+            raise NothingCheckedError(f"backward {number} reached no graph: it raised before it started")
+        if graph == -1:
+            self._last()
+            first = self._rows.number("SELECT min(number) FROM backward")
+            last = self._rows.number("SELECT max(number) FROM backward")
+            raise UsageError(f"there is no backward {number} in this recording, which holds {first} to {last}")
+        return number

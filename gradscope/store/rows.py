@@ -1,0 +1,61 @@
+"""Rows of a recording with every value's type checked, since SQLite lets any column hold anything."""
+
+from __future__ import annotations
+
+import json
+import math
+import sqlite3
+from collections.abc import Iterator
+from types import NoneType
+from typing import Any
+
+Column = frozenset[type]
+
+INTEGER: Column = frozenset({int})
+REAL: Column = frozenset({float})
+TEXT: Column = frozenset({str})
+MAYBE: Column = frozenset({NoneType})
+
+
+class Rows:
+    """Typed queries over one connection."""
+
+    def __init__(self, connection: sqlite3.Connection) -> None:
+        self._connection = connection
+
+    def select(self, sql: str, columns: tuple[Column, ...], *parameters: int) -> Iterator[tuple[Any, ...]]:
+        """The rows of a query; ValueError when a value is not of its column's types."""
+        seen: set[tuple[type, ...]] = set()  # a table has few combinations of types, so most rows cost one look-up
+        for row in self._connection.execute(sql, parameters):
+            kinds = tuple(map(type, row))
+            if kinds not in seen:
+                if not all(kind in column for kind, column in zip(kinds, columns, strict=True)):
+                    raise ValueError(f"a value has the wrong type in {sql!r}")
+                seen.add(kinds)
+            yield row
+
+    def one(self, sql: str, columns: tuple[Column, ...], *parameters: int) -> tuple[Any, ...]:
+        """The only row of a query; LookupError when there is none."""
+        for row in self.select(sql, columns, *parameters):
+            return row
+        raise LookupError(f"nothing found by {sql!r} with {parameters}")
+
+    def number(self, sql: str) -> int:
+        """The one integer that a query answers with; an empty sum is 0."""
+        (value,) = self.one(sql, (INTEGER | MAYBE,))
+        return int(value or 0)
+
+
+def integers(text: str) -> list[int]:
+    """A JSON list of integers."""
+    values = json.loads(text)
+    if not isinstance(values, list) or any(type(value) is not int for value in values):
+        raise ValueError("a list of integers was expected")
+    return values
+
+
+def finite(value: float) -> float:
+    """A time, which JSON must be able to carry."""
+    if not math.isfinite(value):
+        raise ValueError("a time is not finite")
+    return value

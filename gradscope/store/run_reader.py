@@ -1,0 +1,114 @@
+"""Reads what a recording says as a whole: the run, its totals, its faults. Totals come from SQL sums over the
+interned tables, never from walking the operators."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from gradscope.model.run import Census, Fault, Run
+from gradscope.model.site import user_site
+from gradscope.model.summary import Calls
+from gradscope.store.interned import Interned
+from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
+
+# The types of Run's fields in the `run` table; those without a default in Run must be there.
+RUN_FIELDS: dict[str, tuple[type, ...]] = {
+    "argv": (list,),
+    "cwd": (str,),
+    "gradscope": (str,),
+    "torch": (str,),
+    "python": (str,),
+    "platform": (str,),
+    "pid": (int,),
+    "detail": (str,),
+    "started": (int, float),
+    "duration": (int, float),
+    "ended": (bool,),
+    "status": (int, type(None)),
+    "exception": (str, type(None)),
+    "rank": (int, type(None)),
+    "world_size": (int, type(None)),
+    "environment": (dict,),
+}
+CALLS = """SELECT min(b.number), max(b.number), count(*), b.kind, b.graph, coalesce(g.nodes, 0), coalesce(g.edges, 0),
+  coalesce(t.saved_bytes, 0), coalesce(sum(b.duration), 0.0), b.stack, b.exception, b.nested_in IS NOT NULL AS nested,
+  b.create_graph FROM backward b LEFT JOIN graph g ON g.id = b.graph LEFT JOIN tensors t ON t.id = b.tensors"""
+CALLS_COLUMNS = (*(INTEGER,) * 3, TEXT, INTEGER | MAYBE, *(INTEGER,) * 3, REAL, *(INTEGER,) * 4)
+CALLS_ALIKE = "b.kind, b.graph, b.tensors, b.stack, b.exception, nested, b.create_graph"
+
+
+def read_run(rows: Rows) -> Run:
+    """The run. Fields this version does not know are ignored."""
+    stored = {name: json.loads(value) for name, value in rows.select("SELECT name, value FROM run", (TEXT, TEXT))}
+    values: dict[str, Any] = {}
+    for name, types in RUN_FIELDS.items():
+        if name not in stored:
+            continue
+        if type(stored[name]) not in types:
+            raise ValueError(f"the run's {name} has the wrong type")
+        values[name] = finite(stored[name]) if name in ("started", "duration") else stored[name]
+    return Run(**_texts(values))
+
+
+def _texts(values: dict[str, Any]) -> dict[str, Any]:
+    """Check what is inside the two containers."""
+    argv, environment = values.get("argv", []), values.get("environment", {})
+    if not all(isinstance(text, str) for text in (*argv, *environment.values())):
+        raise ValueError("the run's arguments and environment must be texts")
+    return {**values, "argv": tuple(argv)} if "argv" in values else values
+
+
+def read_faults(rows: Rows) -> tuple[Fault, ...]:
+    """What went wrong inside gradscope, most frequent first."""
+    sql = "SELECT probe, message, count FROM fault ORDER BY count DESC, probe, message"
+    return tuple(Fault(*row) for row in rows.select(sql, (TEXT, TEXT, INTEGER)))
+
+
+def read_calls(rows: Rows, interned: Interned, alike: bool) -> tuple[Calls, ...]:
+    """The backward calls in short, one by one or with those that are alike together."""
+    found = rows.select(f"{CALLS} GROUP BY {CALLS_ALIKE if alike else 'b.number'} ORDER BY 1", CALLS_COLUMNS)
+    return tuple(_calls(interned, row) for row in found)
+
+
+def _calls(interned: Interned, row: tuple[Any, ...]) -> Calls:
+    first, last, count, kind, graph, nodes, edges, saved, seconds, stack, exception, nested, create_graph = row
+    return Calls(
+        first=first,
+        last=last,
+        count=count,
+        kind=kind,
+        graph=graph,
+        nodes=nodes,
+        edges=edges,
+        saved_bytes=saved,
+        seconds=finite(seconds),
+        site=user_site(interned.stack(stack)),
+        exception=interned.name(exception),
+        nested=bool(nested),
+        create_graph=bool(create_graph),
+    )
+
+
+def read_census(rows: Rows, interned: Interned, size: int) -> Census:
+    """How much of everything there is; `size` is the file's."""
+    of_graphs = "backward b JOIN graph g ON g.id = b.graph"
+    of_blocks = "block_run r JOIN block b ON b.id = r.block"
+    saved = "SELECT tensors, count(*) AS kept FROM saved GROUP BY tensors"
+    threads = "SELECT thread FROM backward UNION SELECT thread FROM block_run UNION SELECT thread FROM node"
+    levels = {interned.levels(number) for (number,) in rows.select("SELECT DISTINCT levels FROM node", (INTEGER,))}
+    return Census(
+        backwards=rows.number("SELECT count(*) FROM backward"),
+        graphs=rows.number("SELECT count(*) FROM graph"),
+        nodes=rows.number(f"SELECT sum(g.nodes) FROM {of_graphs}"),
+        edges=rows.number(f"SELECT sum(g.edges) FROM {of_graphs}"),
+        operations=rows.number(f"SELECT sum(b.operations) FROM {of_blocks}"),
+        mutations=rows.number(f"SELECT sum(b.writes) FROM {of_blocks}"),
+        saved=rows.number(f"SELECT sum(s.kept) FROM backward b JOIN ({saved}) s ON s.tensors = b.tensors"),
+        hooks=rows.number("SELECT count(*) FROM hook"),
+        firings=rows.number("SELECT count(*) FROM firing"),
+        threads=rows.number(f"SELECT count(*) FROM ({threads})"),
+        levels=tuple(sorted(" ".join(map(str, chain)) for chain in levels if chain)),
+        bytes=size,
+        dropped=dict(rows.select("SELECT reason, count FROM dropped ORDER BY reason", (TEXT, INTEGER))),
+    )

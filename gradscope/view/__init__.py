@@ -1,0 +1,1 @@
+"""What to show of a graph, by roles: no colours, no formats."""

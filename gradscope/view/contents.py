@@ -1,0 +1,100 @@
+"""What a recording holds, in rows of words: the picture that `gradscope info` is written from."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradscope.model.run import Census, Fault, Run
+from gradscope.model.summary import Calls
+from gradscope.view.words import amount, place, seconds, size
+
+MOST_ROWS = 20
+HEADINGS = ("backward", "kind", "nodes", "edges", "saves", "time", "called at")
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """All that `info` says. `calls` are one by one, or those that are alike together when there are many."""
+
+    recording: str
+    recovered: bool
+    run: Run
+    census: Census
+    calls: tuple[Calls, ...]
+    faults: tuple[Fault, ...]
+
+
+def rows(contents: Contents) -> list[tuple[str, str]]:
+    """A name and what there is to say, a row each; continued rows have no name."""
+    run, census = contents.run, contents.census
+    counts = [amount(census.nodes, "node"), amount(census.edges, "edge"), f"{amount(census.graphs, 'distinct graph')}"]
+    operations = f"{amount(census.operations, 'operator call')}, {census.mutations:,} of them writing in place"
+    return [
+        ("recording", f"{contents.recording} ({size(census.bytes)})"),
+        ("command", " ".join(run.argv)),
+        ("directory", run.cwd),
+        ("versions", f"gradscope {run.gradscope}, torch {run.torch}, Python {run.python}, {run.platform}"),
+        ("detail", run.detail),
+        *([("rank", f"{run.rank} of {run.world_size}")] if run.rank is not None else []),
+        ("ended", _end(contents)),
+        ("backwards", f"{census.backwards:,}: {', '.join(counts)}"),
+        ("operators", operations if census.operations else "none recorded"),
+        ("saved", amount(census.saved, "tensor")),
+        ("hooks", f"{census.hooks:,} registered, {census.firings:,} fired"),
+        ("threads", f"{census.threads:,}"),
+        ("levels", ", ".join(census.levels) or "none"),
+        *_listed("dropped", [f"{reason}: {count:,}" for reason, count in census.dropped.items()] or ["nothing"]),
+        *_listed("faults", [_fault(fault) for fault in contents.faults] or ["none"]),
+    ]
+
+
+def table(contents: Contents) -> list[tuple[str, ...]]:
+    """The backward calls, under headings."""
+    shown = contents.calls[:MOST_ROWS]
+    found = [HEADINGS, *(_row(calls, contents.run.cwd) for calls in shown)]
+    hidden = sum(calls.count for calls in contents.calls[MOST_ROWS:])
+    return [*found, (f"and {hidden:,} more calls",)] if hidden else found
+
+
+def _row(calls: Calls, folder: str) -> tuple[str, ...]:
+    kind = calls.kind + (", create_graph" if calls.create_graph else "") + (", nested" if calls.nested else "")
+    where = place(calls.site, folder) if calls.site else ""
+    return (
+        _numbers(calls),
+        kind,
+        f"{calls.nodes:,}" if calls.graph is not None else "-",
+        f"{calls.edges:,}" if calls.graph is not None else "-",
+        size(calls.saved_bytes) if calls.graph is not None else "-",
+        seconds(calls.seconds),
+        f"{where}  {_first_line(calls.exception)}".strip(),
+    )
+
+
+def _numbers(calls: Calls) -> str:
+    if calls.count == 1:
+        return str(calls.first)
+    all_between = calls.count == calls.last - calls.first + 1
+    return f"{calls.first}-{calls.last}" + ("" if all_between else f" ({calls.count:,} calls)")
+
+
+def _end(contents: Contents) -> str:
+    run = contents.run
+    took = f"after {seconds(run.duration)}"
+    if not run.ended:
+        lost = "; a write was cut short and rolled back" if contents.recovered else ""
+        return f"no clean end: killed, or still running; recorded up to {seconds(run.duration)}{lost}"
+    if run.exception:
+        return f"{took} with {_first_line(run.exception)}"
+    return f"{took} with status {0 if run.status is None else run.status}"
+
+
+def _fault(fault: Fault) -> str:
+    return f"{fault.probe}: {fault.message}" + (f" ({fault.count:,} times)" if fault.count > 1 else "")
+
+
+def _first_line(text: str | None) -> str:
+    return text.splitlines()[0] if text else ""
+
+
+def _listed(name: str, values: list[str]) -> list[tuple[str, str]]:
+    return [(name if position == 0 else "", value) for position, value in enumerate(values)]

@@ -1,0 +1,118 @@
+"""Lines of an outline: what is said of a node, of a run of nodes, of a module call, and of more of the same."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradscope.graphs.walk import nodes_of
+from gradscope.model.graph import Node
+from gradscope.model.group import Group, Repeat
+from gradscope.view.role import Role
+from gradscope.view.words import TIMES, amount, kinds, only_views, place, short_name, size
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some words and what they stand for."""
+
+    text: str
+    role: Role
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line, `depth` levels in (1: the outermost)."""
+
+    depth: int
+    parts: tuple[Part, ...]
+
+
+def node_line(depth: int, node: Node, is_root: bool, folder: str) -> Line:
+    """A node: its place, name, type, what it keeps, its hooks, and the user's line."""
+    parts = [Part(_place(node.order), Role.PLACE), Part(short_name(node), node_role(node, is_root))]
+    if node.leaf is not None:
+        parts.append(Part(node.leaf, Role.ACCUMULATE))
+    types = [str(meta) for meta in node.inputs_meta if meta is not None]
+    if types:
+        parts.append(Part(types[0] + (f" and {len(types) - 1} more" if len(types) > 1 else ""), Role.TYPE))
+    parts.extend(_keeps(sum({tensor.storage: tensor.bytes for tensor in node.saved if tensor.leaf is None}.values())))
+    parts.extend(_hooks(len(node.hooks)))
+    if node.function is not None and node.function.class_site is not None:
+        parts.append(Part(f"class at {place(node.function.class_site, folder)}", Role.NOTE))
+    if node.levels:
+        parts.append(Part(" ".join(map(str, node.levels)), Role.NOTE))
+    if node.site is not None:
+        parts.append(Part(place(node.site, folder), Role.SITE))
+    return Line(depth, tuple(parts))
+
+
+def run_line(depth: int, nodes: list[Node]) -> Line:
+    """Several plain nodes in a row."""
+    keeps = {tensor.storage: tensor.bytes for node in nodes for tensor in node.saved if tensor.leaf is None}
+    orders = [node.order for node in nodes if node.order is not None]
+    where = _range(orders[0], orders[-1]) if orders else _range(None, None)
+    head = (Part(where, Role.PLACE), Part(kinds(nodes), Role.PLAIN))
+    return Line(depth, (*head, *_keeps(sum(keeps.values()))))
+
+
+def group_line(depth: int, group: Group) -> Line:
+    """A module call with its totals."""
+    totals = group.totals
+    parts = [Part(group.name, Role.MODULE)]
+    if group.module_class and group.module_class != group.name:
+        parts.append(Part(group.module_class, Role.CLASS))
+    parts.append(Part(_range(totals.first, totals.last), Role.PLACE))
+    parts.append(Part(amount(totals.nodes, "node"), Role.COUNT))
+    if totals.parameters:
+        parts.append(Part(amount(totals.parameters, "param"), Role.ACCUMULATE))
+    return Line(depth, (*parts, *_keeps(totals.saved_bytes), *_hooks(totals.hooks)))
+
+
+def repeat_line(depth: int, repeat: Repeat) -> Line:
+    """The rounds after the first, which differ in nothing but names."""
+    return Line(depth, (Part(f"⋮ {repeat_words(repeat, repeat.rounds[1:])}", Role.FOLDED),))
+
+
+def repeat_words(repeat: Repeat, rounds: tuple[tuple[Node | Group, ...], ...]) -> str:
+    """`22x same GPT2Block: h.22 … h.1 (1,496 nodes)`."""
+    what = " + ".join(_kind(item) for item in repeat.rounds[0])
+    names = [next(item.name for item in one if isinstance(item, Group)) for one in rounds]
+    nodes = sum(1 for one in rounds for _ in nodes_of(one))
+    return f"{len(rounds)}{TIMES} same {what}: {names[0]} … {names[-1]} ({amount(nodes, 'node')})"
+
+
+def node_role(node: Node, is_root: bool) -> Role:
+    """The one role that matters most to a reader."""
+    if node.order is None:
+        return Role.IDLE
+    if node.function is not None:
+        return Role.CUSTOM
+    if is_root:
+        return Role.ROOT
+    if node.accumulates:
+        return Role.ACCUMULATE
+    if any(tensor.leaf is None for tensor in node.saved):
+        return Role.SAVED
+    return Role.VIEW if only_views(node) else Role.PLAIN
+
+
+def _kind(item: Node | Group) -> str:
+    return short_name(item) if isinstance(item, Node) else item.module_class or item.name
+
+
+def _place(order: int | None) -> str:
+    return "not run" if order is None else f"#{order}"
+
+
+def _range(first: int | None, last: int | None) -> str:
+    if first is None:
+        return "not run"
+    return f"#{first}" if first == last else f"#{first}-{last}"
+
+
+def _keeps(count: int) -> tuple[Part, ...]:
+    return (Part(f"saves {size(count)}", Role.SAVED),) if count else ()
+
+
+def _hooks(count: int) -> tuple[Part, ...]:
+    return (Part(amount(count, "hook"), Role.HOOKED),) if count else ()

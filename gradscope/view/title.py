@@ -1,0 +1,42 @@
+"""What stands above a picture: which backward call of which run, and what it was."""
+
+from __future__ import annotations
+
+from gradscope.model.graph import Graph, OrderSource
+from gradscope.model.run import Run
+from gradscope.view.scene import Scene
+from gradscope.view.words import amount, place, seconds, size
+
+
+def title(scene: Scene) -> str:
+    """`train.py, backward 3: 1,650 nodes, 1,794 edges, saves 7.8 MB`."""
+    graph = scene.graph
+    kept = {tensor.storage: tensor.bytes for node in graph.nodes for tensor in node.saved if tensor.leaf is None}
+    counts = [amount(len(graph.nodes), "node"), amount(len(graph.edges), "edge")]
+    if kept:
+        counts.append(f"saves {size(sum(kept.values()))}")
+    return f"{program(scene.run)}, backward {graph.backward.number}: {', '.join(counts)}"
+
+
+def subtitle(scene: Scene) -> str:
+    """`grad(create_graph) called at train.py:31, took 12 ms; #n: place in backward order (measured)`."""
+    backward = scene.graph.backward
+    kept = backward.keep_graph and not backward.create_graph
+    flags = [name for name, on in (("create_graph", backward.create_graph), ("retain_graph", kept)) if on]
+    words = f"{backward.kind}({', '.join(flags)})"
+    if backward.site is not None:
+        words += f" called at {place(backward.site, scene.run.cwd)}"
+    if backward.duration is not None:
+        words += f", took {seconds(backward.duration)}"
+    if backward.exception is not None:
+        words += f", raised {backward.exception.splitlines()[0] if backward.exception else ''}"
+    return f"{words}; #n: place in backward order ({_source(scene.graph)})"
+
+
+def program(run: Run) -> str:
+    """The program's name as its user knows it."""
+    return run.argv[0].replace("\\", "/").rpartition("/")[2] if run.argv and run.argv[0] else "a program"
+
+
+def _source(graph: Graph) -> str:
+    return "measured" if graph.backward.order_source is OrderSource.MEASURED else "predicted"

@@ -1,0 +1,75 @@
+"""Numbers, places and names as people read them."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from pathlib import PurePath
+
+from gradscope.model.graph import ACCUMULATE, Node
+from gradscope.model.site import Site
+
+VIEWS = frozenset(
+    f"{name}Backward"
+    for name in (
+        *("Alias", "AsStrided", "Diagonal", "Expand", "Permute", "ReshapeAlias", "Select", "Slice", "Split", "Squeeze"),
+        *("T", "Transpose", "Unbind", "Unfold", "UnsafeView", "Unsqueeze", "View", "SplitWithSizes", "Swapaxes"),
+    )
+)
+MOST_KINDS = 12
+TIMES = "\N{MULTIPLICATION SIGN}"
+
+
+def short_name(node: Node) -> str:
+    """The node's name without C++ namespaces."""
+    return node.name.rpartition("::")[2]
+
+
+def only_views(node: Node) -> bool:
+    """Whether the node only passes its gradient on in another shape."""
+    return short_name(node).rstrip("0123456789") in VIEWS
+
+
+def is_plain(node: Node) -> bool:
+    """Whether nothing about a node would be missed if it were shown as one of several."""
+    return not node.hooks and node.function is None and (node.leaf is None or short_name(node) == ACCUMULATE)
+
+
+def kinds(nodes: Iterable[Node]) -> str:
+    """`ViewBackward0 x4 -> MulBackward0`: the kinds of node in order of appearance, each once."""
+    counts = Counter(short_name(node) for node in nodes)
+    words = [name if count == 1 else f"{name} {TIMES}{count}" for name, count in counts.items()]
+    more = [f"{len(words) - MOST_KINDS} more kinds"] if len(words) > MOST_KINDS else []
+    return " → ".join(words[:MOST_KINDS] + more)
+
+
+def size(count: int) -> str:
+    """A number of bytes: 128 B, 26 kB, 7.8 MB."""
+    if count < 1000:
+        return f"{count} B"
+    value, units = count / 1000, ["kB", "MB", "GB", "TB"]
+    while value >= 999.5 and len(units) > 1:
+        value /= 1000
+        del units[0]
+    return f"{value:.1f} {units[0]}" if value < 9.95 else f"{value:.0f} {units[0]}"
+
+
+def amount(count: int, noun: str) -> str:
+    """`1 node`, `2 nodes`, `1,650 nodes`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+
+
+def seconds(value: float) -> str:
+    """A duration: 310 us, 12 ms, 3.4 s, 12 min."""
+    if value < 0.001:
+        return f"{value * 1e6:.0f} us"
+    if value < 1:
+        return f"{value * 1e3:.3g} ms"
+    return f"{value:.3g} s" if value < 600 else f"{value / 60:.0f} min"
+
+
+def place(site: Site, folder: str) -> str:
+    """`train.py:19`: relative to the folder when the file lies in it, else the file's name alone."""
+    path = PurePath(site.file)
+    inside = path.is_relative_to(folder) if folder else False
+    return f"{path.relative_to(folder) if inside else path.name}:{site.line}"

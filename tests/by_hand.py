@@ -1,0 +1,215 @@
+"""Graphs built by hand, in the shape that capture gives them: ids in the order of discovery from the root."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gradscope.model.graph import Backward, Edge, FunctionClass, Graph, Level, Node, OrderSource, Parent, Root
+from gradscope.model.hook import Firing, Hook
+from gradscope.model.module import ModuleCall
+from gradscope.model.run import Run
+from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.tensor import SavedTensor, TensorType
+from gradscope.view.scene import Scene
+
+FOLDER = "/home/user/project"
+RUN = Run(
+    argv=(f"{FOLDER}/train.py", "--steps", "3"),
+    cwd=FOLDER,
+    gradscope="0.1.0",
+    torch="2.13.0",
+    python="3.11.7",
+    platform="Linux x86_64",
+    pid=4242,
+    detail="ops",
+    started=1.75e9,
+    duration=12.5,
+    ended=True,
+    status=0,
+)
+HOSTILE = (
+    "quote \" and ' and `",
+    "{brace|pipe} <angle> &amp; <script>alert(1)</script>",
+    "back\\slash \\n \\l",
+    "emoji \N{PARTY POPPER} family \U0001f468\u200d\U0001f469\u200d\U0001f467",
+    "RTL \u05e9\u05dc\u05d5\u05dd and override \u202egpj.exe",
+    "escape \x1b[31mred\x1b[0m bell \x07 nul \x00 newline \n tab \t",
+    "[red]markup[/red] [link=file:///]x[/link] :smile:",
+    "<b>html label</b>",
+    "\\",
+    "[/]",
+    "%s {0} $HOME",
+)
+
+
+def line(number: int, function: str = "forward", file: str = f"{FOLDER}/train.py") -> Stack:
+    """A stack of one user frame."""
+    return (Site(file, number, function),)
+
+
+def floats(*shape: int) -> TensorType:
+    return TensorType(shape, "float32")
+
+
+def measured(nodes: list[Node], edges: list[Edge], **about: object) -> Graph:
+    """A graph that ran in the order of its ids."""
+    backward = Backward(0, roots=(Root(0),), stack=line(40, "main"), duration=0.012, order_source=OrderSource.MEASURED)
+    ran = tuple(replace(node, order=node.id) for node in nodes)
+    return Graph(ran, tuple(edges), replace(backward, **about))  # type: ignore[arg-type]
+
+
+def scene(graph: Graph, **about: object) -> Scene:
+    return replace(Scene(graph, RUN, f"{FOLDER}/train.py.4242.gscope"), **about)  # type: ignore[arg-type]
+
+
+def small() -> Graph:
+    """A little of everything: a module, a custom Function, hooks, a transform level, a library frame, a node that did not run."""
+    net = ModuleCall("", "Net")
+    linear = ModuleCall("linear", "Linear", net)
+    hook = Hook(0, "tensor", "main.<locals>.clip", "loss", line(35, "main"))
+    library = (Site("/site-packages/lib/loss.py", 7, "loss", origin=Origin.LIBRARY), *line(30, "main"))
+    nodes = [
+        Node(0, "MeanBackward0", 9, library, "aten.mean.default", hooks=(hook,), inputs_meta=(floats(),)),
+        Node(
+            1,
+            "SwishBackward",
+            8,
+            line(21),
+            module=net,
+            inputs_meta=(floats(8, 4),),
+            saved=(SavedTensor("x", floats(8, 4), 128, 0),),
+            function=FunctionClass("Swish", Site(f"{FOLDER}/swish.py", 5), Site(f"{FOLDER}/swish.py", 12)),
+        ),
+        Node(
+            2,
+            "AddmmBackward0",
+            7,
+            line(20),
+            "aten.addmm.default",
+            linear,
+            levels=(Level("Grad", 1), Level("Vmap", 2)),
+            inputs_meta=(floats(8, 4),),
+            saved=(SavedTensor("mat1", floats(8, 3), 96, 1), SavedTensor("mat2", floats(3, 4), 48, 2, "linear.weight")),
+        ),
+        Node(
+            3,
+            "torch::autograd::AccumulateGrad",
+            None,
+            line(20),
+            module=net,
+            leaf="linear.bias",
+            inputs_meta=(floats(4),),
+        ),
+        Node(4, "TBackward0", 6, line(20), "aten.t.default", linear, inputs_meta=(floats(3, 4),)),
+        Node(5, "torch::autograd::AccumulateGrad", None, line(20), leaf="linear.weight", inputs_meta=(floats(4, 3),)),
+        Node(6, "PowBackward0", 3, line(18), "aten.pow.Tensor_Scalar", inputs_meta=(None,)),
+    ]
+    edges = [Edge(0, 1), Edge(1, 2), Edge(2, 3), Edge(2, 4, 1), Edge(4, 5), Edge(2, 6, 2)]
+    graph = measured(nodes, edges)
+    pruned = (*graph.nodes[:6], replace(graph.nodes[6], order=None))
+    return replace(graph, nodes=pruned, firings=(Firing(hook, 0, True),))
+
+
+def transformer(layers: int = 24) -> Graph:
+    """A GPT-like graph: 68 nodes a block as in GPT-2, and what stands before and after."""
+    nodes: list[Node] = []
+    edges: list[Edge] = []
+    model = ModuleCall("", "GPT")
+    number = 0
+
+    def add(name: str, module: ModuleCall, leaf: str | None = None, saves: int = 0) -> None:
+        nonlocal number
+        kept = (SavedTensor("self", floats(2, 16, 48), saves, number),) if saves else ()
+        call = None if leaf else module
+        nodes.append(
+            Node(
+                number, name, None if leaf else 5000 - number, line(10 + number % 60), None, call, leaf=leaf, saved=kept
+            )
+        )
+        nodes[-1] = replace(nodes[-1], inputs_meta=(floats(2, 16, 48),))
+        if number:
+            edges.append(
+                Edge(
+                    number - 1 if not nodes[number - 1].leaf else number - 2 - bool(nodes[number - 2].leaf),
+                    number,
+                    bool(leaf),
+                )
+            )
+        number += 1
+
+    def linear(path: str, parent: ModuleCall, position: int) -> None:
+        call = ModuleCall(path, "Linear", parent, position)
+        for name in ("UnsafeViewBackward0", "AddmmBackward0", "ViewBackward0"):
+            add(name, call, saves=6144 if name.startswith("Addmm") else 0)
+        add("torch::autograd::AccumulateGrad", call, f"{path}.bias")
+        add("torch::autograd::AccumulateGrad", call, f"{path}.weight")
+
+    def norm(path: str, parent: ModuleCall, position: int) -> None:
+        call = ModuleCall(path, "LayerNorm", parent, position)
+        add("NativeLayerNormBackward0", call, saves=6144)
+        add("torch::autograd::AccumulateGrad", call, f"{path}.weight")
+        add("torch::autograd::AccumulateGrad", call, f"{path}.bias")
+
+    add("NllLossBackward0", model, saves=25600)
+    add("LogSoftmaxBackward0", model, saves=25600)
+    norm("ln_f", model, layers + 1)
+    for layer in reversed(range(layers)):
+        block = ModuleCall(f"h.{layer}", "Block", model, layer)
+        mlp = ModuleCall(f"h.{layer}.mlp", "MLP", block, 3)
+        attention = ModuleCall(f"h.{layer}.attn", "Attention", block, 1)
+        add("AddBackward0", block)
+        linear(f"h.{layer}.mlp.c_proj", mlp, 2)
+        for name in ("MulBackward0", "TanhBackward0", "PowBackward0", "AddBackward0"):
+            add(name, ModuleCall(f"h.{layer}.mlp.act", "GELU", mlp, 1), saves=24576)
+        linear(f"h.{layer}.mlp.c_fc", mlp, 0)
+        norm(f"h.{layer}.ln_2", block, 2)
+        add("AddBackward0", block)
+        linear(f"h.{layer}.attn.c_proj", attention, 1)
+        for step in range(33):
+            name = ("UnsafeViewBackward0", "CloneBackward0", "TransposeBackward0", "BmmBackward0", "SoftmaxBackward0")[
+                step % 5
+            ]
+            add(name, attention, saves=8192 if name.startswith("Bmm") else 0)
+        linear(f"h.{layer}.attn.c_attn", attention, 0)
+        norm(f"h.{layer}.ln_1", block, 0)
+    add("EmbeddingBackward0", ModuleCall("wte", "Embedding", model, 0), saves=256)
+    add("torch::autograd::AccumulateGrad", model, "wte.weight")
+    return measured(nodes, edges)
+
+
+def chain(length: int) -> Graph:
+    """A chain without modules."""
+    names = ("MulBackward0", "AddBackward0", "SinBackward0")
+    nodes = [Node(number, names[number % 3], length - number, line(3 + number % 3, "main")) for number in range(length)]
+    return measured(nodes, [Edge(number, number + 1) for number in range(length - 1)])
+
+
+def hostile() -> Graph:
+    """Names that attack every format."""
+    nodes, edges = [], []
+    for number, name in enumerate(HOSTILE):
+        call = ModuleCall(name, name)
+        kept = (SavedTensor(name, TensorType((-1, 2), name, name), 8, number),)
+        stack = (Site(name, 1, name, name),)
+        hook = Hook(number, "tensor", name, name, stack)
+        function = FunctionClass(name, Site(name, 1), Site(name, 2))
+        nodes.append(
+            Node(
+                number,
+                name,
+                number,
+                stack,
+                name,
+                call,
+                (Level("Grad", 1),),
+                0,
+                Parent(name, stack),
+                name,
+                (),
+                kept,
+                (hook,),
+            )
+        )
+        nodes[-1] = replace(nodes[-1], leaf=name, function=function)
+        edges.append(Edge(0, number, number))
+    return measured(nodes, edges[1:], exception=HOSTILE[5])
