@@ -90,7 +90,9 @@ def _path(wanted: Path) -> Path:
     from gradscope import capture
 
     main = sys.modules.get("__main__")
-    script = getattr(main, "__file__", None) or (sys.argv[0] if sys.argv and sys.argv[0] not in ("-c", "-m") else "command")
+    script = getattr(main, "__file__", None) or (
+        sys.argv[0] if sys.argv and sys.argv[0] not in ("-c", "-m") else "command"
+    )
     usual = capture.default_path(Path(script).stem, wanted if wanted.is_dir() else wanted.parent)
     if wanted.is_dir():
         return usual

@@ -38,7 +38,15 @@ from gradscope.probes.walk import Walker
 from gradscope.store.writer import Writer
 
 SUFFIX = ".gscope"
-_ENVIRONMENT = ("CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "PYTHONHASHSEED", "RANK", "LOCAL_RANK", "WORLD_SIZE", "TORCH_LOGS")
+_ENVIRONMENT = (
+    "CUDA_VISIBLE_DEVICES",
+    "OMP_NUM_THREADS",
+    "PYTHONHASHSEED",
+    "RANK",
+    "LOCAL_RANK",
+    "WORLD_SIZE",
+    "TORCH_LOGS",
+)
 
 
 class Detail(str, enum.Enum):
@@ -143,7 +151,7 @@ class Recorder:
         }
 
 
-class record:  # noqa: N801 - used as a verb: `with gradscope.record("run.gscope"):`
+class record:
     """Record what autograd does inside a `with` block. `.summary` says afterwards what the recording came to."""
 
     def __init__(self, path: str | os.PathLike[str], *, detail: str = "ops", overwrite: bool = False) -> None:
@@ -157,7 +165,9 @@ class record:  # noqa: N801 - used as a verb: `with gradscope.record("run.gscope
         self._recorder.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.summary = self._recorder.stop(error)
 
 

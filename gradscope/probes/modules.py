@@ -22,7 +22,7 @@ from gradscope.probes.faults import Faults
 from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
-from gradscope.probes.threads import Thread, Threads
+from gradscope.probes.threads import Threads
 
 _ENTER, _LEAVE = "_gradscope_enter", "_gradscope_leave"
 
@@ -32,7 +32,9 @@ class Call:
 
     __slots__ = ("base", "children", "module_class", "parent", "path", "position", "serial")
 
-    def __init__(self, path: str, module_class: str, parent: Call | None, position: int, serial: int, base: int) -> None:
+    def __init__(
+        self, path: str, module_class: str, parent: Call | None, position: int, serial: int, base: int
+    ) -> None:
         self.path = path
         self.module_class = module_class
         self.parent = parent

@@ -66,7 +66,9 @@ def module(name: str, arguments: Sequence[str]) -> Program:
     argv = ("-m", *arguments)  # runpy puts the file's name in its place
     _enter(argv, os.getcwd())
     if not _exists(name):
-        raise UsageError(f"there is no module {name} to run", "the working directory is importable; a package needs a __main__")
+        raise UsageError(
+            f"there is no module {name} to run", "the working directory is importable; a package needs a __main__"
+        )
     return Program(_RUNPY, argv, os.getcwd(), name, module=name)
 
 

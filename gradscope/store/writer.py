@@ -50,7 +50,9 @@ class Writer:
 
     def frame(self, file: str, line: int, function: str) -> int:
         """Intern a line of code, and say whose it is."""
-        return self._intern("frame", (file, line, function), (self.string(file), line, self.string(function), origin_of(file)))
+        return self._intern(
+            "frame", (file, line, function), (self.string(file), line, self.string(function), origin_of(file))
+        )
 
     def stack(self, caller: int, frame: int) -> int:
         """Intern a stack: its innermost frame over its caller's stack."""
@@ -218,5 +220,7 @@ def _create(path: Path, shown: Path) -> sqlite3.Connection:
         database.executescript(TABLES)
         database.commit()
     except (sqlite3.Error, OSError) as error:
-        raise UsageError(f"cannot write {shown}: {error}", "check the directory and its permissions, or name another file with -o") from None
+        raise UsageError(
+            f"cannot write {shown}: {error}", "check the directory and its permissions, or name another file with -o"
+        ) from None
     return database

@@ -35,7 +35,9 @@ def traced(tmp_path):
     (tmp_path / "ranks.py").write_text(DISTRIBUTED)
 
     def begin(wanted, *arguments):
-        return start(tmp_path, *arguments, PYTHONPATH=f"{ROOT}:{site}", GRADSCOPE_TRACE=str(wanted), OMP_NUM_THREADS="1")
+        return start(
+            tmp_path, *arguments, PYTHONPATH=f"{ROOT}:{site}", GRADSCOPE_TRACE=str(wanted), OMP_NUM_THREADS="1"
+        )
 
     return begin
 
@@ -65,7 +67,17 @@ def test_a_file_a_folder_and_a_taken_file(traced, tmp_path):
 
 def test_torchrun_gives_one_file_for_each_rank_and_none_for_itself(traced, tmp_path):
     (tmp_path / "folder").mkdir()
-    launcher = ("-m", "torch.distributed.run", "--nproc-per-node", "2", "--master-addr", "127.0.0.1", "--master-port", free_port(), "ranks.py")
+    launcher = (
+        "-m",
+        "torch.distributed.run",
+        "--nproc-per-node",
+        "2",
+        "--master-addr",
+        "127.0.0.1",
+        "--master-port",
+        free_port(),
+        "ranks.py",
+    )
     run = finish(traced("folder", *launcher))
     assert run.status == 0, run.stderr
     names = recordings(tmp_path)
@@ -77,7 +89,11 @@ def test_torchrun_gives_one_file_for_each_rank_and_none_for_itself(traced, tmp_p
 
 @pytest.mark.parametrize(
     "arguments",
-    [["-m", "gradscope", "trace", "-q", "-o", "own.gscope", "train.py"], ["-m", "gradscope", "trace", "--help"], ["-c", "import torch"]],
+    [
+        ["-m", "gradscope", "trace", "-q", "-o", "own.gscope", "train.py"],
+        ["-m", "gradscope", "trace", "--help"],
+        ["-c", "import torch"],
+    ],
     ids=["trace", "help", "idle"],
 )
 def test_leaves_no_file_of_its_own(traced, tmp_path, arguments):

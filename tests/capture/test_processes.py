@@ -89,7 +89,9 @@ def test_a_killed_run_keeps_what_was_committed(side_by_side, tmp_path):
 
 
 def test_a_run_that_leaves_at_once_keeps_what_was_committed(side_by_side, tmp_path):
-    run, path = side_by_side.traced(tmp_path, "-c", KILLED.replace("os.kill(os.getpid(), signal.SIGKILL)", "os._exit(5)"))
+    run, path = side_by_side.traced(
+        tmp_path, "-c", KILLED.replace("os.kill(os.getpid(), signal.SIGKILL)", "os._exit(5)")
+    )
     assert run.status == 5
     assert backwards(path) == 3
     assert side_by_side.gradscope(tmp_path, "info", path).status == 0

@@ -70,7 +70,7 @@ DETAILS = ("nodes", "ops", "full")
 def results(side_by_side, tmp_path_factory):
     """Every program's plain run, and its traced ones by detail."""
     folder = tmp_path_factory.mktemp("results")
-    programs = {"numbers": NUMBERS, "uncaught": UNCAUGHT, "formatted": FORMATTED}
+    programs = {"results": NUMBERS, "uncaught": UNCAUGHT, "formatted": FORMATTED}
     for name, text in programs.items():
         (folder / f"{name}.py").write_text(text)
     plain = {name: start(folder, f"{name}.py") for name in programs}
@@ -85,8 +85,8 @@ def results(side_by_side, tmp_path_factory):
 @pytest.mark.parametrize("detail", DETAILS)
 def test_numbers_warnings_and_messages_are_the_same(results, detail):
     plain, traced = results
-    assert traced["numbers", detail] == plain["numbers"]
-    assert plain["numbers"].status == 0
+    assert traced["results", detail] == plain["results"]
+    assert plain["results"].status == 0
 
 
 @pytest.mark.parametrize("detail", DETAILS)
