@@ -59,7 +59,7 @@ def watch() -> None:
 
 
 def start() -> None:
-    """Start the recording that the environment asks for. It says what is wrong in one line, and never stops the program."""
+    """Start the recording that the environment asks for; what is wrong is said in one line, the program goes on."""
     if "gradscope.cli" in sys.modules or "gradscope.capture" in sys.modules:
         return  # gradscope itself, or a program that records itself
     from gradscope import capture
@@ -86,7 +86,7 @@ def _without_our_frames(show: Hook) -> Hook:
 
 
 def _path(wanted: Path) -> Path:
-    """A folder gets the usual name in it; a file that is taken, or shared by ranks, gets the rank or the process in it."""
+    """A folder gets the usual name in it; a taken file, or one shared by ranks, gets the rank or the process in it."""
     from gradscope import capture
 
     main = sys.modules.get("__main__")

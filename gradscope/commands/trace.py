@@ -95,8 +95,8 @@ def _say_nothing(summary: Summary) -> None:
 def _say(summary: Summary) -> None:
     sys.stdout.flush()
     seconds = f"{summary.seconds:.1f} s"
-    what = f"{_count(summary.backwards, 'backward call')}, {_count(summary.nodes, 'node')}, {_size(summary.size)}, {seconds}"
-    click.echo(f"gradscope: {what} -> {summary.path}", err=True)
+    counts = f"{_count(summary.backwards, 'backward call')}, {_count(summary.nodes, 'node')}"
+    click.echo(f"gradscope: {counts}, {_size(summary.size)}, {seconds} -> {summary.path}", err=True)
     if summary.failure:
         click.echo(f"gradscope: the recording stopped early: {summary.failure}", err=True)
     if summary.faults:

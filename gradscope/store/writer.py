@@ -14,6 +14,7 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
+from typing import Any
 
 from gradscope.errors import UsageError
 from gradscope.store.origin import origin_of
@@ -74,7 +75,7 @@ class Writer:
         return self._intern("function", row, row)
 
     def template(self, table: str, key: bytes) -> tuple[int, bool]:
-        """The id under which content with this key is stored, and whether it is new: its rows are the caller's to add."""
+        """The id under which content with this key is stored, and whether it is new; adding its rows is up to the caller."""
         with self._lock:
             known = self._ids.setdefault(table, {})
             found = known.get(key)
@@ -191,8 +192,8 @@ class Writer:
 
     def _add_sources(self) -> None:
         """Keep the text of the user's own files, so that lines can be shown anywhere."""
-        for file, line, function in list(self._ids.get("frame", ())):  # type: ignore[misc]
-            del line, function
+        frames: Any = self._ids.get("frame", ())
+        for file in {file for file, _, _ in frames}:
             if origin_of(file) == 0 and os.path.isfile(file):
                 with contextlib.suppress(OSError):
                     text = Path(file).read_text("utf-8", "replace")

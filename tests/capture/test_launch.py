@@ -7,7 +7,8 @@ import __main__, atexit, inspect, pickle, sys
 class Box: pass
 def say(text): print(text, file=sys.stderr)
 print(sys.argv, __name__, sys.path[:2], sys.modules["__main__"] is __main__)
-print(list(globals()), __package__, __spec__ and __spec__.name, type(__loader__), globals().get("__file__"), globals().get("__cached__"))
+print(list(globals()), __package__, __spec__ and __spec__.name, type(__loader__))
+print(globals().get("__file__"), globals().get("__cached__"))
 print(type(__builtins__), __annotations__ if "__annotations__" in globals() else None)
 print(type(pickle.loads(pickle.dumps(Box()))) is Box is __main__.Box)
 try: print(inspect.getsource(Box))

@@ -10,8 +10,10 @@ import torch, torch.fx.traceback, torch.utils.hooks, torch.autograd.graph as gra
 
 def state():
     return (
-        torch.fx.traceback.format_stack, torch.nn.Module._wrapped_call_impl.__code__, torch.utils.hooks.RemovableHandle.__init__,
-        torch.is_anomaly_enabled, torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled(), list(warnings.filters),
+        torch.fx.traceback.format_stack, torch.nn.Module._wrapped_call_impl.__code__,
+        torch.utils.hooks.RemovableHandle.__init__,
+        torch.is_anomaly_enabled, torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled(),
+        list(warnings.filters),
         threading.Thread._bootstrap_inner, threading._make_invoke_excepthook, threading.excepthook, sys.excepthook,
         torch.Tensor.retain_grad, torch.Tensor.register_hook, graph.log, graph._register_logging_hooks_on_whole_graph,
         torch._C._len_torch_dispatch_stack(), set(vars(torch.nn.modules.module)),
