@@ -75,7 +75,7 @@ class Writer:
         return self._intern("function", row, row)
 
     def template(self, table: str, key: bytes) -> tuple[int, bool]:
-        """The id under which content with this key is stored, and whether it is new; adding its rows is up to the caller."""
+        """The id of content with this key, and whether it is new: its rows are then up to the caller."""
         with self._lock:
             known = self._ids.setdefault(table, {})
             found = known.get(key)
