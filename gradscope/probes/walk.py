@@ -20,7 +20,7 @@ from gradscope.probes.sink import Sink
 from gradscope.probes.tensors import TensorTypes, storage_of
 
 UNNUMBERED = 2**64 - 1  # the sequence number of AccumulateGrad
-_AFTER_ITS_OPERATOR = "CopySlices"  # made after the in-place operator that it belongs to
+_AFTER_ITS_OPERATOR = "torch::autograd::CopySlices"  # made after the in-place operator that it belongs to
 _NODE_WIDTH = 12
 
 
@@ -142,7 +142,10 @@ class Walker:
         self._sink.add_all("saved", ((tensors, *saved[at : at + 7]) for at in range(0, len(saved), 7)))
 
     def _saved(self, node: Any) -> Sequence[tuple[int, torch.Tensor]]:
-        """Name and tensor of what a node keeps, as stored: runs no unpack hook, checks no version, empty once freed."""
+        """Name and tensor of what a node keeps, as stored: runs no unpack hook, checks no version, empty once freed.
+
+        What a pack hook of the script has put in a tensor's place is no tensor, and is left out.
+        """
         kind = type(node)
         attributes = self._raw_saved.get(kind)
         if attributes is None:
@@ -157,11 +160,11 @@ class Walker:
             if type(value) is tuple:
                 for position, one in enumerate(value):
                     tensor = None if one is None else one.data
-                    if tensor is not None:
+                    if isinstance(tensor, torch.Tensor):
                         found.append((self._sink.string(f"{attribute[11:]}[{position}]"), tensor))
             elif value is not None:
                 tensor = value.data
-                if tensor is not None:
+                if isinstance(tensor, torch.Tensor):
                     found.append((name, tensor))
         return found
 
