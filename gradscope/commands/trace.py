@@ -18,7 +18,9 @@ DETAILS = ("nodes", "ops", "full")
 
 
 @click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
-@click.option("-o", "--output", type=click.Path(path_type=Path), help="Write the recording here. [default: SCRIPT.PID.gscope]")
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Write the recording here. [default: SCRIPT.PID.gscope]"
+)
 @click.option("-f", "--force", is_flag=True, help="Replace an existing recording.")
 @click.option("--detail", type=click.Choice(DETAILS), default="ops", show_default=True, help="How much to record.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
@@ -26,7 +28,13 @@ DETAILS = ("nodes", "ops", "full")
 @click.option("-c", "code", metavar="CODE", help="Run a piece of code, as python -c does.")
 @click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT] [ARGS]...")
 def command(
-    output: Path | None, force: bool, detail: str, quiet: bool, module: str | None, code: str | None, program: tuple[str, ...]
+    output: Path | None,
+    force: bool,
+    detail: str,
+    quiet: bool,
+    module: str | None,
+    code: str | None,
+    program: tuple[str, ...],
 ) -> None:
     """Run SCRIPT exactly as Python would, and record what autograd does.
 
@@ -43,7 +51,9 @@ def command(
     if module is not None and code is not None:
         raise UsageError("-m and -c do not go together", "give one of them, or a script")
     if module is None and code is None and not program:
-        raise UsageError("there is nothing to run", "gradscope trace [OPTIONS] SCRIPT ARGS..., or -m MODULE, or -c CODE")
+        raise UsageError(
+            "there is nothing to run", "gradscope trace [OPTIONS] SCRIPT ARGS..., or -m MODULE, or -c CODE"
+        )
     from gradscope import capture
 
     what = _program(module, code, program)
@@ -74,7 +84,10 @@ def _say(summary: Summary) -> None:
         click.echo(f"gradscope: the recording stopped early: {summary.failure}", err=True)
     if summary.faults:
         count = sum(summary.faults.values())
-        click.echo(f"gradscope: {_count(count, 'fault')} of its own while recording, see: gradscope info {summary.path}", err=True)
+        click.echo(
+            f"gradscope: {_count(count, 'fault')} of its own while recording, see: gradscope info {summary.path}",
+            err=True,
+        )
     following = "graph" if summary.backwards else "info"
     click.echo(f"gradscope: next: gradscope {following} {summary.path}", err=True)
 

@@ -34,7 +34,20 @@ class Token:
     It stands where torch expects a list of lines, so it can be iterated, measured, indexed and copied as one.
     """
 
-    __slots__ = ("__weakref__", "call", "levels", "operator", "parent", "parent_name", "parent_stack", "previous", "stack", "stacks", "thread", "uid")
+    __slots__ = (
+        "__weakref__",
+        "call",
+        "levels",
+        "operator",
+        "parent",
+        "parent_name",
+        "parent_stack",
+        "previous",
+        "stack",
+        "stacks",
+        "thread",
+        "uid",
+    )
 
     uid: int
     stack: int
@@ -78,7 +91,9 @@ def token_of(node: Any) -> Token | None:
 class Nodes:
     """Gives each node its token. `made_in_backward` counts the nodes made while the engine ran."""
 
-    def __init__(self, sink: Sink, threads: Threads, stacks: Stacks, anomaly: Anomaly, faults: Faults, operators: bool) -> None:
+    def __init__(
+        self, sink: Sink, threads: Threads, stacks: Stacks, anomaly: Anomaly, faults: Faults, operators: bool
+    ) -> None:
         self._sink, self._threads, self._stacks, self._faults = sink, threads, stacks, faults
         self.anomaly = anomaly
         self._levels = Levels(sink)

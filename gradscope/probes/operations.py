@@ -18,7 +18,7 @@ from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call as EngineCall
 from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
-from gradscope.probes.modules import Call, Calls
+from gradscope.probes.modules import Calls
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import token_of
 from gradscope.probes.sink import Sink
@@ -36,7 +36,9 @@ Write = tuple[int, int, str]  # position, string id, name of a written argument
 class Operations(Watcher):
     """Records operators in blocks: from one backward call to the next, and inside each."""
 
-    def __init__(self, sink: Sink, threads: Threads, stacks: Stacks, names: Names, faults: Faults, started: float) -> None:
+    def __init__(
+        self, sink: Sink, threads: Threads, stacks: Stacks, names: Names, faults: Faults, started: float
+    ) -> None:
         self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
         self._calls = Calls(sink)
         self._known: dict[Any, tuple[int, tuple[Write, ...]]] = {}
@@ -98,16 +100,18 @@ class Operations(Watcher):
         backward = thread.backward
         if backward is not None:
             current = torch._C._current_autograd_node()
-            token = None if current is None else token_of(current)
-            if token is not None and backward.walked is not None:
-                node = backward.walked.numbers.get(token.uid, -1)
+            made = None if current is None else token_of(current)
+            if made is not None and backward.walked is not None:
+                node = backward.walked.numbers.get(made.uid, -1)
         numbers.extend((name, self._stacks.take(sys._getframe(2), thread.base), serial, node, 0))
         if writes:
             self._written(thread, writes, arguments, keywords or {})
         if len(numbers) > _BLOCK:
             self.close(thread, backward)
 
-    def _written(self, thread: Thread, writes: tuple[Write, ...], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    def _written(
+        self, thread: Thread, writes: tuple[Write, ...], arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> None:
         numbers = thread.operations
         count, at = 0, len(numbers) - 1
         for position, name, keyword in writes:
@@ -165,7 +169,9 @@ class Operations(Watcher):
             at += _HEAD
             for position in range(count):
                 argument, version, storage, leaf = numbers[at : at + _WRITE]
-                self._sink.add("written", (block, number, position, argument, None if version < 0 else version, storage, leaf))
+                self._sink.add(
+                    "written", (block, number, position, argument, None if version < 0 else version, storage, leaf)
+                )
                 at += _WRITE
             number += 1
 
@@ -192,5 +198,5 @@ def _mode_class(saw: Any) -> Any:
         return operator(*arguments, **keywords) if keywords else operator(*arguments)
 
     skip(dispatch)
-    Mode.__torch_dispatch__ = dispatch  # type: ignore[assignment]  # after the class: no wrapper around each operator
+    Mode.__torch_dispatch__ = dispatch  # type: ignore[method-assign]  # after the class: no wrapper around each operator
     return Mode

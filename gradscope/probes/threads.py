@@ -16,7 +16,20 @@ if TYPE_CHECKING:
 class Thread:
     """The state of one thread. `base` is the stack behind the nearest anchor; `busy` while our own code runs torch."""
 
-    __slots__ = ("backward", "base", "busy", "call", "calls", "number", "operations", "operator", "pending", "roots", "started", "tensors")
+    __slots__ = (
+        "backward",
+        "base",
+        "busy",
+        "call",
+        "calls",
+        "number",
+        "operations",
+        "operator",
+        "pending",
+        "roots",
+        "started",
+        "tensors",
+    )
 
     def __init__(self, number: int) -> None:
         self.number = number

@@ -104,7 +104,11 @@ def statistics_of(gradient: Any) -> tuple[float, float, float, int, int] | None:
     """Norm, largest magnitude, zero share, NaN and Inf count; None for what has no plain values to look at."""
     if not isinstance(gradient, torch.Tensor) or type(gradient) not in (torch.Tensor, torch.nn.Parameter):
         return None
-    if gradient.layout is not torch.strided or gradient.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(gradient):
+    if (
+        gradient.layout is not torch.strided
+        or gradient.is_meta
+        or torch._C._functorch.is_functorch_wrapped_tensor(gradient)
+    ):
         return None
     count = gradient.numel()
     if count == 0:

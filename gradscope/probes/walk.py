@@ -29,7 +29,9 @@ class Walked:
 
     __slots__ = ("edges", "graph", "leaves", "numbers", "seq_base", "tensors")
 
-    def __init__(self, graph: int, tensors: int, seq_base: int, numbers: dict[int, int], leaves: dict[int, int]) -> None:
+    def __init__(
+        self, graph: int, tensors: int, seq_base: int, numbers: dict[int, int], leaves: dict[int, int]
+    ) -> None:
         self.graph = graph
         self.tensors = tensors
         self.seq_base = seq_base
@@ -50,7 +52,7 @@ class Walker:
 
     def walk(self, roots: Iterable[Any]) -> tuple[Walked, list[Any]]:
         """Walk from root nodes. Returns the result, and the live nodes by number: drop these soon."""
-        live, index, edges = discover(roots)
+        live, edges = discover(roots)
         tokens = [token_of(node) or self._nodes.adopt(node) for node in live]
         numbers = {token.uid: number for number, token in enumerate(tokens)}
         leaves, storages = self._leaves(live)
@@ -108,7 +110,9 @@ class Walker:
         count = len(rows) // _NODE_WIDTH
         self._sink.add("graph", (graph, count, len(edges) // 4))
         for number in range(count):
-            name, seq, stack, call, op, levels, thread, parent, *rest = rows[number * _NODE_WIDTH : (number + 1) * _NODE_WIDTH]
+            name, seq, stack, call, op, levels, thread, parent, *rest = rows[
+                number * _NODE_WIDTH : (number + 1) * _NODE_WIDTH
+            ]
             row = (graph, number, name, _none(seq), stack, call, op, levels, thread, _none(parent), *rest)
             self._sink.add("node", row)
         self._sink.add_all("edge", ((graph, *edges[at : at + 4]) for at in range(0, len(edges), 4)))
@@ -150,7 +154,9 @@ class Walker:
         attributes = self._raw_saved.get(kind)
         if attributes is None:
             names = [name for name in dir(kind) if name.startswith("_raw_saved_")]
-            attributes = self._raw_saved[kind] = [(name, self._sink.string(name.removeprefix("_raw_saved_"))) for name in names]
+            attributes = self._raw_saved[kind] = [
+                (name, self._sink.string(name.removeprefix("_raw_saved_"))) for name in names
+            ]
         found: list[tuple[int, torch.Tensor]] = []
         for attribute, name in attributes:
             try:
@@ -169,8 +175,8 @@ class Walker:
         return found
 
 
-def discover(roots: Iterable[Any]) -> tuple[list[Any], dict[Any, int], array[int]]:
-    """The nodes reachable from the roots, breadth first; their numbers; the edges as (source, output, target, input_nr)."""
+def discover(roots: Iterable[Any]) -> tuple[list[Any], array[int]]:
+    """The nodes reachable from the roots, breadth first, and the edges as (source, output, target, input_nr)."""
     live: list[Any] = []
     index: dict[Any, int] = {}
     edges = array("q")
@@ -179,20 +185,18 @@ def discover(roots: Iterable[Any]) -> tuple[list[Any], dict[Any, int], array[int
             index[root] = len(live)
             live.append(root)
     for number, node in enumerate(live):  # grows while it is walked
-        output = 0
-        for target, input_nr in node.next_functions:
+        for output, (target, input_nr) in enumerate(node.next_functions):
             if target is not None:
                 reached = index.get(target)
                 if reached is None:
                     reached = index[target] = len(live)
                     live.append(target)
                 edges.extend((number, output, reached, input_nr))
-            output += 1
-    return live, index, edges
+    return live, edges
 
 
 def _calls(tokens: list[Token], leaves: dict[int, Any], edges: array[int]) -> list[Call | None]:
-    """The module call of each node. An AccumulateGrad may be older than this graph: it belongs where its leaf is used."""
+    """The module call of each node. An AccumulateGrad may be older than its graph: it belongs where its leaf is used."""
     calls = [token.call for token in tokens]
     left = set(leaves)
     for at in range(0, len(edges), 4):

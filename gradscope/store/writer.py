@@ -15,7 +15,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gradscope.errors import UsageError
-from gradscope.store.origin import origin_of
+from gradscope.store.origin import USER, origin_of
 from gradscope.store.schema import APPLICATION_ID, SCHEMA, TABLES
 
 Row = tuple[object, ...]
@@ -47,7 +47,9 @@ class Writer:
 
     def frame(self, file: str, line: int, function: str) -> int:
         """Intern a line of code, and say whose it is."""
-        return self._intern("frame", (file, line, function), (self.string(file), line, self.string(function), origin_of(file)))
+        return self._intern(
+            "frame", (file, line, function), (self.string(file), line, self.string(function), origin_of(file))
+        )
 
     def stack(self, caller: int, frame: int) -> int:
         """Intern a stack: its innermost frame over its caller's stack."""
@@ -69,7 +71,7 @@ class Writer:
         return self._intern("function", row, row)
 
     def template(self, table: str, key: bytes) -> tuple[int, bool]:
-        """The id under which content with this key is stored, and whether it is new: its rows are the caller's to add."""
+        """The id under which content with this key is stored, and whether it is new: then its rows are to be added."""
         with self._lock:
             known = self._ids.setdefault(table, {})
             found = known.get(key)
@@ -167,9 +169,8 @@ class Writer:
 
     def _add_sources(self) -> None:
         """Keep the text of the user's own files, so that lines can be shown anywhere."""
-        for file, line, function in list(self._ids.get("frame", ())):  # type: ignore[misc]
-            del line, function
-            if origin_of(file) == 0 and os.path.isfile(file):
+        for file in {key[0] for key in self._ids.get("frame", ()) if isinstance(key, tuple)}:
+            if origin_of(file) == USER and os.path.isfile(file):
                 with contextlib.suppress(OSError):
                     text = Path(file).read_text("utf-8", "replace")
                     self.add("source", (self.string(file), text))
@@ -191,5 +192,7 @@ def _create(path: Path, overwrite: bool) -> sqlite3.Connection:
         database.executescript(TABLES)
         database.commit()
     except (sqlite3.Error, OSError) as error:
-        raise UsageError(f"cannot write {path}: {error}", "check the directory and its permissions, or name another file with -o") from None
+        raise UsageError(
+            f"cannot write {path}: {error}", "check the directory and its permissions, or name another file with -o"
+        ) from None
     return database

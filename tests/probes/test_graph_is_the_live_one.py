@@ -53,13 +53,21 @@ def random_program(seed: int) -> tuple[random.Random, list[torch.Tensor]]:
     torch.manual_seed(seed)
     choose = random.Random(seed)
     gate = Gate()
-    kinds = (*OPERATIONS, gate, in_functorch, in_a_thread, lambda left, right: checkpoint(gate, left, right, use_reentrant=False))
+    kinds = (
+        *OPERATIONS,
+        gate,
+        in_functorch,
+        in_a_thread,
+        lambda left, right: checkpoint(gate, left, right, use_reentrant=False),
+    )
     return choose, random_tensors(choose, kinds, 25)
 
 
 def called_by_the_test(recorded: Recording) -> list[int]:
     """The backward calls of the test itself, without those that torch.func makes inside an operation."""
-    return [one.number for one in recorded.backwards() if one.site is not None and one.site.function.startswith("test_")]
+    return [
+        one.number for one in recorded.backwards() if one.site is not None and one.site.function.startswith("test_")
+    ]
 
 
 def assert_recorded(graph: Graph, live: Live) -> None:
@@ -87,7 +95,7 @@ def test_random_backwards(seed: int, tmp_path: Path) -> None:
 def test_random_double_backwards(seed: int, tmp_path: Path) -> None:
     expected: list[Live] = []
     with recording(tmp_path) as path:
-        choose, pool = random_program(seed)
+        _, pool = random_program(seed)
         output = pool[-1].sum()
         expected.append(live_nodes([output]))
         gradients = torch.autograd.grad(output, pool[:4], create_graph=True, allow_unused=True)

@@ -102,7 +102,12 @@ def test_a_hook_names_the_line_that_registered_it(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "changed"),
-    [(None, False), (lambda grad: grad * 2, True), (lambda grad: grad, False), (lambda grad: grad.mul_(2) and None, True)],
+    [
+        (None, False),
+        (lambda grad: grad * 2, True),
+        (lambda grad: grad, False),
+        (lambda grad: grad.mul_(2) and None, True),
+    ],
     ids=["nothing", "another tensor", "the same tensor", "in place"],
 )
 def test_whether_a_hook_changed_the_gradient(answer: Any, changed: bool, tmp_path: Path) -> None:
