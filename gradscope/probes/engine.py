@@ -217,7 +217,8 @@ class Engine:
         self._sink.add("backward", (
             call.number, "backward" if call.accumulate else "grad", walked.graph, walked.tensors, walked.seq_base,
             call.roots, call.inputs, call.keep_graph, call.create_graph,
-            None if call.outer is None else call.outer.number, call.step, call.thread, call.stack, call.started - self.started, duration, exception,
+            None if call.outer is None else call.outer.number, call.step, call.thread, call.stack,
+            call.started - self.started, duration, exception,
             None if measured is None else json.dumps(measured),
         ))  # fmt: skip
 

@@ -18,7 +18,7 @@ class TensorTypes:
 
     def take(self, tensor: Any) -> int:
         """The id for a tensor, or for a node's input metadata."""
-        key = (tensor.shape, tensor.dtype, tensor.device)
+        key = (tuple(tensor.shape), tensor.dtype, tensor.device)  # the metadata of a node holds its shape as a list
         try:
             known = self._known.get(key)
         except TypeError:  # symbolic sizes have no hash

@@ -196,7 +196,7 @@ def discover(roots: Iterable[Any]) -> tuple[list[Any], array[int]]:
 
 
 def _calls(tokens: list[Token], leaves: dict[int, Any], edges: array[int]) -> list[Call | None]:
-    """The module call of each node. An AccumulateGrad may be older than its graph: it belongs where its leaf is used."""
+    """The module call of each node. An AccumulateGrad may be older: it belongs where its leaf is used."""
     calls = [token.call for token in tokens]
     left = set(leaves)
     for at in range(0, len(edges), 4):
