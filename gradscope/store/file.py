@@ -150,6 +150,11 @@ def _check(file: OpenFile) -> None:
             f"{name} was written by a newer gradscope (schema {schema}; this version reads up to {SCHEMA})",
             "upgrade gradscope, or record again with this version",
         )
+    # SQLite notices missing pages, but not the missing end of the last one.
+    (pages,) = file.connection.execute("PRAGMA page_count").fetchone()
+    (page_size,) = file.connection.execute("PRAGMA page_size").fetchone()
+    if file.path.stat().st_size < pages * page_size and not file.recovered:
+        raise ValueError("its end is missing")
     # A view or a virtual table in a table's place could run without end.
     tables = {name for kind, name, page in entries if kind == "table" and page}
     foreign = [name for kind, name, page in entries if kind in ("view", "trigger") or (kind == "table" and not page)]
