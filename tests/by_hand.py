@@ -53,7 +53,9 @@ def floats(*shape: int) -> TensorType:
 
 def measured(nodes: list[Node], edges: list[Edge], **about: object) -> Graph:
     """A graph that ran in the order of its ids."""
-    backward = Backward(0, roots=(Root(0),), stack=line(40, "main"), duration=0.012, order_source=OrderSource.MEASURED)
+    backward = Backward(
+        0, roots=(Root(0),) if nodes else (), stack=line(40, "main"), duration=0.012, order_source=OrderSource.MEASURED
+    )
     ran = tuple(replace(node, order=node.id) for node in nodes)
     edges = sorted(edges, key=lambda edge: (edge.source, edge.output))
     return Graph(ran, tuple(edges), replace(backward, **about))  # type: ignore[arg-type]

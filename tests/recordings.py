@@ -1,4 +1,4 @@
-"""Writes recordings straight from the schema, so that the reading side is tested against the tables and nothing else."""
+"""Writes recordings straight from the schema: the reading side is tested against the tables and nothing else."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ class Writer:
         self.path = path
         self.connection = sqlite3.connect(path, isolation_level=None)
         self.connection.executescript(
-            f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA}; PRAGMA synchronous = OFF; {TABLES}"
+            f"PRAGMA application_id = {APPLICATION_ID}; PRAGMA user_version = {SCHEMA}; {TABLES}"
         )
         self.connection.execute("BEGIN")
         self._known: dict[tuple[str, Hashable], int] = {}
@@ -84,9 +84,7 @@ class Writer:
     def _intern(self, table: str, *values: Hashable) -> int:
         key = (table, values)
         if key not in self._known:
-            self._known[key] = (
-                sum(name == table for name, _ in self._known) + 1 if table != "string" else len(self._known) + 1
-            )
+            self._known[key] = len(self._known) + 1
             self.insert(table, self._known[key], *values)
         return self._known[key]
 

@@ -108,7 +108,7 @@ def test_no_backward_is_nothing_to_check(tmp_path: Path) -> None:
 
 def test_newest_is_read_when_none_is_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("GRADSCOPE_DIR", str(tmp_path))
-    with pytest.raises(UnreadableError, match="there is no .gscope file") as caught:
+    with pytest.raises(UnreadableError, match="there is no") as caught:
         load()
     assert "gradscope trace" in caught.value.hint
     for age, name in enumerate(("new", "old", "older")):
