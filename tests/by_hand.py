@@ -12,7 +12,7 @@ from gradscope.model.site import Origin, Site, Stack
 from gradscope.model.tensor import SavedTensor, TensorType
 from gradscope.view.scene import Scene
 
-FOLDER = "/home/user/project"
+FOLDER = "/project"
 RUN = Run(
     argv=(f"{FOLDER}/train.py", "--steps", "3"),
     cwd=FOLDER,

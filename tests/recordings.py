@@ -114,7 +114,7 @@ def write_graph(writer: Writer, number: int, graph: Graph) -> None:
         for position, meta in enumerate(node.inputs_meta):
             writer.insert("input_meta", number, node.id, position, writer.type(meta))
         for position, kept in enumerate(node.saved):
-            storages[kept.storage] = kept.bytes
+            storages.update({kept.storage: kept.bytes} if kept.leaf is None else {})
             names = (
                 writer.string(kept.name),
                 writer.type(kept.type),

@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,9 +116,8 @@ def _recover(path: Path, journals: list[Path]) -> OpenFile:
         copy = folder / "recording"
         for source in (path, *journals):
             shutil.copyfile(source, folder / (copy.name + source.name[len(path.name) :]))
-        with sqlite3.connect(copy) as writer:
+        with closing(sqlite3.connect(copy)) as writer:
             writer.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        writer.close()
         return OpenFile(path, _connect(copy), recovered=True, copy=folder)
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)

@@ -65,7 +65,7 @@ def _row(calls: Calls, folder: str) -> tuple[str, ...]:
         f"{calls.nodes:,}" if calls.graph is not None else "-",
         f"{calls.edges:,}" if calls.graph is not None else "-",
         size(calls.saved_bytes) if calls.graph is not None else "-",
-        seconds(calls.seconds),
+        seconds(calls.seconds) if calls.seconds else "-",
         f"{where}  {_first_line(calls.exception)}".strip(),
     )
 

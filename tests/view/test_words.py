@@ -36,14 +36,14 @@ def test_durations(value: float, words: str) -> None:
 @pytest.mark.parametrize(
     ("file", "words"),
     [
-        ("/home/me/src/train.py", "src/train.py:3"),
+        ("/users/me/src/train.py", "src/train.py:3"),
         ("/usr/lib/x.py", "x.py:3"),
         ("<string>", "<string>:3"),
-        ("/home/mean/x.py", "x.py:3"),
+        ("/users/mean/x.py", "x.py:3"),
     ],
 )
 def test_places_are_relative_to_the_run(file: str, words: str) -> None:
-    assert place(Site(file, 3), "/home/me") == words
+    assert place(Site(file, 3), "/users/me") == words
 
 
 @pytest.mark.parametrize(
