@@ -158,3 +158,7 @@ def test_reading_loads_no_torch(recording: Path, arguments: list[str]) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_a_device_is_no_file_to_protect(recording: Path) -> None:
+    assert run(recording, "-o", os.devnull).exit_code == 0

@@ -55,6 +55,13 @@ def test_many_equal_calls_are_one_row(tmp_path: Path) -> None:
     assert [row.split()[0] for row in rows] == ["0-999", "1000"]
 
 
+def test_growing_graphs_are_one_row_that_shows_it(tmp_path: Path) -> None:
+    graphs = [by_hand.chain(length) for length in range(10, 40)]
+    numbered = [replace(graph, backward=replace(graph.backward, number=step)) for step, graph in enumerate(graphs)]
+    *_, row = info(write(tmp_path / "a.gscope", *numbered)).splitlines()
+    assert row.split()[:9] == ["0-29", "backward", "10", "-", "39", "9", "-", "38", "0"]
+
+
 def test_json_is_valid(tmp_path: Path) -> None:
     page = json.loads(info(steps(tmp_path / "a.gscope", 1000), "--fmt", "json"))
     assert page["census"]["backwards"] == 1001

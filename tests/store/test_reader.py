@@ -72,7 +72,7 @@ def test_census_counts_over_all_backwards(tmp_path: Path) -> None:
         assert census.dropped == {"older steps": 7}
         assert recording.faults() == (Fault("modules", "it broke", 2),)
         (calls,) = recording.calls(alike=True)
-        assert (calls.first, calls.last, calls.count, calls.nodes) == (0, 4, 5, 7)
+        assert (calls.first, calls.last, calls.count, calls.graphs, calls.nodes) == (0, 4, 5, 1, (7, 7))
         assert len(recording.calls()) == 5
 
 
