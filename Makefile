@@ -1,0 +1,48 @@
+# Two commands do everything on a machine that has only Python: `make demo` and `make test`.
+# All paths are relative, because make splits names at spaces and the directory's own name may have some.
+# Choose the interpreter with `make test PYTHON=python3.12`.
+
+PYTHON ?= python3
+python := .venv/bin/python
+install := $(python) -m pip install --disable-pip-version-check --quiet -c constraints.txt
+quiet := -W "ignore:Failed to initialize NumPy:UserWarning"  # torch without numpy, which the demo does not need
+
+.PHONY: help demo test clean
+
+help:
+	@echo "make demo    trace a small GPT's training and draw its graph"
+	@echo "make test    lint, types and the whole test suite"
+	@echo "make clean   remove what these two made"
+
+demo: .venv/run.stamp
+	@mkdir -p demo
+	$(python) $(quiet) -m gradscope trace --force -o demo/gpt.gscope sample_scripts/gpt.py
+	@if command -v dot > /dev/null; then \
+		$(python) -m gradscope graph demo/gpt.gscope --fmt svg -o demo/gpt.svg && picture=demo/gpt.svg; \
+	else \
+		$(python) -m gradscope graph demo/gpt.gscope --fmt dot -o demo/gpt.dot && \
+		$(python) -m gradscope graph demo/gpt.gscope --fmt text -o demo/gpt.txt && picture=demo/gpt.txt && \
+		cat demo/gpt.txt && echo "For a drawing install Graphviz's 'dot', then run: make demo"; \
+	fi && echo "The picture is here: $$PWD/$$picture"
+
+test: .venv/dev.stamp
+	@sh tests/setup-system.sh
+	$(python) -m ruff check .
+	$(python) -m mypy
+	$(python) -m pytest -n 2
+
+clean:
+	rm -rf .venv demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+
+.venv/bin/python:
+	"$(PYTHON)" -m venv .venv
+
+.venv/run.stamp: pyproject.toml constraints.txt gradscope_autostart.pth | .venv/bin/python
+	@echo "Installing gradscope into .venv (the first time takes a few minutes: torch is large)"
+	$(install) -e .
+	@touch $@
+
+.venv/dev.stamp: pyproject.toml constraints.txt gradscope_autostart.pth | .venv/bin/python
+	@echo "Installing gradscope and its development tools into .venv (the first time takes a few minutes: torch is large)"
+	$(install) -e ".[dev]"
+	@touch .venv/run.stamp $@

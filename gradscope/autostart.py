@@ -1,0 +1,90 @@
+"""Starts a recording in a program whose command line cannot be edited: GRADSCOPE_TRACE=PATH in the environment.
+
+`gradscope_autostart.pth` imports this at Python's start. Torch is not imported for it: the recording begins when
+the program itself has imported torch, so that a launcher which never does leaves no file.
+"""
+
+from __future__ import annotations
+
+import atexit
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+from types import ModuleType
+
+VARIABLE = "GRADSCOPE_TRACE"
+
+
+class _Loader(importlib.abc.Loader):
+    """Loads torch as its own loader would, then starts the recording."""
+
+    def __init__(self, loader: importlib.abc.Loader) -> None:
+        self._loader = loader
+
+    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
+        return self._loader.create_module(spec)
+
+    def exec_module(self, module: ModuleType) -> None:
+        if module.__spec__ is not None:
+            module.__spec__.loader = self._loader
+        module.__loader__ = self._loader
+        self._loader.exec_module(module)
+        start()
+
+
+class _Watcher(importlib.abc.MetaPathFinder):
+    """Waits for the first import of torch, and then is gone."""
+
+    def find_spec(
+        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
+    ) -> importlib.machinery.ModuleSpec | None:
+        if name != "torch":
+            return None
+        sys.meta_path.remove(self)
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.loader is not None:
+            spec.loader = _Loader(spec.loader)
+        return spec
+
+
+def watch() -> None:
+    """Wait for torch, unless this process is gradscope itself."""
+    if os.environ.get(VARIABLE) and "torch" not in sys.modules:
+        sys.meta_path.insert(0, _Watcher())
+
+
+def start() -> None:
+    """Start the recording that the environment asks for. It says what is wrong in one line, and never stops the program."""
+    from gradscope import capture
+    from gradscope.errors import GradscopeError
+
+    if capture.Recorder.running is not None:
+        return
+    try:
+        recorder = capture.Recorder(_path(Path(os.environ[VARIABLE])))
+        recorder.start()
+    except GradscopeError as error:
+        print(f"gradscope: not recording: {error.sentence}", file=sys.stderr)
+        return
+    atexit.register(recorder.stop)
+
+
+def _path(wanted: Path) -> Path:
+    """A folder gets the usual name in it; a file that is taken, or shared by ranks, gets the rank or the process in it."""
+    from gradscope import capture
+
+    main = sys.modules.get("__main__")
+    script = getattr(main, "__file__", None) or (sys.argv[0] if sys.argv and sys.argv[0] not in ("-c", "-m") else "command")
+    usual = capture.default_path(Path(script).stem, wanted if wanted.is_dir() else wanted.parent)
+    if wanted.is_dir():
+        return usual
+    if os.environ.get("RANK", "").isdigit() or wanted.exists():
+        return wanted.with_name(usual.name.replace(Path(script).stem, wanted.stem, 1))
+    return wanted
+
+
+watch()

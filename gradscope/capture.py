@@ -1,0 +1,193 @@
+"""The front door of recording: enters the probes around a run and streams what they see into one `.gscope` file.
+
+`with gradscope.record("run.gscope"): ...` is the library's form; the command line runs a whole program in it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import enum
+import os
+import platform
+import sys
+import threading
+import time
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+import torch
+
+from gradscope import __version__
+from gradscope.errors import UsageError
+from gradscope.probes import program
+from gradscope.probes.anomaly import Anomaly
+from gradscope.probes.engine import Engine, Watcher
+from gradscope.probes.faults import Faults
+from gradscope.probes.hooks import Hooks
+from gradscope.probes.modules import Modules
+from gradscope.probes.names import Names
+from gradscope.probes.nodes import Nodes
+from gradscope.probes.operations import Operations
+from gradscope.probes.stacks import Stacks
+from gradscope.probes.threads import Threads
+from gradscope.probes.values import Values
+from gradscope.probes.walk import Walker
+from gradscope.store.writer import Writer
+
+SUFFIX = ".gscope"
+_ENVIRONMENT = ("CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "PYTHONHASHSEED", "RANK", "LOCAL_RANK", "WORLD_SIZE", "TORCH_LOGS")
+
+
+class Detail(str, enum.Enum):
+    """How much to record: nodes, hooks and backward calls; operators as well; times and gradient statistics as well."""
+
+    NODES = "nodes"
+    OPS = "ops"
+    FULL = "full"
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What a recording came to, for the line at the end of a run. `size` is bytes, `seconds` the run's time."""
+
+    path: Path
+    backwards: int
+    nodes: int
+    size: int
+    seconds: float
+    faults: dict[tuple[str, str], int] = field(default_factory=dict)
+    failure: str | None = None
+
+
+class Recorder:
+    """Records from `start` to `stop`. One at a time in a process."""
+
+    running: Recorder | None = None
+
+    def __init__(self, path: Path, detail: Detail = Detail.OPS, *, overwrite: bool = False) -> None:
+        """Create the recording. Raises UsageError when it cannot be written."""
+        self.path, self.detail = path, Detail(detail)
+        self.writer = Writer(path, overwrite=overwrite)
+        self._probes = contextlib.ExitStack()
+        self._engine: Engine | None = None
+        self._started = time.time()
+        self._stopped = False
+
+    def start(self) -> None:
+        """Enter the probes."""
+        if Recorder.running is not None:
+            raise UsageError("a recording is running already", "stop it before starting another")
+        Recorder.running = self
+        self._started = time.time()
+        self.writer.set_run(self._run())
+        self.writer.commit()
+        writer = self.writer
+        threads, stacks, names, faults = Threads.counting(), Stacks(writer), Names(), Faults(writer)
+        stacks.anchors.add(id(program.execute.__code__))
+        wanted = self.detail is not Detail.NODES
+        nodes = Nodes(writer, threads, stacks, Anomaly(), faults, operators=wanted)
+        hooks = Hooks(writer, threads, stacks, names, nodes, faults)
+        watchers: list[Watcher] = [hooks]
+        engine = Engine(writer, threads, stacks, nodes, Walker(writer, nodes, names), faults, watchers)
+        enter = self._probes.enter_context
+        enter(Modules(threads, stacks, names, faults))
+        enter(nodes)
+        enter(hooks)
+        if wanted:
+            operations = Operations(writer, threads, stacks, names, faults, engine.started)
+            watchers.append(operations)
+            enter(operations)
+        if self.detail is Detail.FULL:
+            watchers.append(Values(writer, threads, faults))
+        self._engine = enter(engine)
+
+    def stop(self, error: BaseException | None = None, status: int | None = None) -> Summary:
+        """Leave the probes and close the recording; again does nothing."""
+        seconds = time.time() - self._started
+        if not self._stopped:
+            self._stopped = True
+            Recorder.running = None
+            self._probes.close()
+            text = None if error is None else f"{type(error).__name__}: {error}"
+            self.writer.close({"ended": True, "status": status, "exception": text, "duration": seconds})
+        backwards, nodes = (self._engine.calls, self._engine.nodes) if self._engine is not None else (0, 0)
+        size = self.path.stat().st_size if self.path.exists() else 0
+        return Summary(self.path, backwards, nodes, size, seconds, self.writer.faults, self.writer.failure)
+
+    def abandon(self) -> None:
+        """In a forked child: leave the probes, and the parent's file alone."""
+        self._stopped = True
+        Recorder.running = None
+        self.writer.abandon()
+        self._probes.close()
+
+    def _run(self) -> dict[str, object]:
+        rank, world = os.environ.get("RANK"), os.environ.get("WORLD_SIZE")
+        return {
+            "argv": list(sys.argv),
+            "cwd": os.getcwd(),
+            "gradscope": __version__,
+            "torch": torch.__version__,
+            "python": platform.python_version(),
+            "platform": platform.platform(),
+            "pid": os.getpid(),
+            "detail": self.detail.value,
+            "started": self._started,
+            "rank": int(rank) if rank and rank.isdigit() else None,
+            "world_size": int(world) if world and world.isdigit() else None,
+            "environment": {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+        }
+
+
+class record:  # noqa: N801 - used as a verb: `with gradscope.record("run.gscope"):`
+    """Record what autograd does inside a `with` block. `.summary` says afterwards what the recording came to."""
+
+    def __init__(self, path: str | os.PathLike[str], *, detail: str = "ops", overwrite: bool = False) -> None:
+        """Raises UsageError when the file exists (unless `overwrite`) or cannot be written."""
+        if detail not in [one.value for one in Detail]:
+            raise UsageError(f"there is no detail {detail!r}", "nodes, ops or full")
+        self._recorder = Recorder(Path(path), Detail(detail), overwrite=overwrite)
+        self.summary: Summary | None = None
+
+    def __enter__(self) -> record:
+        self._recorder.start()
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+        self.summary = self._recorder.stop(error)
+
+
+def default_path(title: str, directory: Path | None = None) -> Path:
+    """`<script>.<pid>.gscope`, or `<script>.r00003-of-00008.<pid>.gscope` under torchrun."""
+    rank, world = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
+    part = f".r{int(rank):05d}-of-{int(world):05d}" if rank.isdigit() and world.isdigit() else ""
+    return (directory or Path(os.environ.get("GRADSCOPE_DIR") or ".")) / f"{title}{part}.{os.getpid()}{SUFFIX}"
+
+
+def run_program(what: program.Program, recorder: Recorder) -> tuple[int, Summary]:
+    """Run a program under a recorder. Returns its own exit status and what the recording came to."""
+    failed: BaseException | None = None
+
+    def after() -> None:
+        nonlocal failed
+        failed = sys.exc_info()[1]
+
+    status = program.run(what, recorder.start, after)
+    _wait_for_threads()
+    return status, recorder.stop(None if isinstance(failed, SystemExit) else failed, status)
+
+
+def _wait_for_threads() -> None:
+    """Python waits for the program's threads before it exits: what they still do belongs to the recording."""
+    for thread in threading.enumerate():
+        if thread is not threading.current_thread() and not thread.daemon:
+            thread.join()
+
+
+def _after_fork() -> None:
+    if Recorder.running is not None:
+        Recorder.running.abandon()
+
+
+os.register_at_fork(after_in_child=_after_fork)

@@ -1,0 +1,100 @@
+"""`gradscope trace`: run a program unchanged, record it, and say at the end where the recording is."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from gradscope.errors import UsageError
+
+if TYPE_CHECKING:
+    from gradscope.capture import Summary
+    from gradscope.probes.program import Program
+
+DETAILS = ("nodes", "ops", "full")
+
+
+@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.option(
+    "-o", "--output", type=click.Path(path_type=Path), help="Write the recording here. [default: SCRIPT.PID.gscope]"
+)
+@click.option("-f", "--force", is_flag=True, help="Replace an existing recording.")
+@click.option("--detail", type=click.Choice(DETAILS), default="ops", show_default=True, help="How much to record.")
+@click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
+@click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")
+@click.option("-c", "code", metavar="CODE", help="Run a piece of code, as python -c does.")
+@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT] [ARGS]...")
+def command(
+    output: Path | None,
+    force: bool,
+    detail: str,
+    quiet: bool,
+    module: str | None,
+    code: str | None,
+    program: tuple[str, ...],
+) -> None:
+    """Run SCRIPT exactly as Python would, and record what autograd does.
+
+    The script's output, exit status and results stay as they are. gradscope's own words go to standard error.
+
+    \b
+    --detail nodes  graphs, stacks, hooks, backward calls
+    --detail ops    and operators, in-place writes, tensor versions
+    --detail full   and times, execution order and gradient statistics of every node
+
+    From code: `with gradscope.record("run.gscope"): ...`. For programs whose command line
+    cannot be changed: GRADSCOPE_TRACE=run.gscope in the environment (a folder works too).
+    """
+    if module is not None and code is not None:
+        raise UsageError("-m and -c do not go together", "give one of them, or a script")
+    if module is None and code is None and not program:
+        raise UsageError(
+            "there is nothing to run", "gradscope trace [OPTIONS] SCRIPT ARGS..., or -m MODULE, or -c CODE"
+        )
+    from gradscope import capture
+
+    what = _program(module, code, program)
+    path = output or capture.default_path(what.title)
+    recorder = capture.Recorder(path, capture.Detail(detail), overwrite=force)
+    status, summary = capture.run_program(what, recorder)
+    if not quiet:
+        _say(summary)
+    sys.exit(status)
+
+
+def _program(module: str | None, code: str | None, arguments: tuple[str, ...]) -> Program:
+    from gradscope.probes import program
+
+    if module is not None:
+        return program.module(module, arguments)
+    if code is not None:
+        return program.command(code, arguments)
+    return program.script(arguments[0], arguments[1:])
+
+
+def _say(summary: Summary) -> None:
+    sys.stdout.flush()
+    seconds = f"{summary.seconds:.1f} s"
+    what = f"{_count(summary.backwards, 'backward call')}, {_count(summary.nodes, 'node')}, {_size(summary.size)}, {seconds}"
+    click.echo(f"gradscope: {what} -> {summary.path}", err=True)
+    if summary.failure:
+        click.echo(f"gradscope: the recording stopped early: {summary.failure}", err=True)
+    if summary.faults:
+        count = sum(summary.faults.values())
+        click.echo(
+            f"gradscope: {_count(count, 'fault')} of its own while recording, see: gradscope info {summary.path}",
+            err=True,
+        )
+    following = "graph" if summary.backwards else "info"
+    click.echo(f"gradscope: next: gradscope {following} {summary.path}", err=True)
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def _size(number: int) -> str:
+    return f"{number / 1000:.0f} kB" if number < 1_000_000 else f"{number / 1_000_000:.1f} MB"

@@ -1,0 +1,284 @@
+"""Sees every call into the autograd engine.
+
+The surprise: `_engine_run_backward` asks its logger for a level and, at DEBUG, calls a function of its module before
+and after the run. Standing in for these two adds no frame to the tracebacks of a backward that fails.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import itertools
+import json
+import logging
+import sys
+import time
+import warnings
+from collections.abc import Callable, Sequence
+from types import CodeType
+from typing import Any
+
+import torch
+import torch.autograd.graph as graph_module
+
+from gradscope.probes.dynamo import skip, skip_methods
+from gradscope.probes.faults import Faults
+from gradscope.probes.nodes import KEY, Nodes, Token, token_of
+from gradscope.probes.sink import Sink
+from gradscope.probes.stacks import Stacks
+from gradscope.probes.threads import Thread, Threads
+from gradscope.probes.walk import Walked, Walker
+
+_HINT_WITH_ANOMALY = (
+    "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
+    "The variable in question was changed in there or anywhere later. Good luck!"
+)
+_HINT_WITHOUT = (
+    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
+    "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
+)
+_REFERENCES_OF_A_DEAD_ONE = 3  # the list, the loop and getrefcount itself
+
+
+class Call:
+    """One running backward call."""
+
+    __slots__ = (
+        "accumulate",
+        "create_graph",
+        "inputs",
+        "keep_graph",
+        "live",
+        "number",
+        "outer",
+        "outer_base",
+        "roots",
+        "stack",
+        "started",
+        "step",
+        "thread",
+        "walked",
+    )
+
+    number: int
+    outer: Call | None
+    outer_base: int
+    thread: int
+    roots: str
+    inputs: str | None
+    keep_graph: bool
+    create_graph: bool
+    accumulate: bool
+    stack: int
+    started: float
+    step: int
+    walked: Walked | None
+    live: list[Any]
+
+
+class Watcher:
+    """What other probes do around a backward: `before` while the nodes are at hand, `after` when it has run."""
+
+    def before(self, call: Call, thread: Thread) -> None:
+        """The call is about to run; `call.live` holds its nodes, until this returns."""
+
+    def after(self, call: Call, thread: Thread) -> None:
+        """The call has returned or raised."""
+
+    def order(self, call: Call) -> list[int] | None:
+        """The order in which the nodes ran, from a probe that measured it."""
+        return None
+
+
+class Engine:
+    """Records backward calls: what they were asked, their graphs, how they ended."""
+
+    def __init__(
+        self,
+        sink: Sink,
+        threads: Threads,
+        stacks: Stacks,
+        nodes: Nodes,
+        walker: Walker,
+        faults: Faults,
+        watchers: Sequence[Watcher],
+    ) -> None:
+        self._sink, self._threads, self._stacks, self._recorder = sink, threads, stacks, nodes
+        self._walker, self._faults, self._watchers = walker, faults, watchers
+        self._numbers, self._steps = itertools.count(), itertools.count()
+        self._code: CodeType = graph_module._engine_run_backward.__code__
+        self.started = time.perf_counter()
+        self.calls = self.nodes = 0  # so far
+
+    def __enter__(self) -> Engine:
+        skip_methods(Engine)
+        self._log, self._register = graph_module.log, graph_module._register_logging_hooks_on_whole_graph
+        warnings.filterwarnings("ignore", message="Error detected in")
+        self._filter = warnings.filters[0]
+        log = _Logger(self._log)
+        skip_methods(_Logger)
+        graph_module.log = log  # type: ignore[assignment]
+        graph_module._register_logging_hooks_on_whole_graph = self._seam()  # type: ignore[assignment]
+        self._stacks.anchors.add(id(self._code))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        graph_module.log, graph_module._register_logging_hooks_on_whole_graph = self._log, self._register
+        with contextlib.suppress(ValueError):
+            warnings.filters.remove(self._filter)  # type: ignore[attr-defined]
+
+    def _seam(self) -> Callable[[Any], Callable[[], None]]:
+        log, register = self._log, self._register
+
+        def before(outputs: Any) -> Callable[[], None]:
+            undo = register(outputs) if log.getEffectiveLevel() <= logging.DEBUG else None
+            call: Call | None = None
+            try:
+                self._hide_anomaly()
+                call = self._begin(sys._getframe(1), outputs)
+            except Exception as error:
+                self._faults.note("engine", error)
+
+            def after() -> None:
+                try:
+                    if call is not None:
+                        self._end(call, sys.exc_info()[1])
+                except Exception as error:
+                    self._faults.note("engine", error)
+                if undo is not None:
+                    undo()
+
+            skip(after)
+            return after
+
+        skip(before)
+        return before
+
+    def _hide_anomaly(self) -> None:
+        """Torch's own warning says that anomaly mode is on; the script must see it only when it asked for it."""
+        if self._recorder.anomaly.on:
+            with contextlib.suppress(ValueError):
+                warnings.filters.remove(self._filter)  # type: ignore[attr-defined]
+        elif not warnings.filters or warnings.filters[0] is not self._filter:
+            warnings.filters.insert(0, self._filter)  # type: ignore[attr-defined]
+
+    def _begin(self, frame: Any, outputs: Any) -> Call:
+        thread = self._threads.current
+        names = frame.f_locals
+        _, keep_graph, create_graph, inputs = names["args"][:4]
+        call = Call()
+        call.keep_graph, call.create_graph = bool(keep_graph), bool(create_graph)
+        call.accumulate = bool(names["kwargs"].get("accumulate_grad", False))
+        call.walked, call.live, call.thread = None, [], thread.number
+        call.outer, call.outer_base = thread.backward, thread.base
+        call.number = next(self._numbers)
+        call.step = next(self._steps) if call.outer is None else call.outer.step
+        call.stack = self._stacks.take(frame.f_back, thread.base)
+        self.calls += 1
+        thread.busy = True
+        try:
+            with torch._C.DisableTorchFunction():
+                roots = [edge_of(output) for output in outputs]
+                call.walked, call.live = self._walker.walk([node for node, _ in roots if node is not None])
+                self.nodes += len(call.live)
+                call.roots = json.dumps([_entry(edge, call.walked) for edge in roots])
+                call.inputs = json.dumps([_input(one, call.walked) for one in inputs]) if inputs else None
+                for watcher in self._watchers:
+                    watcher.before(call, thread)
+        finally:
+            thread.busy = False
+            call.live = []
+        thread.base = self._stacks.push(call.stack, self._code, frame.f_lasti)
+        thread.backward = call
+        call.started = time.perf_counter()
+        self._write(call, None, 0)
+        return call
+
+    def _end(self, call: Call, error: BaseException | None) -> None:
+        duration = time.perf_counter() - call.started
+        thread = self._threads.current
+        thread.backward, thread.base = call.outer, call.outer_base
+        for watcher in self._watchers:
+            watcher.after(call, thread)
+        if error is not None and not self._recorder.anomaly.on:
+            _plain_hint(error)
+        self._write(call, duration, 0 if error is None else self._sink.string(f"{type(error).__name__}: {error}"))
+        if self._recorder.made_in_backward:
+            release_parents(self._recorder.made_in_backward)
+            self._recorder.made_in_backward.clear()
+        self._sink.commit()
+
+    def _write(self, call: Call, duration: float | None, exception: int) -> None:
+        walked = call.walked
+        assert walked is not None
+        measured = next(
+            (order for order in (watcher.order(call) for watcher in self._watchers) if order is not None), None
+        )
+        self._sink.add("backward", (
+            call.number, "backward" if call.accumulate else "grad", walked.graph, walked.tensors, walked.seq_base,
+            call.roots, call.inputs, call.keep_graph, call.create_graph,
+            None if call.outer is None else call.outer.number, call.step, call.thread, call.stack, call.started - self.started, duration, exception,
+            None if measured is None else json.dumps(measured),
+        ))  # fmt: skip
+
+
+class _Logger:
+    """Torch's own logger for the engine, which answers that DEBUG is on."""
+
+    def __init__(self, logger: logging.Logger) -> None:
+        self._logger = logger
+
+    def getEffectiveLevel(self) -> int:
+        return logging.DEBUG
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._logger, name)
+
+
+def edge_of(output: Any) -> tuple[Any, int]:
+    """The node and input number at which a gradient for a tensor or GradientEdge enters; (None, 0) for none."""
+    if not isinstance(output, torch.Tensor):
+        return output[0], output[1]
+    if output.grad_fn is not None:
+        return output.grad_fn, output.output_nr
+    if output.requires_grad:
+        edge = graph_module.get_gradient_edge(output)
+        return edge.node, edge.output_nr
+    return None, 0
+
+
+def _entry(edge: tuple[Any, int], walked: Walked) -> list[int | None]:
+    node, input_nr = edge
+    token = None if node is None else token_of(node)
+    return [None if token is None else walked.numbers.get(token.uid), input_nr]
+
+
+def _input(one: Any, walked: Walked) -> list[int | None]:
+    """An entry of inputs=. A leaf is looked up among the graph's: asking torch would make an accumulator for it."""
+    if isinstance(one, torch.Tensor) and one.grad_fn is None:
+        return [walked.leaves.get(id(one)), 0]
+    return _entry(edge_of(one), walked)
+
+
+def _plain_hint(error: BaseException) -> None:
+    """Give torch's in-place error the hint of a run without anomaly mode."""
+    if isinstance(error, RuntimeError) and error.args and isinstance(error.args[0], str):
+        error.args = (error.args[0].replace(_HINT_WITH_ANOMALY, _HINT_WITHOUT), *error.args[1:])
+
+
+def release_parents(made: list[Token]) -> None:
+    """Drop the strong reference to its parent that anomaly mode gives to every node made in a backward.
+
+    It makes a cycle that the collector cannot see. The nodes' metadata is found among the young objects; only when a
+    node that still lives was not found there, among all.
+    """
+    left = {token.uid for token in made if sys.getrefcount(token) > _REFERENCES_OF_A_DEAD_ONE}
+    for generation in (0, 1, 2):
+        if not left:
+            return
+        for candidate in gc.get_objects(generation=generation):
+            if type(candidate) is dict and "parent_" in candidate:
+                token = candidate.get(KEY)
+                if type(token) is Token:
+                    del candidate["parent_"]
+                    left.discard(token.uid)

@@ -1,0 +1,366 @@
+"""Sees hooks being registered and firing.
+
+A hook that torch keeps in a dict is watched by observers placed between the hooks for the length of one backward:
+they see the gradient before and after each hook, add no frame to a traceback and return nothing.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch.utils import hooks as torch_hooks
+
+from gradscope.probes.dynamo import skip, skip_methods
+from gradscope.probes.engine import Call, Watcher
+from gradscope.probes.faults import Faults
+from gradscope.probes.names import Names
+from gradscope.probes.nodes import Nodes, token_of
+from gradscope.probes.sink import Sink
+from gradscope.probes.stacks import Stacks
+from gradscope.probes.threads import Thread, Threads
+
+# torch's function that makes the handle -> our kind. Handles of other hooks (forward, state_dict, ...) are not ours.
+KINDS = {
+    "register_hook": "tensor",
+    "register_post_accumulate_grad_hook": "post_accumulate",
+    "register_full_backward_hook": "module_backward",
+    "register_full_backward_pre_hook": "module_backward_pre",
+    "register_backward_hook": "module_backward",
+    "register_module_full_backward_hook": "module_backward",
+    "register_module_full_backward_pre_hook": "module_backward_pre",
+    "register_module_backward_hook": "module_backward",
+    "_register_hook": "node_post",
+    "_register_hook_dict": "node_post",
+}
+_ON_A_NODE = ("node_pre", "node_post")
+
+
+class Registration:
+    """A registered hook, without the hook: its number, its place in a dict, and where it hangs."""
+
+    __slots__ = ("hint", "hooks", "key", "kind", "leaf", "name", "number", "on", "stack", "uid")
+
+    number: int
+    kind: str
+    name: str
+    on: str
+    stack: int
+    key: int  # its key in the dict
+    hooks: weakref.ref[Any]
+    uid: int  # token of the node it hangs on, 0 when not known
+    hint: int  # the youngest node when it was registered: its own is often near
+    leaf: weakref.ref[Any] | None  # the leaf tensor it hangs on
+
+
+class Hooks(Watcher):
+    """Records registrations at once, and firings in each backward."""
+
+    def __init__(
+        self, sink: Sink, threads: Threads, stacks: Stacks, names: Names, nodes: Nodes, faults: Faults
+    ) -> None:
+        self._sink, self._threads, self._stacks = sink, threads, stacks
+        self._names, self._nodes, self._faults = names, nodes, faults
+        self._numbers = itertools.count()
+        self._registered: dict[tuple[int, int], Registration] = {}  # (dict, key) -> registration
+        self._unwritten: list[Registration] = []
+        self._retained: list[Registration] = []
+        self._observed: dict[int, tuple[Any, list[Any], int]] = {}  # dict -> itself, our keys, backwards that use it
+        self._fired: dict[int, list[tuple[int, int | None, bool]]] = {}
+        self._running: list[Call] = []
+        self._before: dict[int, tuple[int, int]] = {}  # thread -> identity and version of the gradient before a hook
+
+    # registering
+
+    def __enter__(self) -> Hooks:
+        skip_methods(Hooks)
+        self._handle_init = torch_hooks.RemovableHandle.__init__
+        self._module_init = torch_hooks.BackwardHook.__init__
+        handle_init, module_init = self._handle_init, self._module_init
+
+        def make_handle(handle: Any, hooks_dict: Any, *, extra_dict: Any = None) -> None:
+            handle_init(handle, hooks_dict, extra_dict=extra_dict)
+            self._note(handle, hooks_dict, sys._getframe(1))
+
+        def make_module_hook(hook: Any, module: Any, user_hooks: Any, user_pre_hooks: Any) -> None:
+            observed = self._around(module, "_backward_hooks", user_hooks)
+            observed_pre = self._around(module, "_backward_pre_hooks", user_pre_hooks)
+            module_init(hook, module, observed, observed_pre)
+
+        skip(make_handle, make_module_hook)
+        torch_hooks.RemovableHandle.__init__ = make_handle  # type: ignore[method-assign, assignment]
+        torch_hooks.BackwardHook.__init__ = make_module_hook  # type: ignore[method-assign, assignment]
+        torch.Tensor.retain_grad = _RetainGrad(self)  # type: ignore[method-assign, assignment]
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        torch_hooks.RemovableHandle.__init__ = self._handle_init  # type: ignore[method-assign]
+        torch_hooks.BackwardHook.__init__ = self._module_init  # type: ignore[method-assign]
+        del torch.Tensor.retain_grad
+        self._write_registrations()
+
+    def _note(self, handle: Any, hooks_dict: Any, frame: Any) -> None:
+        try:
+            kind = KINDS.get(frame.f_code.co_name)
+            if kind is None or self._threads.current.busy or _is_mechanism(frame):
+                return
+            names = frame.f_locals
+            hook, owner = names.get("hook"), names.get("self")
+            above = _caller(frame, "register_multi_grad_hook")
+            if above is not None:
+                kind, hook = "multi_grad", above.f_locals.get("fn", hook)
+            registration = self._register(kind, hook, owner, frame)
+            registration.key, registration.hooks = handle.id, weakref.ref(hooks_dict)
+            self._registered[id(hooks_dict), handle.id] = registration
+        except Exception as error:
+            self._faults.note("hooks", error)
+
+    def _register(self, kind: str, hook: Any, owner: Any, frame: Any) -> Registration:
+        registration = Registration()
+        registration.number, registration.kind = next(self._numbers), kind
+        registration.name = getattr(hook, "__qualname__", type(hook).__qualname__)
+        registration.stack = self._stacks.take(frame.f_back, self._threads.current.base)
+        registration.uid, registration.hint, registration.leaf, registration.on = 0, self._nodes.youngest(), None, ""
+        if isinstance(owner, torch.Tensor):
+            self._hang_on_tensor(registration, owner)
+        elif isinstance(owner, torch.nn.Module):
+            registration.on = self._names.path(owner) or type(owner).__name__
+        self._unwritten.append(registration)
+        return registration
+
+    def _hang_on_tensor(self, registration: Registration, tensor: torch.Tensor) -> None:
+        with torch._C.DisableTorchFunction():
+            node = tensor.grad_fn
+        if node is None:
+            registration.leaf = weakref.ref(tensor)
+            return
+        token = token_of(node) or self._nodes.adopt(node)
+        registration.uid, registration.on = token.uid, node.name()
+
+    def retain(self, tensor: torch.Tensor) -> None:
+        """retain_grad was asked of a tensor: torch keeps it on the node, out of Python's sight."""
+        try:
+            if tensor.requires_grad and tensor.grad_fn is not None and not tensor.retains_grad:
+                registration = self._register("retain_grad", self.retain, tensor, sys._getframe(1))
+                registration.name, registration.hooks, registration.key = "retain_grad", weakref.ref(tensor), 0
+                self._retained.append(registration)
+        except Exception as error:
+            self._faults.note("hooks", error)
+
+    # firing
+
+    def before(self, call: Call, thread: Thread) -> None:
+        """Place the observers, and say which nodes hold which hooks."""
+        self._running.append(call)
+        self._fired[call.number] = []
+        if not self._registered and not self._retained and not self._unwritten:
+            return
+        for place, registration in list(self._registered.items()):
+            if registration.hooks() is None:
+                del self._registered[place]
+        self._find_nodes(call)
+        self._write_registrations()
+        self._say_where(call)
+        for hooks in {id(found): found for found in (one.hooks() for one in self._registered.values())}.values():
+            if hooks is not None:
+                self._observe(hooks)
+
+    def after(self, call: Call, thread: Thread) -> None:
+        """Take the observers away and write what fired."""
+        self._running.remove(call)
+        for key, (hooks, keys, uses) in list(self._observed.items()):
+            if uses > 1:
+                self._observed[key] = (hooks, keys, uses - 1)
+                continue
+            del self._observed[key]
+            for ours in keys:
+                hooks.pop(ours, None)
+        fired = self._fired.pop(call.number, [])
+        self._sink.add_all("firing", ((call.number, position, *row) for position, row in enumerate(fired)))
+
+    def _observe(self, hooks: Any) -> None:
+        """Put an observer before the first hook of a dict and after each."""
+        if id(hooks) in self._observed:
+            same, ours, uses = self._observed[id(hooks)]
+            self._observed[id(hooks)] = (same, ours, uses + 1)
+            return
+        first = _Key()
+        keys: list[Any] = [first]
+        together: dict[Any, Any] = {first: self._observer(None)}
+        for key, hook in hooks.items():
+            behind = _Key()
+            keys.append(behind)
+            together[key] = hook
+            together[behind] = self._observer(self._registered.get((id(hooks), key)))
+        self._observed[id(hooks)] = (hooks, keys, 1)
+        try:
+            hooks.clear()  # torch reads the order in which keys were put in: move_to_end does not change that
+        finally:
+            hooks.update(together)
+
+    def _observer(self, registration: Registration | None) -> Callable[..., None]:
+        def observe(*arguments: Any) -> None:
+            try:
+                self._saw(registration, arguments)
+            except Exception as error:
+                self._faults.note("hooks", error)
+
+        skip(observe)
+        return observe
+
+    def _saw(self, registration: Registration | None, arguments: tuple[Any, ...]) -> None:
+        thread = self._threads.current
+        call = thread.backward or (self._running[-1] if self._running else None)
+        now = _identity(arguments[0])
+        changed = registration is not None and self._before.get(thread.number) != now
+        self._before[thread.number] = now
+        if registration is None or call is None or call.walked is None:
+            return
+        if registration.kind == "node_post" and len(arguments) == 1:
+            registration.kind = "node_pre"
+            self._unwritten.append(registration)
+        node = torch._C._current_autograd_node()
+        token = None if node is None else token_of(node)
+        number = None if token is None else call.walked.numbers.get(token.uid)
+        if call.number in self._fired:
+            self._fired[call.number].append((registration.number, number, changed))
+
+    def _around(self, module: Any, dictionary: str, hooks: Any) -> Any:
+        """A module's backward hooks are copied at its forward: place the observers in the copy."""
+        try:
+            known = self._module_hooks(module, dictionary)
+            if not known:
+                return hooks
+            around: list[Any] = [self._module_observer(None)]
+            for hook in hooks:
+                around.append(hook)
+                if id(hook) in known:
+                    around.append(self._module_observer(known[id(hook)]))
+            return around if len(around) > 1 else hooks
+        except Exception as error:
+            self._faults.note("hooks", error)
+            return hooks
+
+    def _module_observer(self, registration: Registration | None) -> Callable[..., None]:
+        """Module hooks get (module, grad_input, grad_output) or (module, grad_output)."""
+        observe = self._observer(registration)
+
+        def observe_module(module: Any, *gradients: Any) -> None:
+            observe(*gradients, None)
+
+        skip(observe_module)
+        return observe_module
+
+    def _module_hooks(self, module: Any, dictionary: str) -> dict[int, Registration]:
+        found = {}
+        for hooks in (getattr(module, dictionary), getattr(torch.nn.modules.module, f"_global{dictionary}")):
+            for key, hook in hooks.items():
+                registration = self._registered.get((id(hooks), key))
+                if registration is not None:
+                    found[id(hook)] = registration
+        return found
+
+    # writing
+
+    def _write_registrations(self) -> None:
+        for one in self._unwritten:
+            leaf = None if one.leaf is None else one.leaf()
+            if leaf is not None:
+                one.on = self._names.leaf(leaf)
+            row = (one.number, one.kind, self._sink.string(one.name), self._sink.string(one.on), one.stack)
+            self._sink.add("hook", row)
+        self._unwritten.clear()
+
+    def _say_where(self, call: Call) -> None:
+        assert call.walked is not None
+        self._retained = [one for one in self._retained if one.hooks() is not None]
+        for one in (*self._registered.values(), *self._retained):
+            leaf = None if one.leaf is None else one.leaf()
+            node = call.walked.numbers.get(one.uid) if leaf is None else call.walked.leaves.get(id(leaf))
+            if node is not None:
+                self._sink.add("hook_on", (call.number, one.number, node))
+
+    def _find_nodes(self, call: Call) -> None:
+        """Node hooks do not say which node they hang on: try the nodes, those made near the registration first."""
+        lost = {id(one.hooks()): one for one in self._registered.values() if one.kind in _ON_A_NODE and not one.uid}
+        for one in list(lost.values()):
+            live = ((token_of(node), node) for node in call.live)
+            near = sorted(
+                ((abs(token.uid - one.hint), token.uid, node) for token, node in live if token), key=lambda at: at[:2]
+            )
+            for _, uid, node in near:
+                kind = _holds(node, one.hooks())
+                if kind is not None:
+                    one.uid, one.kind, one.on = uid, kind, node.name()
+                    self._unwritten.append(one)
+                    break
+
+
+class _Key:
+    """The key of an observer in a dict of hooks: equal to nothing else."""
+
+    __slots__ = ()
+
+
+class _RetainGrad:
+    """Stands for Tensor.retain_grad and answers with torch's own method, so that its errors show no frame of ours."""
+
+    def __init__(self, hooks: Hooks) -> None:
+        self._hooks = hooks
+        self._original: Any = torch._C.TensorBase.retain_grad
+
+    def __get__(self, tensor: Any, owner: Any) -> Any:
+        if tensor is None:
+            return self._original
+        self._hooks.retain(tensor)
+        return self._original.__get__(tensor, owner)
+
+
+def _is_mechanism(frame: Any) -> bool:
+    """Whether torch itself registers the hook, to make module hooks work."""
+    caller = frame.f_back
+    return caller is not None and caller.f_code.co_filename == torch_hooks.__file__
+
+
+def _caller(frame: Any, name: str) -> Any:
+    """The frame of a torch function a little further up, None when it is not there."""
+    for _ in range(3):
+        frame = frame.f_back
+        if frame is None:
+            return None
+        if frame.f_code.co_name == name:
+            return frame
+    return None
+
+
+def _identity(gradient: Any) -> Any:
+    """What tells a gradient from another one or from an edited one, without keeping it."""
+    if isinstance(gradient, torch.Tensor):
+        with torch._C.DisableTorchFunction():
+            version = 0 if gradient.is_inference() else gradient._version
+            held = gradient.grad if gradient.is_leaf else None  # a post-accumulate hook gets the leaf itself
+            return id(gradient), version, id(held), 0 if held is None else held._version
+    if isinstance(gradient, (tuple, list)):
+        return tuple(_identity(one) for one in gradient)
+    return None
+
+
+def _nothing(*arguments: object) -> None:
+    """A hook that does nothing."""
+
+
+def _holds(node: Any, hooks: Any) -> str | None:
+    """Whether a dict is one of a node's: torch hands out the dict with the handle of any new hook."""
+    for kind, register in (("node_pre", node.register_prehook), ("node_post", node.register_hook)):
+        following = torch_hooks.RemovableHandle.next_id
+        handle = register(_nothing)
+        found = handle.hooks_dict_ref() is hooks
+        handle.remove()
+        torch_hooks.RemovableHandle.next_id = following  # leave no trace in the numbering
+        if found:
+            return kind
+    return None

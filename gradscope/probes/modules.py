@@ -1,0 +1,194 @@
+"""Sees module calls. Global module hooks would do, but they send torch down its slow path and add a frame to every
+traceback; instead `Module.__call__` gets a code object with the same lines and columns, and two calls around it.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import itertools
+import sys
+import textwrap
+import weakref
+from types import CodeType, FunctionType
+from typing import Any
+
+import torch
+from torch.nn.modules import module as torch_module
+
+from gradscope.probes.dynamo import skip_methods
+from gradscope.probes.faults import Faults
+from gradscope.probes.names import Names
+from gradscope.probes.sink import Sink
+from gradscope.probes.stacks import Stacks
+from gradscope.probes.threads import Thread, Threads
+
+_ENTER, _LEAVE = "_gradscope_enter", "_gradscope_leave"
+
+
+class Call:
+    """One running or finished module call: plain data, kept alive by the nodes that were made in it."""
+
+    __slots__ = ("base", "children", "module_class", "parent", "path", "position", "serial")
+
+    def __init__(self, path: str, module_class: str, parent: Call | None, position: int, serial: int, base: int) -> None:
+        self.path = path
+        self.module_class = module_class
+        self.parent = parent
+        self.position = position
+        self.serial = serial
+        self.base = base  # the stack base to go back to
+        self.children = 0
+
+
+class Modules:
+    """Keeps `Thread.call` and `Thread.base` while modules run."""
+
+    def __init__(self, threads: Threads, stacks: Stacks, names: Names, faults: Faults) -> None:
+        self._threads, self._stacks, self._names, self._faults = threads, stacks, names, faults
+        self._serials = itertools.count(1)
+        self._known: dict[int, tuple[weakref.ref[Any], str, str, str]] = {}
+        self._target: FunctionType = torch_module.Module._wrapped_call_impl
+        self._original: CodeType = self._target.__code__
+        self._place = _call_instruction(self._original)
+
+    def __enter__(self) -> Modules:
+        skip_methods(Modules)
+        code = _instrumented(self._target)
+        setattr(torch_module, _ENTER, self.enter)
+        setattr(torch_module, _LEAVE, self.leave)
+        self._target.__code__ = code
+        self._stacks.anchors.add(id(code))
+        self._code = code  # its id is an anchor
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._target.__code__ = self._original
+        delattr(torch_module, _ENTER)
+        delattr(torch_module, _LEAVE)
+
+    def enter(self, module: torch.nn.Module) -> None:
+        """A module is about to run."""
+        thread = self._threads.current
+        try:
+            outer, base = thread.call, thread.base
+            path, module_class = self._describe(module, outer)
+            stack = self._stacks.take(sys._getframe(2), base)
+            thread.base = self._stacks.push(stack, self._original, self._place)
+            if outer is None:
+                position = thread.roots
+                thread.roots += 1
+            else:
+                position = outer.children
+                outer.children += 1
+            thread.call = Call(path, module_class, outer, position, next(self._serials), base)
+        except Exception as error:
+            self._faults.note("modules", error)
+
+    def leave(self) -> None:
+        """The innermost running module has returned or raised."""
+        thread = self._threads.current
+        call = thread.call
+        if call is not None:
+            thread.base, thread.call = call.base, call.parent
+
+    def _describe(self, module: torch.nn.Module, outer: Call | None) -> tuple[str, str]:
+        known = self._known.get(id(module))
+        if known is not None and known[0]() is module:
+            return (known[2] if outer is None else known[1]), known[3]
+        module_class = type(module).__name__
+        if outer is None:
+            self._names.learn(module)
+        inner = self._names.path(module)
+        if inner is None:  # not registered under the module that runs: name it by that module
+            inner = f"{outer.path}.{module_class}".lstrip(".") if outer is not None else ""
+        self._known[id(module)] = (weakref.ref(module), inner, "", module_class)
+        return ("" if outer is None else inner), module_class
+
+
+class Calls:
+    """Interns the module calls of one graph or block, so that the same step gives the same ids.
+
+    Outermost calls are renumbered in the order of their first appearance in time, and a module that is called
+    several times gets ordinals.
+    """
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink = sink
+
+    def ids(self, calls: dict[int, Call]) -> dict[int, int]:
+        """The interned id of each call, by serial number. `calls` maps serial numbers to calls."""
+        if not calls:
+            return {}
+        every = dict(calls)
+        for call in calls.values():
+            while call.parent is not None and call.parent.serial not in every:
+                call = call.parent
+                every[call.serial] = call
+        ordered = [every[serial] for serial in sorted(every)]
+        totals: dict[tuple[str, str], int] = {}
+        for call in ordered:
+            totals[call.path, call.module_class] = totals.get((call.path, call.module_class), 0) + 1
+        return self._intern(ordered, totals)
+
+    def _intern(self, ordered: list[Call], totals: dict[tuple[str, str], int]) -> dict[int, int]:
+        ids: dict[int, int] = {}
+        seen: dict[tuple[str, str], int] = {}
+        roots = 0
+        for call in ordered:  # a caller's serial is smaller than its callees'
+            name = (call.path, call.module_class)
+            ordinal = seen[name] = seen.get(name, 0) + 1
+            position = call.position
+            if call.parent is None:
+                position, roots = roots, roots + 1
+            caller = 0 if call.parent is None else ids[call.parent.serial]
+            ids[call.serial] = self._sink.call(caller, call.path, call.module_class, position, ordinal, totals[name])
+        return ids
+
+
+def _call_instruction(code: CodeType) -> int:
+    """The offset of the instruction on the last line of `_wrapped_call_impl`, where the module's call happens."""
+    return max(start for start, _, line in code.co_lines() if line is not None)
+
+
+def _instrumented(function: FunctionType) -> CodeType:
+    """The function's code with enter and leave around its body, every original line and column kept.
+
+    While Dynamo traces, the body stands alone, so that the same frames compile.
+    """
+    lines, first = inspect.getsourcelines(function)
+    tree = ast.parse(textwrap.dedent("".join(lines)))
+    definition = tree.body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    for node in ast.walk(definition):
+        if isinstance(node, (ast.expr, ast.stmt)):
+            node.col_offset += indent
+            node.end_col_offset = (node.end_col_offset or 0) + indent
+    wrapper = ast.parse(
+        f"class Module:\n def f():\n  if torch.compiler.is_compiling(): pass\n  {_ENTER}(self)\n  try: pass\n  finally: {_LEAVE}()"
+    )
+    shell = wrapper.body[0]
+    assert isinstance(shell, ast.ClassDef)
+    template = shell.body[0]
+    assert isinstance(template, ast.FunctionDef)
+    compiling, enter, guarded = template.body
+    assert isinstance(compiling, ast.If) and isinstance(guarded, ast.Try)
+    compiling.body = definition.body
+    guarded.body = definition.body
+    definition.body = [compiling, enter, guarded]
+    for node in ast.walk(template):
+        if isinstance(node, (ast.expr, ast.stmt)):
+            node.lineno = node.end_lineno = 1
+    shell.body = [definition]
+    ast.increment_lineno(wrapper, first - 1)
+    return _find(compile(wrapper, function.__code__.co_filename, "exec"), function.__code__)
+
+
+def _find(code: CodeType, like: CodeType) -> CodeType:
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            if constant.co_name == like.co_name:
+                return constant.replace(co_firstlineno=like.co_firstlineno)
+            return _find(constant, like)
+    raise LookupError(like.co_name)

@@ -1,0 +1,48 @@
+"""What the probes need of the recording they write into. Ids are small positive integers; 0 stands for "none"."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Protocol
+
+Row = tuple[object, ...]
+
+
+class Sink(Protocol):
+    """A recording being written: interns what repeats, takes rows for the rest. The store's Writer is one."""
+
+    def string(self, text: str) -> int:
+        """Intern a text."""
+
+    def frame(self, file: str, line: int, function: str) -> int:
+        """Intern a line of code."""
+
+    def stack(self, caller: int, frame: int) -> int:
+        """Intern a stack: its innermost frame over its caller's stack."""
+
+    def call(self, caller: int, path: str, module_class: str, position: int, ordinal: int, ordinals: int) -> int:
+        """Intern a module call."""
+
+    def tensor_type(self, shape: Sequence[int], dtype: str, device: str) -> int:
+        """Intern a tensor's shape, dtype and device."""
+
+    def function(self, name: str, class_frame: int, backward_frame: int) -> int:
+        """Intern a custom autograd.Function."""
+
+    def add(self, table: str, row: Row) -> None:
+        """Append one row."""
+
+    def add_all(self, table: str, rows: Iterable[Row]) -> None:
+        """Append rows."""
+
+    def template(self, table: str, key: bytes) -> tuple[int, bool]:
+        """The id under which content with this key is stored, and whether it is new."""
+
+    def fault(self, probe: str, message: str) -> None:
+        """Note a fault of gradscope's own."""
+
+    def drop(self, reason: str, count: int = 1) -> None:
+        """Count what is not recorded."""
+
+    def commit(self) -> None:
+        """Write what has been added so far, safe against a kill."""

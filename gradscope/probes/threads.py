@@ -1,0 +1,58 @@
+"""What each thread of the program is doing: its stack base, its module call, its backward, its last operator."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+from array import array
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gradscope.probes.engine import Call as EngineCall
+    from gradscope.probes.modules import Call
+    from gradscope.probes.nodes import Token
+
+
+class Thread:
+    """The state of one thread. `base` is the stack behind the nearest anchor; `busy` while our own code runs torch."""
+
+    __slots__ = (
+        "backward",
+        "base",
+        "busy",
+        "call",
+        "calls",
+        "number",
+        "operations",
+        "operator",
+        "pending",
+        "roots",
+        "started",
+        "tensors",
+    )
+
+    def __init__(self, number: int) -> None:
+        self.number = number
+        self.base = 0
+        self.busy = False
+        self.call: Call | None = None
+        self.calls: dict[int, Call] = {}  # those of the open block, by serial number
+        self.roots = 0  # outermost module calls so far
+        self.backward: EngineCall | None = None
+        self.operator = 0  # the last operator's name
+        self.pending: list[Token] = []  # nodes made since the last operator
+        self.operations = array("q")  # the open block
+        self.tensors: dict[int, int] = {}  # storages of the open block: address -> number
+        self.started = 0.0
+
+
+class Threads(threading.local):
+    """`threads.current` is the running thread's state, numbered from 0 in the order of first sight."""
+
+    def __init__(self, numbers: itertools.count[int]) -> None:
+        self.current = Thread(next(numbers))
+
+    @classmethod
+    def counting(cls) -> Threads:
+        """States for the threads of one recording; the thread that asks is number 0."""
+        return cls(itertools.count())

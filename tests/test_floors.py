@@ -1,0 +1,140 @@
+"""Imports go down the floors, never up, sideways or in circles, and torch stays in its rooms: read off the syntax."""
+
+import ast
+from pathlib import Path
+
+import pytest
+
+PACKAGE = Path(__file__).parent.parent / "gradscope"
+
+FLOORS = (
+    ("errors", "model"),
+    ("store", "graphs", "engine", "probes", "functions", "compilers", "ranks"),
+    ("explain", "view"),
+    ("anomaly", "render", "capture"),
+    ("commands",),
+    ("cli", "autostart"),
+    ("__main__",),
+)
+FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
+
+TORCH_ROOMS = {"probes", "functions", "compilers", "capture", "autostart"}
+
+# `import gradscope` is for users. It loads its two verbs on first use, so it stands outside the floors; from the
+# inside only its version may be read.
+ROOT_NAMES = {"__version__"}
+
+
+def room_of(path):
+    """The first name below the package: gradscope/store/reader.py is in room `store`, gradscope/cli.py in `cli`."""
+    return path.relative_to(PACKAGE).parts[0].removesuffix(".py")
+
+
+def imports(tree, package):
+    """Dotted names of all that a module imports, anywhere in it: at its top, in functions, under TYPE_CHECKING."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            above = package[: len(package) - node.level + 1] if node.level else []
+            start = [*above, *(node.module or "").split(".")] if node.module else above
+            yield from (".".join([*start, alias.name]) for alias in node.names)
+
+
+def rooms_entered(path, tree):
+    """The rooms of gradscope that a module imports from."""
+    package = ["gradscope", *path.relative_to(PACKAGE).parent.parts]
+    for dotted in imports(tree, package):
+        first, *rest = dotted.split(".")
+        if first == "gradscope" and rest[:1] and rest[0] not in ROOT_NAMES:
+            yield rest[0]
+
+
+def faults(path, source):
+    """What is wrong with the imports of one module, in words."""
+    room, tree = room_of(path), ast.parse(source)
+    if room not in FLOOR:
+        return [f"room {room} is on no floor: add it to FLOORS"]
+    found = []
+    for other in rooms_entered(path, tree):
+        if other not in FLOOR:
+            found.append(f"{room} imports {other}, which is on no floor")
+        elif other != room and FLOOR[other] >= FLOOR[room]:
+            found.append(f"{room} imports {other}, which is not below it")
+    return found
+
+
+def torch_at_the_top(tree):
+    """Whether importing the module imports torch: functions and TYPE_CHECKING blocks do not run then."""
+    waiting = list(tree.body)
+    while waiting:
+        node = waiting.pop()
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            continue
+        if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
+            waiting.extend(node.orelse)
+            continue
+        if any(dotted.split(".")[0] == "torch" for dotted in direct_imports(node)):
+            return True
+        waiting.extend(child for child in ast.iter_child_nodes(node) if isinstance(child, ast.stmt | ast.ExceptHandler))
+    return False
+
+
+def direct_imports(node):
+    return imports(ast.Module([node], []), []) if isinstance(node, ast.Import | ast.ImportFrom) else ()
+
+
+def imports_torch(tree):
+    return any(dotted.split(".")[0] == "torch" for dotted in imports(tree, []))
+
+
+MODULES = [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "__init__.py"]
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_imports_go_down(path):
+    assert faults(path, path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
+def test_torch_stays_in_its_rooms(path):
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    if path == PACKAGE / "commands" / "trace.py":
+        assert not torch_at_the_top(tree), "`gradscope trace --help` must not load torch"
+    elif room_of(path) not in TORCH_ROOMS:
+        assert not imports_torch(tree)
+
+
+def test_the_package_itself_loads_nothing():
+    tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
+    top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
+    assert {node.module for node in top if isinstance(node, ast.ImportFrom)} == {"__future__", "typing"}
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("store/reader.py", "from gradscope.render import table"),
+        ("store/reader.py", "from gradscope import graphs"),
+        ("store/reader.py", "from ..graphs import fold"),
+        ("store/reader.py", "def load():\n    import gradscope.view.drawing"),
+        ("model/graph.py", "if TYPE_CHECKING:\n    from gradscope.store.reader import load"),
+        ("render/text.py", "from gradscope import record"),
+        ("attic/box.py", "import json"),
+    ],
+)
+def test_a_wrong_import_is_found(module, source):
+    assert len(faults(PACKAGE / module, source)) == 1
+
+
+@pytest.mark.parametrize(
+    ("module", "source"),
+    [
+        ("store/reader.py", "from gradscope.model.graph import Graph"),
+        ("store/reader.py", "from gradscope.store import schema\nfrom . import schema\nfrom .schema import TABLES"),
+        ("cli.py", "from gradscope import __version__"),
+        ("__main__.py", "from gradscope.cli import main"),
+    ],
+)
+def test_a_right_import_is_left_alone(module, source):
+    assert faults(PACKAGE / module, source) == []
