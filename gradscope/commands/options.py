@@ -66,7 +66,7 @@ def to_terminal(output: str | None) -> bool:
 
 def check_output(output: str | None, force: bool) -> None:
     """Refuse early, before any work, to replace a file that was not offered."""
-    if output is not None and output != "-" and not force and (Path(output).exists() or Path(output).is_symlink()):
+    if output is not None and output != "-" and not force and Path(output).is_file():
         raise UsageError(f"{printable(output)} exists", "name another file, or replace it with --force")
 
 

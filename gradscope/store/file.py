@@ -10,7 +10,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -116,9 +116,8 @@ def _recover(path: Path, journals: list[Path]) -> OpenFile:
         copy = folder / "recording"
         for source in (path, *journals):
             shutil.copyfile(source, folder / (copy.name + source.name[len(path.name) :]))
-        with sqlite3.connect(copy) as writer:
+        with closing(sqlite3.connect(copy)) as writer:
             writer.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        writer.close()
         return OpenFile(path, _connect(copy), recovered=True, copy=folder)
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
@@ -150,6 +149,11 @@ def _check(file: OpenFile) -> None:
             f"{name} was written by a newer gradscope (schema {schema}; this version reads up to {SCHEMA})",
             "upgrade gradscope, or record again with this version",
         )
+    # SQLite notices missing pages, but not the missing end of the last one.
+    (pages,) = file.connection.execute("PRAGMA page_count").fetchone()
+    (page_size,) = file.connection.execute("PRAGMA page_size").fetchone()
+    if file.path.stat().st_size < pages * page_size and not file.recovered:
+        raise ValueError("its end is missing")
     # A view or a virtual table in a table's place could run without end.
     tables = {name for kind, name, page in entries if kind == "table" and page}
     foreign = [name for kind, name, page in entries if kind in ("view", "trigger") or (kind == "table" and not page)]
