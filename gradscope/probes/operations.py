@@ -6,6 +6,7 @@ thread has made since the one before.
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 import time
@@ -118,9 +119,9 @@ class Operations(Watcher):
             value = arguments[position] if position < len(arguments) else keywords.get(keyword)
             for tensor in value if isinstance(value, (list, tuple)) else (value,):
                 if isinstance(tensor, torch.Tensor):
-                    storage = thread.tensors.setdefault(storage_of(tensor)[0], len(thread.tensors))
+                    storage, version = _numbered(thread, tensor)
                     leaf = self._sink.string(self._names.leaf(tensor)) if tensor.is_leaf and tensor.requires_grad else 0
-                    numbers.extend((name, -1 if tensor.is_inference() else tensor._version, storage, leaf))
+                    numbers.extend((name, version, storage, leaf))
                     count += 1
         numbers[at] = count
 
@@ -155,11 +156,13 @@ class Operations(Watcher):
             self._sink.add("block", (block, operations, writes))
             self._write(block, list(numbers))
         number = None if backward is None else backward.number
-        self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started))
+        versions = json.dumps(thread.versions) if any(thread.versions) else None
+        self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started, versions))
         self._block_runs += 1
         del numbers[:]
         thread.calls.clear()
         thread.tensors.clear()
+        thread.versions.clear()
 
     def _write(self, block: int, numbers: list[int]) -> None:
         at = number = 0
@@ -174,6 +177,17 @@ class Operations(Watcher):
                 )
                 at += _WRITE
             number += 1
+
+
+def _numbered(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
+    """The storage's number in the open block, and the tensor's version less the first one written; -1 for none."""
+    address, versions = storage_of(tensor)[0], thread.versions
+    version = -1 if tensor.is_inference() else tensor._version
+    storage = thread.tensors.get(address)
+    if storage is None or -1 < version < versions[storage]:  # the address of a dead storage is used again
+        storage = thread.tensors[address] = len(versions)
+        versions.append(max(version, 0))
+    return storage, version if version < 0 else version - versions[storage]
 
 
 def _mode_class(saw: Any) -> Any:

@@ -29,6 +29,7 @@ class Thread:
         "roots",
         "started",
         "tensors",
+        "versions",
     )
 
     def __init__(self, number: int) -> None:
@@ -43,6 +44,7 @@ class Thread:
         self.pending: list[Token] = []  # nodes made since the last operator
         self.operations = array("q")  # the open block
         self.tensors: dict[int, int] = {}  # storages of the open block: address -> number
+        self.versions: list[int] = []  # of each of these storages, when it was first written
         self.started = 0.0
 
 

@@ -69,10 +69,12 @@ CREATE TABLE block (id INTEGER PRIMARY KEY, operations INTEGER NOT NULL, writes 
 -- node: the id, in the graph of the block's backward, of the node that the operator ran in
 CREATE TABLE operation (block INTEGER NOT NULL, number INTEGER NOT NULL, name INTEGER NOT NULL, stack INTEGER NOT NULL,
   call INTEGER NOT NULL, node INTEGER, PRIMARY KEY (block, number)) WITHOUT ROWID;
--- version NULL: the tensor has none. leaf: a string, 0 for none
+-- version: less the storage's first one in block_run.versions; NULL: the tensor has none. leaf: a string, 0 for none
 CREATE TABLE written (block INTEGER NOT NULL, operation INTEGER NOT NULL, position INTEGER NOT NULL, argument INTEGER NOT NULL,
   version INTEGER, storage INTEGER NOT NULL, leaf INTEGER NOT NULL, PRIMARY KEY (block, operation, position)) WITHOUT ROWID;
-CREATE TABLE block_run (number INTEGER PRIMARY KEY, block INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER, started REAL NOT NULL);
+-- versions: a JSON list, by storage, of the version at the first write; NULL when all are 0
+CREATE TABLE block_run (number INTEGER PRIMARY KEY, block INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER, started REAL NOT NULL,
+  versions TEXT);
 
 CREATE TABLE fault (probe TEXT NOT NULL, message TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (probe, message)) WITHOUT ROWID;
 CREATE TABLE dropped (reason TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import random
+import sqlite3
 from pathlib import Path
 from typing import Any
 
@@ -99,3 +100,18 @@ def test_in_place_writes_and_versions(tmp_path: Path) -> None:
     writes = [(one.name, one.writes[0].version, one.writes[0].argument) for one in operations if one.writes]
     assert writes == [("aten.add_.Tensor", 0, "self"), ("aten.mul_.Tensor", 1, "self")]
     assert {operation.site.function for operation in operations if operation.writes} == {"step"}
+
+
+def test_a_step_that_repeats_is_stored_once_and_keeps_its_versions(tmp_path: Path) -> None:
+    with recording(tmp_path) as path:
+        weight = torch.zeros(2, requires_grad=True)
+        for _ in range(4):
+            weight.sin().sum().backward()
+            with torch.no_grad():
+                weight.add_(1)
+    with gradscope.load(path) as recorded:
+        blocks = list(recorded.blocks())
+        assert recorded.census().graphs == 1
+    versions = [write.version for block in blocks for one in block.operations for write in one.writes if write.leaf]
+    assert versions == [0, 1, 2, 3]
+    assert sqlite3.connect(path).execute("SELECT count(*) FROM block").fetchone() == (5,)  # of 9: the first step and the end differ
