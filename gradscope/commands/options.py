@@ -38,7 +38,7 @@ def open_recording(name: str | None, quiet: bool) -> Recording:
         if name is None:
             talk(f"reading {recording.path}, the newest recording")
         if recording.recovered:
-            talk("the run was killed while it wrote; everything up to its last commit was recovered")
+            talk("the run was killed or still goes on; this is everything up to its last commit")
     return recording
 
 

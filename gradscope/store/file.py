@@ -1,6 +1,7 @@
 """Opens a recording without trusting it: read-only, checked, and never a traceback for a bad file.
 
-A killed run leaves a journal that only a writer may roll back, so a private copy is recovered instead.
+A killed run leaves a journal that only a writer may apply, so a private copy is recovered instead; a run that
+still goes on is read the same way, up to its last commit.
 """
 
 from __future__ import annotations
@@ -24,12 +25,13 @@ MAGIC = b"SQLite format 3\0"
 SUPER_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 TABLE_NAMES = frozenset(re.findall(r"CREATE TABLE (\w+)", TABLES))
 NAME_ONE = "name a .gscope file that `gradscope trace` wrote"
+ATTEMPTS = 5
 RECORD_AGAIN = "record again with `gradscope trace SCRIPT`"
 
 
 @dataclass(frozen=True, slots=True)
 class OpenFile:
-    """An open recording. `recovered` tells that a journal was left and a private copy was rolled back."""
+    """An open recording. `recovered` tells that the run did not close it, so that a private copy is read."""
 
     path: Path
     connection: sqlite3.Connection
@@ -114,14 +116,19 @@ def _recover(path: Path, journals: list[Path]) -> OpenFile:
     folder = Path(tempfile.mkdtemp(prefix="gradscope-"))
     try:
         copy = folder / "recording"
-        for source in (path, *journals):
-            shutil.copyfile(source, folder / (copy.name + source.name[len(path.name) :]))
+        for _ in range(ATTEMPTS):
+            before = path.stat()
+            for source in (path, *journals):
+                shutil.copyfile(source, folder / (copy.name + source.name[len(path.name) :]))
+            # A running writer may have moved its journal into the file between the two copies.
+            if (before.st_mtime_ns, before.st_size) == (path.stat().st_mtime_ns, path.stat().st_size):
+                break
         with closing(sqlite3.connect(copy)) as writer:
             writer.execute("SELECT count(*) FROM sqlite_master").fetchone()
         return OpenFile(path, _connect(copy), recovered=True, copy=folder)
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise UnreadableError(f"{show(path)} was left by a killed run and cannot be recovered: {error}") from error
+        raise UnreadableError(f"{show(path)} was not closed by its run and cannot be copied: {error}") from error
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise

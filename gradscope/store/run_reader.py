@@ -10,7 +10,7 @@ from gradscope.model.run import Census, Fault, Run
 from gradscope.model.site import user_site
 from gradscope.model.summary import Calls
 from gradscope.store.interned import Interned
-from gradscope.store.rows import INTEGER, REAL, TEXT, Rows, finite
+from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
 
 # The types of Run's fields in the `run` table; those without a default in Run must be there.
 RUN_FIELDS: dict[str, tuple[type, ...]] = {
@@ -50,6 +50,10 @@ def read_run(rows: Rows) -> Run:
         if type(stored[name]) not in types:
             raise ValueError(f"the run's {name} has the wrong type")
         values[name] = finite(stored[name]) if name in ("started", "duration") else stored[name]
+    if not values.get("ended"):  # the run had no time to say how long it took
+        latest = "SELECT max(started + coalesce(duration, 0.0)) FROM backward"
+        (seen,) = rows.one(latest, (REAL | MAYBE,))
+        values["duration"] = max(values.get("duration", 0.0), finite(seen or 0.0))
     return Run(**_texts(values))
 
 

@@ -89,8 +89,8 @@ def _end(contents: Contents) -> str:
     run = contents.run
     took = f"after {seconds(run.duration)}"
     if not run.ended:
-        lost = "; a write was cut short and rolled back" if contents.recovered else ""
-        return f"no clean end: killed, or still running; recorded up to {seconds(run.duration)}{lost}"
+        how = " (recovered from its journal)" if contents.recovered else ""
+        return f"no clean end: killed, or still running; recorded up to {seconds(run.duration)}{how}"
     if run.exception:
         return f"{took} with {_first_line(run.exception)}"
     return f"{took} with status {0 if run.status is None else run.status}"

@@ -72,8 +72,9 @@ def test_json_is_valid(tmp_path: Path) -> None:
 
 
 def test_a_killed_run_says_so(tmp_path: Path) -> None:
-    text = info(write(tmp_path / "a.gscope", run=replace(by_hand.RUN, ended=False, status=None)))
-    assert "no clean end: killed, or still running" in text
+    killed = replace(by_hand.RUN, ended=False, status=None, duration=0.0)
+    text = info(write(tmp_path / "a.gscope", by_hand.small(), run=killed))
+    assert "no clean end: killed, or still running; recorded up to 12 ms" in text
 
 
 def test_an_exception_says_so(tmp_path: Path) -> None:
