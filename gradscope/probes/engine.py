@@ -280,6 +280,6 @@ def release_parents(made: list[Token]) -> None:
         for candidate in gc.get_objects(generation=generation):
             if type(candidate) is dict and "parent_" in candidate:
                 token = candidate.get(KEY)
-                if type(token) is Token:
+                if isinstance(token, Token):
                     del candidate["parent_"]
                     left.discard(token.uid)

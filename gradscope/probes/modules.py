@@ -29,15 +29,19 @@ _ENTER, _LEAVE = "_gradscope_enter", "_gradscope_leave"
 class Call:
     """One running or finished module call: plain data, kept alive by the nodes that were made in it."""
 
-    __slots__ = ("base", "children", "module_class", "parent", "path", "position", "serial")
+    __slots__ = ("base", "children", "module_class", "parent", "path", "place", "position", "root", "serial")
 
-    def __init__(self, path: str, module_class: str, parent: Call | None, position: int, serial: int, base: int) -> None:
+    def __init__(
+        self, path: str, module_class: str, parent: Call | None, position: int, serial: int, base: int, place: int
+    ) -> None:
         self.path = path
         self.module_class = module_class
         self.parent = parent
         self.position = position
         self.serial = serial
         self.base = base  # the stack base to go back to
+        self.place = place  # the same for calls of the same modules in the same places
+        self.root = serial if parent is None else parent.root  # the outermost call around this one
         self.children = 0
 
 
@@ -47,8 +51,9 @@ class Modules:
     def __init__(self, threads: Threads, stacks: Stacks, names: Names, faults: Faults) -> None:
         self._threads, self._stacks, self._names, self._faults = threads, stacks, names, faults
         self._serials = itertools.count(1)
+        self._places: dict[tuple[int, str, str, int], int] = {}
         self._known: dict[int, tuple[weakref.ref[Any], str, str, str]] = {}
-        self._target: FunctionType = torch_module.Module._wrapped_call_impl
+        self._target: FunctionType = torch_module.Module._wrapped_call_impl  # type: ignore[assignment]
         self._original: CodeType = self._target.__code__
         self._place = _call_instruction(self._original)
 
@@ -81,7 +86,9 @@ class Modules:
             else:
                 position = outer.children
                 outer.children += 1
-            thread.call = Call(path, module_class, outer, position, next(self._serials), base)
+            key = (0, path, module_class, 0) if outer is None else (outer.place, path, module_class, position)
+            place = self._places.setdefault(key, len(self._places) + 1)
+            thread.call = Call(path, module_class, outer, position, next(self._serials), base, place)
         except Exception as error:
             self._faults.note("modules", error)
 

@@ -26,7 +26,7 @@ from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.tensors import storage_of
 from gradscope.probes.threads import Thread, Threads
-from gradscope.probes.walk import digest
+from gradscope.probes.structure import digest
 
 _BLOCK = 8192  # numbers after which a block is closed
 _HEAD, _WRITE = 5, 4  # numbers per operator, and per tensor written

@@ -40,7 +40,7 @@ CREATE TABLE node (graph INTEGER NOT NULL, number INTEGER NOT NULL, name INTEGER
 CREATE TABLE edge (graph INTEGER NOT NULL, source INTEGER NOT NULL, output INTEGER NOT NULL, target INTEGER NOT NULL,
   input_nr INTEGER NOT NULL, PRIMARY KEY (graph, source, output)) WITHOUT ROWID;
 
-CREATE TABLE tensors (id INTEGER PRIMARY KEY, saved_bytes INTEGER NOT NULL);  -- each storage counted once
+CREATE TABLE tensors (id INTEGER PRIMARY KEY, saved_bytes INTEGER NOT NULL);  -- each storage counted once, those of leaves not at all
 CREATE TABLE input_meta (tensors INTEGER NOT NULL, node INTEGER NOT NULL, position INTEGER NOT NULL, type INTEGER NOT NULL,  -- type 0: undefined
   PRIMARY KEY (tensors, node, position)) WITHOUT ROWID;
 CREATE TABLE saved (tensors INTEGER NOT NULL, node INTEGER NOT NULL, position INTEGER NOT NULL, name INTEGER NOT NULL,
