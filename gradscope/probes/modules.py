@@ -41,7 +41,7 @@ class Call:
         self.serial = serial
         self.base = base  # the stack base to go back to
         self.place = place  # the same for calls of the same modules in the same places
-        self.root = serial if parent is None else parent.root  # the outermost call around this one
+        self.root: int = serial if parent is None else parent.root  # the outermost call around this one
         self.children = 0
 
 

@@ -122,8 +122,8 @@ class Nodes:
         fx_traceback.format_stack = self._original
 
     def youngest(self) -> int:
-        """The uid of about the youngest node."""
-        return self._uids.__reduce__()[1][0] - 1
+        """A uid above those of all nodes so far."""
+        return next(self._uids)
 
     def adopt(self, node: Any) -> Token:
         """Give a token to a node that was made before the recording began."""

@@ -22,6 +22,7 @@ class Thread:
         "busy",
         "call",
         "calls",
+        "last_call",
         "number",
         "operations",
         "operator",
@@ -38,6 +39,7 @@ class Thread:
         self.busy = False
         self.call: Call | None = None
         self.calls: dict[int, Call] = {}  # those of the open block, by serial number
+        self.last_call: Call | None = None  # the youngest of them
         self.roots = 0  # outermost module calls so far
         self.backward: EngineCall | None = None
         self.operator = 0  # the last operator's name

@@ -30,7 +30,9 @@ class Walked:
 
     __slots__ = ("graph", "leaves", "numbers", "seq_base", "tensors")
 
-    def __init__(self, graph: int, tensors: int, seq_base: int, numbers: dict[int, int], leaves: dict[int, int]) -> None:
+    def __init__(
+        self, graph: int, tensors: int, seq_base: int, numbers: dict[int, int], leaves: dict[int, int]
+    ) -> None:
         self.graph = graph
         self.tensors = tensors
         self.seq_base = seq_base
@@ -131,7 +133,7 @@ class Walker:
         """The same graph again. What the nodes save follows from it, but not by necessity: look now and then."""
         if one.repeats is not None:
             one.repeats += 1
-            if one.repeats > 2 and one.repeats % _LOOK_AGAIN:  # noqa: PLR2004
+            if one.repeats > 2 and one.repeats % _LOOK_AGAIN:
                 return one.graph, one.tensors
         tensors = self._contents.take(live, _leaf_storages(look, variables))
         if tensors != one.tensors:
