@@ -251,3 +251,29 @@ def test_operators_name_the_op_of_each_node(tmp_path: Path) -> None:
     assert ops["SumBackward0"] == "aten.sum.default"
     assert ops["torch::autograd::CopySlices"] == "aten.mul_.Tensor"
     assert ops["CloneBackward0"] == "aten.clone.default"
+
+
+def test_two_models_with_the_same_parameter_names_are_told_apart(tmp_path: Path) -> None:
+    class Generator(nn.Sequential):
+        pass
+
+    class Critic(nn.Sequential):
+        pass
+
+    with recording(tmp_path) as path:
+        generator, critic = Generator(nn.Linear(2, 2)), Critic(nn.Linear(2, 2), nn.Linear(2, 1))
+        critic(generator(torch.randn(3, 2))).sum().backward()
+    with gradscope.load(path) as recorded:
+        leaves = {node.leaf for node in recorded.graph(0).nodes if node.accumulates}
+    assert leaves == {"Generator.0.weight", "Generator.0.bias", "Critic.0.weight", "Critic.0.bias", "1.weight", "1.bias"}
+
+
+def test_a_module_that_runs_alone_first_keeps_its_name_inside(tmp_path: Path) -> None:
+    with recording(tmp_path) as path:
+        model = nn.Sequential(nn.Linear(2, 2), nn.Tanh())
+        model[1](torch.randn(2))
+        model(torch.randn(3, 2)).sum().backward()
+    with gradscope.load(path) as recorded:
+        call = recorded.graph(0).nodes[1].module
+    assert call is not None
+    assert (call.path, call.module_class) == ("1", "Tanh")
