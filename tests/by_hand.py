@@ -12,7 +12,7 @@ from gradscope.model.site import Origin, Site, Stack
 from gradscope.model.tensor import SavedTensor, TensorType
 from gradscope.view.scene import Scene
 
-FOLDER = "/home/user/project"
+FOLDER = "/project"
 RUN = Run(
     argv=(f"{FOLDER}/train.py", "--steps", "3"),
     cwd=FOLDER,
@@ -53,8 +53,11 @@ def floats(*shape: int) -> TensorType:
 
 def measured(nodes: list[Node], edges: list[Edge], **about: object) -> Graph:
     """A graph that ran in the order of its ids."""
-    backward = Backward(0, roots=(Root(0),), stack=line(40, "main"), duration=0.012, order_source=OrderSource.MEASURED)
+    backward = Backward(
+        0, roots=(Root(0),) if nodes else (), stack=line(40, "main"), duration=0.012, order_source=OrderSource.MEASURED
+    )
     ran = tuple(replace(node, order=node.id) for node in nodes)
+    edges = sorted(edges, key=lambda edge: (edge.source, edge.output))
     return Graph(ran, tuple(edges), replace(backward, **about))  # type: ignore[arg-type]
 
 
@@ -63,7 +66,7 @@ def scene(graph: Graph, **about: object) -> Scene:
 
 
 def small() -> Graph:
-    """A little of everything: a module, a custom Function, hooks, a transform level, a library frame, a node that did not run."""
+    """A little of everything: modules, a custom Function, a hook, levels, a library's frame, an idle node."""
     net = ModuleCall("", "Net")
     linear = ModuleCall("linear", "Linear", net)
     hook = Hook(0, "tensor", "main.<locals>.clip", "loss", line(35, "main"))
@@ -128,13 +131,8 @@ def transformer(layers: int = 24) -> Graph:
         )
         nodes[-1] = replace(nodes[-1], inputs_meta=(floats(2, 16, 48),))
         if number:
-            edges.append(
-                Edge(
-                    number - 1 if not nodes[number - 1].leaf else number - 2 - bool(nodes[number - 2].leaf),
-                    number,
-                    bool(leaf),
-                )
-            )
+            source = max(node.id for node in nodes[-4:-1] if not node.leaf)
+            edges.append(Edge(source, number, sum(edge.source == source for edge in edges[-3:])))
         number += 1
 
     def linear(path: str, parent: ModuleCall, position: int) -> None:
@@ -188,28 +186,24 @@ def hostile() -> Graph:
     """Names that attack every format."""
     nodes, edges = [], []
     for number, name in enumerate(HOSTILE):
-        call = ModuleCall(name, name)
-        kept = (SavedTensor(name, TensorType((-1, 2), name, name), 8, number),)
-        stack = (Site(name, 1, name, name),)
-        hook = Hook(number, "tensor", name, name, stack)
-        function = FunctionClass(name, Site(name, 1), Site(name, 2))
-        nodes.append(
-            Node(
-                number,
-                name,
-                number,
-                stack,
-                name,
-                call,
-                (Level("Grad", 1),),
-                0,
-                Parent(name, stack),
-                name,
-                (),
-                kept,
-                (hook,),
-            )
+        stack = (Site(name, 1, name),)
+        kind = TensorType((-1, 2), name, name)
+        node = Node(
+            id=number,
+            name=name,
+            seq_nr=number,
+            stack=stack,
+            op=name,
+            module=ModuleCall(name, name),
+            levels=(Level("Grad", 1),),
+            parent=Parent(name, stack),
+            device=name,
+            inputs_meta=(kind,),
+            saved=(SavedTensor(name, kind, 8, number),),
+            hooks=(Hook(number, "tensor", name, name, stack),),
+            leaf=name,
+            function=FunctionClass(name, Site(name, 1), Site(name, 2)),
         )
-        nodes[-1] = replace(nodes[-1], leaf=name, function=function)
+        nodes.append(node)
         edges.append(Edge(0, number, number))
     return measured(nodes, edges[1:], exception=HOSTILE[5])

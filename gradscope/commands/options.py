@@ -38,7 +38,7 @@ def open_recording(name: str | None, quiet: bool) -> Recording:
         if name is None:
             talk(f"reading {recording.path}, the newest recording")
         if recording.recovered:
-            talk("the run was killed while it wrote; everything up to its last commit was recovered")
+            talk("the run was killed or still goes on; this is everything up to its last commit")
     return recording
 
 
@@ -66,7 +66,7 @@ def to_terminal(output: str | None) -> bool:
 
 def check_output(output: str | None, force: bool) -> None:
     """Refuse early, before any work, to replace a file that was not offered."""
-    if output is not None and output != "-" and not force and (Path(output).exists() or Path(output).is_symlink()):
+    if output is not None and output != "-" and not force and Path(output).is_file():
         raise UsageError(f"{printable(output)} exists", "name another file, or replace it with --force")
 
 

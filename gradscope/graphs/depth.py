@@ -8,13 +8,13 @@ from gradscope.model.group import Group, Item, Repeat
 
 def fitting_depth(root: Group, limit: int) -> int:
     """The greatest depth at which at most `limit` boxes show; at least 1, where the outermost groups are closed."""
-    depth, shown = 0, 0
-    closed: list[Group] = [root]  # what depth + 1 would open
+    depth, shown = 0, 1
+    closed: list[Group] = [root]  # what one level more would open
     while closed:
-        opened, inner = _open(closed)
-        if depth > 0 and shown - len(closed) + opened > limit:
+        boxes, inner = _open(closed)
+        if depth > 0 and shown - len(closed) + boxes > limit:
             break
-        depth, shown, closed = depth + 1, shown - min(shown, len(closed)) + opened, inner
+        depth, shown, closed = depth + 1, shown - len(closed) + boxes, inner
     return max(depth, 1)
 
 

@@ -68,16 +68,20 @@ def _leaf_call(leaf: str | None, near: ModuleCall | None, index: Index) -> Modul
         return near
     chain = near.chain
     around = {call.path: call for call in chain}
-    for path in _owners(leaf):
+    for path in _owners(leaf, chain[0].module_class):
         call = around.get(path) or index.get((call_key(chain[0]), path))
         if call is not None:
             return call
     return near
 
 
-def _owners(leaf: str) -> Iterator[str]:
-    """`a.b.weight` is owned by `a.b`, which stands in `a`, which stands in the outermost module."""
-    path = leaf
+def _owners(leaf: str, model: str) -> Iterator[str]:
+    """`a.b.weight` is owned by `a.b`, which stands in `a`, which stands in the outermost module.
+
+    Where two models have parameters of the same name, the model's class stands in front: `Net.a.b.weight`.
+    """
+    front, _, rest = leaf.partition(".")
+    path = rest if rest and front.partition("#")[0] == model else leaf
     while path:
         path = path.rpartition(".")[0]
         yield path

@@ -11,18 +11,18 @@ from gradscope.model.site import Site
 class Calls:
     """Backward calls that are alike: numbers `first` to `last`, of which `count` are of this kind.
 
-    `nodes`, `edges` and `saved_bytes` are those of one call, `seconds` the sum over the calls that finished,
-    and `graph` is None when nothing could be walked.
+    `graphs` is how many distinct graphs they reached, 0 when none could be walked. `nodes`, `edges` and `saved_bytes`
+    are the least and the most of one call, so that growth shows; `seconds` is the sum over the calls that finished.
     """
 
     first: int
     last: int
     count: int
     kind: str
-    graph: int | None
-    nodes: int
-    edges: int
-    saved_bytes: int
+    graphs: int
+    nodes: tuple[int, int]
+    edges: tuple[int, int]
+    saved_bytes: tuple[int, int]
     seconds: float
     site: Site | None = None
     exception: str | None = None

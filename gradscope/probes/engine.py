@@ -42,7 +42,22 @@ _REFERENCES_OF_A_DEAD_ONE = 3  # the list, the loop and getrefcount itself
 class Call:
     """One running backward call."""
 
-    __slots__ = ("accumulate", "create_graph", "inputs", "keep_graph", "live", "number", "outer", "outer_base", "roots", "stack", "started", "step", "thread", "walked")
+    __slots__ = (
+        "accumulate",
+        "create_graph",
+        "inputs",
+        "keep_graph",
+        "live",
+        "number",
+        "outer",
+        "outer_base",
+        "roots",
+        "stack",
+        "started",
+        "step",
+        "thread",
+        "walked",
+    )
 
     number: int
     outer: Call | None
@@ -78,7 +93,14 @@ class Engine:
     """Records backward calls: what they were asked, their graphs, how they ended."""
 
     def __init__(
-        self, sink: Sink, threads: Threads, stacks: Stacks, nodes: Nodes, walker: Walker, faults: Faults, watchers: Sequence[Watcher]
+        self,
+        sink: Sink,
+        threads: Threads,
+        stacks: Stacks,
+        nodes: Nodes,
+        walker: Walker,
+        faults: Faults,
+        watchers: Sequence[Watcher],
     ) -> None:
         self._sink, self._threads, self._stacks, self._recorder = sink, threads, stacks, nodes
         self._walker, self._faults, self._watchers = walker, faults, watchers
@@ -95,7 +117,7 @@ class Engine:
         log = _Logger(self._log)
         skip_methods(_Logger)
         graph_module.log = log  # type: ignore[assignment]
-        graph_module._register_logging_hooks_on_whole_graph = self._seam()
+        graph_module._register_logging_hooks_on_whole_graph = self._seam()  # type: ignore[assignment]
         self._stacks.anchors.add(id(self._code))
         return self
 
@@ -190,11 +212,14 @@ class Engine:
     def _write(self, call: Call, duration: float | None, exception: int) -> None:
         walked = call.walked
         assert walked is not None
-        measured = next((order for order in (watcher.order(call) for watcher in self._watchers) if order is not None), None)
+        measured = next(
+            (order for order in (watcher.order(call) for watcher in self._watchers) if order is not None), None
+        )
         self._sink.add("backward", (
             call.number, "backward" if call.accumulate else "grad", walked.graph, walked.tensors, walked.seq_base,
-            call.roots, call.inputs, call.keep_graph, call.create_graph, None if call.outer is None else call.outer.number,
-            call.step, call.thread, call.stack, call.started - self.started, duration, exception,
+            call.roots, call.inputs, call.keep_graph, call.create_graph,
+            None if call.outer is None else call.outer.number, call.step, call.thread, call.stack,
+            call.started - self.started, duration, exception,
             None if measured is None else json.dumps(measured),
         ))  # fmt: skip
 
@@ -256,6 +281,6 @@ def release_parents(made: list[Token]) -> None:
         for candidate in gc.get_objects(generation=generation):
             if type(candidate) is dict and "parent_" in candidate:
                 token = candidate.get(KEY)
-                if type(token) is Token:
+                if isinstance(token, Token):
                     del candidate["parent_"]
                     left.discard(token.uid)

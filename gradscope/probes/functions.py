@@ -17,9 +17,8 @@ class Functions:
         self._sink = sink
         self._known: dict[type, int] = {}
 
-    def take(self, node: Any) -> int:
-        """The id of the custom Function of a node, 0 for torch's own nodes."""
-        kind = type(node)
+    def take(self, kind: type) -> int:
+        """The id of the custom Function behind a type of node, 0 for torch's own nodes."""
         known = self._known.get(kind)
         if known is None:
             known = self._known[kind] = self._intern(kind)

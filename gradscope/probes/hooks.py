@@ -60,7 +60,9 @@ class Registration:
 class Hooks(Watcher):
     """Records registrations at once, and firings in each backward."""
 
-    def __init__(self, sink: Sink, threads: Threads, stacks: Stacks, names: Names, nodes: Nodes, faults: Faults) -> None:
+    def __init__(
+        self, sink: Sink, threads: Threads, stacks: Stacks, names: Names, nodes: Nodes, faults: Faults
+    ) -> None:
         self._sink, self._threads, self._stacks = sink, threads, stacks
         self._names, self._nodes, self._faults = names, nodes, faults
         self._numbers = itertools.count()
@@ -90,8 +92,8 @@ class Hooks(Watcher):
             module_init(hook, module, observed, observed_pre)
 
         skip(make_handle, make_module_hook)
-        torch_hooks.RemovableHandle.__init__ = make_handle  # type: ignore[method-assign]
-        torch_hooks.BackwardHook.__init__ = make_module_hook  # type: ignore[method-assign]
+        torch_hooks.RemovableHandle.__init__ = make_handle  # type: ignore[method-assign, assignment]
+        torch_hooks.BackwardHook.__init__ = make_module_hook  # type: ignore[method-assign, assignment]
         torch.Tensor.retain_grad = _RetainGrad(self)  # type: ignore[method-assign, assignment]
         return self
 
@@ -183,17 +185,17 @@ class Hooks(Watcher):
     def _observe(self, hooks: Any) -> None:
         """Put an observer before the first hook of a dict and after each."""
         if id(hooks) in self._observed:
-            same, keys, uses = self._observed[id(hooks)]
-            self._observed[id(hooks)] = (same, keys, uses + 1)
+            same, ours, uses = self._observed[id(hooks)]
+            self._observed[id(hooks)] = (same, ours, uses + 1)
             return
         first = _Key()
         keys: list[Any] = [first]
         together: dict[Any, Any] = {first: self._observer(None)}
         for key, hook in hooks.items():
-            ours = _Key()
-            keys.append(ours)
+            behind = _Key()
+            keys.append(behind)
             together[key] = hook
-            together[ours] = self._observer(self._registered.get((id(hooks), key)))
+            together[behind] = self._observer(self._registered.get((id(hooks), key)))
         self._observed[id(hooks)] = (hooks, keys, 1)
         try:
             hooks.clear()  # torch reads the order in which keys were put in: move_to_end does not change that
@@ -287,7 +289,9 @@ class Hooks(Watcher):
         lost = {id(one.hooks()): one for one in self._registered.values() if one.kind in _ON_A_NODE and not one.uid}
         for one in list(lost.values()):
             live = ((token_of(node), node) for node in call.live)
-            near = sorted(((abs(token.uid - one.hint), token.uid, node) for token, node in live if token), key=lambda at: at[:2])
+            near = sorted(
+                ((abs(token.uid - one.hint), token.uid, node) for token, node in live if token), key=lambda at: at[:2]
+            )
             for _, uid, node in near:
                 kind = _holds(node, one.hooks())
                 if kind is not None:

@@ -11,6 +11,7 @@ import itertools
 import sys
 import textwrap
 import weakref
+from collections import Counter
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -22,7 +23,7 @@ from gradscope.probes.faults import Faults
 from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
-from gradscope.probes.threads import Threads
+from gradscope.probes.threads import Thread, Threads
 
 _ENTER, _LEAVE = "_gradscope_enter", "_gradscope_leave"
 
@@ -30,10 +31,18 @@ _ENTER, _LEAVE = "_gradscope_enter", "_gradscope_leave"
 class Call:
     """One running or finished module call: plain data, kept alive by the nodes that were made in it."""
 
-    __slots__ = ("base", "children", "module_class", "parent", "path", "position", "serial")
+    __slots__ = ("base", "children", "module", "module_class", "parent", "path", "place", "position", "root", "serial")
 
     def __init__(
-        self, path: str, module_class: str, parent: Call | None, position: int, serial: int, base: int
+        self,
+        path: str,
+        module_class: str,
+        parent: Call | None,
+        position: int,
+        serial: int,
+        base: int,
+        place: int,
+        module: int,
     ) -> None:
         self.path = path
         self.module_class = module_class
@@ -41,6 +50,9 @@ class Call:
         self.position = position
         self.serial = serial
         self.base = base  # the stack base to go back to
+        self.module = module  # its number: several calls of one module are counted
+        self.place = place  # the same for calls of the same modules in the same places
+        self.root: int = serial if parent is None else parent.root  # the outermost call around this one
         self.children = 0
 
 
@@ -49,9 +61,10 @@ class Modules:
 
     def __init__(self, threads: Threads, stacks: Stacks, names: Names, faults: Faults) -> None:
         self._threads, self._stacks, self._names, self._faults = threads, stacks, names, faults
-        self._serials = itertools.count(1)
-        self._known: dict[int, tuple[weakref.ref[Any], str, str, str]] = {}
-        self._target: FunctionType = torch_module.Module._wrapped_call_impl
+        self._serials, self._modules = itertools.count(1), itertools.count(1)
+        self._places: dict[tuple[int, str, str, int], int] = {}
+        self._known: dict[int, Known] = {}
+        self._target: FunctionType = torch_module.Module._wrapped_call_impl  # type: ignore[assignment]
         self._original: CodeType = self._target.__code__
         self._place = _call_instruction(self._original)
 
@@ -75,7 +88,8 @@ class Modules:
         thread = self._threads.current
         try:
             outer, base = thread.call, thread.base
-            path, module_class = self._describe(module, outer)
+            known = self._describe(module, outer)
+            path, module_class = ("" if outer is None else known.inner or ""), known.module_class
             stack = self._stacks.take(sys._getframe(2), base)
             thread.base = self._stacks.push(stack, self._original, self._place)
             if outer is None:
@@ -84,7 +98,9 @@ class Modules:
             else:
                 position = outer.children
                 outer.children += 1
-            thread.call = Call(path, module_class, outer, position, next(self._serials), base)
+            key = (0, path, module_class, 0) if outer is None else (outer.place, path, module_class, position)
+            place = self._places.setdefault(key, len(self._places) + 1)
+            thread.call = Call(path, module_class, outer, position, next(self._serials), base, place, known.number)
         except Exception as error:
             self._faults.note("modules", error)
 
@@ -95,18 +111,30 @@ class Modules:
         if call is not None:
             thread.base, thread.call = call.base, call.parent
 
-    def _describe(self, module: torch.nn.Module, outer: Call | None) -> tuple[str, str]:
+    def _describe(self, module: torch.nn.Module, outer: Call | None) -> Known:
         known = self._known.get(id(module))
-        if known is not None and known[0]() is module:
-            return (known[2] if outer is None else known[1]), known[3]
-        module_class = type(module).__name__
+        if known is None or known.module() is not module:
+            known = self._known[id(module)] = Known(module, next(self._modules))
         if outer is None:
-            self._names.learn(module)
-        inner = self._names.path(module)
-        if inner is None:  # not registered under the module that runs: name it by that module
-            inner = f"{outer.path}.{module_class}".lstrip(".") if outer is not None else ""
-        self._known[id(module)] = (weakref.ref(module), inner, "", module_class)
-        return ("" if outer is None else inner), module_class
+            if known.root is None:
+                self._names.learn(module)
+                known.root = ""
+        elif known.inner is None:  # one that is not registered under the module that runs is named by that module
+            known.inner = self._names.path(module) or f"{outer.path}.{known.module_class}".lstrip(".")
+        return known
+
+
+class Known:
+    """What is known of a module: its number, its class, its path as an outermost and as an inner module."""
+
+    __slots__ = ("inner", "module", "module_class", "number", "root")
+
+    def __init__(self, module: torch.nn.Module, number: int) -> None:
+        self.module = weakref.ref(module)
+        self.number = number
+        self.module_class = type(module).__name__
+        self.root: str | None = None
+        self.inner: str | None = None
 
 
 class Calls:
@@ -125,27 +153,26 @@ class Calls:
             return {}
         every = dict(calls)
         for call in calls.values():
-            while call.parent is not None and call.parent.serial not in every:
-                call = call.parent
-                every[call.serial] = call
+            outer = call.parent
+            while outer is not None and outer.serial not in every:
+                every[outer.serial] = outer
+                outer = outer.parent
         ordered = [every[serial] for serial in sorted(every)]
-        totals: dict[tuple[str, str], int] = {}
-        for call in ordered:
-            totals[call.path, call.module_class] = totals.get((call.path, call.module_class), 0) + 1
+        totals = Counter(call.module for call in ordered)
         return self._intern(ordered, totals)
 
-    def _intern(self, ordered: list[Call], totals: dict[tuple[str, str], int]) -> dict[int, int]:
+    def _intern(self, ordered: list[Call], totals: Counter[int]) -> dict[int, int]:
         ids: dict[int, int] = {}
-        seen: dict[tuple[str, str], int] = {}
+        seen: Counter[int] = Counter()
         roots = 0
         for call in ordered:  # a caller's serial is smaller than its callees'
-            name = (call.path, call.module_class)
-            ordinal = seen[name] = seen.get(name, 0) + 1
+            seen[call.module] += 1
+            ordinal, ordinals = seen[call.module], totals[call.module]
             position = call.position
             if call.parent is None:
                 position, roots = roots, roots + 1
             caller = 0 if call.parent is None else ids[call.parent.serial]
-            ids[call.serial] = self._sink.call(caller, call.path, call.module_class, position, ordinal, totals[name])
+            ids[call.serial] = self._sink.call(caller, call.path, call.module_class, position, ordinal, ordinals)
         return ids
 
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import sys
 import weakref
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -16,19 +17,18 @@ class Names:
 
     def __init__(self) -> None:
         self._modules: dict[int, tuple[weakref.ref[Any], str]] = {}
-        self._tensors: dict[int, tuple[weakref.ref[Any], str]] = {}
-        self._taken: dict[str, int] = {}
-        self._roots: weakref.WeakSet[torch.nn.Module] = weakref.WeakSet()
+        self._parameters: dict[int, Parameter] = {}
+        self._others: dict[int, tuple[weakref.ref[Any], str]] = {}
+        self._holders: dict[str, list[Parameter]] = {}
+        self._labels: dict[str, int] = {}
+        self._roots: list[tuple[weakref.ref[Any], str]] = []
 
     def learn(self, root: torch.nn.Module) -> None:
         """Learn the names below a module that is called from outside any other."""
-        if type(root).__hash__ is object.__hash__:
-            self._roots.add(root)
         for path, module in root.named_modules():
-            if self.path(module) is None or not path:
+            if not self.path(module):
                 self._modules[id(module)] = (weakref.ref(module), path)
-        for path, parameter in root.named_parameters():
-            self._name(parameter, path, type(root).__name__)
+        self._learn_parameters(root, self._label(root))
 
     def path(self, module: torch.nn.Module) -> str | None:
         """The module's qualified name, "" for an outermost one, None when it is not known."""
@@ -36,27 +36,53 @@ class Names:
         return known[1] if known is not None and known[0]() is module else None
 
     def leaf(self, tensor: torch.Tensor) -> str:
-        """A leaf's name: a parameter's qualified name, a global variable's, or "leaf"."""
-        known = self._tensors.get(id(tensor))
-        if known is not None and known[0]() is tensor:
-            return known[1]
-        for root in list(self._roots):  # a parameter that was put in place after the first call
-            for path, parameter in root.named_parameters():
-                if parameter is tensor:
-                    return self._name(tensor, path, type(root).__name__)
-        return self._remember(tensor, _variable(tensor) or "leaf")
+        """A leaf's name: a parameter's qualified name, a global variable's, or "leaf".
 
-    def _name(self, tensor: torch.Tensor, path: str, owner: str) -> str:
-        known = self._tensors.get(id(tensor))
-        if known is not None and known[0]() is tensor and known[1] != "leaf":
-            return known[1]
-        holder = self._taken.setdefault(path, id(tensor))
-        name = path if holder == id(tensor) else f"{owner}.{path}"
-        return self._remember(tensor, name)
-
-    def _remember(self, tensor: torch.Tensor, name: str) -> str:
-        self._tensors[id(tensor)] = (weakref.ref(tensor), name)
+        When two models have a parameter of the same name, both get their model's class in front.
+        """
+        known = self._parameters.get(id(tensor))
+        if known is not None and known.tensor() is tensor:
+            return f"{known.owner}.{known.path}" if len(self._holders[known.path]) > 1 else known.path
+        other = self._others.get(id(tensor))
+        if other is not None and other[0]() is tensor:
+            return other[1]
+        for root, label in self._roots:  # a parameter that was put in place after the first call
+            module = root()
+            if module is not None and any(parameter is tensor for parameter in module.parameters()):
+                self._learn_parameters(module, label)
+                return self.leaf(tensor)
+        name = _variable(tensor) or "leaf"
+        self._others[id(tensor)] = (weakref.ref(tensor), name)
         return name
+
+    def _learn_parameters(self, root: torch.nn.Module, label: str) -> None:
+        for path, tensor in root.named_parameters():
+            known = self._parameters.get(id(tensor))
+            if known is None or known.tensor() is not tensor:
+                parameter = self._parameters[id(tensor)] = Parameter(weakref.ref(tensor), path, label)
+                living = [one for one in self._holders.get(path, ()) if one.tensor() is not None]
+                self._holders[path] = [*living, parameter]
+
+    def _label(self, root: torch.nn.Module) -> str:
+        """The model's class, numbered from the second of its class on."""
+        self._roots = [one for one in self._roots if one[0]() is not None]
+        for known, label in self._roots:
+            if known() is root:
+                return label
+        name = type(root).__name__
+        count = self._labels[name] = self._labels.get(name, 0) + 1
+        label = name if count == 1 else f"{name}#{count}"
+        self._roots.append((weakref.ref(root), label))
+        return label
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter's qualified name, and the label of the outermost module that it was learned from."""
+
+    tensor: weakref.ref[Any]
+    path: str
+    owner: str
 
 
 def _variable(tensor: torch.Tensor) -> str | None:

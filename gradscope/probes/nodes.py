@@ -10,7 +10,7 @@ from __future__ import annotations
 import itertools
 import sys
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, ClassVar
 
 import torch
 import torch.fx.traceback as fx_traceback
@@ -34,19 +34,23 @@ class Token:
     It stands where torch expects a list of lines, so it can be iterated, measured, indexed and copied as one.
     """
 
-    __slots__ = ("__weakref__", "call", "levels", "operator", "parent", "parent_name", "parent_stack", "previous", "stack", "stacks", "thread", "uid")
+    __slots__ = ("__weakref__", "call", "operator", "previous", "stack", "thread", "uid")
+
+    stacks: ClassVar[Stacks]
+    derived: ClassVar[bool] = False
 
     uid: int
     stack: int
     thread: int
     call: Call | None
-    levels: int
     operator: int
     previous: int  # the operator before this node: the one that made a CopySlices
-    parent: int  # uid of the backward node that was being evaluated, 0 for none
-    parent_name: int
-    parent_stack: int
-    stacks: Stacks
+
+    # What most nodes have none of, and a DerivedToken may have.
+    levels: int = 0
+    parent: int = 0  # uid of the backward node that was being evaluated
+    parent_name: int = 0
+    parent_stack: int = 0  # its line in the forward
 
     def copy(self) -> list[str]:
         """The creation stack's lines, outermost first, as stock anomaly mode would hold them."""
@@ -65,26 +69,40 @@ class Token:
         return self.copy()[index]
 
 
+class DerivedToken(Token):
+    """The token of a node made under a transform, or inside a backward."""
+
+    __slots__ = ("levels", "parent", "parent_name", "parent_stack")
+
+    derived = True
+
+    levels: int
+    parent: int
+    parent_name: int
+    parent_stack: int
+
+
 def token_of(node: Any) -> Token | None:
     """The token of a node, None when it was made before the recording began."""
     metadata = node.metadata
     token = metadata.get(KEY)
-    if type(token) is Token:
+    if isinstance(token, Token):
         return token
     token = metadata.get(_OWN_KEY)
-    return token if type(token) is Token else None
+    return token if isinstance(token, Token) else None
 
 
 class Nodes:
     """Gives each node its token. `made_in_backward` counts the nodes made while the engine ran."""
 
-    def __init__(self, sink: Sink, threads: Threads, stacks: Stacks, anomaly: Anomaly, faults: Faults, operators: bool) -> None:
+    def __init__(
+        self, sink: Sink, threads: Threads, stacks: Stacks, anomaly: Anomaly, faults: Faults, operators: bool
+    ) -> None:
         self._sink, self._threads, self._stacks, self._faults = sink, threads, stacks, faults
         self.anomaly = anomaly
         self._levels = Levels(sink)
         self._uids = itertools.count(1)
         self._operators = operators
-        self._last = self._blank()
         self.made_in_backward: list[Any] = []
         self._format_stack = self._callback()
 
@@ -93,6 +111,7 @@ class Nodes:
         skip_methods(Token)
         skip_methods(Levels)
         skip_methods(Stacks)
+        Token.stacks = self._stacks
         self._original = fx_traceback.format_stack
         fx_traceback.format_stack = self._format_stack
         self.anomaly.__enter__()
@@ -103,8 +122,8 @@ class Nodes:
         fx_traceback.format_stack = self._original
 
     def youngest(self) -> int:
-        """The uid of about the youngest node."""
-        return self._last.uid
+        """A uid above those of all nodes so far."""
+        return next(self._uids)
 
     def adopt(self, node: Any) -> Token:
         """Give a token to a node that was made before the recording began."""
@@ -115,52 +134,49 @@ class Nodes:
     def _blank(self) -> Token:
         token = Token()
         token.uid = next(self._uids)
-        token.stack = token.thread = token.levels = token.operator = token.previous = 0
-        token.parent = token.parent_name = token.parent_stack = 0
+        token.stack = token.thread = token.operator = token.previous = 0
         token.call = None
-        token.stacks = self._stacks
         return token
 
     def _callback(self) -> Callable[[], Any]:
         """The function that torch will call for every node: hot, so what it uses is bound here."""
         original = fx_traceback.format_stack
-        threads, stacks, take, levels = self._threads, self._stacks, self._stacks.take, self._levels.take
-        uids, current_node, level = self._uids, torch._C._current_autograd_node, torch._C._functorch.maybe_current_level
-        getframe, operators, faults = sys._getframe, self._operators, self._faults
+        threads, take, getframe, uids = self._threads, self._stacks.take, sys._getframe, self._uids
+        current_node, level = torch._C._current_autograd_node, torch._C._functorch.maybe_current_level
+        operators, faults, blank = self._operators, self._faults, self._blank
 
         def format_stack() -> Any:
             if fx_traceback.should_preserve_node_meta:
                 return original()  # a compiler is tracing and reads torch's own meaning
-            token = Token()
             try:
                 thread = threads.current
-                token.stacks = stacks
+                node = current_node()
+                token = Token() if node is None and level() is None else self._derive(node)
                 token.uid = next(uids)
                 token.thread = thread.number
                 token.call = thread.call
-                token.previous = thread.operator
                 token.operator = 0
+                token.previous = thread.operator
                 token.stack = take(getframe(1), thread.base)
-                token.levels = 0 if level() is None else levels()
-                node = current_node()
-                if node is None:
-                    token.parent = token.parent_name = token.parent_stack = 0
-                else:
-                    self._derive(token, node)
-                self._last = token
                 if operators:
                     thread.pending.append(token)
             except Exception as error:
                 faults.note("nodes", error)
-                return self._blank()
+                return blank()
             return token
 
         return format_stack
 
-    def _derive(self, token: Token, node: Any) -> None:
-        """Note the backward node whose evaluation makes this one."""
-        parent = token_of(node)
-        token.parent = 0 if parent is None else parent.uid
-        token.parent_name = self._sink.string(node.name())
-        token.parent_stack = 0 if parent is None else (parent.stack if not parent.parent_stack else parent.parent_stack)
-        self.made_in_backward.append(token)
+    def _derive(self, node: Any) -> DerivedToken:
+        """Note the transforms, and the backward node whose evaluation makes this one."""
+        token = DerivedToken()
+        token.levels = self._levels.take()
+        token.parent = token.parent_name = token.parent_stack = 0
+        if node is not None:
+            parent = token_of(node)
+            token.parent_name = self._sink.string(node.name())
+            if parent is not None:
+                token.parent = parent.uid
+                token.parent_stack = parent.parent_stack or parent.stack
+            self.made_in_backward.append(token)
+        return token

@@ -6,6 +6,7 @@ thread has made since the one before.
 
 from __future__ import annotations
 
+import json
 import sys
 import threading
 import time
@@ -18,14 +19,14 @@ from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call as EngineCall
 from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
-from gradscope.probes.modules import Call, Calls
+from gradscope.probes.modules import Calls
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import token_of
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.tensors import storage_of
 from gradscope.probes.threads import Thread, Threads
-from gradscope.probes.walk import digest
+from gradscope.probes.structure import digest
 
 _BLOCK = 8192  # numbers after which a block is closed
 _HEAD, _WRITE = 5, 4  # numbers per operator, and per tensor written
@@ -33,16 +34,29 @@ _HEAD, _WRITE = 5, 4  # numbers per operator, and per tensor written
 Write = tuple[int, int, str]  # position, string id, name of a written argument
 
 
+class Operator:
+    """What is known of an operator: its name, what runs it, what it writes. Keeps it alive: its id is a key."""
+
+    __slots__ = ("name", "operator", "run", "writes")
+
+    name: int
+    operator: Any
+    run: Any
+    writes: tuple[Write, ...]
+
+
 class Operations(Watcher):
     """Records operators in blocks: from one backward call to the next, and inside each."""
 
-    def __init__(self, sink: Sink, threads: Threads, stacks: Stacks, names: Names, faults: Faults, started: float) -> None:
+    def __init__(
+        self, sink: Sink, threads: Threads, stacks: Stacks, names: Names, faults: Faults, started: float
+    ) -> None:
         self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
         self._calls = Calls(sink)
-        self._known: dict[Any, tuple[int, tuple[Write, ...]]] = {}
+        self._known: dict[int, Operator] = {}  # by id: an operator's own hash is slow
         self._started = started
         self._block_runs = 0
-        self._mode = _mode_class(self._saw)()
+        self._mode = _mode_class(self._dispatch())()
         self._all: list[Thread] = []
 
     def __enter__(self) -> Operations:
@@ -73,18 +87,38 @@ class Operations(Watcher):
         """Close the backward's block."""
         self.close(thread, call)
 
-    def _saw(self, operator: Any, arguments: tuple[Any, ...], keywords: dict[str, Any] | None) -> None:
+    def _dispatch(self) -> Any:
+        """The mode's function: hot, so what it uses is bound here."""
+        known, describe, saw, faults = self._known, self._describe, self._saw, self._faults
+
+        def dispatch(mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
+            for kind in types:
+                if kind.__name__ == "DTensor":
+                    return NotImplemented  # the collectives that it issues inside are seen then
+            run = operator
+            try:
+                found = known.get(id(operator))
+                if found is None:
+                    found = known[id(operator)] = describe(operator)
+                run = found.run
+                saw(found, arguments, keywords)
+            except Exception as error:
+                faults.note("operations", error)
+            return run(*arguments, **keywords) if keywords else run(*arguments)
+
+        skip(dispatch)
+        return dispatch
+
+    def _saw(self, known: Operator, arguments: tuple[Any, ...], keywords: dict[str, Any] | None) -> None:
         thread = self._threads.current
         if thread.busy:
             return
-        known = self._known.get(operator)
-        if known is None:
-            known = self._known[operator] = self._describe(operator)
-        name, writes = known
-        if thread.pending:
-            for token in thread.pending:
+        name = known.name
+        pending = thread.pending
+        if pending:
+            for token in pending:
                 token.operator = name
-            thread.pending.clear()
+            pending.clear()
         thread.operator = name
         numbers = thread.operations
         if not numbers:
@@ -93,41 +127,43 @@ class Operations(Watcher):
         serial = 0
         if call is not None:
             serial = call.serial
-            thread.calls[serial] = call
-        node = -1
+            if call is not thread.last_call:
+                thread.last_call = thread.calls[serial] = call
         backward = thread.backward
-        if backward is not None:
-            current = torch._C._current_autograd_node()
-            token = None if current is None else token_of(current)
-            if token is not None and backward.walked is not None:
-                node = backward.walked.numbers.get(token.uid, -1)
+        node = -1 if backward is None else _node_number(backward)
         numbers.extend((name, self._stacks.take(sys._getframe(2), thread.base), serial, node, 0))
-        if writes:
-            self._written(thread, writes, arguments, keywords or {})
+        if known.writes:
+            self._written(thread, known.writes, arguments, keywords or {})
         if len(numbers) > _BLOCK:
             self.close(thread, backward)
 
-    def _written(self, thread: Thread, writes: tuple[Write, ...], arguments: tuple[Any, ...], keywords: dict[str, Any]) -> None:
+    def _written(
+        self, thread: Thread, writes: tuple[Write, ...], arguments: tuple[Any, ...], keywords: dict[str, Any]
+    ) -> None:
         numbers = thread.operations
         count, at = 0, len(numbers) - 1
         for position, name, keyword in writes:
             value = arguments[position] if position < len(arguments) else keywords.get(keyword)
             for tensor in value if isinstance(value, (list, tuple)) else (value,):
                 if isinstance(tensor, torch.Tensor):
-                    storage = thread.tensors.setdefault(storage_of(tensor)[0], len(thread.tensors))
+                    storage, version = _numbered(thread, tensor)
                     leaf = self._sink.string(self._names.leaf(tensor)) if tensor.is_leaf and tensor.requires_grad else 0
-                    numbers.extend((name, -1 if tensor.is_inference() else tensor._version, storage, leaf))
+                    numbers.extend((name, version, storage, leaf))
                     count += 1
         numbers[at] = count
 
-    def _describe(self, operator: Any) -> tuple[int, tuple[Write, ...]]:
+    def _describe(self, operator: Any) -> Operator:
         schema = getattr(operator, "_schema", None)  # higher-order operators have none
-        writes = tuple(
+        known = Operator()
+        known.writes = tuple(
             (position, self._sink.string(argument.name), argument.name)
             for position, argument in enumerate(schema.arguments if schema is not None else ())
             if argument.alias_info is not None and argument.alias_info.is_write
         )
-        return self._sink.string(str(operator)), writes
+        known.name = self._sink.string(str(operator))
+        known.operator = operator
+        known.run = operator._op if type(operator) is torch._ops.OpOverload else operator  # one frame less
+        return known
 
     def _open(self, thread: Thread) -> None:
         thread.started = time.perf_counter() - self._started
@@ -151,11 +187,14 @@ class Operations(Watcher):
             self._sink.add("block", (block, operations, writes))
             self._write(block, list(numbers))
         number = None if backward is None else backward.number
-        self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started))
+        versions = json.dumps(thread.versions) if any(thread.versions) else None
+        self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started, versions))
         self._block_runs += 1
         del numbers[:]
         thread.calls.clear()
+        thread.last_call = None
         thread.tensors.clear()
+        thread.versions.clear()
 
     def _write(self, block: int, numbers: list[int]) -> None:
         at = number = 0
@@ -165,12 +204,32 @@ class Operations(Watcher):
             at += _HEAD
             for position in range(count):
                 argument, version, storage, leaf = numbers[at : at + _WRITE]
-                self._sink.add("written", (block, number, position, argument, None if version < 0 else version, storage, leaf))
+                self._sink.add(
+                    "written", (block, number, position, argument, None if version < 0 else version, storage, leaf)
+                )
                 at += _WRITE
             number += 1
 
 
-def _mode_class(saw: Any) -> Any:
+def _numbered(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
+    """The storage's number in the open block, and the tensor's version less the first one written; -1 for none."""
+    address, versions = storage_of(tensor)[0], thread.versions
+    version = -1 if tensor.is_inference() else tensor._version
+    storage = thread.tensors.get(address)
+    if storage is None or -1 < version < versions[storage]:  # the address of a dead storage is used again
+        storage = thread.tensors[address] = len(versions)
+        versions.append(max(version, 0))
+    return storage, version if version < 0 else version - versions[storage]
+
+
+def _node_number(backward: EngineCall) -> int:
+    """The node that a backward is evaluating, -1 for none."""
+    current = torch._C._current_autograd_node()
+    token = None if current is None else token_of(current)
+    return -1 if token is None or backward.walked is None else backward.walked.numbers.get(token.uid, -1)
+
+
+def _mode_class(dispatch: Any) -> Any:
     """A dispatch mode that compilers and higher-order operators let pass."""
 
     class Mode(TorchDispatchMode):
@@ -184,13 +243,5 @@ def _mode_class(saw: Any) -> Any:
         def ignore_compile_internals(cls) -> bool:
             return True
 
-    def dispatch(mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
-        for kind in types:
-            if kind.__name__ == "DTensor":
-                return NotImplemented  # the collectives that it issues inside are seen then
-        saw(operator, arguments, keywords)
-        return operator(*arguments, **keywords) if keywords else operator(*arguments)
-
-    skip(dispatch)
-    Mode.__torch_dispatch__ = dispatch  # type: ignore[assignment]  # after the class: no wrapper around each operator
+    Mode.__torch_dispatch__ = dispatch  # type: ignore[method-assign]  # after the class: else torch wraps it, and each operator pays
     return Mode

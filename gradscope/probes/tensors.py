@@ -2,11 +2,17 @@
 
 from __future__ import annotations
 
+from array import array
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
+from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
+from gradscope.probes.structure import digest
+
+_META, _SAVED = 3, 7  # numbers in a row
 
 
 class TensorTypes:
@@ -18,7 +24,7 @@ class TensorTypes:
 
     def take(self, tensor: Any) -> int:
         """The id for a tensor, or for a node's input metadata."""
-        key = (tensor.shape, tensor.dtype, tensor.device)
+        key = (tuple(tensor.shape), tensor.dtype, tensor.device)  # the metadata of a node holds its shape as a list
         try:
             known = self._known.get(key)
         except TypeError:  # symbolic sizes have no hash
@@ -31,6 +37,70 @@ class TensorTypes:
         shape, dtype, device = key
         sizes = [size if type(size) is int else -1 for size in shape]
         return self._sink.tensor_type(sizes, str(dtype).removeprefix("torch."), str(device))
+
+
+class Contents:
+    """Interns the tensors of a graph: the metadata of what each node receives, and what each node saves."""
+
+    def __init__(self, sink: Sink, names: Names) -> None:
+        self._sink, self._names = sink, names
+        self._types = TensorTypes(sink)
+        self._attributes: dict[type, list[tuple[str, int]]] = {}
+
+    def take(self, live: list[Any], leaves: dict[int, int]) -> int:
+        """The id of a graph's tensors. `leaves` names the leaves by storage."""
+        metas, saved = array("q"), array("q")
+        storages: dict[int, int] = {}
+        for number, node in enumerate(live):
+            for position, meta in enumerate(node._input_metadata):
+                metas.extend((number, position, self._types.take(meta)))
+            for position, (name, tensor) in enumerate(self._saved(node)):
+                saved.extend((number, position, name, *self._describe(tensor, leaves, storages)))
+        tensors, new = self._sink.template("tensors", digest(metas, saved))
+        if new:
+            self._write(tensors, metas, saved)
+        return tensors
+
+    def _describe(
+        self, tensor: torch.Tensor, leaves: dict[int, int], storages: dict[int, int]
+    ) -> tuple[int, int, int, int]:
+        """Type, bytes, number of the storage, and the leaf's name if it is a leaf's."""
+        storage, size = storage_of(tensor)
+        leaf = leaves.get(storage, 0)
+        if not leaf and tensor.is_leaf and tensor.requires_grad:
+            leaf = self._sink.string(self._names.leaf(tensor))
+        own = storage or -id(tensor)  # what has no storage to share gets a number of its own
+        return self._types.take(tensor), size, storages.setdefault(own, len(storages)), leaf
+
+    def _write(self, tensors: int, metas: array[int], saved: array[int]) -> None:
+        sizes = {saved[at + 5]: saved[at + 4] for at in range(0, len(saved), _SAVED) if not saved[at + 6]}
+        self._sink.add("tensors", (tensors, sum(sizes.values())))
+        self._sink.add_all("input_meta", ((tensors, *metas[at : at + _META]) for at in range(0, len(metas), _META)))
+        self._sink.add_all("saved", ((tensors, *saved[at : at + _SAVED]) for at in range(0, len(saved), _SAVED)))
+
+    def _saved(self, node: Any) -> Sequence[tuple[int, torch.Tensor]]:
+        """Name and tensor of what a node keeps, as stored: no unpack hook runs, no version is checked, none once freed.
+
+        What a pack hook of the script has put in a tensor's place is no tensor, and is left out.
+        """
+        kind = type(node)
+        attributes = self._attributes.get(kind)
+        if attributes is None:
+            names = [name for name in dir(kind) if name.startswith("_raw_saved_")]
+            attributes = [(name, self._sink.string(name.removeprefix("_raw_saved_"))) for name in names]
+            self._attributes[kind] = attributes
+        found: list[tuple[int, torch.Tensor]] = []
+        for attribute, name in attributes:
+            try:
+                value = getattr(node, attribute)
+            except RuntimeError:  # freed by an earlier backward
+                return ()
+            several = type(value) is tuple
+            for position, one in enumerate(value if several else (value,)):
+                tensor = None if one is None else one.data
+                if isinstance(tensor, torch.Tensor):
+                    found.append((self._sink.string(f"{attribute[11:]}[{position}]") if several else name, tensor))
+        return found
 
 
 def storage_of(tensor: torch.Tensor) -> tuple[int, int]:

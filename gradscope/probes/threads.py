@@ -16,7 +16,22 @@ if TYPE_CHECKING:
 class Thread:
     """The state of one thread. `base` is the stack behind the nearest anchor; `busy` while our own code runs torch."""
 
-    __slots__ = ("backward", "base", "busy", "call", "calls", "number", "operations", "operator", "pending", "roots", "started", "tensors")
+    __slots__ = (
+        "backward",
+        "base",
+        "busy",
+        "call",
+        "calls",
+        "last_call",
+        "number",
+        "operations",
+        "operator",
+        "pending",
+        "roots",
+        "started",
+        "tensors",
+        "versions",
+    )
 
     def __init__(self, number: int) -> None:
         self.number = number
@@ -24,12 +39,14 @@ class Thread:
         self.busy = False
         self.call: Call | None = None
         self.calls: dict[int, Call] = {}  # those of the open block, by serial number
+        self.last_call: Call | None = None  # the youngest of them
         self.roots = 0  # outermost module calls so far
         self.backward: EngineCall | None = None
         self.operator = 0  # the last operator's name
         self.pending: list[Token] = []  # nodes made since the last operator
         self.operations = array("q")  # the open block
         self.tensors: dict[int, int] = {}  # storages of the open block: address -> number
+        self.versions: list[int] = []  # of each of these storages, when it was first written
         self.started = 0.0
 
 

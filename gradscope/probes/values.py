@@ -5,6 +5,7 @@ Statistics are numbers at once: no gradient is kept.
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable
 from typing import Any
@@ -104,15 +105,29 @@ def statistics_of(gradient: Any) -> tuple[float, float, float, int, int] | None:
     """Norm, largest magnitude, zero share, NaN and Inf count; None for what has no plain values to look at."""
     if not isinstance(gradient, torch.Tensor) or type(gradient) not in (torch.Tensor, torch.nn.Parameter):
         return None
-    if gradient.layout is not torch.strided or gradient.is_meta or torch._C._functorch.is_functorch_wrapped_tensor(gradient):
+    if (
+        gradient.layout is not torch.strided
+        or gradient.is_meta
+        or torch._C._functorch.is_functorch_wrapped_tensor(gradient)
+    ):
         return None
     count = gradient.numel()
     if count == 0:
         return 0.0, 0.0, 0.0, 0, 0
     values = gradient.detach()
-    magnitude = (values.abs() if values.is_complex() else values).double()
-    nan = int(torch.isnan(magnitude).sum())
-    inf = int(torch.isinf(magnitude).sum())
-    finite = magnitude if not nan and not inf else torch.where(torch.isfinite(magnitude), magnitude, 0.0)
-    zeros = count - int(torch.count_nonzero(magnitude))
-    return float(finite.norm()), float(finite.abs().max()), zeros / count, nan, inf
+    if values.is_complex():
+        values = values.abs()
+    norm = float(values.norm())
+    if not math.isfinite(norm):
+        return _of_all_kinds(values.double())
+    least, most = torch.aminmax(values)
+    largest = max(-float(least), float(most))
+    return norm, largest, (count - int(torch.count_nonzero(values))) / count, 0, 0
+
+
+def _of_all_kinds(values: torch.Tensor) -> tuple[float, float, float, int, int]:
+    """The same, slowly, for a gradient with NaN or Inf in it, or whose norm overflows its dtype."""
+    nan, inf = int(torch.isnan(values).sum()), int(torch.isinf(values).sum())
+    finite = torch.where(torch.isfinite(values), values, 0.0)
+    zeros = values.numel() - int(torch.count_nonzero(values))
+    return float(finite.norm()), float(finite.abs().max()), zeros / values.numel(), nan, inf

@@ -1,13 +1,14 @@
-"""Walks the live graph of a backward call into flat rows, and interns them: a step that repeats is stored once.
+"""Walks the live graph of a backward call. Holds nodes and tensors only while it walks.
 
-Holds nodes and tensors only while it walks.
+Steps repeat, so a walk first asks whether the graph looks like one of the last few: the same node types, lines,
+operators, calls, relative sequence numbers, edges, leaves and shapes. Only a graph that does not is taken apart.
 """
 
 from __future__ import annotations
 
-import hashlib
 from array import array
-from collections.abc import Iterable, Sequence
+from collections import deque
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -15,21 +16,23 @@ import torch
 from gradscope.probes.functions import Functions
 from gradscope.probes.modules import Call, Calls
 from gradscope.probes.names import Names
-from gradscope.probes.nodes import Nodes, Token, token_of
+from gradscope.probes.nodes import KEY, Nodes, Token, token_of
 from gradscope.probes.sink import Sink
-from gradscope.probes.tensors import TensorTypes, storage_of
+from gradscope.probes.structure import UNNUMBERED, Look, Structures
+from gradscope.probes.tensors import Contents, storage_of
 
-UNNUMBERED = 2**64 - 1  # the sequence number of AccumulateGrad
-_AFTER_ITS_OPERATOR = "CopySlices"  # made after the in-place operator that it belongs to
-_NODE_WIDTH = 12
+_REMEMBERED = 8  # graphs kept to compare with
+_LOOK_AGAIN = 16  # every so many repeats the saved tensors are read anew, to see that they still repeat
 
 
 class Walked:
     """What a walk found: ids of the interned graph and tensors, and the number of each node by its token's uid."""
 
-    __slots__ = ("edges", "graph", "leaves", "numbers", "seq_base", "tensors")
+    __slots__ = ("graph", "leaves", "numbers", "seq_base", "tensors")
 
-    def __init__(self, graph: int, tensors: int, seq_base: int, numbers: dict[int, int], leaves: dict[int, int]) -> None:
+    def __init__(
+        self, graph: int, tensors: int, seq_base: int, numbers: dict[int, int], leaves: dict[int, int]
+    ) -> None:
         self.graph = graph
         self.tensors = tensors
         self.seq_base = seq_base
@@ -37,137 +40,109 @@ class Walked:
         self.leaves = leaves  # id() of a leaf tensor -> number of its AccumulateGrad
 
 
+class Remembered:
+    """A graph as it looked in an earlier step. `repeats` counts those with the same shapes, None: do not trust it."""
+
+    __slots__ = ("graph", "look", "repeats", "shapes", "tensors")
+
+    def __init__(self, look: Look, graph: int, shapes: list[Any], tensors: int) -> None:
+        self.look = look
+        self.graph = graph
+        self.shapes = shapes
+        self.tensors = tensors
+        self.repeats: int | None = 0
+
+
 class Walker:
     """Walks graphs and keeps what can be reused from one walk to the next."""
 
     def __init__(self, sink: Sink, nodes: Nodes, names: Names) -> None:
         self._sink, self._nodes, self._names = sink, nodes, names
-        self._types = TensorTypes(sink)
-        self._functions = Functions(sink)
-        self._calls = Calls(sink)
-        self._raw_saved: dict[type, list[tuple[str, int]]] = {}
-        self._raw_tensors = sink.string("saved_tensors")
+        self._structures = Structures(sink, Functions(sink), Calls(sink))
+        self._contents = Contents(sink, names)
+        self._remembered: deque[Remembered] = deque(maxlen=_REMEMBERED)
 
     def walk(self, roots: Iterable[Any]) -> tuple[Walked, list[Any]]:
         """Walk from root nodes. Returns the result, and the live nodes by number: drop these soon."""
-        live, index, edges = discover(roots)
-        tokens = [token_of(node) or self._nodes.adopt(node) for node in live]
-        numbers = {token.uid: number for number, token in enumerate(tokens)}
-        leaves, storages = self._leaves(live)
-        graph, seq_base = self._graph(live, tokens, numbers, leaves, edges)
-        tensors = self._tensors(live, storages)
-        variables = {id(variable): number for number, (variable, _) in leaves.items()}
-        return Walked(graph, tensors, seq_base, numbers, variables), live
-
-    def _leaves(self, live: list[Any]) -> tuple[dict[int, tuple[Any, int]], dict[int, int]]:
-        """The variable and name of each AccumulateGrad by number, and the names by storage."""
-        leaves: dict[int, tuple[Any, int]] = {}
-        storages: dict[int, int] = {}
-        for number, node in enumerate(live):
-            variable = getattr(node, "variable", None) if node._sequence_nr() == UNNUMBERED else None
-            if isinstance(variable, torch.Tensor):
-                name = self._sink.string(self._names.leaf(variable))
-                leaves[number] = (variable, name)
-                storages[storage_of(variable)[0]] = name
-        storages.pop(0, None)
-        return leaves, storages
-
-    def _graph(
-        self, live: list[Any], tokens: list[Token], numbers: dict[int, int], leaves: dict[int, Any], edges: array[int]
-    ) -> tuple[int, int]:
+        live, edges = discover(roots)
+        tokens = self._tokens(live)
+        numbers = dict(zip([token.uid for token in tokens], range(len(tokens)), strict=True))
         sequence = [node._sequence_nr() for node in live]
+        variables = {
+            number: live[number].variable
+            for number, seq in enumerate(sequence)
+            if seq == UNNUMBERED and hasattr(live[number], "variable")
+        }
         base = min((seq for seq in sequence if seq != UNNUMBERED), default=0)
-        calls = _calls(tokens, leaves, edges)
-        call_ids = self._calls.ids({call.serial: call for call in calls if call is not None})
-        string, function_of = self._sink.string, self._functions.take
-        rows = array("q")
-        for number, (node, token, seq, call) in enumerate(zip(live, tokens, sequence, calls, strict=True)):
-            name = node.name()
-            function = function_of(node)
-            operator = token.previous if name == _AFTER_ITS_OPERATOR else token.operator
-            rows.extend((
-                string(name),
-                -1 if seq == UNNUMBERED else seq - base,
-                token.stack,
-                0 if call is None else call_ids[call.serial],
-                0 if function else operator,
-                token.levels,
-                token.thread,
-                numbers.get(token.parent, -1) if token.parent else -1,
-                token.parent_name,
-                token.parent_stack,
-                leaves[number][1] if number in leaves else 0,
-                function,
-            ))  # fmt: skip
-        graph, new = self._sink.template("graph", digest(rows, edges))
-        if new:
-            self._write_graph(graph, rows, edges)
-        return graph, base
+        look = self._look(live, tokens, sequence, base, edges, variables)
+        graph, tensors = self._recall(look, live, tokens, numbers, variables)
+        leaves = {id(variable): number for number, variable in variables.items()}
+        return Walked(graph, tensors, base, numbers, leaves), live
 
-    def _write_graph(self, graph: int, rows: array[int], edges: array[int]) -> None:
-        count = len(rows) // _NODE_WIDTH
-        self._sink.add("graph", (graph, count, len(edges) // 4))
-        for number in range(count):
-            name, seq, stack, call, op, levels, thread, parent, *rest = rows[number * _NODE_WIDTH : (number + 1) * _NODE_WIDTH]
-            row = (graph, number, name, _none(seq), stack, call, op, levels, thread, _none(parent), *rest)
-            self._sink.add("node", row)
-        self._sink.add_all("edge", ((graph, *edges[at : at + 4]) for at in range(0, len(edges), 4)))
+    def _tokens(self, live: list[Any]) -> list[Token]:
+        tokens = [node.metadata.get(KEY) for node in live]
+        for number, token in enumerate(tokens):
+            if not isinstance(token, Token):  # made before the recording began
+                found = token_of(live[number])
+                tokens[number] = self._nodes.adopt(live[number]) if found is None else found
+        return tokens
 
-    def _tensors(self, live: list[Any], leaves: dict[int, int]) -> int:
-        """Intern input metadata and saved tensors. Rows are counted: a node's metadata, then its saved tensors."""
-        take = self._types.take
-        metas, saved = array("q"), array("q")
-        storages: dict[int, int] = {}
-        for number, node in enumerate(live):
-            for position, meta in enumerate(node._input_metadata):
-                metas.extend((number, position, take(meta)))
-            for position, (name, tensor) in enumerate(self._saved(node)):
-                storage, size = storage_of(tensor)
-                if not storage:
-                    storage = -id(tensor)  # has no storage to share: a number of its own
-                leaf = leaves.get(storage, 0)
-                if not leaf and tensor.is_leaf and tensor.requires_grad:
-                    leaf = self._sink.string(self._names.leaf(tensor))
-                index = storages.setdefault(storage, len(storages))
-                saved.extend((number, position, name, take(tensor), size, index, leaf))
-        tensors, new = self._sink.template("tensors", digest(metas, saved))
-        if new:
-            self._write_tensors(tensors, metas, saved)
-        return tensors
+    def _look(
+        self,
+        live: list[Any],
+        tokens: list[Token],
+        sequence: list[int],
+        base: int,
+        edges: array[int],
+        variables: dict[int, Any],
+    ) -> Look:
+        calls = _calls(tokens, variables, edges)
+        first = min((call.root for call in calls if call is not None), default=0)
+        return Look(
+            names=[node.name() for node in live],
+            kinds=[type(node) for node in live],
+            stacks=[token.stack for token in tokens],
+            operators=[token.operator for token in tokens],
+            places=[0 if call is None else call.place for call in calls],
+            roots=[0 if call is None else call.root - first for call in calls],
+            sequence=[-1 if seq == UNNUMBERED else seq - base for seq in sequence],
+            leaves=[self._sink.string(self._names.leaf(variable)) for variable in variables.values()],
+            leaf_numbers=list(variables),
+            edges=edges,
+            calls=calls,
+        )
 
-    def _write_tensors(self, tensors: int, metas: array[int], saved: array[int]) -> None:
-        sizes = {saved[at + 5]: saved[at + 4] for at in range(0, len(saved), 7)}
-        self._sink.add("tensors", (tensors, sum(sizes.values())))
-        self._sink.add_all("input_meta", ((tensors, *metas[at : at + 3]) for at in range(0, len(metas), 3)))
-        self._sink.add_all("saved", ((tensors, *saved[at : at + 7]) for at in range(0, len(saved), 7)))
+    def _recall(
+        self, look: Look, live: list[Any], tokens: list[Token], numbers: dict[int, int], variables: dict[int, Any]
+    ) -> tuple[int, int]:
+        """The interned ids of a graph that may have been seen before."""
+        shapes = [meta.shape for node in live for meta in node._input_metadata]
+        plain = not any(token.derived for token in tokens)
+        if plain:
+            for one in self._remembered:
+                if one.shapes == shapes and one.look == look:
+                    return self._again(one, look, live, variables)
+        graph = self._structures.take(look, tokens, numbers)
+        tensors = self._contents.take(live, _leaf_storages(look, variables))
+        if plain:
+            look.forget_calls()
+            self._remembered.appendleft(Remembered(look, graph, shapes, tensors))
+        return graph, tensors
 
-    def _saved(self, node: Any) -> Sequence[tuple[int, torch.Tensor]]:
-        """Name and tensor of what a node keeps, as stored: runs no unpack hook, checks no version, empty once freed."""
-        kind = type(node)
-        attributes = self._raw_saved.get(kind)
-        if attributes is None:
-            names = [name for name in dir(kind) if name.startswith("_raw_saved_")]
-            attributes = self._raw_saved[kind] = [(name, self._sink.string(name.removeprefix("_raw_saved_"))) for name in names]
-        found: list[tuple[int, torch.Tensor]] = []
-        for attribute, name in attributes:
-            try:
-                value = getattr(node, attribute)
-            except RuntimeError:  # freed by an earlier backward
-                return ()
-            if type(value) is tuple:
-                for position, one in enumerate(value):
-                    tensor = None if one is None else one.data
-                    if tensor is not None:
-                        found.append((self._sink.string(f"{attribute[11:]}[{position}]"), tensor))
-            elif value is not None:
-                tensor = value.data
-                if tensor is not None:
-                    found.append((name, tensor))
-        return found
+    def _again(self, one: Remembered, look: Look, live: list[Any], variables: dict[int, Any]) -> tuple[int, int]:
+        """The same graph again. What the nodes save follows from it, but not by necessity: look now and then."""
+        if one.repeats is not None:
+            one.repeats += 1
+            if one.repeats > 2 and one.repeats % _LOOK_AGAIN:
+                return one.graph, one.tensors
+        tensors = self._contents.take(live, _leaf_storages(look, variables))
+        if tensors != one.tensors:
+            one.repeats, one.tensors = None, tensors
+        return one.graph, tensors
 
 
-def discover(roots: Iterable[Any]) -> tuple[list[Any], dict[Any, int], array[int]]:
-    """The nodes reachable from the roots, breadth first; their numbers; the edges as (source, output, target, input_nr)."""
+def discover(roots: Iterable[Any]) -> tuple[list[Any], array[int]]:
+    """The nodes reachable from the roots, breadth first, and the edges as (source, output, target, input_nr)."""
     live: list[Any] = []
     index: dict[Any, int] = {}
     edges = array("q")
@@ -175,21 +150,20 @@ def discover(roots: Iterable[Any]) -> tuple[list[Any], dict[Any, int], array[int
         if root not in index:
             index[root] = len(live)
             live.append(root)
+    add, known = edges.extend, index.get
     for number, node in enumerate(live):  # grows while it is walked
-        output = 0
-        for target, input_nr in node.next_functions:
+        for output, (target, input_nr) in enumerate(node.next_functions):
             if target is not None:
-                reached = index.get(target)
+                reached = known(target)
                 if reached is None:
                     reached = index[target] = len(live)
                     live.append(target)
-                edges.extend((number, output, reached, input_nr))
-            output += 1
-    return live, index, edges
+                add((number, output, reached, input_nr))
+    return live, edges
 
 
 def _calls(tokens: list[Token], leaves: dict[int, Any], edges: array[int]) -> list[Call | None]:
-    """The module call of each node. An AccumulateGrad may be older than this graph: it belongs where its leaf is used."""
+    """The module call of each node. An AccumulateGrad may be older: it belongs where its leaf is used."""
     calls = [token.call for token in tokens]
     left = set(leaves)
     for at in range(0, len(edges), 4):
@@ -200,14 +174,9 @@ def _calls(tokens: list[Token], leaves: dict[int, Any], edges: array[int]) -> li
     return calls
 
 
-def digest(*arrays: array[int]) -> bytes:
-    """What tells the content of flat rows from any other."""
-    digest = hashlib.blake2b(digest_size=16)
-    for one in arrays:
-        digest.update(len(one).to_bytes(8, "little"))
-        digest.update(one)
-    return digest.digest()
-
-
-def _none(number: int) -> int | None:
-    return None if number < 0 else number
+def _leaf_storages(look: Look, variables: dict[int, Any]) -> dict[int, int]:
+    """The name of each leaf by the identity of its storage."""
+    names = zip(variables.values(), look.leaves, strict=True)
+    found = {storage_of(variable)[0]: name for variable, name in names if isinstance(variable, torch.Tensor)}
+    found.pop(0, None)
+    return found

@@ -100,7 +100,7 @@ def _add_legend(picture: Digraph, roles: tuple[Role, ...]) -> None:
 
 
 def _label(*lines: str) -> str:
-    r"""Lines of a label, in which DOT reads `\n` and `\l` itself, so backslashes in names are doubled."""
-    text = "\\n".join(printable(line).replace("\\", "\\\\") for line in lines)
+    r"""Lines of a label. DOT itself reads `\n`, `\l` and `&lt;`, so backslash and ampersand are escaped in names."""
+    text = "\\n".join(printable(line).replace("\\", "\\\\").replace("&", "&amp;") for line in lines)
     label: str = nohtml(text)
     return label

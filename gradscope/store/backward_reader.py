@@ -42,6 +42,7 @@ class BackwardReader:
     def __init__(self, rows: Rows, interned: Interned) -> None:
         self._rows = rows
         self._interned = interned
+        self._hooks: dict[int, Hook] = {}
 
     def calls(self) -> Iterator[Call]:
         """Every call, by number."""
@@ -66,10 +67,16 @@ class BackwardReader:
 
     def hooks(self) -> Iterator[Hook]:
         """Every registration of the run, by number."""
-        sql = "SELECT number, kind, name, target, stack FROM hook ORDER BY number"
-        for number, kind, name, target, stack in self._rows.select(sql, (INTEGER, TEXT, INTEGER, INTEGER, INTEGER)):
+        for (number,) in self._rows.select("SELECT number FROM hook ORDER BY number", (INTEGER,)):
+            yield self._hook(number)
+
+    def _hook(self, number: int) -> Hook:
+        if number not in self._hooks:
+            sql = "SELECT kind, name, target, stack FROM hook WHERE number = ?"
+            kind, name, target, stack = self._rows.one(sql, (TEXT, INTEGER, INTEGER, INTEGER), number)
             known = self._interned
-            yield Hook(number, kind, known.string(name), known.string(target), known.stack(stack))
+            self._hooks[number] = Hook(number, kind, known.string(name), known.string(target), known.stack(stack))
+        return self._hooks[number]
 
     def _call(self, row: tuple[Any, ...]) -> Call:
         number, kind, graph, tensors, seq_base, roots, inputs, keep, create, nested_in, step, *rest = row
@@ -153,19 +160,16 @@ class BackwardReader:
     def _hooks_on(self, backward: int) -> dict[int, list[Hook]]:
         sql = "SELECT node, hook FROM hook_on WHERE backward = ? ORDER BY node, hook"
         found: dict[int, list[Hook]] = defaultdict(list)
-        pairs = list(self._rows.select(sql, (INTEGER, INTEGER), backward))
-        hooks = {hook.number: hook for hook in self.hooks()} if pairs else {}
-        for node, hook in pairs:
-            found[node].append(hooks[hook])
+        for node, hook in self._rows.select(sql, (INTEGER, INTEGER), backward):
+            found[node].append(self._hook(hook))
         return found
 
     def _firings(self, backward: int, nodes: int) -> tuple[Firing, ...]:
         sql = "SELECT hook, node, changed FROM firing WHERE backward = ? ORDER BY position"
         fired = list(self._rows.select(sql, (INTEGER, INTEGER | MAYBE, INTEGER), backward))
-        hooks = {hook.number: hook for hook in self.hooks()} if fired else {}
         if any(node is not None and not 0 <= node < nodes for _, node, _ in fired):
             raise ValueError("a hook fired on a node that is not there")
-        return tuple(Firing(hooks[hook], node, bool(changed)) for hook, node, changed in fired)
+        return tuple(Firing(self._hook(hook), node, bool(changed)) for hook, node, changed in fired)
 
 
 def _roots(text: str) -> tuple[Root, ...]:

@@ -1,6 +1,7 @@
 """Opens a recording without trusting it: read-only, checked, and never a traceback for a bad file.
 
-A killed run leaves a journal that only a writer may roll back, so a private copy is recovered instead.
+A killed run leaves a journal that only a writer may apply, so a private copy is recovered instead; a run that
+still goes on is read the same way, up to its last commit.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ import shutil
 import sqlite3
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,12 +25,13 @@ MAGIC = b"SQLite format 3\0"
 SUPER_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 TABLE_NAMES = frozenset(re.findall(r"CREATE TABLE (\w+)", TABLES))
 NAME_ONE = "name a .gscope file that `gradscope trace` wrote"
+ATTEMPTS = 5
 RECORD_AGAIN = "record again with `gradscope trace SCRIPT`"
 
 
 @dataclass(frozen=True, slots=True)
 class OpenFile:
-    """An open recording. `recovered` tells that a journal was left and a private copy was rolled back."""
+    """An open recording. `recovered` tells that the run did not close it, so that a private copy is read."""
 
     path: Path
     connection: sqlite3.Connection
@@ -114,15 +116,19 @@ def _recover(path: Path, journals: list[Path]) -> OpenFile:
     folder = Path(tempfile.mkdtemp(prefix="gradscope-"))
     try:
         copy = folder / "recording"
-        for source in (path, *journals):
-            shutil.copyfile(source, folder / (copy.name + source.name[len(path.name) :]))
-        with sqlite3.connect(copy) as writer:
+        for _ in range(ATTEMPTS):
+            before = path.stat()
+            for source in (path, *journals):
+                shutil.copyfile(source, folder / (copy.name + source.name[len(path.name) :]))
+            # A running writer may have moved its journal into the file between the two copies.
+            if (before.st_mtime_ns, before.st_size) == (path.stat().st_mtime_ns, path.stat().st_size):
+                break
+        with closing(sqlite3.connect(copy)) as writer:
             writer.execute("SELECT count(*) FROM sqlite_master").fetchone()
-        writer.close()
         return OpenFile(path, _connect(copy), recovered=True, copy=folder)
     except OSError as error:
         shutil.rmtree(folder, ignore_errors=True)
-        raise UnreadableError(f"{show(path)} was left by a killed run and cannot be recovered: {error}") from error
+        raise UnreadableError(f"{show(path)} was not closed by its run and cannot be copied: {error}") from error
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -150,6 +156,11 @@ def _check(file: OpenFile) -> None:
             f"{name} was written by a newer gradscope (schema {schema}; this version reads up to {SCHEMA})",
             "upgrade gradscope, or record again with this version",
         )
+    # SQLite notices missing pages, but not the missing end of the last one.
+    (pages,) = file.connection.execute("PRAGMA page_count").fetchone()
+    (page_size,) = file.connection.execute("PRAGMA page_size").fetchone()
+    if file.path.stat().st_size < pages * page_size and not file.recovered:
+        raise ValueError("its end is missing")
     # A view or a virtual table in a table's place could run without end.
     tables = {name for kind, name, page in entries if kind == "table" and page}
     foreign = [name for kind, name, page in entries if kind in ("view", "trigger") or (kind == "table" and not page)]

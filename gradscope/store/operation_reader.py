@@ -2,23 +2,38 @@
 
 from __future__ import annotations
 
+import json
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gradscope.model.operation import Block, Operation, Write
 from gradscope.store.interned import Interned
-from gradscope.store.rows import INTEGER, MAYBE, REAL, Rows, finite
+from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
 
 
 def read_blocks(rows: Rows, interned: Interned) -> Iterator[Block]:
     """Every stretch of operators, in the order in which they were recorded."""
     known: dict[int, tuple[Operation, ...]] = {}  # steps repeat: a thousand stretches may point at one stored block
-    sql = "SELECT number, block, thread, backward, started FROM block_run ORDER BY number"
-    columns = (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, REAL)
-    for number, block, thread, backward, started in rows.select(sql, columns):
+    sql = "SELECT number, block, thread, backward, started, versions FROM block_run ORDER BY number"
+    columns = (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, REAL, TEXT | MAYBE)
+    for number, block, thread, backward, started, versions in rows.select(sql, columns):
         if block not in known:
             known[block] = _operations(rows, interned, block)
-        yield Block(number, known[block], thread, backward, finite(started))
+        operations = known[block] if versions is None else _with_versions(known[block], json.loads(versions))
+        yield Block(number, operations, thread, backward, finite(started))
+
+
+def _with_versions(operations: tuple[Operation, ...], first: list[int]) -> tuple[Operation, ...]:
+    """The same stretch in another step: the versions of what it writes go on from those at its first writes."""
+    return tuple(
+        replace(one, writes=tuple(_later(write, first[write.storage]) for write in one.writes)) if one.writes else one
+        for one in operations
+    )
+
+
+def _later(write: Write, first: int) -> Write:
+    return write if write.version is None else replace(write, version=write.version + int(first))
 
 
 def _operations(rows: Rows, interned: Interned, block: int) -> tuple[Operation, ...]:

@@ -82,7 +82,7 @@ class Recording:
 
     @property
     def recovered(self) -> bool:
-        """Whether the run was killed in the middle of a write, which was rolled back in a private copy."""
+        """Whether the run was killed or still goes on, so that a private copy up to its last commit is read."""
         return self._file.recovered
 
     @_guarded

@@ -31,11 +31,13 @@ RUN_FIELDS: dict[str, tuple[type, ...]] = {
     "world_size": (int, type(None)),
     "environment": (dict,),
 }
-CALLS = """SELECT min(b.number), max(b.number), count(*), b.kind, b.graph, coalesce(g.nodes, 0), coalesce(g.edges, 0),
-  coalesce(t.saved_bytes, 0), coalesce(sum(b.duration), 0.0), b.stack, b.exception, b.nested_in IS NOT NULL AS nested,
-  b.create_graph FROM backward b LEFT JOIN graph g ON g.id = b.graph LEFT JOIN tensors t ON t.id = b.tensors"""
-CALLS_COLUMNS = (*(INTEGER,) * 3, TEXT, INTEGER | MAYBE, *(INTEGER,) * 3, REAL, *(INTEGER,) * 4)
-CALLS_ALIKE = "b.kind, b.graph, b.tensors, b.stack, b.exception, nested, b.create_graph"
+CALLS = """SELECT min(b.number), max(b.number), count(*), b.kind, count(DISTINCT b.graph),
+  coalesce(min(g.nodes), 0), coalesce(max(g.nodes), 0), coalesce(min(g.edges), 0), coalesce(max(g.edges), 0),
+  coalesce(min(t.saved_bytes), 0), coalesce(max(t.saved_bytes), 0), coalesce(sum(b.duration), 0.0),
+  b.stack, b.exception, b.nested_in IS NOT NULL AS nested, b.create_graph, b.graph IS NULL AS cut
+  FROM backward b LEFT JOIN graph g ON g.id = b.graph LEFT JOIN tensors t ON t.id = b.tensors"""
+CALLS_COLUMNS = (*(INTEGER,) * 3, TEXT, *(INTEGER,) * 7, REAL, *(INTEGER,) * 5)
+CALLS_ALIKE = "b.kind, b.stack, b.exception, nested, b.create_graph, cut"
 
 
 def read_run(rows: Rows) -> Run:
@@ -48,6 +50,10 @@ def read_run(rows: Rows) -> Run:
         if type(stored[name]) not in types:
             raise ValueError(f"the run's {name} has the wrong type")
         values[name] = finite(stored[name]) if name in ("started", "duration") else stored[name]
+    if not values.get("ended"):  # the run had no time to say how long it took
+        latest = "SELECT max(started + coalesce(duration, 0.0)) FROM backward"
+        (seen,) = rows.one(latest, (REAL | MAYBE,))
+        values["duration"] = max(values.get("duration", 0.0), finite(seen or 0.0))
     return Run(**_texts(values))
 
 
@@ -72,16 +78,17 @@ def read_calls(rows: Rows, interned: Interned, alike: bool) -> tuple[Calls, ...]
 
 
 def _calls(interned: Interned, row: tuple[Any, ...]) -> Calls:
-    first, last, count, kind, graph, nodes, edges, saved, seconds, stack, exception, nested, create_graph = row
+    first, last, count, kind, graphs, *sizes, seconds, stack, exception, nested, create_graph, _ = row
+    least_nodes, most_nodes, least_edges, most_edges, least_saved, most_saved = sizes
     return Calls(
         first=first,
         last=last,
         count=count,
         kind=kind,
-        graph=graph,
-        nodes=nodes,
-        edges=edges,
-        saved_bytes=saved,
+        graphs=graphs,
+        nodes=(least_nodes, most_nodes),
+        edges=(least_edges, most_edges),
+        saved_bytes=(least_saved, most_saved),
         seconds=finite(seconds),
         site=user_site(interned.stack(stack)),
         exception=interned.name(exception),

@@ -40,7 +40,7 @@ CREATE TABLE node (graph INTEGER NOT NULL, number INTEGER NOT NULL, name INTEGER
 CREATE TABLE edge (graph INTEGER NOT NULL, source INTEGER NOT NULL, output INTEGER NOT NULL, target INTEGER NOT NULL,
   input_nr INTEGER NOT NULL, PRIMARY KEY (graph, source, output)) WITHOUT ROWID;
 
-CREATE TABLE tensors (id INTEGER PRIMARY KEY, saved_bytes INTEGER NOT NULL);  -- each storage counted once
+CREATE TABLE tensors (id INTEGER PRIMARY KEY, saved_bytes INTEGER NOT NULL);  -- each storage counted once, those of leaves not at all
 CREATE TABLE input_meta (tensors INTEGER NOT NULL, node INTEGER NOT NULL, position INTEGER NOT NULL, type INTEGER NOT NULL,  -- type 0: undefined
   PRIMARY KEY (tensors, node, position)) WITHOUT ROWID;
 CREATE TABLE saved (tensors INTEGER NOT NULL, node INTEGER NOT NULL, position INTEGER NOT NULL, name INTEGER NOT NULL,
@@ -69,10 +69,12 @@ CREATE TABLE block (id INTEGER PRIMARY KEY, operations INTEGER NOT NULL, writes 
 -- node: the id, in the graph of the block's backward, of the node that the operator ran in
 CREATE TABLE operation (block INTEGER NOT NULL, number INTEGER NOT NULL, name INTEGER NOT NULL, stack INTEGER NOT NULL,
   call INTEGER NOT NULL, node INTEGER, PRIMARY KEY (block, number)) WITHOUT ROWID;
--- version NULL: the tensor has none. leaf: a string, 0 for none
+-- version: less the storage's first one in block_run.versions; NULL: the tensor has none. leaf: a string, 0 for none
 CREATE TABLE written (block INTEGER NOT NULL, operation INTEGER NOT NULL, position INTEGER NOT NULL, argument INTEGER NOT NULL,
   version INTEGER, storage INTEGER NOT NULL, leaf INTEGER NOT NULL, PRIMARY KEY (block, operation, position)) WITHOUT ROWID;
-CREATE TABLE block_run (number INTEGER PRIMARY KEY, block INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER, started REAL NOT NULL);
+-- versions: a JSON list, by storage, of the version at the first write; NULL when all are 0
+CREATE TABLE block_run (number INTEGER PRIMARY KEY, block INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER, started REAL NOT NULL,
+  versions TEXT);
 
 CREATE TABLE fault (probe TEXT NOT NULL, message TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (probe, message)) WITHOUT ROWID;
 CREATE TABLE dropped (reason TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;

@@ -14,10 +14,9 @@ import sqlite3
 import threading
 from collections.abc import Iterable, Sequence
 from pathlib import Path
-from typing import Any
 
 from gradscope.errors import UsageError
-from gradscope.store.origin import origin_of
+from gradscope.store.origin import USER, origin_of
 from gradscope.store.schema import APPLICATION_ID, SCHEMA, TABLES
 
 Row = tuple[object, ...]
@@ -75,7 +74,7 @@ class Writer:
         return self._intern("function", row, row)
 
     def template(self, table: str, key: bytes) -> tuple[int, bool]:
-        """The id of content with this key, and whether it is new: its rows are then up to the caller."""
+        """The id under which content with this key is stored, and whether it is new: then its rows are to be added."""
         with self._lock:
             known = self._ids.setdefault(table, {})
             found = known.get(key)
@@ -192,9 +191,8 @@ class Writer:
 
     def _add_sources(self) -> None:
         """Keep the text of the user's own files, so that lines can be shown anywhere."""
-        frames: Any = self._ids.get("frame", ())
-        for file in {file for file, _, _ in frames}:
-            if origin_of(file) == 0 and os.path.isfile(file):
+        for file in {key[0] for key in self._ids.get("frame", ()) if isinstance(key, tuple)}:
+            if origin_of(file) == USER and os.path.isfile(file):
                 with contextlib.suppress(OSError):
                     text = Path(file).read_text("utf-8", "replace")
                     self.add("source", (self.string(file), text))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 
 from gradscope.model.run import Census, Fault, Run
@@ -62,12 +63,19 @@ def _row(calls: Calls, folder: str) -> tuple[str, ...]:
     return (
         _numbers(calls),
         kind,
-        f"{calls.nodes:,}" if calls.graph is not None else "-",
-        f"{calls.edges:,}" if calls.graph is not None else "-",
-        size(calls.saved_bytes) if calls.graph is not None else "-",
-        seconds(calls.seconds),
+        _span(calls, calls.nodes, "{:,}".format),
+        _span(calls, calls.edges, "{:,}".format),
+        _span(calls, calls.saved_bytes, size),
+        seconds(calls.seconds) if calls.seconds else "-",
         f"{where}  {_first_line(calls.exception)}".strip(),
     )
+
+
+def _span(calls: Calls, sizes: tuple[int, int], words: Callable[[int], str]) -> str:
+    """The least and the most, once when they read the same."""
+    if not calls.graphs:
+        return "-"
+    return " - ".join(dict.fromkeys(map(words, sizes)))
 
 
 def _numbers(calls: Calls) -> str:
@@ -81,8 +89,8 @@ def _end(contents: Contents) -> str:
     run = contents.run
     took = f"after {seconds(run.duration)}"
     if not run.ended:
-        lost = "; a write was cut short and rolled back" if contents.recovered else ""
-        return f"no clean end: killed, or still running; recorded up to {seconds(run.duration)}{lost}"
+        how = " (recovered from its journal)" if contents.recovered else ""
+        return f"no clean end: killed, or still running; recorded up to {seconds(run.duration)}{how}"
     if run.exception:
         return f"{took} with {_first_line(run.exception)}"
     return f"{took} with status {0 if run.status is None else run.status}"

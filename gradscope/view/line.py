@@ -43,6 +43,8 @@ def node_line(depth: int, node: Node, is_root: bool, folder: str) -> Line:
         parts.append(Part(" ".join(map(str, node.levels)), Role.NOTE))
     if node.site is not None:
         parts.append(Part(place(node.site, folder), Role.SITE))
+    if node.library is not None:
+        parts.append(Part(f"in {place(node.library, folder)}", Role.SITE))
     return Line(depth, tuple(parts))
 
 

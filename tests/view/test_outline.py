@@ -1,0 +1,72 @@
+"""Outlines fit on a page, and what matters keeps a line of its own."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from gradscope.model.graph import FunctionClass, Graph
+from gradscope.model.hook import Hook
+from gradscope.view.line import Line
+from gradscope.view.outline import PAGE, outline
+from gradscope.view.words import TIMES
+from tests import by_hand
+
+
+def words(line: Line) -> str:
+    return "  ".join(part.text for part in line.parts)
+
+
+def text(graph: Graph, depth: int | None = None) -> list[str]:
+    return [words(line) for line in outline(by_hand.scene(graph, depth=depth))]
+
+
+@pytest.mark.parametrize(
+    "graph", [by_hand.small(), by_hand.transformer(), by_hand.transformer(96), by_hand.chain(10_000)]
+)
+def test_an_outline_fits_on_a_page(graph: Graph) -> None:
+    assert 0 < len(text(graph)) <= PAGE
+
+
+def test_small_graphs_show_every_node() -> None:
+    assert len(text(by_hand.chain(60))) == 60
+
+
+def test_long_runs_share_a_line() -> None:
+    assert text(by_hand.chain(301)) == [
+        "#0  MulBackward0  train.py:3",
+        f"#1-300  AddBackward0 {TIMES}100 → SinBackward0 {TIMES}100 → MulBackward0 {TIMES}100",
+    ]
+
+
+def test_depth_is_kept() -> None:
+    lines = outline(by_hand.scene(by_hand.transformer(), depth=2))
+    assert max(line.depth for line in lines) == 2
+    assert [words(line) for line in lines][-2:] == [
+        f"⋮ 23{TIMES} same Block: h.22 … h.0 (1,495 nodes)",
+        "wte  Embedding  #1565-1566  2 nodes  1 param  saves 256 B",
+    ]
+
+
+def test_hooked_and_custom_nodes_are_not_folded_into_a_run() -> None:
+    graph = by_hand.chain(300)
+    nodes = list(graph.nodes)
+    nodes[100] = replace(nodes[100], hooks=(Hook(0, "tensor", "f", "x"),))
+    nodes[200] = replace(nodes[200], function=FunctionClass("Swish"))
+    lines = text(replace(graph, nodes=tuple(nodes)))
+    assert len(lines) == 6
+    assert "1 hook" in lines[2]
+    assert lines[4].startswith("#200")
+
+
+def test_a_node_says_what_it_is() -> None:
+    lines = text(by_hand.small())
+    assert "#0  MeanBackward0  float32[]  1 hook  train.py:30  in loss.py:7" in lines
+    assert "#1  SwishBackward  float32[8, 4]  saves 128 B  class at swish.py:5  train.py:21" in lines
+    assert "#5  AccumulateGrad  linear.weight  float32[4, 3]  train.py:20" in lines
+    assert "not run  PowBackward0  train.py:18" in lines
+
+
+def test_an_empty_graph_has_no_lines() -> None:
+    assert text(by_hand.measured([], [])) == []

@@ -1,0 +1,62 @@
+"""Numbers and places as people read them."""
+
+from __future__ import annotations
+
+import pytest
+
+from gradscope.model.printable import printable
+from gradscope.model.site import Site
+from gradscope.view.words import place, seconds, size
+
+
+@pytest.mark.parametrize(
+    ("count", "words"),
+    [
+        (0, "0 B"),
+        (999, "999 B"),
+        (1000, "1.0 kB"),
+        (25_600, "26 kB"),
+        (999_600, "1.0 MB"),
+        (7_800_000, "7.8 MB"),
+        (2 * 10**12, "2.0 TB"),
+        (10**18, "1000000 TB"),
+    ],
+)
+def test_sizes(count: int, words: str) -> None:
+    assert size(count) == words
+
+
+@pytest.mark.parametrize(
+    ("value", "words"), [(0.00031, "310 us"), (0.012, "12 ms"), (3.44, "3.44 s"), (7200, "120 min")]
+)
+def test_durations(value: float, words: str) -> None:
+    assert seconds(value) == words
+
+
+@pytest.mark.parametrize(
+    ("file", "words"),
+    [
+        ("/users/me/src/train.py", "src/train.py:3"),
+        ("/usr/lib/x.py", "x.py:3"),
+        ("<string>", "<string>:3"),
+        ("/users/mean/x.py", "x.py:3"),
+    ],
+)
+def test_places_are_relative_to_the_run(file: str, words: str) -> None:
+    assert place(Site(file, 3), "/users/me") == words
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("plain", "plain"),
+        ("\x1b[31m", "\\x1b[31m"),
+        ("a\nb", "a\\nb"),
+        ("\u202egpj", "\\u202egpj"),
+        ("\u05e9\u05dc", "\u05e9\u05dc"),
+        ("\U0001f468\u200d\U0001f469", "\U0001f468\u200d\U0001f469"),
+        ("\udcff", "\\udcff"),
+    ],
+)
+def test_nothing_printed_acts_on_the_terminal(text: str, shown: str) -> None:
+    assert printable(text) == shown
