@@ -71,21 +71,20 @@ class Modules:
         self._places: dict[tuple[int, str, str, int], int] = {}
         self._known: dict[int, Known] = {}
         self._target: FunctionType = torch_module.Module._wrapped_call_impl  # type: ignore[assignment]
-        self._original: CodeType = self._target.__code__
+        self._code = self._original = self._target.__code__
         self._place = _call_instruction(self._original)
 
     def __enter__(self) -> Modules:
         skip_methods(Modules)
-        try:
-            code = _instrumented(self._target)
-        except (OSError, SyntaxError, LookupError) as error:  # torch without its sources: no module calls then
-            self._faults.note("modules", error)
-            code = self._original
         setattr(torch_module, _ENTER, self.enter)
         setattr(torch_module, _LEAVE, self.leave)
-        self._target.__code__ = code
-        self._stacks.anchors.add(id(code))
-        self._code = code  # its id is an anchor
+        try:
+            self._code = _instrumented(self._target)
+        except (OSError, SyntaxError, LookupError) as error:  # torch without its sources: no module calls then
+            self._faults.note("modules", error)
+        else:
+            self._target.__code__ = self._code
+            self._stacks.anchors.add(id(self._code))
         return self
 
     def __exit__(self, *error: object) -> None:
