@@ -26,7 +26,7 @@ def test_the_command_to_type_next_works_as_it_is_printed(tmp_path: Path) -> None
     *_, following = done.stderr.splitlines()
     first, *command = shlex.split(following.partition("next: ")[2])
     assert first == "gradscope"
-    assert gradscope(tmp_path, *command).stdout.startswith("my script.py, backward 0: 3 nodes")
+    assert gradscope(tmp_path, *command).stdout.startswith("my script.py, backward 0: 2 nodes")
 
 
 def test_an_unknown_option_is_not_taken_for_a_script(tmp_path: Path) -> None:
