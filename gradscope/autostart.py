@@ -12,11 +12,12 @@ import importlib.machinery
 import importlib.util
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import ModuleType
+from types import ModuleType, TracebackType
 
 VARIABLE = "GRADSCOPE_TRACE"
+Hook = Callable[[type[BaseException], BaseException, TracebackType | None], object]
 
 
 class _Loader(importlib.abc.Loader):
@@ -58,27 +59,40 @@ def watch() -> None:
 
 
 def start() -> None:
-    """Start the recording that the environment asks for. It says what is wrong in one line, and never stops the program."""
+    """Start the recording that the environment asks for; what is wrong is said in one line, the program goes on."""
+    if "gradscope.cli" in sys.modules or "gradscope.capture" in sys.modules:
+        return  # gradscope itself, or a program that records itself
     from gradscope import capture
     from gradscope.errors import GradscopeError
 
-    if capture.Recorder.running is not None:
-        return
     try:
-        recorder = capture.Recorder(_path(Path(os.environ[VARIABLE])))
+        recorder = capture.Recorder(_path(Path(os.environ[VARIABLE])), late=True)
         recorder.start()
     except GradscopeError as error:
         print(f"gradscope: not recording: {error.sentence}", file=sys.stderr)
         return
     atexit.register(recorder.stop)
+    sys.excepthook = _without_our_frames(sys.excepthook)
+
+
+def _without_our_frames(show: Hook) -> Hook:
+    from gradscope.probes.tracebacks import clean
+
+    def excepthook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
+        clean(error)
+        show(kind, error, error.__traceback__)
+
+    return excepthook
 
 
 def _path(wanted: Path) -> Path:
-    """A folder gets the usual name in it; a file that is taken, or shared by ranks, gets the rank or the process in it."""
+    """A folder gets the usual name in it; a taken file, or one shared by ranks, gets the rank or the process in it."""
     from gradscope import capture
 
     main = sys.modules.get("__main__")
-    script = getattr(main, "__file__", None) or (sys.argv[0] if sys.argv and sys.argv[0] not in ("-c", "-m") else "command")
+    script = getattr(main, "__file__", None) or (
+        sys.argv[0] if sys.argv and sys.argv[0] not in ("-c", "-m") else "command"
+    )
     usual = capture.default_path(Path(script).stem, wanted if wanted.is_dir() else wanted.parent)
     if wanted.is_dir():
         return usual

@@ -5,13 +5,14 @@
 
 from __future__ import annotations
 
+import atexit
 import contextlib
 import enum
 import os
 import platform
 import sys
-import threading
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -31,12 +32,21 @@ from gradscope.probes.nodes import Nodes
 from gradscope.probes.operations import Operations
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Threads
+from gradscope.probes.tracebacks import Tracebacks
 from gradscope.probes.values import Values
 from gradscope.probes.walk import Walker
 from gradscope.store.writer import Writer
 
 SUFFIX = ".gscope"
-_ENVIRONMENT = ("CUDA_VISIBLE_DEVICES", "OMP_NUM_THREADS", "PYTHONHASHSEED", "RANK", "LOCAL_RANK", "WORLD_SIZE", "TORCH_LOGS")
+_ENVIRONMENT = (
+    "CUDA_VISIBLE_DEVICES",
+    "OMP_NUM_THREADS",
+    "PYTHONHASHSEED",
+    "RANK",
+    "LOCAL_RANK",
+    "WORLD_SIZE",
+    "TORCH_LOGS",
+)
 
 
 class Detail(str, enum.Enum):
@@ -65,14 +75,14 @@ class Recorder:
 
     running: Recorder | None = None
 
-    def __init__(self, path: Path, detail: Detail = Detail.OPS, *, overwrite: bool = False) -> None:
-        """Create the recording. Raises UsageError when it cannot be written."""
+    def __init__(self, path: Path, detail: Detail = Detail.OPS, *, overwrite: bool = False, late: bool = False) -> None:
+        """Create the recording; `late`: when there is something in it. Raises UsageError when it cannot be written."""
         self.path, self.detail = path, Detail(detail)
-        self.writer = Writer(path, overwrite=overwrite)
+        self.writer = Writer(path, overwrite=overwrite, late=late)
         self._probes = contextlib.ExitStack()
         self._engine: Engine | None = None
         self._started = time.time()
-        self._stopped = False
+        self._stopped = self.abandoned = False
 
     def start(self) -> None:
         """Enter the probes."""
@@ -91,6 +101,7 @@ class Recorder:
         watchers: list[Watcher] = [hooks]
         engine = Engine(writer, threads, stacks, nodes, Walker(writer, nodes, names), faults, watchers)
         enter = self._probes.enter_context
+        enter(Tracebacks())
         enter(Modules(threads, stacks, names, faults))
         enter(nodes)
         enter(hooks)
@@ -112,12 +123,12 @@ class Recorder:
             text = None if error is None else f"{type(error).__name__}: {error}"
             self.writer.close({"ended": True, "status": status, "exception": text, "duration": seconds})
         backwards, nodes = (self._engine.calls, self._engine.nodes) if self._engine is not None else (0, 0)
-        size = self.path.stat().st_size if self.path.exists() else 0
+        size = self.writer.size()
         return Summary(self.path, backwards, nodes, size, seconds, self.writer.faults, self.writer.failure)
 
     def abandon(self) -> None:
         """In a forked child: leave the probes, and the parent's file alone."""
-        self._stopped = True
+        self._stopped = self.abandoned = True
         Recorder.running = None
         self.writer.abandon()
         self._probes.close()
@@ -140,7 +151,7 @@ class Recorder:
         }
 
 
-class record:  # noqa: N801 - used as a verb: `with gradscope.record("run.gscope"):`
+class record:
     """Record what autograd does inside a `with` block. `.summary` says afterwards what the recording came to."""
 
     def __init__(self, path: str | os.PathLike[str], *, detail: str = "ops", overwrite: bool = False) -> None:
@@ -154,7 +165,9 @@ class record:  # noqa: N801 - used as a verb: `with gradscope.record("run.gscope
         self._recorder.start()
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
+    ) -> None:
         self.summary = self._recorder.stop(error)
 
 
@@ -165,24 +178,25 @@ def default_path(title: str, directory: Path | None = None) -> Path:
     return (directory or Path(os.environ.get("GRADSCOPE_DIR") or ".")) / f"{title}{part}.{os.getpid()}{SUFFIX}"
 
 
-def run_program(what: program.Program, recorder: Recorder) -> tuple[int, Summary]:
-    """Run a program under a recorder. Returns its own exit status and what the recording came to."""
+def run_program(what: program.Program, recorder: Recorder, finished: Callable[[Summary], None]) -> int:
+    """Run a program under a recorder. Returns its own exit status; `finished` is called at the process's end.
+
+    The recording goes on until Python exits: what the program's threads and its atexit functions do belongs to it.
+    """
     failed: BaseException | None = None
+    status: int | None = None
 
     def after() -> None:
         nonlocal failed
         failed = sys.exc_info()[1]
 
+    def stop() -> None:
+        if not recorder.abandoned:
+            finished(recorder.stop(None if isinstance(failed, SystemExit) else failed, status))
+
+    atexit.register(stop)  # before the program's own functions, so that it runs after them
     status = program.run(what, recorder.start, after)
-    _wait_for_threads()
-    return status, recorder.stop(None if isinstance(failed, SystemExit) else failed, status)
-
-
-def _wait_for_threads() -> None:
-    """Python waits for the program's threads before it exits: what they still do belongs to the recording."""
-    for thread in threading.enumerate():
-        if thread is not threading.current_thread() and not thread.daemon:
-            thread.join()
+    return status
 
 
 def _after_fork() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+import signal
 import sys
 import traceback
 from dataclasses import dataclass
@@ -65,6 +66,9 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     """Run the command line and leave with its exit status."""
     try:
         status = gradscope.main(args=arguments, prog_name="gradscope", standalone_mode=False)
+        if status == -signal.SIGINT:
+            sys.excepthook = _say_nothing  # said already; Python now dies by the signal, as it does for any program
+            raise KeyboardInterrupt
         sys.exit(status if isinstance(status, int) else Exit.OK)
     except click.ClickException as error:
         error.show()
@@ -81,3 +85,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         traceback.print_exc()
         click.echo(f"gradscope: this is a bug in gradscope {__version__}; please report it: {ISSUES}", err=True)
         sys.exit(Exit.INTERNAL)
+
+
+def _say_nothing(*error: object) -> None:
+    pass

@@ -1,4 +1,4 @@
-"""Every sample script runs alone, from anywhere, and prints the same every time."""
+"""Every sample script runs alone, from anywhere, and prints the same, recorded or not."""
 
 import os
 import subprocess
@@ -7,14 +7,20 @@ from pathlib import Path
 
 import pytest
 
+from gradscope.store.reader import load
+
 SAMPLE_SCRIPTS = sorted((Path(__file__).parent.parent / "sample_scripts").glob("*.py"))
 
 
-def start(script, directory):
+TRACE = ("-m", "gradscope", "trace", "-q", "-o", "run.gscope")
+
+
+def start(directory, *arguments):
     """The script as a user starts it: no options, another working directory."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith("GRADSCOPE_")}
+    environment["PYTHONPATH"] = str(Path(__file__).parent.parent)
     return subprocess.Popen(
-        [sys.executable, script],
+        [sys.executable, *arguments],
         cwd=directory,
         env=environment,
         stdout=subprocess.PIPE,
@@ -24,13 +30,16 @@ def start(script, directory):
 
 
 @pytest.mark.parametrize("script", SAMPLE_SCRIPTS, ids=lambda script: script.stem)
-def test_runs_and_prints_the_same_twice(script, tmp_path):
-    with start(script, tmp_path) as first, start(script, tmp_path) as second:
-        output, problems = first.communicate()
-        again, _ = second.communicate()
-    assert first.returncode == 0, problems
+def test_prints_the_same_with_and_without_gradscope(script, tmp_path):
+    with start(tmp_path, script) as plain, start(tmp_path, *TRACE, script) as traced:
+        output, problems = plain.communicate()
+        recorded, problems_too = traced.communicate()
+    assert plain.returncode == 0, problems
     assert output.splitlines()[-1].startswith("final loss ")
-    assert output == again
+    assert (recorded, problems_too, traced.returncode) == (output, problems, 0)
+    with load(str(tmp_path / "run.gscope")) as recording:
+        assert recording.backwards()
+        assert recording.faults() == ()
 
 
 @pytest.mark.parametrize("script", SAMPLE_SCRIPTS, ids=lambda script: script.stem)

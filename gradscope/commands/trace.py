@@ -18,9 +18,25 @@ if TYPE_CHECKING:
     from gradscope.probes.program import Program
 
 DETAILS = ("nodes", "ops", "full")
+_WITH_VALUE = ("-o", "--output", "--detail")
 
 
-@click.command(context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+class _Command(click.Command):
+    """A command whose options end where Python's do: what follows `-m MODULE` or `-c CODE` is the program's."""
+
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse, with a `--` after the program."""
+        at = 0
+        while at < len(args) and args[at].startswith("-") and args[at] != "--":
+            if args[at].startswith(("-m", "-c")):
+                at += 2 if len(args[at]) == 2 else 1
+                args = [*args[:at], "--", *args[at:]]
+                break
+            at += 2 if args[at] in _WITH_VALUE else 1
+        return super().parse_args(ctx, args)
+
+
+@click.command(cls=_Command, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write the recording here. [default: SCRIPT.PID.gscope]"
 )
@@ -38,7 +54,7 @@ def command(
     module: str | None,
     code: str | None,
     program: tuple[str, ...],
-) -> None:
+) -> int:
     """Run SCRIPT exactly as Python would, and record what autograd does.
 
     The script's output, exit status and results stay as they are. gradscope's own words go to standard error.
@@ -62,10 +78,7 @@ def command(
     what = _program(module, code, program)
     path = output or capture.default_path(what.title)
     recorder = capture.Recorder(path, capture.Detail(detail), overwrite=force)
-    status, summary = capture.run_program(what, recorder)
-    if not quiet:
-        _say(summary)
-    sys.exit(status)
+    return capture.run_program(what, recorder, _say_nothing if quiet else _say)
 
 
 def _program(module: str | None, code: str | None, arguments: tuple[str, ...]) -> Program:
@@ -78,6 +91,10 @@ def _program(module: str | None, code: str | None, arguments: tuple[str, ...]) -
     if arguments[0].startswith("-"):
         raise UsageError(f"there is no option {arguments[0]}", "--help lists them; the script's own follow its name")
     return program.script(arguments[0], arguments[1:])
+
+
+def _say_nothing(summary: Summary) -> None:
+    pass
 
 
 def _say(summary: Summary) -> None:

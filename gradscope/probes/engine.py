@@ -6,7 +6,6 @@ and after the run. Standing in for these two adds no frame to the tracebacks of 
 
 from __future__ import annotations
 
-import contextlib
 import gc
 import itertools
 import json
@@ -124,8 +123,7 @@ class Engine:
 
     def __exit__(self, *error: object) -> None:
         graph_module.log, graph_module._register_logging_hooks_on_whole_graph = self._log, self._register
-        with contextlib.suppress(ValueError):
-            warnings.filters.remove(self._filter)  # type: ignore[attr-defined]
+        self._show_again()
 
     def _seam(self) -> Callable[[Any], Callable[[], None]]:
         log, register = self._log, self._register
@@ -157,10 +155,13 @@ class Engine:
     def _hide_anomaly(self) -> None:
         """Torch's own warning says that anomaly mode is on; the script must see it only when it asked for it."""
         if self._recorder.anomaly.on:
-            with contextlib.suppress(ValueError):
-                warnings.filters.remove(self._filter)  # type: ignore[attr-defined]
+            self._show_again()
         elif not warnings.filters or warnings.filters[0] is not self._filter:
             warnings.filters.insert(0, self._filter)  # type: ignore[attr-defined]
+
+    def _show_again(self) -> None:
+        """Take every copy of our filter out: each list of filters that the script made may have got its own."""
+        warnings.filters[:] = [one for one in warnings.filters if one is not self._filter]  # type: ignore[index]
 
     def _begin(self, frame: Any, outputs: Any) -> Call:
         thread = self._threads.current

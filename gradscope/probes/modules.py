@@ -5,6 +5,7 @@ traceback; instead `Module.__call__` gets a code object with the same lines and 
 from __future__ import annotations
 
 import ast
+import copy
 import inspect
 import itertools
 import sys
@@ -201,14 +202,14 @@ def _instrumented(function: FunctionType) -> CodeType:
     assert isinstance(shell, ast.ClassDef)
     template = shell.body[0]
     assert isinstance(template, ast.FunctionDef)
-    compiling, enter, guarded = template.body
-    assert isinstance(compiling, ast.If) and isinstance(guarded, ast.Try)
-    compiling.body = definition.body
-    guarded.body = definition.body
-    definition.body = [compiling, enter, guarded]
     for node in ast.walk(template):
         if isinstance(node, (ast.expr, ast.stmt)):
             node.lineno = node.end_lineno = 1
+    compiling, enter, guarded = template.body
+    assert isinstance(compiling, ast.If) and isinstance(guarded, ast.Try)
+    compiling.body = copy.deepcopy(definition.body)  # lines are moved once for each node, not once for each place
+    guarded.body = definition.body
+    definition.body = [compiling, enter, guarded]
     shell.body = [definition]
     ast.increment_lineno(wrapper, first - 1)
     return _find(compile(wrapper, function.__code__.co_filename, "exec"), function.__code__)

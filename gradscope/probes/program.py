@@ -7,34 +7,43 @@ import importlib.machinery
 import importlib.util
 import io
 import os
+import runpy
+import signal
 import sys
 import types
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from types import CodeType, TracebackType
+from dataclasses import dataclass, field
+from types import CodeType
 from typing import Any
 
 from gradscope.errors import UsageError
+from gradscope.probes.tracebacks import clean
+
+INTERRUPTED = -signal.SIGINT  # the status of a program that an uncaught KeyboardInterrupt ended
+_RUNPY: CodeType = runpy._run_module_as_main.__code__  # type: ignore[attr-defined]
 
 
 @dataclass(frozen=True, slots=True)
 class Program:
-    """A program to run: its code, what `__main__` is to hold, its argv and its first sys.path entry."""
+    """A program to run: its outermost code, what `__main__` holds at first, its argv and its first sys.path entry.
+
+    A `module` is handed to runpy, as Python itself does: its frames belong in a traceback.
+    """
 
     code: CodeType
-    names: dict[str, Any]
     argv: tuple[str, ...]
     path: str
     title: str
+    names: dict[str, Any] = field(default_factory=dict)
+    module: str | None = None
 
 
 def script(file: str, arguments: Sequence[str]) -> Program:
     """`python FILE ARGUMENTS`. Raises UsageError when the file is missing; its own syntax errors are the program's."""
-    full = os.path.abspath(file)
-    if os.path.isdir(full):
-        full, package = os.path.join(full, "__main__.py"), full
-    else:
-        package = os.path.dirname(os.path.realpath(full))
+    full = os.path.join(os.getcwd(), file)  # not made plainer: Python keeps what was typed
+    title = os.path.splitext(os.path.basename(os.path.normpath(full)))[0]
+    if os.path.isfile(os.path.join(full, "__main__.py")):
+        return Program(_RUNPY, (file, *arguments), full, title, module="__main__")
     if not os.path.isfile(full):
         raise UsageError(f"there is no script {file}", "gradscope trace [OPTIONS] SCRIPT ARGS...; use -m for a module")
     try:
@@ -42,57 +51,61 @@ def script(file: str, arguments: Sequence[str]) -> Program:
             source = stream.read()
     except OSError as error:
         raise UsageError(f"cannot read {file}: {error.strerror}", "check its permissions") from None
-    names = {"__file__": full, "__loader__": importlib.machinery.SourceFileLoader("__main__", full), "__spec__": None, "__package__": None}
-    title = os.path.splitext(os.path.basename(file.rstrip(os.sep)))[0]
-    return Program(_compile(source, full), {**names, "__cached__": None}, (file, *arguments), package, title)
+    names = {"__loader__": importlib.machinery.SourceFileLoader("__main__", full), "__file__": full, "__cached__": None}
+    return Program(_compile(source, full), (file, *arguments), os.path.dirname(os.path.realpath(full)), title, names)
 
 
 def command(code: str, arguments: Sequence[str]) -> Program:
     """`python -c CODE ARGUMENTS`."""
-    loader = importlib.machinery.BuiltinImporter
-    names = {"__loader__": loader, "__spec__": None, "__package__": None}
-    return Program(_compile(code.encode(), "<string>"), names, ("-c", *arguments), "", "command")
+    names = {"__loader__": importlib.machinery.BuiltinImporter}
+    return Program(_compile(code.encode(), "<string>"), ("-c", *arguments), "", "command", names)
 
 
 def module(name: str, arguments: Sequence[str]) -> Program:
-    """`python -m NAME ARGUMENTS`."""
-    sys.path[0] = os.getcwd()
-    spec = _find(name)
-    if spec is not None and spec.submodule_search_locations is not None:
-        spec = _find(f"{name}.__main__")
-    if spec is None or spec.loader is None:
-        raise UsageError(f"there is no module {name} to run", "the working directory is importable; a package needs a __main__")
-    code = spec.loader.get_code(spec.name)  # type: ignore[attr-defined]
-    if code is None:
-        raise UsageError(f"module {name} has no Python code to run")
-    names = {"__file__": spec.origin, "__loader__": spec.loader, "__spec__": spec, "__cached__": spec.cached, "__package__": spec.parent}
-    return Program(code, names, (spec.origin or name, *arguments), os.getcwd(), name)
+    """`python -m NAME ARGUMENTS`. Raises UsageError when there is no such module."""
+    argv = ("-m", *arguments)  # runpy puts the file's name in its place
+    _enter(argv, os.getcwd())
+    if not _exists(name):
+        raise UsageError(
+            f"there is no module {name} to run", "the working directory is importable; a package needs a __main__"
+        )
+    return Program(_RUNPY, argv, os.getcwd(), name, module=name)
 
 
 def run(program: Program, before: Callable[[], None], after: Callable[[], None]) -> int:
     """Run it and return its exit status; an uncaught exception is shown by sys.excepthook, without our frames."""
     main = types.ModuleType("__main__")
-    main.__dict__.update(program.names, __builtins__=builtins)
-    sys.argv = list(program.argv)
-    sys.path[0] = program.path
+    if sys.version_info < (3, 14):
+        main.__annotations__ = {}
+    main.__dict__.update({"__builtins__": builtins, **program.names})
+    _enter(program.argv, program.path)
     sys.modules["__main__"] = main  # never restored: atexit, pickle and multiprocessing need it
     try:
         before()
         try:
-            execute(program.code, main.__dict__)
+            execute(program, main.__dict__)
         finally:
             after()
     except SystemExit as request:
         return _status(request.code)
     except BaseException as error:
-        sys.excepthook(type(error), error.with_traceback(_own(error, program.code)), error.__traceback__)
-        return 130 if isinstance(error, KeyboardInterrupt) else 1
+        _show(error, program.code)
+        return INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
     return 0
 
 
-def execute(code: CodeType, names: dict[str, Any]) -> None:
+def execute(program: Program, names: dict[str, Any]) -> None:
     """Where the program's stack begins."""
-    exec(code, names)
+    if program.module is None:
+        exec(program.code, names)
+    else:
+        runpy._run_module_as_main(program.module, alter_argv=program.module != "__main__")  # type: ignore[attr-defined]
+
+
+def _enter(argv: tuple[str, ...], path: str) -> None:
+    sys.argv = list(argv)
+    if not getattr(sys.flags, "safe_path", False):
+        sys.path[0] = path
 
 
 def _compile(source: bytes, name: str) -> CodeType:
@@ -104,25 +117,33 @@ def _compile(source: bytes, name: str) -> CodeType:
         sys.exit(1)
 
 
-def _find(name: str) -> importlib.machinery.ModuleSpec | None:
+def _exists(name: str) -> bool:
+    """Whether runpy will find it. What fails inside it or its packages is the program's own failure, shown later."""
     try:
-        return importlib.util.find_spec(name)
-    except (ImportError, AttributeError, ValueError):
-        return None
+        spec = importlib.util.find_spec(name)
+        if spec is not None and spec.submodule_search_locations is not None:
+            return importlib.util.find_spec(f"{name}.__main__") is not None
+    except ModuleNotFoundError as error:
+        return not f"{name}.__main__".startswith(f"{error.name}.")
+    except Exception:
+        return True
+    return spec is not None
 
 
 def _status(code: object) -> int:
     if code is None:
         return 0
     if isinstance(code, int):
-        return code & 0xFF if code >= 0 else code % 256
+        return code & 0xFF
     print(code, file=sys.stderr)
     return 1
 
 
-def _own(error: BaseException, code: CodeType) -> TracebackType | None:
-    """The traceback from the program's first frame on."""
+def _show(error: BaseException, code: CodeType) -> None:
+    """Let sys.excepthook show an uncaught exception, from the program's first frame on."""
     traceback = error.__traceback__
     while traceback is not None and traceback.tb_frame.f_code is not code:
         traceback = traceback.tb_next
-    return traceback
+    clean(error.with_traceback(traceback))
+    sys.last_type, sys.last_value, sys.last_traceback = type(error), error, error.__traceback__
+    sys.excepthook(type(error), error, error.__traceback__)

@@ -6,7 +6,6 @@ running module call, the running backward), because the frames below it cannot m
 
 from __future__ import annotations
 
-import sys
 import traceback
 from types import CodeType, FrameType
 
@@ -82,10 +81,5 @@ def line_of(code: CodeType, instruction: int) -> int:
 
 
 def _summary(code: CodeType, instruction: int) -> traceback.FrameSummary:
-    line = line_of(code, instruction)
-    if sys.version_info < (3, 11):
-        return traceback.FrameSummary(code.co_filename, line, code.co_name)
-    positions = list(code.co_positions())[instruction // 2]
-    return traceback.FrameSummary(
-        code.co_filename, line, code.co_name, end_lineno=positions[1], colno=positions[2], end_colno=positions[3]
-    )
+    """One line without columns: torch's own are read off the running stack, which has none."""
+    return traceback.FrameSummary(code.co_filename, line_of(code, instruction), code.co_name)

@@ -7,6 +7,7 @@ was committed, a commit costs tens of microseconds, and network disks need no sh
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import json
 import os
 import sqlite3
@@ -20,14 +21,15 @@ from gradscope.store.schema import APPLICATION_ID, SCHEMA, TABLES
 
 Row = tuple[object, ...]
 _BATCH = 20_000  # rows that may wait before they are written in the middle of a backward
+_NO_EVENTS = {"run", "string", "frame", "stack", "call", "tensor_type", "function", "source"}  # they only describe
 
 
 class Writer:
     """One open recording. Any thread may call it; ids start at 1, and 0 stands for "none"."""
 
-    def __init__(self, path: Path, *, overwrite: bool = False) -> None:
-        """Create the file. Raises UsageError when it exists or cannot be written."""
-        self.path = path
+    def __init__(self, path: Path, *, overwrite: bool = False, late: bool = False) -> None:
+        """Create the file; `late`: only when there is something to record. Raises UsageError when it cannot be."""
+        self.path = path.absolute()  # the program may change its directory
         self._process = os.getpid()
         self._lock = threading.RLock()  # re-entrant: a signal handler of the script may run torch code
         self._ids: dict[str, dict[object, int]] = {}
@@ -37,7 +39,8 @@ class Writer:
         self._dropped: dict[str, int] = {}
         self.failure: str | None = None
         self._columns: dict[str, int] = {}
-        self._database = _create(path, overwrite)
+        _check(path, overwrite)
+        self._database = None if late else _create(self.path, path)
 
     # interning
 
@@ -134,15 +137,25 @@ class Writer:
         if os.getpid() != self._process:
             return  # a forked child must not touch its parent's database
         with self._lock:
+            if self._database is None and self._rows.keys() <= _NO_EVENTS:
+                return  # nothing has happened yet: this process may be a mere launcher
             waiting, self._rows, self._waiting = self._rows, {}, 0
             if self.failure is not None:
                 return
             try:
+                database = self._open()
                 for table, rows in waiting.items():
-                    self._database.executemany(self._insert(table, len(rows[0])), rows)
-                self._database.commit()
-            except (sqlite3.Error, OSError) as error:
+                    database.executemany(self._insert(table, len(rows[0])), rows)
+                database.commit()
+            except (sqlite3.Error, OSError, UsageError) as error:
                 self.failure = f"{type(error).__name__}: {error}"
+
+    def _open(self) -> sqlite3.Connection:
+        if self._database is None:
+            if self.path.exists():  # another process was faster
+                self.path = self.path.with_name(f"{self.path.stem}.{os.getpid()}{self.path.suffix}")
+            self._database = _create(self.path, self.path)
+        return self._database
 
     def close(self, values: dict[str, object]) -> None:
         """Set the run's last properties and leave one plain file behind."""
@@ -154,14 +167,23 @@ class Writer:
             self.add_all("dropped", self._dropped.items())
             self._add_sources()
             self.commit()
+            if self._database is None:
+                return
             with contextlib.suppress(sqlite3.Error):
                 self._database.execute("PRAGMA journal_mode=DELETE")
             with contextlib.suppress(sqlite3.Error):
                 self._database.close()
 
+    def size(self) -> int:
+        """Bytes of the file; 0 when there is none."""
+        return self.path.stat().st_size if self.path.exists() else 0
+
     def abandon(self) -> None:
         """In a forked child: forget the parent's database without touching the file."""
         self.failure = "belongs to the parent process"
+        if self._database is not None:
+            # Closing it would delete the log that the parent writes: it must outlive even the interpreter's end.
+            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._database))
         self._lock = threading.RLock()  # another thread of the parent may have held it
 
     def _insert(self, table: str, columns: int) -> str:
@@ -176,11 +198,16 @@ class Writer:
                     self.add("source", (self.string(file), text))
 
 
-def _create(path: Path, overwrite: bool) -> sqlite3.Connection:
+def _check(path: Path, overwrite: bool) -> None:
     if path.exists() and not path.is_file():
         raise UsageError(f"{path} is not a regular file", "a recording is a file: name one with -o")
     if path.exists() and not overwrite:
         raise UsageError(f"{path} exists already", "use --force to replace it, or name another file with -o")
+    if not path.parent.is_dir():
+        raise UsageError(f"there is no directory {path.parent}", "make it, or name another file with -o")
+
+
+def _create(path: Path, shown: Path) -> sqlite3.Connection:
     try:
         for suffix in ("", "-wal", "-shm", "-journal"):
             Path(f"{path}{suffix}").unlink(missing_ok=True)
@@ -193,6 +220,6 @@ def _create(path: Path, overwrite: bool) -> sqlite3.Connection:
         database.commit()
     except (sqlite3.Error, OSError) as error:
         raise UsageError(
-            f"cannot write {path}: {error}", "check the directory and its permissions, or name another file with -o"
+            f"cannot write {shown}: {error}", "check the directory and its permissions, or name another file with -o"
         ) from None
     return database

@@ -1,0 +1,41 @@
+"""A program ends as it would without gradscope: the same status, the same last words."""
+
+import pytest
+
+ENDS = {
+    "number": "import sys; sys.exit(3)",
+    "negative": "import sys; sys.exit(-1)",
+    "wide": "import sys; sys.exit(257)",
+    "text": "import sys; sys.exit('no more')",
+    "none": "import sys; sys.exit(None)",
+    "true": "raise SystemExit(True)",
+    "object": "raise SystemExit((1, 2))",
+    "at once": "import os; print('lost in the buffer'); os._exit(5)",
+    "error": "def f():\n    return [1, 2][\n        3]\nprint('so far')\nf()",
+    "cause": "try:\n    {}['a']\nexcept KeyError as error:\n    raise ValueError('b') from error",
+    "interrupt": "import atexit\natexit.register(print, 'at exit')\nraise KeyboardInterrupt",
+    "syntax": "print('never')\nif True print(1)",
+    "hook": "import sys\nsys.excepthook = lambda *error: print('shown by', error[0])\n1 / 0",
+    "thread": "import threading\nthreading.Thread(target=lambda: 1 / 0, name='worker').start()",
+    "pool": "from concurrent.futures import ThreadPoolExecutor\nThreadPoolExecutor(1).submit(print, 'worked')",
+    "last": "import atexit, sys\natexit.register(lambda: print(sys.last_value, sys.last_traceback.tb_lineno))\n1 / 0",
+    "warnings": "import warnings\nfor _ in range(3):\n    warnings.warn('once')",
+}
+
+
+@pytest.mark.parametrize("end", ENDS)
+def test_ends_the_same_way(side_by_side, tmp_path, end):
+    (tmp_path / "end.py").write_text(ENDS[end])
+    plain, traced = side_by_side.pair(tmp_path, "end.py")
+    assert traced == plain
+
+
+@pytest.mark.parametrize("program", ["-mbroken.module", "-mbroken", "broken"])
+def test_fails_the_same_way_inside_a_package(side_by_side, tmp_path, program):
+    (tmp_path / "broken").mkdir()
+    (tmp_path / "broken" / "__init__.py").touch()
+    for name in ("module.py", "__main__.py"):
+        (tmp_path / "broken" / name).write_text("1 / 0")
+    plain, traced = side_by_side.pair(tmp_path, program)
+    assert traced == plain
+    assert plain.status == 1
