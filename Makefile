@@ -7,11 +7,12 @@ python := .venv/bin/python
 install := $(python) -m pip install --disable-pip-version-check --quiet -c constraints.txt
 quiet := -W "ignore:Failed to initialize NumPy:UserWarning"  # torch without numpy, which the demo does not need
 
-.PHONY: help demo test clean
+.PHONY: help demo test docs pictures clean
 
 help:
 	@echo "make demo    trace a small GPT's training and draw its graph"
 	@echo "make test    lint, types and the whole test suite"
+	@echo "make docs    write the generated parts of docs/, and draw its pictures (needs Graphviz's dot)"
 	@echo "make clean   remove what these two made"
 
 demo: .venv/run.stamp
@@ -30,6 +31,16 @@ test: .venv/dev.stamp
 	$(python) -m ruff check .
 	$(python) -m mypy
 	$(python) -m pytest -n 2
+
+docs: pictures
+	$(python) docs/generate.py
+
+pictures: .venv/run.stamp
+	@mkdir -p demo docs/pictures
+	@for name in gpt hooks; do \
+		$(python) $(quiet) -m gradscope trace --quiet --force -o "demo/$$name.gscope" "sample_scripts/$$name.py" > "demo/$$name.out" && \
+		$(python) -m gradscope graph "demo/$$name.gscope" --depth 3 --force -o "docs/pictures/$$name.svg" || exit 1; \
+	done
 
 clean:
 	rm -rf .venv demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

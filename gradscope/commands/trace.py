@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import shlex
 import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
+from gradscope.commands import options
 from gradscope.errors import UsageError
+from gradscope.view.words import amount, seconds, size
 
 if TYPE_CHECKING:
     from gradscope.capture import Summary
@@ -92,6 +95,8 @@ def _program(module: str | None, code: str | None, arguments: tuple[str, ...]) -
         return program.module(module, arguments)
     if code is not None:
         return program.command(code, arguments)
+    if arguments[0].startswith("-"):
+        raise UsageError(f"there is no option {arguments[0]}", "--help lists them; the script's own follow its name")
     return program.script(arguments[0], arguments[1:])
 
 
@@ -101,24 +106,12 @@ def _say_nothing(summary: Summary) -> None:
 
 def _say(summary: Summary) -> None:
     sys.stdout.flush()
-    seconds = f"{summary.seconds:.1f} s"
-    counts = f"{_count(summary.backwards, 'backward call')}, {_count(summary.nodes, 'node')}"
-    click.echo(f"gradscope: {counts}, {_size(summary.size)}, {seconds} -> {summary.path}", err=True)
+    counts = f"{amount(summary.backwards, 'backward call')}, {amount(summary.nodes, 'node')}"
+    options.talk(f"{counts}, {size(summary.size)}, {seconds(summary.seconds)} -> {summary.path}")
+    path = shlex.quote(str(summary.path))  # what is printed can be typed
     if summary.failure:
-        click.echo(f"gradscope: the recording stopped early: {summary.failure}", err=True)
+        options.talk(f"the recording stopped early: {summary.failure}")
     if summary.faults:
-        count = sum(summary.faults.values())
-        click.echo(
-            f"gradscope: {_count(count, 'fault')} of its own while recording, see: gradscope info {summary.path}",
-            err=True,
-        )
-    following = "graph" if summary.backwards else "info"
-    click.echo(f"gradscope: next: gradscope {following} {summary.path}", err=True)
-
-
-def _count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def _size(number: int) -> str:
-    return f"{number / 1000:.0f} kB" if number < 1_000_000 else f"{number / 1_000_000:.1f} MB"
+        faults = amount(sum(summary.faults.values()), "fault")
+        options.talk(f"{faults} of its own while recording, see: gradscope info {path}")
+    options.talk(f"next: gradscope {'graph' if summary.backwards else 'info'} {path}")

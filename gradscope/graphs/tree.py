@@ -94,6 +94,10 @@ def _totals(draft: Draft) -> Totals:
 
 
 def _name(call: ModuleCall) -> str:
-    """A call's label without the path of the call around it."""
-    around = call.parent.path + "." if call.parent is not None and call.parent.path else ""
-    return call.label.removeprefix(around)
+    """A call's label without the path of the call around it, nor its number where that call's says it all."""
+    outer = call.parent
+    if outer is None:
+        return call.label
+    counted = (call.ordinal, call.ordinals) != (outer.ordinal, outer.ordinals)
+    name = call.label if counted else call.path or call.module_class
+    return name.removeprefix(outer.path + "." if outer.path else "")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from itertools import pairwise
 
 from graphviz import Digraph, nohtml
 
@@ -51,7 +50,7 @@ def write(drawing: Drawing) -> str:
     picture.attr(label=_label(drawing.title, DIRECTION))
     _fill(picture, drawing)
     for arrow in drawing.arrows:
-        label = f"{TIMES}{arrow.count}" if arrow.count > 1 else None
+        label = f" {TIMES}{arrow.count}" if arrow.count > 1 else None
         picture.edge(f"b{arrow.tail}", f"b{arrow.head}", label=label)
     _add_legend(picture, drawing.roles)
     return str(picture.source)
@@ -89,14 +88,25 @@ def _look(box: Box) -> dict[str, str]:
 
 def _add_legend(picture: Digraph, roles: tuple[Role, ...]) -> None:
     """A sample of every look that appears, with its meaning."""
-    legend = Digraph("cluster_legend", graph_attr={"label": "legend", **CLUSTER})
-    names = [f"legend_{role.name.lower()}" for role in roles]
-    for name, role in zip(names, roles, strict=True):
-        legend.node(name, label=_label(role.value), **LOOKS.get(role, {}))
-    for above, below in pairwise(names):
-        legend.edge(above, below, style="invis")
     if roles:
-        picture.subgraph(legend)
+        rows = "".join(map(_legend_row, roles))
+        picture.node("legend", label=f'<<table border="0" cellspacing="5">{rows}</table>>', shape="plain", style="")
+
+
+def _legend_row(role: Role) -> str:
+    """A swatch and what it means, as a row of one of Graphviz's HTML-like tables, which stays small."""
+    look = LOOKS.get(role, {})
+    style = "rounded" if look.get("shape") == "ellipse" else look.get("style", "filled").rpartition(",")[2]
+    swatch = {
+        "bgcolor": look.get("fillcolor", NODE["fillcolor"]),
+        "color": look.get("color", "black"),
+        "border": look.get("penwidth", look.get("peripheries", "1")),
+        "style": "solid" if style == "filled" else style,
+    }
+    marks = [look["shape"]] if "shape" in look else ["double border"] if "peripheries" in look else []
+    words = " ".join([role.value, *(f"({mark})" for mark in marks)])
+    attributes = " ".join(f'{name}="{value}"' for name, value in swatch.items())
+    return f'<tr><td width="24" {attributes}></td><td border="0" align="left">{words}</td></tr>'
 
 
 def _label(*lines: str) -> str:

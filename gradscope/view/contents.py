@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gradscope.model.run import Census, Fault, Run
 from gradscope.model.summary import Calls
-from gradscope.view.words import amount, place, seconds, size
+from gradscope.view.words import amount, first_line, place, seconds, size
 
 MOST_ROWS = 20
 HEADINGS = ("backward", "kind", "nodes", "edges", "saves", "time", "called at")
@@ -66,8 +66,8 @@ def _row(calls: Calls, folder: str) -> tuple[str, ...]:
         _span(calls, calls.nodes, "{:,}".format),
         _span(calls, calls.edges, "{:,}".format),
         _span(calls, calls.saved_bytes, size),
-        seconds(calls.seconds) if calls.seconds else "-",
-        f"{where}  {_first_line(calls.exception)}".strip(),
+        (seconds(calls.seconds) + (" in all" if calls.count > 1 else "")) if calls.seconds else "-",
+        f"{where}  {first_line(calls.exception)}".strip(),
     )
 
 
@@ -92,16 +92,12 @@ def _end(contents: Contents) -> str:
         how = " (recovered from its journal)" if contents.recovered else ""
         return f"no clean end: killed, or still running; recorded up to {seconds(run.duration)}{how}"
     if run.exception:
-        return f"{took} with {_first_line(run.exception)}"
+        return f"{took} with {first_line(run.exception)}"
     return f"{took} with status {0 if run.status is None else run.status}"
 
 
 def _fault(fault: Fault) -> str:
     return f"{fault.probe}: {fault.message}" + (f" ({fault.count:,} times)" if fault.count > 1 else "")
-
-
-def _first_line(text: str | None) -> str:
-    return text.splitlines()[0] if text else ""
 
 
 def _listed(name: str, values: list[str]) -> list[tuple[str, str]]:

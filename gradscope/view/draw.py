@@ -17,7 +17,7 @@ from gradscope.view.line import node_role, repeat_words
 from gradscope.view.role import Role
 from gradscope.view.scene import Scene
 from gradscope.view.title import title
-from gradscope.view.words import amount, is_plain, place, short_name, size
+from gradscope.view.words import amount, is_plain, leaf_words, place, short_name, size
 
 MOST_BOXES = 150
 
@@ -102,7 +102,7 @@ def _node_notes(node: Node, folder: str) -> tuple[str, ...]:
     types = [str(meta) for meta in node.inputs_meta if meta is not None]
     keeps = sum({tensor.storage: tensor.bytes for tensor in node.saved if tensor.leaf is None}.values())
     notes = (
-        node.leaf,
+        leaf_words(node.leaf) if node.leaf is not None else None,
         types[0] if types else None,
         f"saves {size(keeps)}" if keeps else None,
         amount(len(node.hooks), "hook") if node.hooks else None,

@@ -8,7 +8,7 @@ from gradscope.graphs.walk import nodes_of
 from gradscope.model.graph import Node
 from gradscope.model.group import Group, Repeat
 from gradscope.view.role import Role
-from gradscope.view.words import TIMES, amount, kinds, only_views, place, short_name, size
+from gradscope.view.words import TIMES, amount, kinds, leaf_words, only_views, place, short_name, size
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ def node_line(depth: int, node: Node, is_root: bool, folder: str) -> Line:
     """A node: its place, name, type, what it keeps, its hooks, and the user's line."""
     parts = [Part(_place(node.order), Role.PLACE), Part(short_name(node), node_role(node, is_root))]
     if node.leaf is not None:
-        parts.append(Part(node.leaf, Role.ACCUMULATE))
+        parts.append(Part(leaf_words(node.leaf), Role.ACCUMULATE))
     types = [str(meta) for meta in node.inputs_meta if meta is not None]
     if types:
         parts.append(Part(types[0] + (f" and {len(types) - 1} more" if len(types) > 1 else ""), Role.TYPE))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradscope.model.graph import Graph, OrderSource
 from gradscope.model.run import Run
 from gradscope.view.scene import Scene
-from gradscope.view.words import amount, place, seconds, size
+from gradscope.view.words import amount, first_line, place, seconds, size
 
 
 def title(scene: Scene) -> str:
@@ -19,7 +19,7 @@ def title(scene: Scene) -> str:
 
 
 def subtitle(scene: Scene) -> str:
-    """`grad(create_graph) called at train.py:31, took 12 ms; #n: place in backward order (measured)`."""
+    """`grad(create_graph) called at train.py:31, took 12 ms; #n: place in backward order (measured)`, or more."""
     backward = scene.graph.backward
     kept = backward.keep_graph and not backward.create_graph
     flags = [name for name, on in (("create_graph", backward.create_graph), ("retain_graph", kept)) if on]
@@ -28,9 +28,8 @@ def subtitle(scene: Scene) -> str:
         words += f" called at {place(backward.site, scene.run.cwd)}"
     if backward.duration is not None:
         words += f", took {seconds(backward.duration)}"
-    if backward.exception is not None:
-        words += f", raised {backward.exception.splitlines()[0] if backward.exception else ''}"
-    return f"{words}; #n: place in backward order ({_source(scene.graph)})"
+    words += f"; #n: place in backward order ({_source(scene.graph)})"
+    return words if backward.exception is None else f"{words}\nraised {first_line(backward.exception)}"
 
 
 def program(run: Run) -> str:

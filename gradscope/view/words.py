@@ -17,6 +17,7 @@ VIEWS = frozenset(
     )
 )
 MOST_KINDS = 12
+LONGEST_MESSAGE = 120
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
@@ -66,6 +67,17 @@ def seconds(value: float) -> str:
     if value < 1:
         return f"{value * 1e3:.3g} ms"
     return f"{value:.3g} s" if value < 600 else f"{value / 60:.0f} min"
+
+
+def first_line(text: str | None) -> str:
+    """The beginning of what an exception says, `Type: message`."""
+    line = text.splitlines()[0].rstrip(": ") if text else ""
+    return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
+
+
+def leaf_words(leaf: str) -> str:
+    """A leaf's name as people read it; "leaf" is what the recorder calls one whose name it did not find."""
+    return "unnamed leaf" if leaf == "leaf" else leaf
 
 
 def place(site: Site, folder: str) -> str:

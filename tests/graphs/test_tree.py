@@ -42,6 +42,14 @@ def test_calls_nest_and_names_are_relative() -> None:
     assert shape(tree.children) == [("Net", [("a", [("b.c", ["N"])])])]
 
 
+def test_a_call_is_not_numbered_where_the_call_around_it_says_the_number() -> None:
+    outer = [ModuleCall("", "Net", None, number - 1, number, 2) for number in (1, 2)]
+    inner = [ModuleCall("hidden", "Linear", call, 0, call.ordinal, 2) for call in outer]
+    nodes = [Node(number, "N", 2 - number, module=call) for number, call in enumerate(inner)]
+    tree = build(by_hand.measured(nodes, [Edge(0, 1)]))
+    assert shape(tree.children) == [("Net(1)", [("hidden", ["N"])]), ("Net(2)", [("hidden", ["N"])])]
+
+
 def test_a_reused_module_is_a_group_for_each_call() -> None:
     first = ModuleCall("relu", "ReLU", NET, 0, 1, 2)
     second = ModuleCall("relu", "ReLU", NET, 1, 2, 2)

@@ -6,7 +6,7 @@ import pytest
 
 from gradscope.model.printable import printable
 from gradscope.model.site import Site
-from gradscope.view.words import place, seconds, size
+from gradscope.view.words import LONGEST_MESSAGE, first_line, leaf_words, place, seconds, size
 
 
 @pytest.mark.parametrize(
@@ -60,3 +60,21 @@ def test_places_are_relative_to_the_run(file: str, words: str) -> None:
 )
 def test_nothing_printed_acts_on_the_terminal(text: str, shown: str) -> None:
     assert printable(text) == shown
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        (None, ""),
+        ("", ""),
+        ("ValueError: no\nmore", "ValueError: no"),
+        ("KeyboardInterrupt: ", "KeyboardInterrupt"),
+        ("E: " + "x" * 200, "E: " + "x" * (LONGEST_MESSAGE - 4) + "…"),
+    ],
+)
+def test_messages_of_exceptions_are_one_short_line(message: str | None, words: str) -> None:
+    assert first_line(message) == words
+
+
+def test_a_leaf_that_the_recorder_could_not_name_says_so() -> None:
+    assert (leaf_words("leaf"), leaf_words("layers.0.bias")) == ("unnamed leaf", "layers.0.bias")
