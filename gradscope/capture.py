@@ -21,6 +21,7 @@ import torch
 
 from gradscope import __version__
 from gradscope.errors import UsageError
+from gradscope.model.window import Window
 from gradscope.probes import program
 from gradscope.probes.anomaly import Anomaly
 from gradscope.probes.engine import Engine, Watcher
@@ -31,6 +32,7 @@ from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes
 from gradscope.probes.operations import Operations
 from gradscope.probes.stacks import Stacks
+from gradscope.probes.steps import Steps
 from gradscope.probes.threads import Threads
 from gradscope.probes.tracebacks import Tracebacks
 from gradscope.probes.values import Values
@@ -47,6 +49,9 @@ _ENVIRONMENT = (
     "WORLD_SIZE",
     "TORCH_LOGS",
 )
+
+
+EVERY_STEP = Window()
 
 
 class Detail(str, enum.Enum):
@@ -75,9 +80,17 @@ class Recorder:
 
     running: Recorder | None = None
 
-    def __init__(self, path: Path, detail: Detail = Detail.OPS, *, overwrite: bool = False, late: bool = False) -> None:
+    def __init__(
+        self,
+        path: Path,
+        detail: Detail = Detail.OPS,
+        window: Window = EVERY_STEP,
+        *,
+        overwrite: bool = False,
+        late: bool = False,
+    ) -> None:
         """Create the recording; `late`: when there is something in it. Raises UsageError when it cannot be written."""
-        self.path, self.detail = path, Detail(detail)
+        self.path, self.detail, self._window = path, Detail(detail), window
         self.writer = Writer(path, overwrite=overwrite, late=late)
         self._probes = contextlib.ExitStack()
         self._engine: Engine | None = None
@@ -99,14 +112,15 @@ class Recorder:
         nodes = Nodes(writer, threads, stacks, Anomaly(), faults, operators=wanted)
         hooks = Hooks(writer, threads, stacks, names, nodes, faults)
         watchers: list[Watcher] = [hooks]
-        engine = Engine(writer, threads, stacks, nodes, Walker(writer, nodes, names), faults, watchers)
+        steps = Steps(self._window, writer)
+        engine = Engine(writer, threads, stacks, nodes, Walker(writer, nodes, names), faults, watchers, steps)
         enter = self._probes.enter_context
         enter(Tracebacks())
         enter(Modules(threads, stacks, names, faults))
         enter(nodes)
         enter(hooks)
         if wanted:
-            operations = Operations(writer, threads, stacks, names, faults, engine.started)
+            operations = Operations(writer, threads, stacks, names, faults, steps, engine.started)
             watchers.append(operations)
             enter(operations)
         if self.detail is Detail.FULL:
@@ -154,11 +168,21 @@ class Recorder:
 class record:
     """Record what autograd does inside a `with` block. `.summary` says afterwards what the recording came to."""
 
-    def __init__(self, path: str | os.PathLike[str], *, detail: str = "ops", overwrite: bool = False) -> None:
-        """Raises UsageError when the file exists (unless `overwrite`) or cannot be written."""
+    def __init__(
+        self,
+        path: str | os.PathLike[str],
+        *,
+        detail: str = "ops",
+        steps: str | None = None,
+        keep_last: int | None = None,
+        overwrite: bool = False,
+    ) -> None:
+        """`steps` is "A:B". Raises UsageError when an argument is wrong, and when the file exists (unless `overwrite`)
+        or cannot be written.
+        """
         if detail not in [one.value for one in Detail]:
             raise UsageError(f"there is no detail {detail!r}", "nodes, ops or full")
-        self._recorder = Recorder(Path(path), Detail(detail), overwrite=overwrite)
+        self._recorder = Recorder(Path(path), Detail(detail), window(steps, keep_last), overwrite=overwrite)
         self.summary: Summary | None = None
 
     def __enter__(self) -> record:
@@ -169,6 +193,16 @@ class record:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.summary = self._recorder.stop(error)
+
+
+def window(steps: str | None, keep_last: int | None) -> Window:
+    """The steps to record, as a user writes them. Raises UsageError."""
+    if keep_last is not None and keep_last < 1:
+        raise UsageError("--keep-last takes a whole number from 1 on", "it keeps the last N steps")
+    try:
+        return Window.parse(steps, keep_last)
+    except ValueError as error:
+        raise UsageError(str(error), "--steps 10:20 records the steps 10 to 19; a step ends with a backward") from None
 
 
 def default_path(title: str, directory: Path | None = None) -> Path:

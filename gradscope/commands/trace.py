@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gradscope.probes.program import Program
 
 DETAILS = ("nodes", "ops", "full")
-_WITH_VALUE = ("-o", "--output", "--detail")
+_WITH_VALUE = ("-o", "--output", "--detail", "--steps", "--keep-last")
 
 
 class _Command(click.Command):
@@ -42,6 +42,10 @@ class _Command(click.Command):
 )
 @click.option("-f", "--force", is_flag=True, help="Replace an existing recording.")
 @click.option("--detail", type=click.Choice(DETAILS), default="ops", show_default=True, help="How much to record.")
+@click.option(
+    "--steps", metavar="A:B", help="Record the steps from A to before B only; each ends with a backward call."
+)
+@click.option("--keep-last", metavar="N", type=int, help="Keep the last N steps only, as a flight recorder does.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")
 @click.option("-c", "code", metavar="CODE", help="Run a piece of code, as python -c does.")
@@ -50,6 +54,8 @@ def command(
     output: Path | None,
     force: bool,
     detail: str,
+    steps: str | None,
+    keep_last: int | None,
     quiet: bool,
     module: str | None,
     code: str | None,
@@ -77,7 +83,8 @@ def command(
 
     what = _program(module, code, program)
     path = output or capture.default_path(what.title)
-    recorder = capture.Recorder(path, capture.Detail(detail), overwrite=force)
+    window = capture.window(steps, keep_last)
+    recorder = capture.Recorder(path, capture.Detail(detail), window, overwrite=force)
     return capture.run_program(what, recorder, _say_nothing if quiet else _say)
 
 

@@ -25,6 +25,7 @@ from gradscope.probes.faults import Faults
 from gradscope.probes.nodes import KEY, Nodes, Token, token_of
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
+from gradscope.probes.steps import Steps
 from gradscope.probes.threads import Thread, Threads
 from gradscope.probes.walk import Walked, Walker
 
@@ -101,10 +102,12 @@ class Engine:
         walker: Walker,
         faults: Faults,
         watchers: Sequence[Watcher],
+        steps: Steps,
     ) -> None:
         self._sink, self._threads, self._stacks, self._recorder = sink, threads, stacks, nodes
         self._walker, self._faults, self._watchers = walker, faults, watchers
-        self._numbers, self._steps = itertools.count(), itertools.count()
+        self._steps = steps
+        self._numbers = itertools.count()
         self._code: CodeType = graph_module._engine_run_backward.__code__
         self.started = time.perf_counter()
         self.calls = self.nodes = 0  # so far
@@ -173,8 +176,19 @@ class Engine:
         call.walked, call.live, call.thread = None, [], thread.number
         call.outer, call.outer_base = thread.backward, thread.base
         call.number = next(self._numbers)
-        call.step = next(self._steps) if call.outer is None else call.outer.step
+        call.step = self._steps.current if call.outer is None else call.outer.step
         call.stack = self._stacks.take(frame.f_back, thread.base)
+        if self._steps.recorded:
+            self._look(call, thread, outputs, inputs)
+        thread.base = self._stacks.push(call.stack, self._code, frame.f_lasti)
+        thread.backward = call
+        call.started = time.perf_counter()
+        if call.walked is not None:
+            self._write(call, call.walked, None, 0)
+        return call
+
+    def _look(self, call: Call, thread: Thread, outputs: Any, inputs: Any) -> None:
+        """Walk the graph, and let the watchers do so, before it runs."""
         self.calls += 1
         thread.busy = True
         try:
@@ -189,29 +203,26 @@ class Engine:
         finally:
             thread.busy = False
             call.live = []
-        thread.base = self._stacks.push(call.stack, self._code, frame.f_lasti)
-        thread.backward = call
-        call.started = time.perf_counter()
-        self._write(call, None, 0)
-        return call
 
     def _end(self, call: Call, error: BaseException | None) -> None:
         duration = time.perf_counter() - call.started
         thread = self._threads.current
         thread.backward, thread.base = call.outer, call.outer_base
-        for watcher in self._watchers:
-            watcher.after(call, thread)
         if error is not None and not self._recorder.anomaly.on:
             _plain_hint(error)
-        self._write(call, duration, 0 if error is None else self._sink.string(f"{type(error).__name__}: {error}"))
+        if call.walked is not None:
+            for watcher in self._watchers:
+                watcher.after(call, thread)
+            exception = 0 if error is None else self._sink.string(f"{type(error).__name__}: {error}")
+            self._write(call, call.walked, duration, exception)
+        if call.outer is None:
+            self._steps.end()
         if self._recorder.made_in_backward:
             release_parents(self._recorder.made_in_backward)
             self._recorder.made_in_backward.clear()
         self._sink.commit()
 
-    def _write(self, call: Call, duration: float | None, exception: int) -> None:
-        walked = call.walked
-        assert walked is not None
+    def _write(self, call: Call, walked: Walked, duration: float | None, exception: int) -> None:
         measured = next(
             (order for order in (watcher.order(call) for watcher in self._watchers) if order is not None), None
         )

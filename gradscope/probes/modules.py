@@ -13,7 +13,6 @@ import textwrap
 import weakref
 from collections import Counter
 from types import CodeType, FunctionType
-from typing import Any
 
 import torch
 from torch.nn.modules import module as torch_module
@@ -23,9 +22,16 @@ from gradscope.probes.faults import Faults
 from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
-from gradscope.probes.threads import Thread, Threads
+from gradscope.probes.threads import Threads
 
 _ENTER, _LEAVE = "_gradscope_enter", "_gradscope_leave"
+_AROUND = f"""class Module:
+    def f():
+        if torch.compiler.is_compiling(): pass
+        {_ENTER}(self)
+        try: pass
+        finally: {_LEAVE}()
+"""
 
 
 class Call:
@@ -65,17 +71,20 @@ class Modules:
         self._places: dict[tuple[int, str, str, int], int] = {}
         self._known: dict[int, Known] = {}
         self._target: FunctionType = torch_module.Module._wrapped_call_impl  # type: ignore[assignment]
-        self._original: CodeType = self._target.__code__
+        self._code = self._original = self._target.__code__
         self._place = _call_instruction(self._original)
 
     def __enter__(self) -> Modules:
         skip_methods(Modules)
-        code = _instrumented(self._target)
         setattr(torch_module, _ENTER, self.enter)
         setattr(torch_module, _LEAVE, self.leave)
-        self._target.__code__ = code
-        self._stacks.anchors.add(id(code))
-        self._code = code  # its id is an anchor
+        try:
+            self._code = _instrumented(self._target)
+        except (OSError, SyntaxError, LookupError) as error:  # torch without its sources: no module calls then
+            self._faults.note("modules", error)
+        else:
+            self._target.__code__ = self._code
+            self._stacks.anchors.add(id(self._code))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -195,9 +204,7 @@ def _instrumented(function: FunctionType) -> CodeType:
         if isinstance(node, (ast.expr, ast.stmt)):
             node.col_offset += indent
             node.end_col_offset = (node.end_col_offset or 0) + indent
-    wrapper = ast.parse(
-        f"class Module:\n def f():\n  if torch.compiler.is_compiling(): pass\n  {_ENTER}(self)\n  try: pass\n  finally: {_LEAVE}()"
-    )
+    wrapper = ast.parse(_AROUND)
     shell = wrapper.body[0]
     assert isinstance(shell, ast.ClassDef)
     template = shell.body[0]
@@ -206,7 +213,8 @@ def _instrumented(function: FunctionType) -> CodeType:
         if isinstance(node, (ast.expr, ast.stmt)):
             node.lineno = node.end_lineno = 1
     compiling, enter, guarded = template.body
-    assert isinstance(compiling, ast.If) and isinstance(guarded, ast.Try)
+    assert isinstance(compiling, ast.If)
+    assert isinstance(guarded, ast.Try)
     compiling.body = copy.deepcopy(definition.body)  # lines are moved once for each node, not once for each place
     guarded.body = definition.body
     definition.body = [compiling, enter, guarded]

@@ -24,9 +24,10 @@ from gradscope.probes.names import Names
 from gradscope.probes.nodes import token_of
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
+from gradscope.probes.steps import Steps
+from gradscope.probes.structure import digest
 from gradscope.probes.tensors import storage_of
 from gradscope.probes.threads import Thread, Threads
-from gradscope.probes.structure import digest
 
 _BLOCK = 8192  # numbers after which a block is closed
 _HEAD, _WRITE = 5, 4  # numbers per operator, and per tensor written
@@ -49,9 +50,17 @@ class Operations(Watcher):
     """Records operators in blocks: from one backward call to the next, and inside each."""
 
     def __init__(
-        self, sink: Sink, threads: Threads, stacks: Stacks, names: Names, faults: Faults, started: float
+        self,
+        sink: Sink,
+        threads: Threads,
+        stacks: Stacks,
+        names: Names,
+        faults: Faults,
+        steps: Steps,
+        started: float,
     ) -> None:
         self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
+        self._steps = steps
         self._calls = Calls(sink)
         self._known: dict[int, Operator] = {}  # by id: an operator's own hash is slow
         self._started = started
@@ -112,6 +121,9 @@ class Operations(Watcher):
     def _saw(self, known: Operator, arguments: tuple[Any, ...], keywords: dict[str, Any] | None) -> None:
         thread = self._threads.current
         if thread.busy:
+            return
+        if not self._steps.recorded:
+            thread.pending.clear()
             return
         name = known.name
         pending = thread.pending

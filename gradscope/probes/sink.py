@@ -44,5 +44,8 @@ class Sink(Protocol):
     def drop(self, reason: str, count: int = 1) -> None:
         """Count what is not recorded."""
 
+    def forget(self, step: int) -> None:
+        """Give up what was recorded of the steps before one."""
+
     def commit(self) -> None:
         """Write what has been added so far, safe against a kill."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import itertools
 import threading
 from array import array
+from collections import deque
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -43,7 +44,7 @@ class Thread:
         self.roots = 0  # outermost module calls so far
         self.backward: EngineCall | None = None
         self.operator = 0  # the last operator's name
-        self.pending: list[Token] = []  # nodes made since the last operator
+        self.pending: deque[Token] = deque(maxlen=64)  # nodes made since the last operator, where operators are seen
         self.operations = array("q")  # the open block
         self.tensors: dict[int, int] = {}  # storages of the open block: address -> number
         self.versions: list[int] = []  # of each of these storages, when it was first written

@@ -17,10 +17,12 @@ from pathlib import Path
 
 from gradscope.errors import UsageError
 from gradscope.store.origin import USER, origin_of
+from gradscope.store.retention import forget_before, prune
 from gradscope.store.schema import APPLICATION_ID, SCHEMA, TABLES
 
 Row = tuple[object, ...]
 _BATCH = 20_000  # rows that may wait before they are written in the middle of a backward
+_FORGOTTEN = "steps before the last ones of --keep-last"
 _NO_EVENTS = {"run", "string", "frame", "stack", "call", "tensor_type", "function", "source"}  # they only describe
 
 
@@ -38,7 +40,7 @@ class Writer:
         self._faults: dict[tuple[str, str], int] = {}
         self._dropped: dict[str, int] = {}
         self.failure: str | None = None
-        self._columns: dict[str, int] = {}
+        self._forgotten: int | None = None  # steps before this one are given up
         _check(path, overwrite)
         self._database = None if late else _create(self.path, path)
 
@@ -125,6 +127,10 @@ class Writer:
         with self._lock:
             self._dropped[reason] = self._dropped.get(reason, 0) + count
 
+    def forget(self, step: int) -> None:
+        """Give up what was recorded of the steps before one, with the next commit."""
+        self._forgotten = step
+
     @property
     def faults(self) -> dict[tuple[str, str], int]:
         """Faults noted so far, by probe and message."""
@@ -146,6 +152,10 @@ class Writer:
                 database = self._open()
                 for table, rows in waiting.items():
                     database.executemany(self._insert(table, len(rows[0])), rows)
+                if self._forgotten is not None:
+                    self._dropped[_FORGOTTEN] = self._dropped.get(_FORGOTTEN, 0) + forget_before(
+                        database, self._forgotten
+                    )
                 database.commit()
             except (sqlite3.Error, OSError, UsageError) as error:
                 self.failure = f"{type(error).__name__}: {error}"
@@ -164,11 +174,15 @@ class Writer:
         with self._lock:
             self.set_run(values)
             self.add_all("fault", ((probe, text, count) for (probe, text), count in self._faults.items()))
-            self.add_all("dropped", self._dropped.items())
             self._add_sources()
+            self.commit()
+            self.add_all("dropped", self._dropped.items())  # after the commit, which may drop old steps
             self.commit()
             if self._database is None:
                 return
+            if self._forgotten is not None:
+                with contextlib.suppress(sqlite3.Error):
+                    prune(self._database)
             with contextlib.suppress(sqlite3.Error):
                 self._database.execute("PRAGMA journal_mode=DELETE")
             with contextlib.suppress(sqlite3.Error):

@@ -265,7 +265,14 @@ def test_two_models_with_the_same_parameter_names_are_told_apart(tmp_path: Path)
         critic(generator(torch.randn(3, 2))).sum().backward()
     with gradscope.load(path) as recorded:
         leaves = {node.leaf for node in recorded.graph(0).nodes if node.accumulates}
-    assert leaves == {"Generator.0.weight", "Generator.0.bias", "Critic.0.weight", "Critic.0.bias", "1.weight", "1.bias"}
+    assert leaves == {
+        "Generator.0.weight",
+        "Generator.0.bias",
+        "Critic.0.weight",
+        "Critic.0.bias",
+        "1.weight",
+        "1.bias",
+    }
 
 
 def test_a_module_that_runs_alone_first_keeps_its_name_inside(tmp_path: Path) -> None:

@@ -114,4 +114,6 @@ def test_a_step_that_repeats_is_stored_once_and_keeps_its_versions(tmp_path: Pat
         assert recorded.census().graphs == 1
     versions = [write.version for block in blocks for one in block.operations for write in one.writes if write.leaf]
     assert versions == [0, 1, 2, 3]
-    assert sqlite3.connect(path).execute("SELECT count(*) FROM block").fetchone() == (5,)  # of 9: the first step and the end differ
+    assert sqlite3.connect(path).execute("SELECT count(*) FROM block").fetchone() == (
+        5,
+    )  # of 9: the first step and the end differ
