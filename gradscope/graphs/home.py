@@ -34,11 +34,13 @@ def homes(graph: Graph) -> list[Home]:
     found = [_forward_home(graph, node) if node.parent else Home(node.module) for node in graph.nodes]
     index = _calls_by_path(graph)
     consumers = {edge.target: edge.source for edge in reversed(graph.edges)}
+    forward = {edge.target for edge in graph.edges if not found[edge.source].in_backward}
     for node in graph.nodes:
         if node.accumulates:
             consumer = consumers.get(node.id)
             near = node.module or (found[consumer].call if consumer is not None else None)
-            found[node.id] = Home(_leaf_call(node.leaf, near, index))
+            in_backward = consumer is not None and node.id not in forward
+            found[node.id] = Home(_leaf_call(node.leaf, near, index), in_backward)
     return found
 
 

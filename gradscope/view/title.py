@@ -12,9 +12,10 @@ def title(scene: Scene) -> str:
     """`train.py, backward 3: 1,650 nodes, 1,794 edges, saves 7.8 MB`."""
     graph = scene.graph
     kept = {tensor.storage: tensor.bytes for node in graph.nodes for tensor in node.saved if tensor.leaf is None}
+    saved = sum(kept.values())
     counts = [amount(len(graph.nodes), "node"), amount(len(graph.edges), "edge")]
-    if kept:
-        counts.append(f"saves {size(sum(kept.values()))}")
+    if saved:
+        counts.append(f"saves {size(saved)}")
     return f"{program(scene.run)}, backward {graph.backward.number}: {', '.join(counts)}"
 
 

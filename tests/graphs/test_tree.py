@@ -42,6 +42,17 @@ def test_calls_nest_and_names_are_relative() -> None:
     assert shape(tree.children) == [("Net", [("a", [("b.c", ["N"])])])]
 
 
+def test_a_parameter_that_only_a_backward_used_stands_with_what_used_it() -> None:
+    parent = Parent("CheckpointFunctionBackward", ())
+    linear = ModuleCall("linear", "Linear", NET)
+    nodes = [
+        Node(0, "AddmmBackward0", 1, module=linear, parent=parent),
+        Node(1, "torch::autograd::AccumulateGrad", None, module=linear, parent=parent, leaf="linear.bias"),
+    ]
+    tree = build(by_hand.measured(nodes, [Edge(0, 1)]))
+    assert shape(tree.children) == [("backward", [("Net", [("linear", [node.name for node in nodes])])])]
+
+
 def test_a_call_is_not_numbered_where_the_call_around_it_says_the_number() -> None:
     outer = [ModuleCall("", "Net", None, number - 1, number, 2) for number in (1, 2)]
     inner = [ModuleCall("hidden", "Linear", call, 0, call.ordinal, 2) for call in outer]
