@@ -1,0 +1,122 @@
+"""Inputs guessed from forward's signature: a few shapes times a few scalars with hints from the names.
+
+A guess counts when forward takes it and gives finite tensors. Guessing calls user code, so it runs in the trials' child process.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import time
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gradscope.functions.inputs.build import finite
+from gradscope.functions.inputs.sample import Sample, make_sample, tensors_in
+from gradscope.functions.source import Method
+from gradscope.functions.subject import Subject
+
+TRIES = 400
+SECONDS = 8.0
+SHAPES: tuple[tuple[int, ...], ...] = ((3, 4), (4, 4), (4,), (2, 3, 4), (1,), (2, 3, 4, 4), ())
+INTEGER_NAMES = ("idx", "index", "indices", "target", "label", "labels", "ids", "segment", "offsets")
+BOOLEAN_NAMES = ("mask", "keep", "where", "cond")
+VECTOR_NAMES = ("bias", "gamma", "beta", "weight", "scale", "w", "b")
+SCALARS: tuple[tuple[tuple[str, ...], tuple[Any, ...]], ...] = (
+    (("dim", "axis"), (-1, 0, 1)),
+    (("eps", "epsilon"), (1e-5,)),
+    (("shape", "size"), ((3, 4), 4)),
+    (("n", "k", "num", "bits", "steps", "groups", "stride", "kernel", "heads", "idx"), (2, 1, 4)),
+    (("training", "inplace", "reduce", "mean", "causal", "keepdim", "flag", "bias"), (False, True)),
+    (("alpha", "lambd", "scale", "p", "slope", "temperature", "threshold", "power", "factor", "scalar", "coef", "lr", "min", "max"), (0.5, 2, 1)),
+    (("mode", "reduction"), ("mean", "sum", "none")),
+    (("fn", "func", "function", "f"), (torch.tanh,)),
+    (("group",), (None,)),
+)
+
+
+def guess(subject: Subject, wanted: int = 2) -> list[Sample]:
+    """Up to `wanted` samples of different shapes that forward accepts."""
+    forward = subject.method("forward")
+    if forward is None:
+        return []
+    found: list[Sample] = []
+    deadline = time.monotonic() + SECONDS
+    for args in itertools.islice(candidates(forward, subject.separate_context), TRIES):
+        if len(found) >= wanted or time.monotonic() > deadline:
+            break
+        if any(same_kind(args, sample.args) for sample in found):
+            continue
+        sample = make_sample(args)
+        if sample.differentiable and works(subject.function.apply, sample):
+            found.append(sample)
+    return found
+
+
+def same_kind(args: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
+    """Whether the first tensors agree in their number of dimensions: a second guess shall differ in shape."""
+    first = next((v for v in args if isinstance(v, Tensor)), None)
+    second = next((v for v in others if isinstance(v, Tensor)), None)
+    return first is not None and second is not None and first.shape == second.shape
+
+
+def works(apply: Callable[..., Any], sample: Sample) -> bool:
+    """Whether forward runs on it, in float32 and again in float64, and gives finite tensors."""
+    try:
+        torch.manual_seed(0)
+        outputs = tensors_in(apply(*sample.fresh()))
+    except Exception:
+        return False
+    return bool(outputs) and all(finite(output) for output in outputs)
+
+
+def candidates(forward: Method, separate_context: bool) -> Iterator[tuple[Any, ...]]:
+    """Argument tuples, the likeliest first: tensors for everything, then scalars by name, shape by shape."""
+    parameters = [p for p in forward.parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
+    parameters = parameters if separate_context else parameters[1:]
+    if not parameters and forward.takes_any:
+        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in ("x", "y")]
+    for positive in (False, True):
+        for shape in SHAPES:
+            generator = torch.Generator().manual_seed(len(shape))
+            choices = [options(p, shape, positive, generator) for p in parameters]
+            yield from itertools.islice(itertools.product(*choices), 40)
+
+
+def options(parameter: inspect.Parameter, shape: tuple[int, ...], positive: bool, generator: torch.Generator) -> list[Any]:
+    """What one parameter may be, judged by its default, its annotation and its name."""
+    name = parameter.name.lower().strip("_")
+    words = set(name.split("_")) | {name}
+    tensor = random_tensor(shape, positive, generator)
+    if parameter.default is not parameter.empty:
+        return [parameter.default]
+    if words & set(BOOLEAN_NAMES):
+        return [tensor > tensor.mean()]
+    if words & set(INTEGER_NAMES) and parameter.annotation is not int:
+        return [torch.randint(0, 2, shape[:1], generator=generator), torch.randint(0, 2, shape, generator=generator), 1]
+    scalars = [values for names, values in SCALARS if words & set(names)]
+    annotated = {int: [2, 1], float: [0.5, 2.0], bool: [False, True]}.get(annotation_of(parameter))
+    if annotated:
+        return [*(scalars[0] if scalars else ()), *annotated]
+    tensors = [tensor]
+    if words & set(VECTOR_NAMES):
+        tensors = [random_tensor(shape[-1:], positive, generator), tensor, random_tensor((shape[-1:] + (4,))[:1] + (shape[-1:] or (4,)), positive, generator)]
+    return [*(scalars[0] if scalars else ()), *tensors] if scalars else [*tensors, 2, 0.5]
+
+
+def annotation_of(parameter: inspect.Parameter) -> Any:
+    """The annotation as a type, also when it is written as a string."""
+    names = {"int": int, "float": float, "bool": bool}
+    annotation = parameter.annotation
+    return names.get(annotation) if isinstance(annotation, str) else annotation if annotation in names.values() else None
+
+
+def random_tensor(shape: tuple[int, ...], positive: bool, generator: torch.Generator) -> Tensor:
+    """Values away from zero, where many formulas have kinks."""
+    values = torch.rand(shape, generator=generator) + 0.3
+    if positive:
+        return values
+    return values * (torch.randint(0, 2, shape, generator=generator) * 2 - 1)

@@ -1,0 +1,1 @@
+"""How to write it: one format per file."""
