@@ -67,10 +67,9 @@ def grad_output_mutated(case: Case) -> Iterator[Fault]:
     Do instead: use the operator that is not in place.
     How it is decided: the incoming gradient is compared before and after backward.
     """
-    explains = case.failing("gout_mutated")
-    if explains:
+    if case.gives_wrong("gout_mutated"):
         first = case.at("backward", first_write(case.backward))
-        yield Fault("backward writes into the incoming gradient", first, (*explains, *case.failing("backward_twice", "expanded_gout", "one_output", "grad_buffer_reuse", *SECOND_ORDER, *REVERSE)))
+        yield Fault("backward writes into the incoming gradient", first, case.failing("gout_mutated", "backward_twice", "expanded_gout", "one_output", "grad_buffer_reuse", *SECOND_ORDER, *REVERSE))
 
 
 def nondeterministic_backward(case: Case) -> Iterator[Fault]:
@@ -116,9 +115,8 @@ def gradient_buffer_reused(case: Case) -> Iterator[Fault]:
     Do instead: return a new tensor.
     How it is decided: a gradient is compared with a copy of itself after another backward.
     """
-    explains = case.failing("grad_buffer_reuse")
-    if explains:
-        yield Fault("backward returns a buffer that a later backward overwrites", case.site("backward"), (*explains, *case.failing("threads", "leak", "retained_inputs", "backward_twice", "gradcheck", "eager_bwd", "jacrev")))
+    if case.gives_wrong("grad_buffer_reuse"):
+        yield Fault("backward returns a buffer that a later backward overwrites", case.site("backward"), case.failing("grad_buffer_reuse", "threads", "leak", "retained_inputs", "backward_twice", "gradcheck", "eager_bwd", "jacrev"))
 
 
 def grad_output_ignored(case: Case) -> Iterator[Fault]:

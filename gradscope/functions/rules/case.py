@@ -22,6 +22,7 @@ SECOND_ORDER = ("eager_bwd2", "bwd2_engine", "gradgradcheck", "grad_grad", "hess
 VMAPS = ("vmap", "vmap_lastdim", "vmap_partial", "vmap_vmap", "vmap_grad", "grad_vmap", "grad_vmap_partial", "eager_grad_of_vmap")
 TANGENTS = ("jvp", "jvp_partial", "jacfwd", "hessian", "fwad", "gradcheck_fwd")
 REVERSE = ("eager_bwd", "gradcheck", "grad", "vjp", "jacrev", "functional_call", "vmap_grad", "grad_vmap", "grad_vmap_partial", "eager_grad_of_vmap")
+BASIC = ("eager_fwd", "eager_bwd")
 COMPILED = ("compile", "compiled_autograd", "export", "make_fx")
 
 
@@ -65,7 +66,20 @@ class Case:
     def failing(self, *trials: str) -> tuple[str, ...]:
         """Which of these trials (all, when none is named) failed and are not explained yet."""
         names: Iterable[str] = trials or self.outcomes
-        return tuple(n for n in names if n != "inputs" and self.outcome(n).status.failed and n not in self.explained)
+        return tuple(n for n in names if self.unexplained(n) and not (trials and self.follows(n)))
+
+    def unexplained(self, trial: str) -> bool:
+        """Whether a trial failed and no rule has said why."""
+        return self.outcome(trial).status.failed and trial not in self.explained
+
+    def gives_wrong(self, trial: str) -> bool:
+        """Whether a trial ran to its end, gave wrong values, and no rule has said why."""
+        return self.unexplained(trial) and self.outcome(trial).status is Status.WRONG
+
+    def follows(self, trial: str) -> bool:
+        """Whether a trial only raises what plain forward or backward raises already."""
+        outcome = self.outcome(trial)
+        return trial not in BASIC and any(self.outcome(b).status is Status.RAISES and self.like(self.outcome(b), outcome) for b in BASIC)
 
     def raising(self, *texts: str, trials: tuple[str, ...] = ()) -> tuple[str, ...]:
         """The unexplained trials that raise with one of these texts in the message."""
@@ -86,7 +100,7 @@ class Case:
     def raised_in(self, method: str, error: str = "", trials: tuple[str, ...] = ()) -> tuple[str, ...]:
         """The unexplained trials whose exception came through a method of the Function."""
         names = self.failing(*trials)
-        return tuple(n for n in names if self.outcome(n).method == method and (not error or self.outcome(n).error == error))
+        return tuple(n for n in names if self.outcome(n).status is Status.RAISES and self.outcome(n).method == method and (not error or self.outcome(n).error == error))
 
     def method(self, name: str) -> Method | None:
         """A method that the class overrides."""

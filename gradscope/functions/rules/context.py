@@ -109,9 +109,8 @@ def retained_input(case: Case) -> Iterator[Fault]:
     Do instead: keep what backward needs with ctx.save_for_backward only.
     How it is decided: weak references to the inputs after forward and backward, outputs dropped and garbage collected.
     """
-    explains = case.failing("retained_inputs")
-    if explains:
-        yield Fault(case.outcome("retained_inputs").detail, case.site("forward"), (*explains, *case.failing("leak")))
+    if case.gives_wrong("retained_inputs"):
+        yield Fault(case.outcome("retained_inputs").detail, case.site("forward"), case.failing("retained_inputs", "leak"))
 
 
 def backward_mutates_ctx(case: Case) -> Iterator[Fault]:

@@ -29,8 +29,7 @@ def unmarked_inplace(case: Case) -> Iterator[Fault]:
     Do instead: compute a new tensor, or call ctx.mark_dirty(x) and return x.
     How it is decided: the inputs' values before and after apply are compared.
     """
-    explains = case.failing("input_mutated")
-    if explains:
+    if case.gives_wrong("input_mutated"):
         write = first_write(case.method("forward"))
         yield Fault(case.outcome("input_mutated").detail, case.at("forward", write), case.failing())
 
@@ -157,7 +156,7 @@ def needs_input_grad_ignored(case: Case) -> Iterator[Fault]:
     Do instead: compute each gradient only if ctx.needs_input_grad says so, and return None otherwise.
     How it is decided: backward is run with one input requiring grad, and what it returns for the others is looked at.
     """
-    if case.failing("needless_grad"):
+    if case.gives_wrong("needless_grad"):
         yield Fault(case.outcome("needless_grad").detail, case.site("backward"), case.failing("needless_grad"))
 
 
@@ -168,10 +167,9 @@ def needs_input_grad_wrong_index(case: Case) -> Iterator[Fault]:
     How it is decided: each input is made to require grad alone, and its gradient is compared with that of the full run.
     """
     backward = case.backward
-    explains = case.failing("subset_grad")
     reads = backward.attributes("needs_input_grad") if backward else []
-    if explains and reads:
-        yield Fault(case.outcome("subset_grad").detail + ": ctx.needs_input_grad is read at the wrong index", case.at("backward", reads[0]), (*explains, *case.failing("jvp_partial", "grad_vmap_partial")))
+    if case.gives_wrong("subset_grad") and reads:
+        yield Fault(case.outcome("subset_grad").detail + ": ctx.needs_input_grad is read at the wrong index", case.at("backward", reads[0]), case.failing("subset_grad", "jvp_partial", "grad_vmap_partial"))
 
 
 def captured_tensor(case: Case) -> Iterator[Fault]:

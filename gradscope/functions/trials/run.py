@@ -6,6 +6,7 @@ One child serves all trials of a Function: forking is cheap, and only a crash, a
 from __future__ import annotations
 
 import contextlib
+import gc
 import multiprocessing
 import os
 import signal
@@ -31,6 +32,7 @@ from gradscope.model.report import Status
 from gradscope.model.site import Site
 
 FIRST = "inputs"  # the step before the first trial: guess inputs, look inside one run
+MOST_DEATHS = 4
 ENDS = ("Hang", "Crash")
 FORK_FAILS = "fork-based multiprocessing"  # torch's words when autograd's device threads do not survive a fork
 
@@ -60,11 +62,13 @@ class Evidence:
 
 def gather(plan: Plan, note: Callable[[str], None] = lambda name: None) -> Evidence:
     """Run the plan's trials, each isolated; `note` is told which one begins."""
+    warm_up()
     evidence = Evidence()
     if not hasattr(os, "fork"):
         return gather_here(plan, evidence, note)
     remaining = [FIRST, *plan.trials]
-    while remaining:
+    deaths = 0
+    while remaining and deaths < MOST_DEATHS:
         done = run_child(plan, remaining, evidence, note)
         if not evidence.isolated:
             return gather_here(plan, Evidence(isolated=False), note)
@@ -74,7 +78,16 @@ def gather(plan: Plan, note: Callable[[str], None] = lambda name: None) -> Evide
         if died_looking:
             plan = replace(plan, blind=True)
         remaining = remaining if died_looking else remaining[len(done) :]
+        deaths += 1
+    for name in remaining if deaths == MOST_DEATHS else ():
+        evidence.outcomes[name] = Outcome(Status.SKIPPED, f"not run: {deaths} trials before ended the process")
     return evidence
+
+
+def warm_up() -> None:
+    """Import what torch would import on first use, once for all children. Nothing may run here: threads do not survive a fork."""
+    import torch._decomp.decompositions_for_jvp
+    import torch._dynamo  # noqa: F401, the first use of torch.func with a custom Function imports it
 
 
 def gather_here(plan: Plan, evidence: Evidence, note: Callable[[str], None]) -> Evidence:
@@ -122,14 +135,14 @@ def hang(process: Any, limit: float) -> Outcome:
     """End a child that does not answer."""
     process.kill()
     process.join()
-    return Outcome(Status.RAISES, f"did not end within {limit:.0f} s", error="Hang")
+    return Outcome(Status.RAISES, f"did not end within {limit:.0f} s", error="Hang", facts={"everywhere": True})
 
 
 def crash(status: int | None) -> Outcome:
     """Say how a child died."""
     if status is not None and status < 0:
-        return Outcome(Status.RAISES, f"ended the process: {signal.Signals(-status).name}", error="Crash")
-    return Outcome(Status.RAISES, f"ended the process with status {status}", error="Crash")
+        return Outcome(Status.RAISES, f"ended the process: {signal.Signals(-status).name}", error="Crash", facts={"everywhere": True})
+    return Outcome(Status.RAISES, f"ended the process with status {status}", error="Crash", facts={"everywhere": True})
 
 
 def take(evidence: Evidence, name: str, value: Any) -> None:
@@ -150,6 +163,8 @@ def child_main(plan: Plan, names: list[str], pipe: Connection) -> None:
     for descriptor in (0, 1, 2):
         os.dup2(silence, descriptor)
     torch.set_num_threads(1)
+    gc.collect()
+    gc.freeze()  # collections look at what the trials make, not at all of torch
     try:
         for _, value in steps(plan, names):
             pipe.send(value)
