@@ -22,6 +22,8 @@ SECOND_ORDER = ("eager_bwd2", "bwd2_engine", "gradgradcheck", "grad_grad", "hess
 VMAPS = ("vmap", "vmap_lastdim", "vmap_partial", "vmap_vmap", "vmap_grad", "grad_vmap", "grad_vmap_partial", "eager_grad_of_vmap")
 TANGENTS = ("jvp", "jvp_partial", "jacfwd", "hessian", "fwad", "gradcheck_fwd")
 REVERSE = ("eager_bwd", "gradcheck", "grad", "vjp", "jacrev", "functional_call", "vmap_grad", "grad_vmap", "grad_vmap_partial", "eager_grad_of_vmap")
+FUNC = tuple(dict.fromkeys(("grad", "vjp", "jacrev", "functional_call", "grad_grad", *VMAPS, "jvp", "jvp_partial", "jacfwd", "hessian")))
+WITHOUT_BACKWARD = ("eager_fwd", "jvp", "jvp_partial", "jacfwd", "fwad", "gradcheck_fwd", "vmap", "vmap_lastdim", "vmap_partial", "vmap_vmap", "functionalize", "input_mutated")
 BASIC = ("eager_fwd", "eager_bwd")
 COMPILED = ("compile", "compiled_autograd", "export", "make_fx")
 
@@ -96,6 +98,10 @@ class Case:
         if first.status is not other.status or first.error != other.error:
             return False
         return first.site == other.site if first.site else first.message[:60] == other.message[:60]
+
+    def needing_backward(self) -> tuple[str, ...]:
+        """The unexplained trials that run backward."""
+        return tuple(n for n in self.failing() if n not in WITHOUT_BACKWARD)
 
     def raised_in(self, method: str, error: str = "", trials: tuple[str, ...] = ()) -> tuple[str, ...]:
         """The unexplained trials whose exception came through a method of the Function."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradscope.functions.rules.case import Case
+from gradscope.functions.rules.case import FUNC, SECOND_ORDER, Case
 from gradscope.functions.rules.rule import Fault
 from gradscope.model.finding import Severity
 from gradscope.model.site import Site
@@ -88,7 +88,7 @@ def numpy_on_ctx(case: Case) -> Iterator[Fault]:
     """
     for kept in case.anatomy.kept:
         if kept.kind == "numpy":
-            yield Fault(f"ctx.{kept.attribute} holds a numpy array", store_site(case, kept.attribute), case.failing("ctx_tensors", "saved_inplace"))
+            yield Fault(f"ctx.{kept.attribute} holds a numpy array", store_site(case, kept.attribute), case.failing("ctx_tensors", "saved_inplace", *FUNC))
 
 
 def reserved_ctx_name(case: Case) -> Iterator[Fault]:
@@ -150,7 +150,7 @@ def state_on_class(case: Case) -> Iterator[Fault]:
     node, method = class_store(case)
     changed = case.anatomy.class_changed
     if changed or node is not None:
-        explains = case.failing("threads", "backward_twice", "gradcheck", "grad_buffer_reuse", "leak", "retained_inputs", "saved_inplace")
+        explains = case.failing()
         what = changed[0] if changed else getattr(node, "attr", "")
         certain = bool(changed)
         yield Fault(f"{case.subject.short_name}.{what} is changed by a run", case.at(method, node), explains, None if certain else Severity.WARNING, certain)
@@ -173,9 +173,9 @@ def view_of_output_saved(case: Case) -> Iterator[Fault]:
     How it is decided: a weak reference to the node survives its outputs and a garbage collection.
     """
     if case.failing("leak") and case.fact("leak", "survives"):
-        yield Fault("the node is never freed: it holds a view of its own output", save_site(case), case.failing("leak", "retained_inputs"))
+        yield Fault("the node is never freed: it holds a view of its own output", save_site(case), case.failing("leak", "retained_inputs", *SECOND_ORDER))
     elif case.failing("leak") and any("output" in name for names in case.anatomy.saved for name in names):
-        yield Fault("the node is freed only by the garbage collector: it holds a view of its own output", save_site(case), case.failing("leak"))
+        yield Fault("the node is freed only by the garbage collector: it holds a view of its own output", save_site(case), case.failing("leak", *SECOND_ORDER))
 
 
 def save_site(case: Case) -> Site | None:

@@ -23,7 +23,7 @@ def backward_arity(case: Case) -> Iterator[Fault]:
         return
     required = sum(p.default is p.empty for p in backward.parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)) - 1
     if not required <= count <= len(backward.names) - 1 and not getattr(case.subject.function, "boxed_grads_call", False):
-        explains = case.raising("positional argument", "takes from")
+        explains = case.needing_backward()
         yield Fault(f"backward takes {len(backward.names) - 1} gradients, forward returns {count} outputs", backward.site, explains)
 
 
@@ -37,7 +37,7 @@ def grad_count(case: Case) -> Iterator[Fault]:
     kind = case.anatomy.returned_kind
     if explains or kind == "list":
         what = "a list, which counts as one gradient" if kind == "list" else f"{len(case.anatomy.returned)} gradients"
-        yield Fault(f"backward returns {what} for {len(case.anatomy.input_shapes)} inputs", case.site("backward"), explains)
+        yield Fault(f"backward returns {what} for {len(case.anatomy.input_shapes)} inputs", case.site("backward"), case.needing_backward())
 
 
 def setup_args_swapped(case: Case) -> Iterator[Fault]:
@@ -65,7 +65,7 @@ def grad_for_nontensor(case: Case) -> Iterator[Fault]:
     explains = case.raising("gradient different than None")
     if explains:
         bad = [i for i, r in enumerate(case.anatomy.returned) if r.kind != "none" and i < len(case.anatomy.input_shapes) and case.anatomy.input_shapes[i] is None]
-        yield Fault(f"backward returns a gradient for input {bad[0] if bad else '?'}, which is no tensor", case.site("backward"), explains)
+        yield Fault(f"backward returns a gradient for input {bad[0] if bad else '?'}, which is no tensor", case.site("backward"), case.needing_backward())
 
 
 def list_or_dict_output(case: Case) -> Iterator[Fault]:
@@ -97,7 +97,7 @@ def namedtuple_output(case: Case) -> Iterator[Fault]:
     How it is decided: from what forward returned when it was run.
     """
     if case.anatomy.output_kind == "namedtuple":
-        yield Fault("forward returns a namedtuple, which apply turns into a plain tuple", case.site("forward"), case.failing(*VMAPS))
+        yield Fault("forward returns a namedtuple, which apply turns into a plain tuple", case.site("forward"), case.failing(*VMAPS, "jacrev", "jacfwd", "hessian"))
 
 
 def backward_return_type(case: Case) -> Iterator[Fault]:
@@ -109,7 +109,7 @@ def backward_return_type(case: Case) -> Iterator[Fault]:
     explains = case.raising("expected Variable or None", "expected Tensor or None")
     bad = [r.kind for r in case.anatomy.returned if r.kind not in ("tensor", "none")]
     if explains or (bad and case.anatomy.returned_kind != "list"):
-        yield Fault(f"backward returns {bad[0] if bad else 'something'} where a tensor or None belongs", case.site("backward"), (*explains, *case.same_cause("eager_bwd")) if case.failing("eager_bwd") else explains)
+        yield Fault(f"backward returns {bad[0] if bad else 'something'} where a tensor or None belongs", case.site("backward"), case.needing_backward())
 
 
 def inference_tensor_saved(case: Case) -> Iterator[Fault]:

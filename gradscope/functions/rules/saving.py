@@ -86,8 +86,9 @@ def save_nontensor(case: Case) -> Iterator[Fault]:
     How it is decided: what is saved is noted while forward runs.
     """
     bad = [name for names in case.anatomy.saved for name in names if name.startswith("no tensor")]
-    if bad:
-        yield Fault(f"ctx.save_for_backward gets {bad[0]}", save_site(case), (*case.raising("can only save", "save_for_backward"), *case.same_cause("eager_fwd")) if case.failing("eager_fwd") else case.raising("can only save"))
+    explains = (*case.raising("can only save", "save_for_backward"), *case.same_cause("eager_fwd"))
+    if bad and explains:
+        yield Fault(f"ctx.save_for_backward gets {bad[0]}", save_site(case), explains)
 
 
 def clear_saved_on_access(case: Case) -> Iterator[Fault]:

@@ -24,6 +24,7 @@ TABLE = (
     Rule("GS119", "unknown-member", W, structure.unknown_member),
     Rule("GS122", "boxed-grads-call", W, structure.boxed_grads_call),
     # what torch itself refuses by name
+    Rule("GS124", "one-tuple-output", E, returns.one_tuple_output),
     Rule("GS209", "save-nontensor", E, saving.save_nontensor),
     Rule("GS222", "reserved-ctx-name", E, context.reserved_ctx_name),
     Rule("GS212", "dirty-not-returned", E, marking.dirty_not_returned),
@@ -33,7 +34,6 @@ TABLE = (
     Rule("GS223", "clear-saved-on-access", E, saving.clear_saved_on_access),
     # what the methods take and return
     Rule("GS112", "setup-args-swapped", E, returns.setup_args_swapped),
-    Rule("GS124", "one-tuple-output", E, returns.one_tuple_output),
     Rule("GS114", "list-or-dict-output", E, returns.list_or_dict_output),
     Rule("GS115", "tensors-in-pytree", E, returns.tensors_in_pytree),
     Rule("GS117", "namedtuple-output", W, returns.namedtuple_output),

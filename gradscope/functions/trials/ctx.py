@@ -69,7 +69,7 @@ def name_tensor(tensor: Any, args: list[Any], outputs: list[Any]) -> str:
         return f"no tensor ({type(tensor).__name__})"
     for label, group in (("output", outputs), ("input", args)):
         for index, value in enumerate(group):
-            if value is tensor:
+            if any(t is tensor for t in tensors_in(value)):
                 return f"{label} {index}"
     for label, group in (("input", args), ("output", outputs)):
         for index, value in enumerate(group):
