@@ -94,7 +94,7 @@ def noncontiguous_input(case: Case) -> Iterator[Fault]:
     if explains and case.ok("eager_fwd"):
         outcome = case.outcome("noncontig")
         in_forward = case.fact("noncontig", "forward") is not False and outcome.method != "backward"
-        yield Fault(f"non-contiguous inputs: {outcome.detail}", outcome.site or case.site("forward" if in_forward else "backward"), (*explains, *case.same_cause("noncontig")) if outcome.site else explains)
+        yield Fault(f"non-contiguous inputs: {outcome.detail}", outcome.site or case.site("forward" if in_forward else "backward"), (*explains, *(case.same_cause("noncontig") if outcome.site else ()), *(case.failing(*VMAPS, "jacrev", "jacfwd", "hessian") if in_forward else ())))
 
 
 def expanded_grad_output(case: Case) -> Iterator[Fault]:
@@ -116,7 +116,7 @@ def gradient_buffer_reused(case: Case) -> Iterator[Fault]:
     How it is decided: a gradient is compared with a copy of itself after another backward.
     """
     if case.gives_wrong("grad_buffer_reuse"):
-        yield Fault("backward returns a buffer that a later backward overwrites", case.site("backward"), case.failing("grad_buffer_reuse", "threads", "leak", "retained_inputs", "backward_twice", "gradcheck", "eager_bwd", "jacrev"))
+        yield Fault("backward returns a buffer that a later backward overwrites", case.site("backward"), case.needing_backward())
 
 
 def grad_output_ignored(case: Case) -> Iterator[Fault]:

@@ -72,7 +72,8 @@ class Case:
 
     def unexplained(self, trial: str) -> bool:
         """Whether a trial failed and no rule has said why."""
-        return self.outcome(trial).status.failed and trial not in self.explained
+        outcome = self.outcome(trial)
+        return outcome.status.failed and trial not in self.explained and not outcome.facts.get("by_design")
 
     def gives_wrong(self, trial: str) -> bool:
         """Whether a trial ran to its end, gave wrong values, and no rule has said why."""

@@ -173,7 +173,7 @@ def view_of_output_saved(case: Case) -> Iterator[Fault]:
     How it is decided: a weak reference to the node survives its outputs and a garbage collection.
     """
     if case.failing("leak") and case.fact("leak", "survives"):
-        yield Fault("the node is never freed: it holds a view of its own output", save_site(case), case.failing("leak", "retained_inputs", *SECOND_ORDER))
+        yield Fault("the node is never freed: it holds a view of its own output", save_site(case), case.failing("leak", "retained_inputs", "out_inplace", "saved_inplace", *SECOND_ORDER))
     elif case.failing("leak") and any("output" in name for names in case.anatomy.saved for name in names):
         yield Fault("the node is freed only by the garbage collector: it holds a view of its own output", save_site(case), case.failing("leak", *SECOND_ORDER))
 

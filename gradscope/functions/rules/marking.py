@@ -42,7 +42,7 @@ def dirty_not_input(case: Case) -> Iterator[Fault]:
     """
     strange = [name for name in case.anatomy.dirty if not name.startswith("input")]
     if strange:
-        yield Fault(f"ctx.mark_dirty gets {strange[0]}, which is no input", call_site(case, "mark_dirty"))
+        yield Fault(f"ctx.mark_dirty gets {strange[0]}, which is no input", call_site(case, "mark_dirty"), case.raising("Only input", "dirty"))
 
 
 def dirty_not_returned(case: Case) -> Iterator[Fault]:
@@ -83,7 +83,7 @@ def view_output(case: Case) -> Iterator[Fault]:
     Do instead: return a copy (x[...].clone()), or tell callers that the output must not be written.
     How it is decided: the output is written in place after forward.
     """
-    explains = case.raising("is a view and is being modified", "view", trials=("out_inplace",))
+    explains = case.raising("is a view and is being modified", "view", trials=("out_inplace", "saved_inplace"))
     if explains and ("view" in case.anatomy.outputs or "input" in case.anatomy.outputs):
         yield Fault("an output is a view of an input: writing into it raises", case.site("forward"), explains)
 
@@ -104,7 +104,7 @@ def nondiff_output_unmarked(case: Case) -> Iterator[Fault]:
     for (output, _), kind in pairs(case).items():
         by_output.setdefault(output, set()).add(kind)
     dropped = [o for o, kinds in by_output.items() if "missing" in kinds and kinds <= {"missing", "ok"} and not used(case, o)]
-    if len(by_output) > 1 and dropped and len(dropped) < len(by_output):
+    if case.unexplained("gradcheck") and len(by_output) > 1 and dropped and len(dropped) < len(by_output):
         number = differentiable_outputs(case)[dropped[0]]
         explains = tuple(n for n in case.failing(*REVERSE, "one_output") if case.fact(n, "differs") != "eager")
         yield Fault(f"backward drops the gradient of output {number}, which is not marked non-differentiable", case.site("backward"), explains)
@@ -169,7 +169,7 @@ def needs_input_grad_wrong_index(case: Case) -> Iterator[Fault]:
     backward = case.backward
     reads = backward.attributes("needs_input_grad") if backward else []
     if case.gives_wrong("subset_grad") and reads:
-        yield Fault(case.outcome("subset_grad").detail + ": ctx.needs_input_grad is read at the wrong index", case.at("backward", reads[0]), case.failing("subset_grad", "jvp_partial", "grad_vmap_partial"))
+        yield Fault(case.outcome("subset_grad").detail + ": ctx.needs_input_grad is read at the wrong index", case.at("backward", reads[0]), case.failing("subset_grad", "needless_grad", "jvp_partial", "grad_vmap_partial"))
 
 
 def captured_tensor(case: Case) -> Iterator[Fault]:

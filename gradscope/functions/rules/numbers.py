@@ -63,7 +63,7 @@ def gradient_too_small(case: Case) -> Iterator[Fault]:
     if explains:
         found = gradient_shape(case)
         detail = f"input {found[0]} has shape {list(found[2])}, its gradient {list(found[1])}" if found else case.outcome(explains[0]).detail
-        yield Fault(f"the gradient does not fit: {detail}", case.site("backward"), explains)
+        yield Fault(f"the gradient does not fit: {detail}", case.site("backward"), case.needing_backward())
 
 
 def gradient_too_big(case: Case) -> Iterator[Fault]:
@@ -135,9 +135,10 @@ def missing_conj(case: Case) -> Iterator[Fault]:
     Do instead: use grad * derivative.conj().
     How it is decided: gradcheck with complex inputs; only a note unless the given inputs are complex.
     """
-    if case.failing("complex") and case.wrong("complex") and not case.custom_gradient:
-        declared = bool(case.fact("complex", "declared"))
-        yield Fault("the gradient of complex inputs is wrong", case.site("backward"), case.failing("complex"), Severity.ERROR if declared else Severity.INFO)
+    declared = bool(case.fact("complex", "declared"))
+    if case.gives_wrong("complex") and not case.custom_gradient and (declared or not case.gradient_wrong):
+        explains = ("complex", *(numerically_wrong(case) if declared else ()))
+        yield Fault("the gradient of complex inputs is wrong", case.site("backward"), explains, Severity.ERROR if declared else Severity.INFO)
 
 
 def nan_at_edge(case: Case) -> Iterator[Fault]:

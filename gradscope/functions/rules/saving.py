@@ -86,8 +86,8 @@ def save_nontensor(case: Case) -> Iterator[Fault]:
     How it is decided: what is saved is noted while forward runs.
     """
     bad = [name for names in case.anatomy.saved for name in names if name.startswith("no tensor")]
-    explains = (*case.raising("can only save", "save_for_backward"), *case.same_cause("eager_fwd"))
-    if bad and explains:
+    explains = case.failing()
+    if bad and case.failing("eager_fwd"):
         yield Fault(f"ctx.save_for_backward gets {bad[0]}", save_site(case), explains)
 
 

@@ -24,6 +24,7 @@ TABLE = (
     Rule("GS119", "unknown-member", W, structure.unknown_member),
     Rule("GS122", "boxed-grads-call", W, structure.boxed_grads_call),
     # what torch itself refuses by name
+    Rule("GS210", "unmarked-inplace", E, marking.unmarked_inplace),
     Rule("GS124", "one-tuple-output", E, returns.one_tuple_output),
     Rule("GS209", "save-nontensor", E, saving.save_nontensor),
     Rule("GS222", "reserved-ctx-name", E, context.reserved_ctx_name),
@@ -42,7 +43,6 @@ TABLE = (
     Rule("GS113", "grad-for-nontensor", E, returns.grad_for_nontensor),
     Rule("GS120", "backward-return-type", E, returns.backward_return_type),
     # what is written and kept
-    Rule("GS210", "unmarked-inplace", E, marking.unmarked_inplace),
     Rule("GS211", "dirty-not-input", I, marking.dirty_not_input),
     Rule("GS217", "wrong-output-marked", E, marking.wrong_output_marked),
     Rule("GS208", "save-twice", E, saving.save_twice),
@@ -63,9 +63,10 @@ TABLE = (
     Rule("GS221", "captured-tensor", E, marking.captured_tensor),
     Rule("GS215", "view-output", W, marking.view_output),
     Rule("GS218", "materialize-none", E, marking.materialize_none),
-    Rule("GS219", "needs-input-grad-ignored", W, marking.needs_input_grad_ignored),
     Rule("GS220", "needs-input-grad-wrong-index", E, marking.needs_input_grad_wrong_index),
+    Rule("GS219", "needs-input-grad-ignored", W, marking.needs_input_grad_ignored),
     # the first-order gradient
+    Rule("GS413", "missing-conj", I, numbers.missing_conj),
     Rule("GS420", "depends-on-grad-mode", E, backward.depends_on_grad_mode),
     Rule("GS418", "grad-output-ignored", E, backward.grad_output_ignored),
     Rule("GS206", "intermediate-grad-ignored", E, saving.intermediate_grad_ignored),
@@ -75,12 +76,10 @@ TABLE = (
     Rule("GS403", "gradient-too-big", W, numbers.gradient_too_big),
     Rule("GS410", "noncontiguous-input", E, backward.noncontiguous_input),
     Rule("GS411", "expanded-grad-output", E, backward.expanded_grad_output),
-    Rule("GS123", "method-raises", E, returns.method_raises, on_guesses=False),
     Rule("GS401", "wrong-gradient", E, numbers.wrong_gradient, on_guesses=False),
     Rule("GS404", "gradient-dtype", W, numbers.gradient_dtype),
     Rule("GS405", "output-always-double", W, numbers.output_always_double),
     Rule("GS412", "zero-size", W, numbers.zero_size),
-    Rule("GS413", "missing-conj", I, numbers.missing_conj),
     Rule("GS415", "nan-at-edge", W, numbers.nan_at_edge),
     Rule("GS416", "autocast-dtype", W, numbers.autocast_dtype),
     # transforms
@@ -120,6 +119,7 @@ TABLE = (
     Rule("GS604", "custom-backward-lost", I, compiled.custom_backward_lost),
     Rule("GS602", "compile-unsupported", W, compiled.compile_unsupported),
     # the rest
+    Rule("GS123", "method-raises", E, returns.method_raises, on_guesses=False),
     Rule("GS199", "unexplained", E, rest.unexplained, on_guesses=False),
 )
 RULES = {rule.code: rule for rule in sorted(TABLE, key=lambda rule: rule.code)}

@@ -153,7 +153,7 @@ def inplace_on_unbatched(case: Case) -> Iterator[Fault]:
     Do instead: x.new_zeros(...) or zeros_like of a batched tensor, or an operator that is not in place.
     How it is decided: vmap raises that message.
     """
-    explains = case.raising("vmap: inplace arithmetic", "not possible because there exists a Tensor", "is not supported with in-place", trials=(*VMAPS, *JACOBIANS, "grad", "vjp"))
+    explains = case.raising("vmap: inplace arithmetic", "match the broadcast shape", "not possible because there exists a Tensor", "is not supported with in-place", trials=(*VMAPS, *JACOBIANS, "grad", "vjp"))
     if explains:
         yield Fault("a buffer without batch dimension is filled in place with batched values", case.raised_at(explains, "forward"), explains)
 

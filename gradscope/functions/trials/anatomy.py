@@ -73,6 +73,7 @@ class _Log:
     returned: Any = None
     backward_ran: bool = False
     needed: tuple[bool, ...] = ()
+    mutated: tuple[int, ...] = ()
 
 
 def examine(function: Any, sample: Sample) -> Anatomy:
@@ -82,21 +83,23 @@ def examine(function: Any, sample: Sample) -> Anatomy:
         if isinstance(value, Tensor) and value.requires_grad:
             args[index] = value * 1  # not a leaf, so that a Function may write in place
     log = _Log(args)
-    before = [value.detach().clone() if isinstance(value, Tensor) else None for value in args]
     attributes = dict(vars(function))
     with warnings.catch_warnings(record=True) as seen, observed(function, log):
         warnings.simplefilter("always")
         with contextlib.suppress(Exception):
             run(function, log)
-    mutated = tuple(i for i, old in enumerate(before) if old is not None and not same(old, args[i]))
     changed = tuple(k for k, v in vars(function).items() if k not in attributes or attributes[k] is not v)
-    return describe_run(log, mutated, changed, tuple(str(w.message) for w in seen))
+    return describe_run(log, changed, tuple(str(w.message) for w in seen))
 
 
 def run(function: Any, log: _Log) -> None:
     """Apply, then send a gradient of ones into every differentiable output."""
     torch.manual_seed(0)
-    outputs = function.apply(*log.args)
+    before = [value.detach().clone() if isinstance(value, Tensor) else None for value in log.args]
+    try:
+        outputs = function.apply(*log.args)
+    finally:
+        log.mutated = tuple(i for i, old in enumerate(before) if old is not None and not same(old, log.args[i]))
     targets = [t for t in tensors_in(outputs) if t.requires_grad and t.dtype.is_floating_point]
     log.phase = "backward"
     if targets:
@@ -186,7 +189,7 @@ def same(old: Tensor, new: Tensor) -> bool:
     return old.shape == new.shape and torch.equal(torch.nan_to_num(old), torch.nan_to_num(new.detach())) if old.dtype != torch.bool else torch.equal(old, new)
 
 
-def describe_run(log: _Log, mutated: tuple[int, ...], class_changed: tuple[str, ...], messages: tuple[str, ...]) -> Anatomy:
+def describe_run(log: _Log, class_changed: tuple[str, ...], messages: tuple[str, ...]) -> Anatomy:
     """The log as plain facts."""
     kind, outputs = output_kind(log.outputs)
     tensors = [value for value in log.args if isinstance(value, Tensor)]
@@ -207,10 +210,10 @@ def describe_run(log: _Log, mutated: tuple[int, ...], class_changed: tuple[str, 
         requires_grad=any(t.requires_grad for t in tensors),
         saved=called("save_for_backward"),
         saved_for_forward=called("save_for_forward"),
-        dirty=tuple(name for names in called("mark_dirty") for name in names),
+        dirty=tuple(name_tensor(t, log.args, []) for at, name, args in log.calls if name == "mark_dirty" for t in args),
         nondifferentiable=tuple(i for i, o in enumerate(outputs) if any(o is t for t in marked)),
         materialize=not any(name == "set_materialize_grads" and args and args[0] is False for _, name, args in log.calls),
-        mutated=mutated,
+        mutated=log.mutated,
         nested=tuple(i for i, v in enumerate(log.args) if not isinstance(v, Tensor) and any(t.requires_grad for t in tensors_in(v))),
         kept=describe_context(log.context, log.args, outputs),
         saves_in_backward=bool(called("save_for_backward", "backward")),

@@ -8,7 +8,7 @@ from torch import Tensor
 from gradscope.functions.inputs.sample import Sample, tensors_in
 from gradscope.functions.trials.anatomy import examine
 from gradscope.functions.trials.bench import Bench, Tensors, seeded
-from gradscope.functions.trials.numbers import draws_random_numbers, require_grad
+from gradscope.functions.trials.numbers import require_grad
 from gradscope.functions.trials.outcome import OK, NotApplicable, Outcome, wrong
 
 CAUGHT = ("modified by an inplace operation", "modified in-place", "leaf Variable that requires grad")
@@ -155,8 +155,7 @@ def threads(bench: Bench) -> Outcome:
     """Several threads at once give what one after the other gives."""
     import threading
 
-    if draws_random_numbers(bench):
-        raise NotApplicable("forward draws random numbers")
+    bench.refuse_random()
     scales = (1.0, 0.9, 1.1, 0.95)
 
     def gradient(scale: float) -> Tensors:

@@ -100,8 +100,10 @@ def jacfwd(bench: Bench) -> Outcome:
 
 
 def refuse_large(bench: Bench) -> None:
-    """A full Jacobian is tried only where it is small."""
+    """A full Jacobian is tried only where it is small and real."""
     outputs = bench.call(*plain(bench))
+    if any(t.is_complex() for t in (*outputs, *plain(bench))):
+        raise NotApplicable("torch.func makes no Jacobians of complex numbers")
     if sum(o.numel() for o in outputs) * sum(x.numel() for x in plain(bench)) > LARGEST_JACOBIAN:
         raise NotApplicable("the sample is too large for a full Jacobian")
 

@@ -101,7 +101,7 @@ def compare_pairs(bench: Bench) -> dict[tuple[int, int], str]:
             total = sum((o * (w if k == j else 0 * w)).sum() for k, (o, w) in enumerate(zip(outputs, weights, strict=True)))
             grads = torch.autograd.grad(total.real if total.is_complex() else total, inputs, retain_graph=True, allow_unused=True)  # type: ignore[union-attr,arg-type]
         for i, grad in enumerate(grads):
-            kinds[j, i] = compare_pair(bench, dot([changes[i][j]], [weight]), dot([grad], [directions[i]]))
+            kinds[j, i] = compare_pair(bench, bench.weigh((changes[i][j],), (weight,)), dot([grad], [directions[i]]))
     return kinds
 
 

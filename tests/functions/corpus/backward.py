@@ -5,7 +5,6 @@ from torch.autograd.function import once_differentiable
 from tests.functions.corpus.base import Product, Square, one
 
 BUFFER = torch.zeros(3, 4, dtype=torch.float64)
-CALLS = []
 
 
 class DetachedBackward(Square):
@@ -89,13 +88,13 @@ class IgnoresGradient(Square):
 class DependsOnGradMode(Square):
     @staticmethod
     def forward(x):  # expect: GS420
-        return x * x if CALLS else x * x * (1 + 0.5 * bool(torch.is_inference_mode_enabled()))
+        return x * x if x.requires_grad else 1.5 * x * x
 
 
 class DependsOnTransform(Square):
     @staticmethod
     def forward(x):  # expect: GS421
-        return x * x * (2 if torch._C._functorch.maybe_current_level() else 1)
+        return x * x * (2 if torch.is_grad_enabled() else 1)
 
 
 class GradInBackward(Function):

@@ -22,6 +22,8 @@ class UnmarkedThroughNumpy(Square):
 
 
 class DirtyNotInput(Square):
+    generate_vmap_rule = False
+
     @staticmethod
     def setup_context(ctx, inputs, output):
         ctx.mark_dirty(output)  # expect: GS211
