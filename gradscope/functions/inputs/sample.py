@@ -50,6 +50,8 @@ def copied(tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
         copy = tensor.detach().clone(memory_format=torch.preserve_format)
         if dtype is not None and copy.is_floating_point():
             copy = copy.to(dtype)
+        elif dtype is torch.float64 and copy.is_complex():
+            copy = copy.to(torch.complex128)
     return copy.requires_grad_() if tensor.requires_grad and not copy.requires_grad and tensor.is_leaf else copy.detach()
 
 

@@ -145,9 +145,10 @@ def depends_on_transform(case: Case) -> Iterator[Fault]:
     """What it flags: forward computes other values under a torch.func transform than in eager mode.
     Why: per-sample gradients, Hessians and training silently disagree.
     Do instead: do not ask in forward whether a transform is active, and do not write to tensors that are outputs.
-    How it is decided: the outputs under vjp and jvp are compared with eager's.
+    How it is decided: the outputs under vjp, jvp and a generated vmap rule are compared with eager's.
     """
-    if case.fact("vjp", "primal") or case.fact("jvp", "primal") or case.fact("vjp", "output_changed"):
+    forks = case.subject.generates_vmap and case.gives_wrong("vmap")
+    if forks or case.fact("vjp", "primal") or case.fact("jvp", "primal") or case.fact("vjp", "output_changed"):
         explains = case.failing("vjp", "jvp", "grad", "jacrev", "jacfwd", "hessian", "grad_grad", "functional_call", *VMAPS)
         if explains:
             yield Fault("forward gives other values under a transform than in eager mode", case.site("forward"), explains)
@@ -160,7 +161,7 @@ def grad_in_backward(case: Case) -> Iterator[Fault]:
     How it is decided: a hint in the source, confirmed when func.grad raises.
     """
     backward = case.backward
-    calls = backward.calls("grad", "backward", "requires_grad_", "enable_grad") if backward else []
+    calls = backward.calls("grad", "backward", "requires_grad_") if backward else []
     calls = [c for c in calls if not (called_name(c) == "grad" and "func" in ast.dump(c.func))]
     explains = case.failing("grad", "vjp", "jacrev", "functional_call", "hessian", "grad_grad", *VMAPS, "compile", "compiled_autograd")
     raising = tuple(n for n in explains if case.outcome(n).status.value == "raises")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradscope.functions.rules.case import SECOND_ORDER, Case, hint
+from gradscope.functions.rules.case import REVERSE, SECOND_ORDER, Case, hint
 from gradscope.functions.rules.context import save_site
 from gradscope.functions.rules.rule import Fault
 from gradscope.functions.source import Method
@@ -61,7 +61,7 @@ def intermediate_grad_ignored(case: Case) -> Iterator[Fault]:
         parameter = backward.names[index + 1] if index + 1 < len(backward.names) else ""
         if index in case.anatomy.nondifferentiable or not parameter or backward.reads(parameter) or len(case.anatomy.outputs) == 1:
             continue
-        explains = (*case.second_order_fault(), *case.failing("gradcheck", "eager_bwd", "one_output"))
+        explains = (*case.second_order_fault(), *case.failing(*REVERSE, "one_output"))
         message = f"backward reads the saved output {index} but ignores its gradient {parameter}"
         if explains or case.wrong("gradcheck", "eager_bwd", "eager_bwd2"):
             yield Fault(message + ": second derivatives are silently wrong", backward.site, explains)
@@ -115,8 +115,7 @@ def saved_tensor_mutated(case: Case) -> Iterator[Fault]:
     How it is decided: the versions of the saved tensors before and after backward.
     """
     if case.anatomy.saved_changed and not case.anatomy.saves_in_backward:
-        explains = (*case.raising("modified by an inplace operation"), *case.failing("backward_twice", "input_mutated", "saved_hooks", "vjp", "gradcheck", *SECOND_ORDER, "grad_buffer_reuse"))
-        yield Fault("backward writes into a saved tensor", inplace_site(case), explains)
+        yield Fault("backward writes into a saved tensor", inplace_site(case), case.needing_backward())
 
 
 def inplace_site(case: Case) -> Site | None:

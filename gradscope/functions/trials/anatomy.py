@@ -178,6 +178,7 @@ def note_backward(original: Any, log: _Log, args: tuple[Any, ...]) -> Any:
 def context_state(context: Any) -> dict[str, Any]:
     """ctx's attributes and the versions of its saved tensors, to compare with later."""
     state: dict[str, Any] = {name: (id(value), repr(value) if not tensors_in(value) else "") for name, value in vars(context).items()}
+    state["ran"] = True
     with contextlib.suppress(Exception):
         if not getattr(context, "clear_saved_tensors_on_access", False):
             state["saved tensors"] = tuple(t._version for t in context.saved_tensors if t is not None)

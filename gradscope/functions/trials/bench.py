@@ -144,7 +144,8 @@ class Bench:
     def directions(self, seed: int = 1) -> Tensors:
         """Fixed directions in the space of the inputs."""
         values = [self.sample.args[i] for i in self.positions]
-        kinds = [self.dtype if v.is_floating_point() else v.dtype for v in values]
+        wide = torch.complex128 if self.dtype is torch.float64 else torch.complex64
+        kinds = [wide if v.is_complex() else self.dtype for v in values]
         return tuple(uneven(v.shape, k, v.device, 10 * seed + n) for n, (v, k) in enumerate(zip(values, kinds, strict=True)))
 
     def weigh(self, outputs: Tensors, weights: Tensors | None = None) -> Tensor:

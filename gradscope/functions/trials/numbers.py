@@ -69,6 +69,8 @@ def complex_bench(bench: Bench) -> Bench:
 
 def autocast(bench: Bench) -> Outcome:
     """Forward under autocast and backward after it, as training loops do."""
+    if any(bench.sample.args[i].is_complex() for i in bench.positions):
+        raise NotApplicable("autocast leaves complex numbers alone")
     args = bench.sample.fresh(torch.float32)
     inputs = tuple(args[i] for i in bench.positions)
     device = torch.device(bench.device).type
