@@ -105,7 +105,7 @@ def summary(case: Case, evidence: Evidence, findings: tuple[Finding, ...], silen
         function=case.subject.name,
         inputs=case.source if evidence.inputs else None,
         verdict=verdict,
-        trials={name: outcome.result for name, outcome in case.outcomes.items()},
+        trials={name: TrialResult(outcome.status, outcome.detail, TRIALS[name].group) for name, outcome in case.outcomes.items()},
         site=case.subject.site,
         rests_on="; ".join(evidence.inputs),
         not_checked=tuple(not_checked(case, evidence)),

@@ -43,10 +43,11 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """One trial's end: its status and, when there is something to say, a detail."""
+    """One trial's end: its status and, when there is something to say, a detail. `group` is the family it belongs to."""
 
     status: Status
     detail: str = ""
+    group: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,6 +42,9 @@ def test_function_gets_the_expected_findings(function):
     expected = expected_of(function)
     level = "compile" if function.__module__.endswith("compiled") else getattr(function, "gradscope_level", "func")
     report = check([(function.__qualname__, function)], Settings(level=level))
+    if function.__module__.endswith("realistic"):
+        assert not report.at_least(Severity.ERROR), report.findings
+        return
     codes = {code.rstrip("?") for code, _ in expected}
     found = {(f.code, f.site.line) for f in report.findings if f.severity is not Severity.INFO or f.code in codes}
     assert found == {(code.rstrip("?"), line) for code, line in expected}, [(f.code, f.message) for f in report.findings]

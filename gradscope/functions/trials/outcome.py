@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from gradscope.model.report import Status, TrialResult
+from gradscope.model.report import Status
 from gradscope.model.site import Site
 
 
@@ -20,11 +20,6 @@ class Outcome:
     method: str = ""
     site: Site | None = None
     facts: dict[str, Any] = field(default_factory=dict)
-
-    @property
-    def result(self) -> TrialResult:
-        """What the report shows of it."""
-        return TrialResult(self.status, self.detail)
 
 
 SKIPPED = Outcome(Status.SKIPPED, "not run")

@@ -44,7 +44,7 @@ def vjp(bench: Bench) -> Outcome:
     expected = tuple(o.detach() for o in bench.call(*plain(bench)))
     if not bench.all_close(outputs, expected):
         return wrong("the outputs under vjp differ from eager's", primal=True)
-    grads = pull(bench.cotangents(outputs))
+    grads = pull(tuple(w.conj() for w in bench.cotangents(outputs)))
     if not bench.all_close(outputs, expected):
         return wrong("taking the gradient changes the outputs", output_changed=True)
     return compare_gradient(bench, grads)

@@ -48,6 +48,10 @@ class NoneTangent(Product):
         ctx.save_for_forward(*inputs)
 
     @staticmethod
+    def backward(ctx, grad):
+        return (None, None) if grad is None else Product.backward(ctx, grad)
+
+    @staticmethod
     def jvp(ctx, x_tangent, y_tangent):
         x, y = ctx.saved_tensors
         return x_tangent * y + x * y_tangent  # expect: GS323
