@@ -1,4 +1,4 @@
-"""pytest: the fixture `check_function`, and `pytest --gradscope` for every autograd.Function that the collected test modules import."""
+"""pytest: the fixture `check_function`, and `--gradscope` for every autograd.Function in the collected test modules."""
 
 from __future__ import annotations
 
@@ -14,13 +14,17 @@ if TYPE_CHECKING:
 def pytest_addoption(parser: pytest.Parser) -> None:
     """Add --gradscope and --gradscope-level."""
     group = parser.getgroup("gradscope")
-    group.addoption("--gradscope", action="store_true", help="check every autograd.Function that a test module defines or imports")
-    group.addoption("--gradscope-level", default="func", choices=("eager", "func", "compile"), help="what the Functions promise")
+    group.addoption(
+        "--gradscope", action="store_true", help="check every autograd.Function that a test module defines or imports"
+    )
+    group.addoption(
+        "--gradscope-level", default="func", choices=("eager", "func", "compile"), help="what the Functions promise"
+    )
 
 
 @pytest.fixture
 def check_function(request: pytest.FixtureRequest) -> Callable[..., Report]:
-    """Check a Function and fail the test with its findings: check_function(MyFn, inputs)."""
+    """A check that fails the test with its findings."""
 
     def check(function: type, inputs: Any = None, **options: Any) -> Report:
         from gradscope.functions.check import check_function as run

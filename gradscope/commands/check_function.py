@@ -23,22 +23,57 @@ if TYPE_CHECKING:
 @click.argument("names", nargs=-1, required=True)
 @click.option("--pattern", help="Of a module or file, only the Functions whose name matches, e.g. '*Norm'.")
 @click.option("--inputs", metavar="MOD.FACTORY", help="A callable or data: one tuple of arguments or a list of them.")
-@click.option("--spec", help="Inputs in words: 'randn(3,4):grad, int=2, index(5,max=3), None'; several samples with ';'.")
+@click.option(
+    "--spec", help="Inputs in words: 'randn(3,4):grad, int=2, index(5,max=3), None'; several samples with ';'."
+)
 @click.option("--from-trace", metavar="RECORDING", help="Inputs of the kinds that `gradscope trace` recorded.")
-@click.option("--reference", metavar="MOD.FN", help="A differentiable function that computes the same; values are compared with it.")
-@click.option("--level", type=click.Choice(["eager", "func", "compile"]), default="func", show_default=True, help="What the author promises; limits above are notes.")
-@click.option("--custom-gradient", is_flag=True, help="The gradient differs from the formula's on purpose (straight-through, reversal).")
+@click.option(
+    "--reference",
+    metavar="MOD.FN",
+    help="A differentiable function that computes the same; values are compared with it.",
+)
+@click.option(
+    "--level",
+    type=click.Choice(["eager", "func", "compile"]),
+    default="func",
+    show_default=True,
+    help="What the author promises; limits above are notes.",
+)
+@click.option(
+    "--custom-gradient",
+    is_flag=True,
+    help="The gradient differs from the formula's on purpose (straight-through, reversal).",
+)
 @click.option("--select", metavar="CODES", default="", help="Only these codes or beginnings of codes, comma-separated.")
 @click.option("--ignore", metavar="CODES", default="", help="Not these codes or beginnings of codes.")
 @click.option("--device", default="cpu", show_default=True, help="Where to run the trials.")
-@click.option("--fmt", type=click.Choice(list(REPORT_FORMATS)), help="How to write the report.  [default: text, or by OUTPUT's suffix]")
+@click.option(
+    "--fmt",
+    type=click.Choice(list(REPORT_FORMATS)),
+    help="How to write the report.  [default: text, or by OUTPUT's suffix]",
+)
 @click.option("-o", "--output", default="-", help="Write the report here; - is standard output.")
 @click.option("-f", "--force", is_flag=True, help="Overwrite OUTPUT.")
-@click.option("--fail-on", type=click.Choice(["error", "warning", "never"]), default="error", show_default=True, help="Exit with 1 from this severity on.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "never"]),
+    default="error",
+    show_default=True,
+    help="Exit with 1 from this severity on.",
+)
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Functions checked at a time.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
-def command(names: tuple[str, ...], output: str, fmt: str | None, force: bool, quiet: bool, exit_zero: bool, fail_on: str, **options: Any) -> int:
+def command(
+    names: tuple[str, ...],
+    output: str,
+    fmt: str | None,
+    force: bool,
+    quiet: bool,
+    exit_zero: bool,
+    fail_on: str,
+    **options: Any,
+) -> int:
     """Check custom autograd.Functions.
 
     NAMES are dotted names (pkg.mod.Name or pkg.mod:Name), modules or files: all Functions in them are checked.
@@ -67,7 +102,16 @@ def settings_from(names: tuple[str, ...], options: dict[str, Any]) -> Settings:
     if reference is not None and not callable(reference):
         raise UsageError(f"--reference {options['reference']} is not callable")
     check_device(options["device"])
-    return Settings(options["level"], options["custom_gradient"], choice, reference, options["device"], samples, source, options["jobs"])
+    return Settings(
+        options["level"],
+        options["custom_gradient"],
+        choice,
+        reference,
+        options["device"],
+        samples,
+        source,
+        options["jobs"],
+    )
 
 
 def chosen_inputs(names: tuple[str, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
@@ -79,7 +123,9 @@ def chosen_inputs(names: tuple[str, ...], options: dict[str, Any]) -> tuple[tupl
 
     given = [name for name in ("inputs", "spec", "from_trace") if options[name]]
     if len(given) > 1:
-        raise UsageError(f"--{given[0].replace('_', '-')} and --{given[1].replace('_', '-')} both give inputs", "use one of them")
+        raise UsageError(
+            f"--{given[0].replace('_', '-')} and --{given[1].replace('_', '-')} both give inputs", "use one of them"
+        )
     if options["inputs"]:
         return tuple(samples_from_data(resolve(options["inputs"]), options["inputs"])), Source.GIVEN
     if options["spec"]:
@@ -120,7 +166,9 @@ def targets_of(names: tuple[str, ...], pattern: str | None) -> list[tuple[str, A
             continue
         functions = [(f"{found.__name__}.{function.__name__}", function) for function in functions_in(found, pattern)]
         if not functions:
-            raise NothingCheckedError(f"{name} defines no autograd.Function" + (f" that matches {pattern!r}" if pattern else ""))
+            raise NothingCheckedError(
+                f"{name} defines no autograd.Function" + (f" that matches {pattern!r}" if pattern else "")
+            )
         targets += functions
     return targets
 

@@ -105,7 +105,10 @@ def summary(case: Case, evidence: Evidence, findings: tuple[Finding, ...], silen
         function=case.subject.name,
         inputs=case.source if evidence.inputs else None,
         verdict=verdict,
-        trials={name: TrialResult(outcome.status, outcome.detail, TRIALS[name].group) for name, outcome in case.outcomes.items()},
+        trials={
+            name: TrialResult(outcome.status, outcome.detail, TRIALS[name].group)
+            for name, outcome in case.outcomes.items()
+        },
         site=case.subject.site,
         rests_on="; ".join(evidence.inputs),
         not_checked=tuple(not_checked(case, evidence)),
@@ -118,7 +121,11 @@ def not_checked(case: Case, evidence: Evidence) -> list[str]:
     gaps: list[str] = []
     first = evidence.outcomes.get(FIRST)
     if case.subject.function is not None and not evidence.inputs:
-        gaps.append(f"no inputs: {first.detail}" if first else "no inputs could be guessed that forward takes; give them with --inputs or --spec")
+        gaps.append(
+            f"no inputs: {first.detail}"
+            if first
+            else "no inputs could be guessed that forward takes; give them with --inputs or --spec"
+        )
     if case.subject.unseen:
         gaps.append(f"the source of {', '.join(case.subject.unseen)} is missing: rules that read it are silent")
     skipped = [name for name, outcome in case.outcomes.items() if outcome.status is Status.SKIPPED]
@@ -129,8 +136,18 @@ def not_checked(case: Case, evidence: Evidence) -> list[str]:
     return gaps
 
 
-def check_function(function: Any, inputs: Any = None, *, level: str = "func", reference: Callable[..., Any] | None = None, custom_gradient: bool = False, select: tuple[str, ...] = (), ignore: tuple[str, ...] = (), device: str = "cpu") -> Report:
-    """Check an autograd.Function; `inputs` is a tuple of arguments, a list of such tuples or a callable that makes them."""
+def check_function(
+    function: Any,
+    inputs: Any = None,
+    *,
+    level: str = "func",
+    reference: Callable[..., Any] | None = None,
+    custom_gradient: bool = False,
+    select: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
+    device: str = "cpu",
+) -> Report:
+    """Check an autograd.Function; `inputs` is a tuple of arguments, a list of them or a callable that makes them."""
     settings = Settings(level, custom_gradient, Choice(select, ignore), reference, device)
     if inputs is not None:
         settings = replace(settings, samples=tuple(samples_from_data(inputs, "inputs")), source=Source.GIVEN)

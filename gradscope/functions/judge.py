@@ -1,4 +1,4 @@
-"""From evidence to findings: run the rules in the table's order, weigh what they found, leave out what the user ignores."""
+"""From evidence to findings: run the rules in order, weigh what they found, leave out what the user ignores."""
 
 from __future__ import annotations
 

@@ -31,7 +31,7 @@ def resolve(name: str) -> Any:
     if head.endswith(".py"):
         module: Any = module_from_path(Path(head))
         return attribute(module, tail.split("."), name) if tail else module
-    parts = [part for part in name.replace(":", ".").split(".")]
+    parts = name.replace(":", ".").split(".")
     if not all(part.isidentifier() for part in parts):
         raise UsageError(f"{name!r} is not a dotted name", "write pkg.mod.Name, pkg.mod:Name or path/to/file.py:Name")
     if tail:
@@ -68,11 +68,16 @@ def is_module(dotted: str) -> bool:
 def import_module(dotted: str, name: str) -> ModuleType:
     """Import one module, or say in one sentence why that cannot be."""
     if not is_module(dotted):
-        raise UsageError(f"there is no module {dotted!r} to import for {name!r}", "run from the repository's root, or install the package")
+        raise UsageError(
+            f"there is no module {dotted!r} to import for {name!r}",
+            "run from the repository's root, or install the package",
+        )
     try:
         return importlib.import_module(dotted)
     except (Exception, SystemExit) as error:
-        raise UsageError(f"importing {dotted} raises {type(error).__name__}: {error}", trimmed_traceback(error)) from None
+        raise UsageError(
+            f"importing {dotted} raises {type(error).__name__}: {error}", trimmed_traceback(error)
+        ) from None
 
 
 def module_from_path(path: Path) -> ModuleType:

@@ -79,7 +79,11 @@ class Method:
         """Attributes assigned on ctx, with the first place where each is."""
         stores: dict[str, ast.AST] = {}
         for node in self.walk():
-            if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store) and is_attribute_of(node, self.context):
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.ctx, ast.Store)
+                and is_attribute_of(node, self.context)
+            ):
                 stores.setdefault(node.attr, node)
         return stores
 
@@ -89,7 +93,9 @@ class Method:
 
     def attributes(self, *names: str) -> list[ast.Attribute]:
         """Reads of an attribute of one of these names on anything."""
-        return [n for n in self.walk() if isinstance(n, ast.Attribute) and n.attr in names and isinstance(n.ctx, ast.Load)]
+        return [
+            n for n in self.walk() if isinstance(n, ast.Attribute) and n.attr in names and isinstance(n.ctx, ast.Load)
+        ]
 
     def uses(self, *roots: str) -> ast.AST | None:
         """The first use of one of these plain names (modules, for instance)."""
@@ -120,7 +126,14 @@ def is_attribute_of(node: ast.AST, name: str) -> bool:
 
 def read_method(owner: type, name: str) -> Method | None:
     """Read a method that the class (or a base of it other than torch's) defines."""
-    raw = next((vars(base)[name] for base in owner.__mro__ if name in vars(base) and not base.__module__.startswith("torch.autograd")), None)
+    raw = next(
+        (
+            vars(base)[name]
+            for base in owner.__mro__
+            if name in vars(base) and not base.__module__.startswith("torch.autograd")
+        ),
+        None,
+    )
     if raw is None:
         return None
     function = getattr(raw, "__func__", raw)

@@ -6,6 +6,7 @@ import ast
 import inspect
 from dataclasses import dataclass, field
 from functools import cache
+from pathlib import Path
 from typing import Any
 
 from gradscope.functions.source import Method, read_method
@@ -93,7 +94,6 @@ def class_site(candidate: Any) -> Site | None:
 def module_tree(file: str) -> ast.Module | None:
     """The syntax tree of a whole file, parsed once."""
     try:
-        with open(file, encoding="utf-8") as handle:
-            return ast.parse(handle.read())
+        return ast.parse(Path(file).read_text(encoding="utf-8"))
     except (OSError, SyntaxError, UnicodeDecodeError, ValueError):
         return None

@@ -13,7 +13,7 @@ class RecordedArgument:
     shape: tuple[int, ...] = ()
     strides: tuple[int, ...] | None = None
     requires_grad: bool = False
-    value: int | float | bool | str | None | tuple[object, ...] = None
+    value: int | float | bool | str | tuple[object, ...] | None = None
     known: bool = True
 
 

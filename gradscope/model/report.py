@@ -43,7 +43,7 @@ class Verdict(enum.Enum):
 
 @dataclass(frozen=True, slots=True)
 class TrialResult:
-    """One trial's end: its status and, when there is something to say, a detail. `group` is the family it belongs to."""
+    """One trial's end: its status, a detail when there is something to say, and the family it belongs to."""
 
     status: Status
     detail: str = ""

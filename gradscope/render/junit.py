@@ -1,4 +1,4 @@
-"""A report as JUnit XML: a test case for each Function, failed when it has an error, skipped when it was not checked."""
+"""A report as JUnit XML: a case for each Function, failed when it has an error, skipped when it was not checked."""
 
 from __future__ import annotations
 

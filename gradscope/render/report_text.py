@@ -57,7 +57,7 @@ def verdict_text(subject: SubjectReport, findings: tuple[Finding, ...]) -> str:
 
 
 def count(findings: Iterable[Finding]) -> str:
-    """ "2 errors, 1 warning, 3 notes"."""
+    """For instance "2 errors, 1 warning, 3 notes"."""
     found = list(findings)
     words = ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note"))
     numbers = [(sum(f.severity is severity for f in found), word) for severity, word in words]
@@ -69,7 +69,9 @@ def trial_lines(subject: SubjectReport) -> list[str]:
     lines: list[str] = []
     for group in dict.fromkeys(result.group for result in subject.trials.values()):
         for status in (Status.OK, Status.WRONG, Status.RAISES, Status.NOT_APPLICABLE):
-            names = [name for name, result in subject.trials.items() if result.group == group and result.status is status]
+            names = [
+                name for name, result in subject.trials.items() if result.group == group and result.status is status
+            ]
             if names:
                 label = f"  {group:<11}{click.style(f'{status.value:<7}', fg=STATUS_COLOURS.get(status))}"
                 rows = textwrap.wrap(" ".join(names), WIDTH - 20)

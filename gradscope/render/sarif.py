@@ -1,4 +1,4 @@
-"""A report as SARIF 2.1.0, which GitHub code scanning and editors read. File names are relative to the working directory."""
+"""A report as SARIF 2.1.0 for code scanning and editors. File names are relative to the working directory."""
 
 from __future__ import annotations
 
@@ -25,7 +25,12 @@ def render(report: Report) -> str:
 
 def rule_object(finding: Finding) -> dict[str, Any]:
     """The rule that a finding belongs to."""
-    return {"id": finding.code, "name": finding.name, "shortDescription": {"text": finding.name}, "help": {"text": finding.advice or finding.name}}
+    return {
+        "id": finding.code,
+        "name": finding.name,
+        "shortDescription": {"text": finding.name},
+        "help": {"text": finding.advice or finding.name},
+    }
 
 
 def result_object(finding: Finding) -> dict[str, Any]:
@@ -38,12 +43,20 @@ def result_object(finding: Finding) -> dict[str, Any]:
     }
     if finding.site is not None:
         content["locations"] = [location(finding.site)]
-    related = [location(r.site) | {"message": {"text": f"{r.role} {r.what}".strip()}} for r in finding.related if r.site]
+    related = [
+        location(r.site) | {"message": {"text": f"{r.role} {r.what}".strip()}} for r in finding.related if r.site
+    ]
     return content | ({"relatedLocations": related} if related else {})
 
 
 def location(site: Site) -> dict[str, Any]:
     """A physical location."""
     path = Path(site.file)
-    uri = path.relative_to(Path.cwd()).as_posix() if path.is_relative_to(Path.cwd()) else path.as_uri() if path.is_absolute() else path.as_posix()
+    uri = (
+        path.relative_to(Path.cwd()).as_posix()
+        if path.is_relative_to(Path.cwd())
+        else path.as_uri()
+        if path.is_absolute()
+        else path.as_posix()
+    )
     return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": max(site.line, 1)}}}

@@ -1,7 +1,7 @@
 """Reads how a recording saw custom Functions called: the arguments' kinds, never their data.
 
 Capture keeps them in the table `function_call (function TEXT, arguments TEXT)`; `arguments` is a JSON list with an
-object for each argument: {"dtype", "shape", "strides", "requires_grad"} for a tensor, {"value"} for plain data, {} for the rest.
+object an argument: {"dtype", "shape", "strides", "requires_grad"} for a tensor, {"value"} for plain data, else {}.
 """
 
 from __future__ import annotations
@@ -14,7 +14,22 @@ from typing import Any
 from gradscope.errors import UnreadableError
 from gradscope.model.call import RecordedArgument, RecordedCall
 
-DTYPES = frozenset(("float16", "bfloat16", "float32", "float64", "complex64", "complex128", "int8", "int16", "int32", "int64", "uint8", "bool"))
+DTYPES = frozenset(
+    (
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "bool",
+    )
+)
 LARGEST = 1 << 28  # elements: a damaged recording shall not ask for more
 
 
@@ -26,8 +41,12 @@ def read_calls(path: Path, function: str) -> list[RecordedCall]:
             connection.execute("PRAGMA trusted_schema=OFF")
             rows = connection.execute("SELECT function, arguments FROM function_call").fetchall()
     except sqlite3.Error as error:
-        raise UnreadableError(f"{path} holds no calls of custom Functions: {error}", "record again with `gradscope trace`") from None
-    calls = [RecordedCall(str(name), arguments_of(text, path)) for name, text in rows if str(name).rpartition(".")[2] == last]
+        raise UnreadableError(
+            f"{path} holds no calls of custom Functions: {error}", "record again with `gradscope trace`"
+        ) from None
+    calls = [
+        RecordedCall(str(name), arguments_of(text, path)) for name, text in rows if str(name).rpartition(".")[2] == last
+    ]
     if not calls:
         raise UnreadableError(f"{path} holds no call of {function}")
     return calls

@@ -65,7 +65,9 @@ def samples_from_data(data: Any, origin: str) -> list[Sample]:
         data = (data,)
     tuples = [data] if isinstance(data, tuple) else data
     if not isinstance(tuples, list) or not tuples or not all(isinstance(item, tuple) for item in tuples):
-        raise UsageError(f"{origin} gives {type(data).__name__}, which is neither a tuple of arguments nor a list of such tuples")
+        raise UsageError(
+            f"{origin} gives {type(data).__name__}, which is neither a tuple of arguments nor a list of such tuples"
+        )
     return [make_sample(item) for item in tuples]
 
 

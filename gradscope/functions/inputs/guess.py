@@ -1,6 +1,6 @@
 """Inputs guessed from forward's signature: a few shapes times a few scalars with hints from the names.
 
-A guess counts when forward takes it and gives finite tensors. Guessing calls user code, so it runs in the trials' child process.
+A guess counts when forward takes it and gives finite tensors. It calls user code, so it runs in the child process.
 """
 
 from __future__ import annotations
@@ -31,7 +31,25 @@ SCALARS: tuple[tuple[tuple[str, ...], tuple[Any, ...]], ...] = (
     (("shape", "size"), ((3, 4), 4)),
     (("n", "k", "num", "bits", "steps", "groups", "stride", "kernel", "heads", "idx"), (2, 1, 4)),
     (("training", "inplace", "reduce", "mean", "causal", "keepdim", "flag", "bias"), (False, True)),
-    (("alpha", "lambd", "scale", "p", "slope", "temperature", "threshold", "power", "factor", "scalar", "coef", "lr", "min", "max"), (0.5, 2, 1)),
+    (
+        (
+            "alpha",
+            "lambd",
+            "scale",
+            "p",
+            "slope",
+            "temperature",
+            "threshold",
+            "power",
+            "factor",
+            "scalar",
+            "coef",
+            "lr",
+            "min",
+            "max",
+        ),
+        (0.5, 2, 1),
+    ),
     (("mode", "reduction"), ("mean", "sum", "none")),
     (("fn", "func", "function", "f"), (torch.tanh,)),
     (("group",), (None,)),
@@ -86,7 +104,9 @@ def candidates(forward: Method, separate_context: bool) -> Iterator[tuple[Any, .
             yield from itertools.islice(itertools.product(*choices), 40)
 
 
-def options(parameter: inspect.Parameter, shape: tuple[int, ...], positive: bool, generator: torch.Generator) -> list[Any]:
+def options(
+    parameter: inspect.Parameter, shape: tuple[int, ...], positive: bool, generator: torch.Generator
+) -> list[Any]:
     """What one parameter may be, judged by its default, its annotation and its name."""
     name = parameter.name.lower().strip("_")
     words = set(name.split("_")) | {name}
@@ -98,12 +118,18 @@ def options(parameter: inspect.Parameter, shape: tuple[int, ...], positive: bool
     if words & set(INTEGER_NAMES) and parameter.annotation is not int:
         return [torch.randint(0, 2, shape[:1], generator=generator), torch.randint(0, 2, shape, generator=generator), 1]
     scalars = [values for names, values in SCALARS if words & set(names)]
-    annotated = {int: [2, 1], float: [0.5, 2.0], bool: [False, True]}.get(annotation_of(parameter))
+    known: dict[Any, list[Any]] = {int: [2, 1], float: [0.5, 2.0], bool: [False, True]}
+    annotated = known.get(annotation_of(parameter))
     if annotated:
         return [*(scalars[0] if scalars else ()), *annotated]
     tensors = [tensor]
+    last = shape[-1] if shape else 4
     if words & set(VECTOR_NAMES):
-        tensors = [random_tensor(shape[-1:], positive, generator), tensor, random_tensor((shape[-1:] + (4,))[:1] + (shape[-1:] or (4,)), positive, generator)]
+        tensors = [
+            random_tensor(shape[-1:], positive, generator),
+            tensor,
+            random_tensor((last, last), positive, generator),
+        ]
     return [*(scalars[0] if scalars else ()), *tensors] if scalars else [*tensors, 2, 0.5]
 
 
@@ -111,7 +137,9 @@ def annotation_of(parameter: inspect.Parameter) -> Any:
     """The annotation as a type, also when it is written as a string."""
     names = {"int": int, "float": float, "bool": bool}
     annotation = parameter.annotation
-    return names.get(annotation) if isinstance(annotation, str) else annotation if annotation in names.values() else None
+    return (
+        names.get(annotation) if isinstance(annotation, str) else annotation if annotation in names.values() else None
+    )
 
 
 def random_tensor(shape: tuple[int, ...], positive: bool, generator: torch.Generator) -> Tensor:

@@ -18,7 +18,9 @@ def samples_from_calls(calls: Sequence[RecordedCall], limit: int = 3) -> list[Sa
     distinct = list(dict.fromkeys(calls))
     usable = [call for call in distinct if all(argument.known for argument in call.arguments)]
     if calls and not usable:
-        raise UsageError("the recorded calls pass arguments that are no plain data", "give inputs with --inputs pkg.mod:factory")
+        raise UsageError(
+            "the recorded calls pass arguments that are no plain data", "give inputs with --inputs pkg.mod:factory"
+        )
     return [make_sample(tuple(built(argument) for argument in call.arguments)) for call in usable[:limit]]
 
 
@@ -28,7 +30,11 @@ def built(argument: RecordedArgument) -> Any:
         return argument.value
     dtype = getattr(torch, argument.dtype)
     strides = argument.strides or ()
-    tensor = torch.empty_strided(argument.shape, strides, dtype=dtype) if strides else torch.empty(argument.shape, dtype=dtype)
+    tensor = (
+        torch.empty_strided(argument.shape, strides, dtype=dtype)
+        if strides
+        else torch.empty(argument.shape, dtype=dtype)
+    )
     return filled(tensor).requires_grad_(argument.requires_grad)
 
 

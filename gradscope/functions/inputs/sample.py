@@ -1,6 +1,6 @@
 """A sample: one tuple of arguments. Trials never touch it; each takes fresh copies.
 
-The surprise: a tensor may sit inside a list or tuple argument, and a copy keeps strides, because strides are part of what is tried.
+The surprise: a tensor may sit inside a list or tuple, and a copy keeps strides, because strides are tried, too.
 """
 
 from __future__ import annotations
@@ -52,7 +52,9 @@ def copied(tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
             copy = copy.to(dtype)
         elif dtype is torch.float64 and copy.is_complex():
             copy = copy.to(torch.complex128)
-    return copy.requires_grad_() if tensor.requires_grad and not copy.requires_grad and tensor.is_leaf else copy.detach()
+    return (
+        copy.requires_grad_() if tensor.requires_grad and not copy.requires_grad and tensor.is_leaf else copy.detach()
+    )
 
 
 def map_tensors(value: Any, change: Callable[[Tensor], Tensor]) -> Any:

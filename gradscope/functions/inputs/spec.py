@@ -1,9 +1,9 @@
 """The mini-language of `--spec`: `randn(3,4):grad, int=2, index(5,max=3), None`. Read by hand, never evaluated.
 
-    spec     = sample { ";" sample }              sample = argument { "," argument }
-    argument = tensor | typed | literal           typed  = ("int" | "float" | "bool" | "str") "=" literal
-    tensor   = kind "(" [ entry { "," entry } ] ")" [ ":" ("grad" | "nograd") ]
-    entry    = integer | ("max" | "dtype") "=" word        literal = number | word | string | "[" [ literals ] "]"
+spec     = sample { ";" sample }              sample = argument { "," argument }
+argument = tensor | typed | literal           typed  = ("int" | "float" | "bool" | "str") "=" literal
+tensor   = kind "(" [ entry { "," entry } ] ")" [ ":" ("grad" | "nograd") ]
+entry    = integer | ("max" | "dtype") "=" word        literal = number | word | string | "[" [ literals ] "]"
 """
 
 from __future__ import annotations

@@ -45,9 +45,11 @@ def not_twice(case: Case, node: ast.AST | None, message: str) -> Iterator[Fault]
 
 def detached_backward(case: Case) -> Iterator[Fault]:
     """What it flags: backward uses .data, detach() or no_grad and is not declared once_differentiable.
-    Why: the gradient comes out right, but nothing connects it with the inputs: second derivatives are silently zero or wrong.
+    Why: the gradient comes out right, but nothing connects it with the inputs: second derivatives are silently zero
+    or wrong.
     Do instead: leave the detaching out, or put @once_differentiable above backward so that a second derivative raises.
-    How it is decided: a hint in the source, confirmed by second derivatives that disagree with differences of the first.
+    How it is decided: a hint in the source, confirmed by second derivatives that disagree with differences of the
+    first.
     """
     yield from not_twice(case, detaching(case.backward), "backward detaches what it computes with")
 
@@ -56,20 +58,34 @@ def numpy_backward(case: Case) -> Iterator[Fault]:
     """What it flags: backward goes through numpy and is not declared once_differentiable.
     Why: autograd does not see numpy: second derivatives are silently zero or wrong.
     Do instead: put @once_differentiable above backward, or wrap the numpy part in a Function of its own.
-    How it is decided: a hint in the source, confirmed by second derivatives that disagree with differences of the first.
+    How it is decided: a hint in the source, confirmed by second derivatives that disagree with differences of the
+    first.
     """
     yield from not_twice(case, through_numpy(case.backward), "backward computes with numpy")
 
 
 def grad_output_mutated(case: Case) -> Iterator[Fault]:
     """What it flags: backward writes into the gradient that it gets.
-    Why: the same tensor may go to other nodes as well (an addition passes it on unchanged): their gradients are silently wrong.
+    Why: the same tensor may go to other nodes as well (an addition passes it on unchanged): their gradients are
+    silently wrong.
     Do instead: use the operator that is not in place.
     How it is decided: the incoming gradient is compared before and after backward.
     """
     if case.gives_wrong("gout_mutated"):
         first = case.at("backward", first_write(case.backward))
-        yield Fault("backward writes into the incoming gradient", first, case.failing("gout_mutated", "backward_twice", "expanded_gout", "one_output", "grad_buffer_reuse", *SECOND_ORDER, *REVERSE))
+        yield Fault(
+            "backward writes into the incoming gradient",
+            first,
+            case.failing(
+                "gout_mutated",
+                "backward_twice",
+                "expanded_gout",
+                "one_output",
+                "grad_buffer_reuse",
+                *SECOND_ORDER,
+                *REVERSE,
+            ),
+        )
 
 
 def nondeterministic_backward(case: Case) -> Iterator[Fault]:
@@ -79,9 +95,19 @@ def nondeterministic_backward(case: Case) -> Iterator[Fault]:
     How it is decided: forward and backward are run twice from the same start, and backward twice over one graph.
     """
     backward = case.backward
-    draws = backward.calls("rand", "randn", "rand_like", "randn_like", "bernoulli", "dropout", "normal_", "uniform_", "randperm") if backward else []
+    draws = (
+        backward.calls(
+            "rand", "randn", "rand_like", "randn_like", "bernoulli", "dropout", "normal_", "uniform_", "randperm"
+        )
+        if backward
+        else []
+    )
     if case.fact("eager_bwd", "nondeterministic") or (draws and case.failing("backward_twice")):
-        yield Fault("the same backward gives different gradients", case.at("backward", draws[0] if draws else None), case.failing())
+        yield Fault(
+            "the same backward gives different gradients",
+            case.at("backward", draws[0] if draws else None),
+            case.failing(),
+        )
 
 
 def noncontiguous_input(case: Case) -> Iterator[Fault]:
@@ -94,19 +120,32 @@ def noncontiguous_input(case: Case) -> Iterator[Fault]:
     if explains and case.ok("eager_fwd"):
         outcome = case.outcome("noncontig")
         in_forward = case.fact("noncontig", "forward") is not False and outcome.method != "backward"
-        yield Fault(f"non-contiguous inputs: {outcome.detail}", outcome.site or case.site("forward" if in_forward else "backward"), (*explains, *(case.same_cause("noncontig") if outcome.site else ()), *(case.failing(*VMAPS, "jacrev", "jacfwd", "hessian") if in_forward else ())))
+        yield Fault(
+            f"non-contiguous inputs: {outcome.detail}",
+            outcome.site or case.site("forward" if in_forward else "backward"),
+            (
+                *explains,
+                *(case.same_cause("noncontig") if outcome.site else ()),
+                *(case.failing(*VMAPS, "jacrev", "jacfwd", "hessian") if in_forward else ()),
+            ),
+        )
 
 
 def expanded_grad_output(case: Case) -> Iterator[Fault]:
     """What it flags: backward fails or is wrong for an incoming gradient that is expanded or not contiguous.
-    Why: sum() sends one number expanded to the whole shape (strides 0): view, as_strided and writes in place do not work on it.
+    Why: sum() sends one number expanded to the whole shape (strides 0): view, as_strided and writes in place do not
+    work on it.
     Do instead: grad.contiguous() or reshape instead of view.
     How it is decided: an expanded and a transposed incoming gradient are compared with a full one.
     """
     explains = case.failing("expanded_gout")
     if explains and (case.outcome("eager_bwd").status.failed is False):
         outcome = case.outcome("expanded_gout")
-        yield Fault(f"expanded or transposed incoming gradient: {outcome.detail}", outcome.site or case.site("backward"), (*explains, *case.same_cause("expanded_gout")) if outcome.site else explains)
+        yield Fault(
+            f"expanded or transposed incoming gradient: {outcome.detail}",
+            outcome.site or case.site("backward"),
+            (*explains, *case.same_cause("expanded_gout")) if outcome.site else explains,
+        )
 
 
 def gradient_buffer_reused(case: Case) -> Iterator[Fault]:
@@ -116,7 +155,9 @@ def gradient_buffer_reused(case: Case) -> Iterator[Fault]:
     How it is decided: a gradient is compared with a copy of itself after another backward.
     """
     if case.gives_wrong("grad_buffer_reuse"):
-        yield Fault("backward returns a buffer that a later backward overwrites", case.site("backward"), case.needing_backward())
+        yield Fault(
+            "backward returns a buffer that a later backward overwrites", case.site("backward"), case.needing_backward()
+        )
 
 
 def grad_output_ignored(case: Case) -> Iterator[Fault]:
@@ -149,21 +190,28 @@ def depends_on_transform(case: Case) -> Iterator[Fault]:
     """
     forks = case.subject.generates_vmap and case.gives_wrong("vmap")
     if forks or case.fact("vjp", "primal") or case.fact("jvp", "primal") or case.fact("vjp", "output_changed"):
-        explains = case.failing("vjp", "jvp", "grad", "jacrev", "jacfwd", "hessian", "grad_grad", "functional_call", *VMAPS)
+        explains = case.failing(
+            "vjp", "jvp", "grad", "jacrev", "jacfwd", "hessian", "grad_grad", "functional_call", *VMAPS
+        )
         if explains:
-            yield Fault("forward gives other values under a transform than in eager mode", case.site("forward"), explains)
+            yield Fault(
+                "forward gives other values under a transform than in eager mode", case.site("forward"), explains
+            )
 
 
 def grad_in_backward(case: Case) -> Iterator[Fault]:
     """What it flags: backward calls torch.autograd.grad, .backward() or requires_grad_().
-    Why: eager mode takes it (checkpointing does it), but torch.func refuses it inside of transforms, and torch.compile too.
+    Why: eager mode takes it (checkpointing does it), but torch.func refuses it inside of transforms, and
+    torch.compile too.
     Do instead: write the derivative out, or call torch.func.vjp inside backward.
     How it is decided: a hint in the source, confirmed when func.grad raises.
     """
     backward = case.backward
     calls = backward.calls("grad", "backward", "requires_grad_") if backward else []
     calls = [c for c in calls if not (called_name(c) == "grad" and "func" in ast.dump(c.func))]
-    explains = case.failing("grad", "vjp", "jacrev", "functional_call", "hessian", "grad_grad", *VMAPS, "compile", "compiled_autograd")
+    explains = case.failing(
+        "grad", "vjp", "jacrev", "functional_call", "hessian", "grad_grad", *VMAPS, "compile", "compiled_autograd"
+    )
     raising = tuple(n for n in explains if case.outcome(n).status.value == "raises")
     if calls and raising:
         yield Fault("backward uses autograd itself, which torch.func refuses", case.at("backward", calls[0]), raising)
@@ -171,11 +219,18 @@ def grad_in_backward(case: Case) -> Iterator[Fault]:
 
 def once_differentiable_under_func(case: Case) -> Iterator[Fault]:
     """What it flags: @once_differentiable on a Function that promises torch.func.
-    Why: func.grad(func.grad(f)) is silently zero and so is autograd.grad, which prunes the node that would raise; only .backward() raises.
+    Why: func.grad(func.grad(f)) is silently zero and so is autograd.grad, which prunes the node that would raise;
+    only .backward() raises.
     Do instead: make backward differentiable, or promise only --level eager.
-    How it is decided: from the decorator, confirmed by a wrong second derivative under func.grad. A warning at level eager.
+    How it is decided: from the decorator, confirmed by a wrong second derivative under func.grad. A warning at
+    level eager.
     """
     explains = case.failing("grad_grad", "hessian")
     if case.subject.once_differentiable and case.wrong("grad_grad", "hessian") and explains:
         severity = None if case.promises_func else Severity.INFO
-        yield Fault("once_differentiable does not hold under torch.func: second derivatives are silently wrong", case.site("backward"), explains, severity)
+        yield Fault(
+            "once_differentiable does not hold under torch.func: second derivatives are silently wrong",
+            case.site("backward"),
+            explains,
+            severity,
+        )

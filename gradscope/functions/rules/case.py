@@ -19,11 +19,49 @@ if TYPE_CHECKING:
 
 LEVELS = ("eager", "func", "compile")
 SECOND_ORDER = ("eager_bwd2", "bwd2_engine", "gradgradcheck", "grad_grad", "hessian")
-VMAPS = ("vmap", "vmap_lastdim", "vmap_partial", "vmap_vmap", "vmap_grad", "grad_vmap", "grad_vmap_partial", "eager_grad_of_vmap")
+VMAPS = (
+    "vmap",
+    "vmap_lastdim",
+    "vmap_partial",
+    "vmap_vmap",
+    "vmap_grad",
+    "grad_vmap",
+    "grad_vmap_partial",
+    "eager_grad_of_vmap",
+)
 TANGENTS = ("jvp", "jvp_partial", "jacfwd", "hessian", "fwad", "gradcheck_fwd")
-REVERSE = ("eager_bwd", "gradcheck", "grad", "vjp", "jacrev", "functional_call", "vmap_grad", "grad_vmap", "grad_vmap_partial", "eager_grad_of_vmap")
-FUNC = tuple(dict.fromkeys(("grad", "vjp", "jacrev", "functional_call", "grad_grad", *VMAPS, "jvp", "jvp_partial", "jacfwd", "hessian")))
-WITHOUT_BACKWARD = ("eager_fwd", "jvp", "jvp_partial", "jacfwd", "fwad", "gradcheck_fwd", "vmap", "vmap_lastdim", "vmap_partial", "vmap_vmap", "functionalize", "input_mutated")
+REVERSE = (
+    "eager_bwd",
+    "gradcheck",
+    "grad",
+    "vjp",
+    "jacrev",
+    "functional_call",
+    "vmap_grad",
+    "grad_vmap",
+    "grad_vmap_partial",
+    "eager_grad_of_vmap",
+)
+FUNC = tuple(
+    dict.fromkeys(
+        ("grad", "vjp", "jacrev", "functional_call", "grad_grad", *VMAPS, "jvp", "jvp_partial", "jacfwd", "hessian")
+    )
+)
+WITHOUT_BACKWARD = (
+    "eager_fwd",
+    "jvp",
+    "jvp_partial",
+    "jacfwd",
+    "fwad",
+    "gradcheck_fwd",
+    "vmap",
+    "vmap_lastdim",
+    "vmap_partial",
+    "vmap_vmap",
+    "functionalize",
+    "input_mutated",
+)
+QUALITY = ("needless_grad", "saved_read", "complex", "autocast", "float32")
 BASIC = ("eager_fwd", "eager_bwd")
 COMPILED = ("compile", "compiled_autograd", "export", "make_fx")
 
@@ -71,9 +109,12 @@ class Case:
         return tuple(n for n in names if self.unexplained(n) and not (trials and self.follows(n)))
 
     def unexplained(self, trial: str) -> bool:
-        """Whether a trial failed and no rule has said why."""
+        """Whether a trial failed and no rule has said why; quality is no matter where the gradient itself is broken."""
         outcome = self.outcome(trial)
-        return outcome.status.failed and trial not in self.explained and not outcome.facts.get("by_design") and not (trial == "complex" and self.gradient_wrong and not outcome.facts.get("declared"))
+        if trial in self.explained or outcome.facts.get("by_design"):
+            return False
+        broken = trial in QUALITY and self.outcome("eager_bwd").status.failed and not outcome.facts.get("declared")
+        return outcome.status.failed and not broken
 
     def gives_wrong(self, trial: str) -> bool:
         """Whether a trial ran to its end, gave wrong values, and no rule has said why."""
@@ -82,11 +123,17 @@ class Case:
     def follows(self, trial: str) -> bool:
         """Whether a trial only raises what plain forward or backward raises already."""
         outcome = self.outcome(trial)
-        return trial not in BASIC and any(self.outcome(b).status is Status.RAISES and self.like(self.outcome(b), outcome) for b in BASIC)
+        return trial not in BASIC and any(
+            self.outcome(b).status is Status.RAISES and self.like(self.outcome(b), outcome) for b in BASIC
+        )
 
     def raising(self, *texts: str, trials: tuple[str, ...] = ()) -> tuple[str, ...]:
         """The unexplained trials that raise with one of these texts in the message."""
-        return tuple(n for n in self.failing(*trials) if any(t in self.outcome(n).message or t in self.outcome(n).detail for t in texts))
+        return tuple(
+            n
+            for n in self.failing(*trials)
+            if any(t in self.outcome(n).message or t in self.outcome(n).detail for t in texts)
+        )
 
     def same_cause(self, trial: str) -> tuple[str, ...]:
         """All unexplained trials that raise as this one does: at the same line, or with the same first words."""
@@ -107,7 +154,13 @@ class Case:
     def raised_in(self, method: str, error: str = "", trials: tuple[str, ...] = ()) -> tuple[str, ...]:
         """The unexplained trials whose exception came through a method of the Function."""
         names = self.failing(*trials)
-        return tuple(n for n in names if self.outcome(n).status is Status.RAISES and self.outcome(n).method == method and (not error or self.outcome(n).error == error))
+        return tuple(
+            n
+            for n in names
+            if self.outcome(n).status is Status.RAISES
+            and self.outcome(n).method == method
+            and (not error or self.outcome(n).error == error)
+        )
 
     def method(self, name: str) -> Method | None:
         """A method that the class overrides."""

@@ -22,7 +22,8 @@ def jvp_stops_fullgraph(case: Case) -> Iterator[Fault]:
 
 def defaults_omitted(case: Case) -> Iterator[Fault]:
     """What it flags: forward has defaults, and apply is called without those arguments under torch.compile.
-    Why: eager mode fills the defaults in when setup_context exists; Dynamo counts the gradients against the arguments that were passed.
+    Why: eager mode fills the defaults in when setup_context exists; Dynamo counts the gradients against the
+    arguments that were passed.
     Do instead: pass all arguments to apply.
     How it is decided: forward's signature has more parameters than the inputs, and compiling raises.
     """
@@ -31,7 +32,11 @@ def defaults_omitted(case: Case) -> Iterator[Fault]:
     given = len(case.anatomy.input_shapes)
     parameters = len(forward.names) - (0 if case.subject.separate_context else 1) if forward else 0
     if explains and parameters > given:
-        yield Fault(f"forward has {parameters} parameters, {given} are passed: torch.compile does not fill in the defaults", case.site("forward"), explains)
+        yield Fault(
+            f"forward has {parameters} parameters, {given} are passed: torch.compile does not fill in the defaults",
+            case.site("forward"),
+            explains,
+        )
 
 
 def compile_unsupported(case: Case) -> Iterator[Fault]:
@@ -42,7 +47,15 @@ def compile_unsupported(case: Case) -> Iterator[Fault]:
     """
     explains = case.failing("compile", "compiled_autograd")
     if explains:
-        yield Fault(f"{explains[0]}: {case.outcome(explains[0]).detail}", case.raised_at(explains, "forward"), (*explains, *case.same_cause(explains[0]), *case.raising("ata-dependent", "GuardOnDataDependent", trials=COMPILED)))
+        yield Fault(
+            f"{explains[0]}: {case.outcome(explains[0]).detail}",
+            case.raised_at(explains, "forward"),
+            (
+                *explains,
+                *case.same_cause(explains[0]),
+                *case.raising("ata-dependent", "GuardOnDataDependent", trials=COMPILED),
+            ),
+        )
 
 
 def numpy_in_forward(case: Case) -> Iterator[Fault]:
@@ -53,16 +66,20 @@ def numpy_in_forward(case: Case) -> Iterator[Fault]:
     """
     explains = case.failing("make_fx", "export")
     if explains and (case.fact("make_fx", "baked") or through_numpy(case.method("forward"))):
-        yield Fault("a trace holds the values of the first inputs as constants", case.at("forward", through_numpy(case.method("forward"))), explains)
+        yield Fault(
+            "a trace holds the values of the first inputs as constants",
+            case.at("forward", through_numpy(case.method("forward"))),
+            explains,
+        )
 
 
 def custom_backward_lost(case: Case) -> Iterator[Fault]:
     """What it flags: make_fx and export trace forward's operators and drop the custom backward.
-    Why: the exported program has the operators' own gradient: another one when the custom backward differs on purpose, none when forward detaches.
+    Why: the exported program has the operators' own gradient: another one when the custom backward differs on
+    purpose, none when forward detaches.
     Do instead: train before exporting, or register a torch.library.custom_op with register_autograd.
     How it is decided: the gradient through the trace is compared with the Function's.
     """
     explains = tuple(n for n in case.failing("make_fx", "export") if case.fact(n, "gradient_lost"))
     if explains:
         yield Fault("a trace loses the custom backward", case.site("backward"), explains)
-

@@ -16,14 +16,17 @@ def no_jvp(case: Case) -> Iterator[Fault]:
     """
     subject = case.subject
     if subject.function is not None and subject.has("forward") and not subject.has("jvp"):
-        yield Fault("there is no jvp: forward-mode AD raises", subject.site, case.raising("implement the jvp function", "jvp"))
+        yield Fault(
+            "there is no jvp: forward-mode AD raises", subject.site, case.raising("implement the jvp function", "jvp")
+        )
 
 
 def jvp_wrong(case: Case) -> Iterator[Fault]:
     """What it flags: jvp returns tangents that disagree with numerical differences and so with backward.
     Why: jacfwd, hessian and jvp are silently wrong.
     Do instead: correct the formula; jvp is the Jacobian times the tangent, backward its transpose times the gradient.
-    How it is decided: tangents are compared with numerical differences along a fixed direction, for all inputs and one at a time.
+    How it is decided: tangents are compared with numerical differences along a fixed direction, for all inputs and
+    one at a time.
     """
     explains = tuple(n for n in case.failing(*TANGENTS) if case.outcome(n).status.value == "wrong")
     if case.subject.has("jvp") and not case.custom_gradient and any(n != "hessian" for n in explains):
@@ -44,34 +47,51 @@ def jvp_without_save_for_forward(case: Case) -> Iterator[Fault]:
         return
     explains = case.failing(*TANGENTS)
     if explains:
-        yield Fault("jvp reads ctx.saved_tensors, but save_for_forward is never called", method.at(method.attributes("saved_tensors")[0]), explains)
+        yield Fault(
+            "jvp reads ctx.saved_tensors, but save_for_forward is never called",
+            method.at(method.attributes("saved_tensors")[0]),
+            explains,
+        )
 
 
 def jvp_none_tangent(case: Case) -> Iterator[Fault]:
     """What it flags: jvp fails when one input has no tangent.
-    Why: torch passes None for it: TypeError or AttributeError. Differentiating with respect to one of several inputs is the usual case.
+    Why: torch passes None for it: TypeError or AttributeError. Differentiating with respect to one of several
+    inputs is the usual case.
     Do instead: test each tangent for None.
     How it is decided: jvp with a tangent for one input at a time raises although jvp with all tangents works.
     """
     explains = case.raising("NoneType", trials=TANGENTS)
     if case.subject.has("jvp") and explains:
-        yield Fault(f"jvp does not expect None for a missing tangent: {case.outcome(explains[0]).detail}", case.raised_at(explains, "jvp"), (*explains, *case.failing(*TANGENTS)))
+        yield Fault(
+            f"jvp does not expect None for a missing tangent: {case.outcome(explains[0]).detail}",
+            case.raised_at(explains, "jvp"),
+            (*explains, *case.failing(*TANGENTS)),
+        )
 
 
 def jvp_arity(case: Case) -> Iterator[Fault]:
-    """What it flags: jvp takes another number of tangents than forward has inputs, or returns another number than it has outputs.
-    Why: torch passes one per input, None for those that are no tensors: TypeError; a wrong number of returned tangents raises, too.
+    """What it flags: jvp takes another number of tangents than forward has inputs, or returns another number than
+    it has outputs.
+    Why: torch passes one per input, None for those that are no tensors: TypeError; a wrong number of returned
+    tangents raises, too.
     Do instead: one parameter per input of forward after ctx, one returned tangent per output.
     How it is decided: from jvp's signature and torch's own refusal.
     """
     method, count = case.method("jvp"), len(case.anatomy.input_shapes)
     if method is None or not count:
         return
-    explains = case.raising("incorrect number of", "positional argument", "number of outputs", "tangents", trials=TANGENTS)
+    explains = case.raising(
+        "incorrect number of", "positional argument", "number of outputs", "tangents", trials=TANGENTS
+    )
     misfit = not method.takes_any and len(method.names) - 1 != count
     returned = case.raising("forward derivative", "incorrect number of", "number of tangents", trials=TANGENTS)
     if misfit or returned:
-        what = f"jvp takes {len(method.names) - 1} tangents for {count} inputs" if misfit else "jvp returns another number of tangents than forward has outputs"
+        what = (
+            f"jvp takes {len(method.names) - 1} tangents for {count} inputs"
+            if misfit
+            else "jvp returns another number of tangents than forward has outputs"
+        )
         yield Fault(what, method.site, (*explains, *returned, *(case.failing(*TANGENTS) if misfit else ())))
 
 
@@ -82,8 +102,17 @@ def jvp_view_rule(case: Case) -> Iterator[Fault]:
     How it is decided: plain forward AD raises although func.jvp works.
     """
     explains = case.failing("fwad", "gradcheck_fwd")
-    if case.subject.has("jvp") and case.ok("jvp") and "fwad" in explains and case.outcome("fwad").status.value == "raises":
-        yield Fault(f"plain forward-mode AD refuses what func.jvp takes: {case.outcome('fwad').detail}", case.site("jvp"), explains)
+    if (
+        case.subject.has("jvp")
+        and case.ok("jvp")
+        and "fwad" in explains
+        and case.outcome("fwad").status.value == "raises"
+    ):
+        yield Fault(
+            f"plain forward-mode AD refuses what func.jvp takes: {case.outcome('fwad').detail}",
+            case.site("jvp"),
+            explains,
+        )
 
 
 def functionalize(case: Case) -> Iterator[Fault]:

@@ -25,7 +25,8 @@ def call_site(case: Case, name: str) -> Site | None:
 
 def unmarked_inplace(case: Case) -> Iterator[Fault]:
     """What it flags: forward writes into an input without ctx.mark_dirty, perhaps through numpy.
-    Why: autograd does not learn of it: the graph before the input keeps using old values, and gradients are silently wrong.
+    Why: autograd does not learn of it: the graph before the input keeps using old values, and gradients are
+    silently wrong.
     Do instead: compute a new tensor, or call ctx.mark_dirty(x) and return x.
     How it is decided: the inputs' values before and after apply are compared.
     """
@@ -42,7 +43,11 @@ def dirty_not_input(case: Case) -> Iterator[Fault]:
     """
     strange = [name for name in case.anatomy.dirty if not name.startswith("input")]
     if strange:
-        yield Fault(f"ctx.mark_dirty gets {strange[0]}, which is no input", call_site(case, "mark_dirty"), case.raising("Only input", "dirty"))
+        yield Fault(
+            f"ctx.mark_dirty gets {strange[0]}, which is no input",
+            call_site(case, "mark_dirty"),
+            case.raising("Only input", "dirty"),
+        )
 
 
 def dirty_not_returned(case: Case) -> Iterator[Fault]:
@@ -52,23 +57,33 @@ def dirty_not_returned(case: Case) -> Iterator[Fault]:
     How it is decided: torch's own refusal in eager mode.
     """
     if case.raising("marked as dirty during the forward", trials=("eager_fwd",)):
-        yield Fault("an input is marked dirty but not returned", call_site(case, "mark_dirty"), case.raising("marked as dirty during the forward"))
+        yield Fault(
+            "an input is marked dirty but not returned",
+            call_site(case, "mark_dirty"),
+            case.raising("marked as dirty during the forward"),
+        )
 
 
 def dirty_with_generated_vmap(case: Case) -> Iterator[Fault]:
     """What it flags: ctx.mark_dirty together with generate_vmap_rule = True.
-    Why: torch 2.13 takes mark_dirty under grad, jvp and a hand-written vmap rule, but the generated rule loses the tensor's identity and raises under vmap.
+    Why: torch 2.13 takes mark_dirty under grad, jvp and a hand-written vmap rule, but the generated rule loses the
+    tensor's identity and raises under vmap.
     Do instead: write the vmap method by hand, or compute out of place.
     How it is decided: vmap raises the message about dirty elements.
     """
     explains = case.raising("marked as dirty during the forward", trials=VMAPS)
     if case.subject.generates_vmap and explains:
-        yield Fault("mark_dirty does not work with generate_vmap_rule", call_site(case, "mark_dirty"), (*explains, *case.failing(*VMAPS)))
+        yield Fault(
+            "mark_dirty does not work with generate_vmap_rule",
+            call_site(case, "mark_dirty"),
+            (*explains, *case.failing(*VMAPS)),
+        )
 
 
 def input_as_is_saved(case: Case) -> Iterator[Fault]:
     """What it flags: an input returned unchanged is saved as an output.
-    Why: RuntimeError "A input that has been returned as-is as output is being saved for backward"; torch.compile takes it.
+    Why: RuntimeError "A input that has been returned as-is as output is being saved for backward"; torch.compile
+    takes it.
     Do instead: return x.view_as(x) or a clone, or save the input.
     How it is decided: torch's own refusal.
     """
@@ -79,7 +94,8 @@ def input_as_is_saved(case: Case) -> Iterator[Fault]:
 
 def view_output(case: Case) -> Iterator[Fault]:
     """What it flags: an output that is a view of an input.
-    Why: a caller who writes into it in place gets RuntimeError: the custom backward cannot follow writes through a view.
+    Why: a caller who writes into it in place gets RuntimeError: the custom backward cannot follow writes through a
+    view.
     Do instead: return a copy (x[...].clone()), or tell callers that the output must not be written.
     How it is decided: the output is written in place after forward.
     """
@@ -98,45 +114,70 @@ def nondiff_output_unmarked(case: Case) -> Iterator[Fault]:
     """What it flags: one of several outputs whose gradient backward drops, without ctx.mark_non_differentiable.
     Why: the output says requires_grad, so a loss may use it, and its share of the gradient is silently zero.
     Do instead: mark it with ctx.mark_non_differentiable, or use its gradient.
-    How it is decided: numerical differences say that the output depends on the inputs; the gradient through it alone is zero.
+    How it is decided: numerical differences say that the output depends on the inputs; the gradient through it
+    alone is zero.
     """
     by_output: dict[int, set[str]] = {}
     for (output, _), kind in pairs(case).items():
         by_output.setdefault(output, set()).add(kind)
-    dropped = [o for o, kinds in by_output.items() if "missing" in kinds and kinds <= {"missing", "ok"} and not used(case, o)]
+    dropped = [
+        o for o, kinds in by_output.items() if "missing" in kinds and kinds <= {"missing", "ok"} and not used(case, o)
+    ]
     if case.unexplained("gradcheck") and len(by_output) > 1 and dropped and len(dropped) < len(by_output):
         number = differentiable_outputs(case)[dropped[0]]
         explains = tuple(n for n in case.failing(*REVERSE, "one_output") if case.fact(n, "differs") != "eager")
-        yield Fault(f"backward drops the gradient of output {number}, which is not marked non-differentiable", case.site("backward"), explains)
+        yield Fault(
+            f"backward drops the gradient of output {number}, which is not marked non-differentiable",
+            case.site("backward"),
+            explains,
+        )
 
 
 def used(case: Case, output: int) -> bool:
     """Whether backward reads the gradient of a differentiable output at all."""
     backward = case.method("backward")
     position = differentiable_outputs(case)[output] + 1
-    return backward is None or backward.takes_any or position >= len(backward.names) or backward.reads(backward.names[position])
+    return (
+        backward is None
+        or backward.takes_any
+        or position >= len(backward.names)
+        or backward.reads(backward.names[position])
+    )
 
 
 def differentiable_outputs(case: Case) -> list[int]:
     """The positions of the outputs that gradcheck compares."""
     floating = ("float", "view", "input")
-    return [i for i, kind in enumerate(case.anatomy.outputs) if kind in floating and i not in case.anatomy.nondifferentiable]
+    return [
+        i for i, kind in enumerate(case.anatomy.outputs) if kind in floating and i not in case.anatomy.nondifferentiable
+    ]
 
 
 def wrong_output_marked(case: Case) -> Iterator[Fault]:
     """What it flags: ctx.mark_non_differentiable on the wrong output, so that the values do not require grad.
     Why: the loss does not depend on the inputs any more: silent zero gradient or "does not require grad".
     Do instead: mark the outputs that have no derivative (indices, masks), not the values.
-    How it is decided: every floating output is marked although backward exists, or a marked output is floating while an integer one is not marked.
+    How it is decided: every floating output is marked although backward exists, or a marked output is floating
+    while an integer one is not marked.
     """
     anatomy = case.anatomy
-    marked = [i for i in anatomy.nondifferentiable if i < len(anatomy.outputs) and anatomy.outputs[i] in ("float", "view", "input")]
+    marked = [
+        i
+        for i in anatomy.nondifferentiable
+        if i < len(anatomy.outputs) and anatomy.outputs[i] in ("float", "view", "input")
+    ]
     free = [i for i, kind in enumerate(anatomy.outputs) if i not in anatomy.nondifferentiable]
     none_left = not differentiable_outputs(case)
     backward = case.method("backward")
-    reads = bool(backward and marked and marked[0] + 1 < len(backward.names) and backward.reads(backward.names[marked[0] + 1]))
+    reads = bool(
+        backward and marked and marked[0] + 1 < len(backward.names) and backward.reads(backward.names[marked[0] + 1])
+    )
     if marked and reads and (none_left or any(anatomy.outputs[i] == "integer" for i in free)):
-        yield Fault(f"output {marked[0]} is marked non-differentiable although backward computes its gradient", call_site(case, "mark_non_differentiable"), case.failing())
+        yield Fault(
+            f"output {marked[0]} is marked non-differentiable although backward computes its gradient",
+            call_site(case, "mark_non_differentiable"),
+            case.failing(),
+        )
 
 
 def materialize_none(case: Case) -> Iterator[Fault]:
@@ -145,9 +186,19 @@ def materialize_none(case: Case) -> Iterator[Fault]:
     Do instead: handle None in backward, or leave set_materialize_grads alone.
     How it is decided: backward is run with one output used at a time.
     """
-    explains = tuple(n for n in case.failing("one_output", "gradcheck", "eager_bwd", "jacrev", "eager_bwd2", "gradgradcheck", "saved_hooks") if "None" in case.outcome(n).message)
+    explains = tuple(
+        n
+        for n in case.failing(
+            "one_output", "gradcheck", "eager_bwd", "jacrev", "eager_bwd2", "gradgradcheck", "saved_hooks"
+        )
+        if "None" in case.outcome(n).message
+    )
     if explains and not case.anatomy.materialize:
-        yield Fault("backward gets None for an unused output and does not expect it", case.raised_at(explains, "backward"), (*explains, *case.same_cause(explains[0])))
+        yield Fault(
+            "backward gets None for an unused output and does not expect it",
+            case.raised_at(explains, "backward"),
+            (*explains, *case.same_cause(explains[0])),
+        )
 
 
 def needs_input_grad_ignored(case: Case) -> Iterator[Fault]:
@@ -162,27 +213,51 @@ def needs_input_grad_ignored(case: Case) -> Iterator[Fault]:
 
 def needs_input_grad_wrong_index(case: Case) -> Iterator[Fault]:
     """What it flags: ctx.needs_input_grad read at the wrong index.
-    Why: the indices count all arguments of forward, tensors or not: with the wrong one the gradient is silently None when only a subset requires grad.
+    Why: the indices count all arguments of forward, tensors or not: with the wrong one the gradient is silently
+    None when only a subset requires grad.
     Do instead: use the position of the argument in forward, ctx not counted.
     How it is decided: each input is made to require grad alone, and its gradient is compared with that of the full run.
     """
     backward = case.backward
     reads = backward.attributes("needs_input_grad") if backward else []
     if case.gives_wrong("subset_grad") and reads:
-        yield Fault(case.outcome("subset_grad").detail + ": ctx.needs_input_grad is read at the wrong index", case.at("backward", reads[0]), case.failing("subset_grad", "needless_grad", "jvp_partial", "grad_vmap_partial"))
+        yield Fault(
+            case.outcome("subset_grad").detail + ": ctx.needs_input_grad is read at the wrong index",
+            case.at("backward", reads[0]),
+            case.failing("subset_grad", "needless_grad", "jvp_partial", "grad_vmap_partial"),
+        )
 
 
 def captured_tensor(case: Case) -> Iterator[Fault]:
-    """What it flags: forward uses a tensor that requires grad from a global, a closure or the class instead of an argument.
-    Why: autograd follows arguments only: the captured tensor silently gets no gradient, and vmap of grad may fail with an internal assert.
+    """What it flags: forward uses a tensor that requires grad from a global, a closure or the class instead of an
+    argument.
+    Why: autograd follows arguments only: the captured tensor silently gets no gradient, and vmap of grad may fail
+    with an internal assert.
     Do instead: pass the tensor as an argument of apply.
-    How it is decided: the names that forward reads from outside are looked up; a captured tensor that requires grad is the fault.
+    How it is decided: the names that forward reads from outside are looked up; a captured tensor that requires grad
+    is the fault.
     """
     forward = case.method("forward")
     for name, value in captured_values(forward).items() if forward else ():
         if getattr(value, "requires_grad", False) is True and hasattr(value, "grad_fn"):
-            node = next((n for n in forward.walk() if isinstance(n, ast.Name | ast.Attribute) and name in (getattr(n, "id", ""), getattr(n, "attr", ""))), None) if forward else None
-            yield Fault(f"forward uses {name} from outside: it requires grad and gets none", case.at("forward", node), case.raising("internal assert", "INTERNAL ASSERT"))
+            node = (
+                next(
+                    (
+                        n
+                        for n in forward.walk()
+                        if isinstance(n, ast.Name | ast.Attribute)
+                        and name in (getattr(n, "id", ""), getattr(n, "attr", ""))
+                    ),
+                    None,
+                )
+                if forward
+                else None
+            )
+            yield Fault(
+                f"forward uses {name} from outside: it requires grad and gets none",
+                case.at("forward", node),
+                case.raising("internal assert", "INTERNAL ASSERT"),
+            )
 
 
 def captured_values(method: Method) -> dict[str, Any]:
@@ -192,4 +267,3 @@ def captured_values(method: Method) -> dict[str, Any]:
     except (TypeError, ValueError):
         return {}
     return {**variables.globals, **variables.nonlocals}
-

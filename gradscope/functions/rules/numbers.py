@@ -9,7 +9,18 @@ from gradscope.functions.rules.marking import pairs
 from gradscope.functions.rules.rule import Fault
 from gradscope.model.finding import Severity
 
-ENOUGH = ("noncontig", "expanded_gout", "subset_grad", "one_output", "autocast", "float32", "complex", "saved_inplace", "out_inplace", "zero_size")
+ENOUGH = (
+    "noncontig",
+    "expanded_gout",
+    "subset_grad",
+    "one_output",
+    "autocast",
+    "float32",
+    "complex",
+    "saved_inplace",
+    "out_inplace",
+    "zero_size",
+)
 
 
 def numerically_wrong(case: Case) -> tuple[str, ...]:
@@ -28,9 +39,11 @@ def gradient_shape(case: Case) -> tuple[int, tuple[int, ...], tuple[int, ...]] |
 
 def broadcast_not_reduced(case: Case) -> Iterator[Fault]:
     """What it flags: forward broadcasts an input, and backward does not sum its gradient back correctly.
-    Why: torch sums over broadcast dimensions only where the shapes tell; a repeated or wrongly reduced gradient raises or is silently wrong.
+    Why: torch sums over broadcast dimensions only where the shapes tell; a repeated or wrongly reduced gradient
+    raises or is silently wrong.
     Do instead: grad.sum_to_size(x.shape), and keep x.shape on ctx.
-    How it is decided: the gradient is wrong or refused for an input that is smaller than the output, and right for the others.
+    How it is decided: the gradient is wrong or refused for an input that is smaller than the output, and right for
+    the others.
     """
     largest = max((len(s) and prod(s) for s in case.anatomy.output_shapes), default=0)
     small = {i for i, s in enumerate(case.anatomy.input_shapes) if s is not None and prod(s) < largest}
@@ -42,7 +55,11 @@ def broadcast_not_reduced(case: Case) -> Iterator[Fault]:
         return
     if (refused and shape and shape[0] in small) or (wrong and wrong <= small and numerically_wrong(case)):
         index = shape[0] if shape else min(wrong)
-        yield Fault(f"the gradient of input {index}, which forward broadcasts, is not summed to its shape", case.site("backward"), (*refused, *numerically_wrong(case)))
+        yield Fault(
+            f"the gradient of input {index}, which forward broadcasts, is not summed to its shape",
+            case.site("backward"),
+            (*refused, *numerically_wrong(case)),
+        )
 
 
 def prod(shape: tuple[int, ...]) -> int:
@@ -62,7 +79,11 @@ def gradient_too_small(case: Case) -> Iterator[Fault]:
     explains = case.raising("invalid gradient at index")
     if explains:
         found = gradient_shape(case)
-        detail = f"input {found[0]} has shape {list(found[2])}, its gradient {list(found[1])}" if found else case.outcome(explains[0]).detail
+        detail = (
+            f"input {found[0]} has shape {list(found[2])}, its gradient {list(found[1])}"
+            if found
+            else case.outcome(explains[0]).detail
+        )
         yield Fault(f"the gradient does not fit: {detail}", case.site("backward"), case.needing_backward())
 
 
@@ -70,21 +91,32 @@ def gradient_too_big(case: Case) -> Iterator[Fault]:
     """What it flags: backward returns a gradient with more dimensions or elements than the input.
     Why: torch silently sums it to the input's shape: right after broadcasting, silently wrong otherwise.
     Do instead: return the gradient in the input's shape: grad.sum_to_size(x.shape).
-    How it is decided: the shape that backward returned; an error when the gradient is wrong numerically, else a warning.
+    How it is decided: the shape that backward returned; an error when the gradient is wrong numerically, else a
+    warning.
     """
     found = gradient_shape(case)
     if found and prod(found[1]) > prod(found[2]):
         wrong = case.gradient_wrong and numerically_wrong(case)
-        message = f"the gradient of input {found[0]} has shape {list(found[1])}; torch silently sums it to {list(found[2])}"
+        message = (
+            f"the gradient of input {found[0]} has shape {list(found[1])}; torch silently sums it to {list(found[2])}"
+        )
         raising = case.raising("invalid gradient at index")
-        vmapped = case.failing("vmap_grad", "grad_vmap", "grad_vmap_partial", "eager_grad_of_vmap", "jacrev") if wrong else ()
-        yield Fault(message, case.site("backward"), (*(wrong or ()), *raising, *vmapped), Severity.ERROR if wrong or raising else None)
+        vmapped = (
+            case.failing("vmap_grad", "grad_vmap", "grad_vmap_partial", "eager_grad_of_vmap", "jacrev") if wrong else ()
+        )
+        yield Fault(
+            message,
+            case.site("backward"),
+            (*(wrong or ()), *raising, *vmapped),
+            Severity.ERROR if wrong or raising else None,
+        )
 
 
 def wrong_gradient(case: Case) -> Iterator[Fault]:
     """What it flags: backward's gradient disagrees with numerical differences of forward.
     Why: training goes in a wrong direction without any message.
-    Do instead: correct the formula; when the difference is meant (straight-through, reversal), say custom_gradient = True on the class.
+    Do instead: correct the formula; when the difference is meant (straight-through, reversal), say custom_gradient
+    = True on the class.
     How it is decided: gradcheck in double precision, and numerical differences along fixed directions.
     """
     explains = numerically_wrong(case)
@@ -126,7 +158,11 @@ def zero_size(case: Case) -> Iterator[Fault]:
     How it is decided: inputs whose first dimension is empty.
     """
     if case.failing("zero_size"):
-        yield Fault(f"empty tensors: {case.outcome('zero_size').detail}", case.outcome("zero_size").site or case.site("backward"), case.failing("zero_size"))
+        yield Fault(
+            f"empty tensors: {case.outcome('zero_size').detail}",
+            case.outcome("zero_size").site or case.site("backward"),
+            case.failing("zero_size"),
+        )
 
 
 def missing_conj(case: Case) -> Iterator[Fault]:
@@ -138,7 +174,12 @@ def missing_conj(case: Case) -> Iterator[Fault]:
     declared = bool(case.fact("complex", "declared"))
     if case.gives_wrong("complex") and not case.custom_gradient and (declared or not case.gradient_wrong):
         explains = ("complex", *(numerically_wrong(case) if declared else ()))
-        yield Fault("the gradient of complex inputs is wrong", case.site("backward"), explains, Severity.ERROR if declared else Severity.INFO)
+        yield Fault(
+            "the gradient of complex inputs is wrong",
+            case.site("backward"),
+            explains,
+            Severity.ERROR if declared else Severity.INFO,
+        )
 
 
 def nan_at_edge(case: Case) -> Iterator[Fault]:
@@ -153,10 +194,13 @@ def nan_at_edge(case: Case) -> Iterator[Fault]:
 
 def autocast_dtype(case: Case) -> Iterator[Fault]:
     """What it flags: forward runs under autocast, backward after it fails or is far off.
-    Why: forward's operators give bfloat16 under autocast, while backward runs outside and mixes it with saved float32 tensors.
+    Why: forward's operators give bfloat16 under autocast, while backward runs outside and mixes it with saved
+    float32 tensors.
     Do instead: decorate with torch.amp.custom_fwd and custom_bwd, or cast in backward.
     How it is decided: forward under autocast on bfloat16, backward outside.
     """
     if case.failing("autocast") and not case.custom_gradient:
         outcome = case.outcome("autocast")
-        yield Fault(f"under autocast: {outcome.detail}", outcome.site or case.site("backward"), case.failing("autocast"))
+        yield Fault(
+            f"under autocast: {outcome.detail}", outcome.site or case.site("backward"), case.failing("autocast")
+        )

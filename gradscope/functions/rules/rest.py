@@ -19,5 +19,10 @@ def unexplained(case: Case) -> Iterator[Fault]:
         first = case.failing()[0]
         explains = case.same_cause(first)
         outcome = case.outcome(first)
-        yield Fault(f"{first} {outcome.status.value}: {outcome.detail}", outcome.site or case.subject.site, explains, below_promise(case, explains))
+        yield Fault(
+            f"{first} {outcome.status.value}: {outcome.detail}",
+            outcome.site or case.subject.site,
+            explains,
+            below_promise(case, explains),
+        )
         case.explained.update(explains)

@@ -1,4 +1,4 @@
-"""What a rule is: a code, a name, a severity and a check whose docstring is the page that `gradscope rule CODE` prints."""
+"""A rule: a code, a name, a severity and a check whose docstring is the page that `gradscope rule CODE` prints."""
 
 from __future__ import annotations
 
@@ -38,7 +38,7 @@ Check = Callable[["Case"], Iterable[Fault]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. `on_guesses` is False when a failure may come from inputs that were guessed badly: then it only warns."""
+    """One rule. `on_guesses` False: a failure may come from badly guessed inputs, so that it only warns there."""
 
     code: str
     name: str

@@ -13,8 +13,25 @@ from gradscope.functions.source import called_name
 from gradscope.functions.subject import METHODS, module_tree
 from gradscope.model.finding import Severity
 
-KNOWN = (*METHODS, "generate_vmap_rule", "clear_saved_tensors_on_access", "boxed_grads_call", "custom_gradient", "gradscope_inputs")
-USUAL_SLIPS = ("backwards", "setup_ctx", "generate_vmap_rules", "vmap_rule", "jvps", "forwards", "set_context", "setup_contexts", "once_differentiable")
+KNOWN = (
+    *METHODS,
+    "generate_vmap_rule",
+    "clear_saved_tensors_on_access",
+    "boxed_grads_call",
+    "custom_gradient",
+    "gradscope_inputs",
+)
+USUAL_SLIPS = (
+    "backwards",
+    "setup_ctx",
+    "generate_vmap_rules",
+    "vmap_rule",
+    "jvps",
+    "forwards",
+    "set_context",
+    "setup_contexts",
+    "once_differentiable",
+)
 
 
 def not_a_function_class(case: Case) -> Iterator[Fault]:
@@ -51,18 +68,28 @@ def legacy_instance_methods(case: Case) -> Iterator[Fault]:
     own_init = "__init__" in vars(owner)
     if selfish or own_init:
         what = f"{selfish.name} takes self" if selfish else "the class defines __init__"
-        yield Fault(f"{what}, but torch never makes an instance of a Function", selfish.site if selfish else case.subject.site, case.failing() if selfish else ())
+        yield Fault(
+            f"{what}, but torch never makes an instance of a Function",
+            selfish.site if selfish else case.subject.site,
+            case.failing() if selfish else (),
+        )
 
 
 def missing_staticmethod(case: Case) -> Iterator[Fault]:
     """What it flags: forward, backward or another method without @staticmethod.
-    Why: a plain def works because torch calls it on the class; a classmethod breaks torch.compile and compiled autograd.
+    Why: a plain def works because torch calls it on the class; a classmethod breaks torch.compile and compiled
+    autograd.
     Do instead: put @staticmethod above the method.
     How it is decided: from how the class stores the method. A classmethod is a warning, a plain def a note.
     """
     for method in case.subject.methods.values():
         if method.kind == "classmethod":
-            yield Fault(f"{method.name} is a classmethod, which torch.compile refuses", method.site, case.failing(*COMPILED), Severity.WARNING)
+            yield Fault(
+                f"{method.name} is a classmethod, which torch.compile refuses",
+                method.site,
+                case.failing(*COMPILED),
+                Severity.WARNING,
+            )
         elif method.kind == "function" and method.context != "self":
             yield Fault(f"{method.name} is not a staticmethod", method.site)
 
@@ -79,9 +106,13 @@ def no_backward(case: Case) -> Iterator[Fault]:
     floating = [i for i, kind in enumerate(case.anatomy.outputs) if kind in ("float", "view", "input")]
     if case.anatomy.outputs and all(i in case.anatomy.nondifferentiable for i in floating):
         return
-    slip = next((n for n in vars(subject.function) if difflib.SequenceMatcher(None, n, "backward").ratio() > 0.75), "")  # noqa: PLR2004
+    slip = next((n for n in vars(subject.function) if difflib.SequenceMatcher(None, n, "backward").ratio() > 0.75), "")
     message = f"{subject.short_name} has no backward" + (f"; {slip} looks like a misspelt one" if slip else "")
-    yield Fault(message, subject.site, case.raising("implement either the backward or vjp", "derivative for") or case.failing("eager_bwd"))
+    yield Fault(
+        message,
+        subject.site,
+        case.raising("implement either the backward or vjp", "derivative for") or case.failing("eager_bwd"),
+    )
 
 
 def backward_and_vjp(case: Case) -> Iterator[Fault]:
@@ -101,7 +132,9 @@ def vjp_only(case: Case) -> Iterator[Fault]:
     How it is decided: from the class's attributes.
     """
     if case.subject.has("vjp") and not case.subject.has("backward"):
-        explains = case.raising("implement either the backward or vjp", "backward") or case.failing("grad", "vjp", "jacrev", *COMPILED)
+        explains = case.raising("implement either the backward or vjp", "backward") or case.failing(
+            "grad", "vjp", "jacrev", *COMPILED
+        )
         yield Fault("vjp is defined and backward is not", case.site("vjp"), explains)
 
 
@@ -114,7 +147,12 @@ def combined_forward(case: Case) -> Iterator[Fault]:
     subject = case.subject
     if subject.function is not None and subject.has("forward") and not subject.separate_context:
         severity = Severity.ERROR if case.promises_func else Severity.WARNING
-        yield Fault("forward takes ctx: no torch.func transform accepts this", case.site("forward"), case.raising("must override the setup_context"), severity)
+        yield Fault(
+            "forward takes ctx: no torch.func transform accepts this",
+            case.site("forward"),
+            case.raising("must override the setup_context"),
+            severity,
+        )
 
 
 def ctx_and_setup_context(case: Case) -> Iterator[Fault]:
@@ -137,14 +175,18 @@ def kw_only_forward(case: Case) -> Iterator[Fault]:
     forward = case.method("forward")
     names = [p.name for p in forward.parameters if p.kind is inspect.Parameter.KEYWORD_ONLY] if forward else []
     if names and forward and case.subject.separate_context:
-        yield Fault(f"forward's parameter {names[0]} is keyword-only: apply cannot pass it", forward.site, case.failing())
+        yield Fault(
+            f"forward's parameter {names[0]} is keyword-only: apply cannot pass it", forward.site, case.failing()
+        )
 
 
 def direct_forward_call(case: Case) -> Iterator[Fault]:
     """What it flags: MyFn.forward(...) called directly somewhere in the module.
-    Why: only apply builds a graph; a direct call computes the values and silently cuts the gradient, or differentiates forward's own operators.
+    Why: only apply builds a graph; a direct call computes the values and silently cuts the gradient, or
+    differentiates forward's own operators.
     Do instead: call MyFn.apply(...).
-    How it is decided: from the source of the module that defines the class; a call that hands on ctx is delegation and fine.
+    How it is decided: from the source of the module that defines the class; a call that hands on ctx is delegation
+    and fine.
     """
     site = case.subject.site
     tree = module_tree(site.file) if site else None
@@ -152,13 +194,22 @@ def direct_forward_call(case: Case) -> Iterator[Fault]:
         if not (isinstance(node, ast.Call) and called_name(node) == "forward" and isinstance(node.func, ast.Attribute)):
             continue
         delegates = node.args and isinstance(node.args[0], ast.Name) and node.args[0].id in ("ctx", "context", "_ctx")
-        if isinstance(node.func.value, ast.Name) and node.func.value.id == case.subject.short_name and not delegates and site:
-            yield Fault(f"{case.subject.short_name}.forward is called directly: no graph is built", type(site)(site.file, node.lineno))
+        if (
+            isinstance(node.func.value, ast.Name)
+            and node.func.value.id == case.subject.short_name
+            and not delegates
+            and site
+        ):
+            yield Fault(
+                f"{case.subject.short_name}.forward is called directly: no graph is built",
+                type(site)(site.file, node.lineno),
+            )
             return
 
 
 def unknown_member(case: Case) -> Iterator[Fault]:
-    """What it flags: an attribute whose name is nearly that of one torch looks for: backwards, setup_ctx, generate_vmap_rules.
+    """What it flags: an attribute whose name is nearly that of one torch looks for: backwards, setup_ctx,
+    generate_vmap_rules.
     Why: torch ignores names it does not know, so the method is never called and the flag never read.
     Do instead: correct the spelling.
     How it is decided: from the names in the class body.
@@ -175,10 +226,13 @@ def unknown_member(case: Case) -> Iterator[Fault]:
 
 def boxed_grads_call(case: Case) -> Iterator[Fault]:
     """What it flags: boxed_grads_call = True together with setup_context.
-    Why: backward then gets one list of gradients; eager mode does that, torch.func and compiled autograd pass them one by one and raise.
+    Why: backward then gets one list of gradients; eager mode does that, torch.func and compiled autograd pass them
+    one by one and raise.
     Do instead: leave boxed_grads_call out of Functions that shall be transformed.
     How it is decided: from the class's attributes.
     """
     if getattr(case.subject.function, "boxed_grads_call", False) and case.subject.separate_context:
-        trials = case.failing("grad", "vjp", "jacrev", "hessian", "grad_grad", "functional_call", *VMAPS, "compiled_autograd", "compile")
+        trials = case.failing(
+            "grad", "vjp", "jacrev", "hessian", "grad_grad", "functional_call", *VMAPS, "compiled_autograd", "compile"
+        )
         yield Fault("boxed_grads_call is combined with setup_context", case.subject.site, trials)

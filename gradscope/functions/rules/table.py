@@ -1,8 +1,20 @@
-"""All rules, in the order in which they run: causes before symptoms, so that the first to explain a failing trial is its cause."""
+"""All rules, in the order in which they run: the first to explain a failing trial is its cause."""
 
 from __future__ import annotations
 
-from gradscope.functions.rules import backward, compiled, context, forward_mode, marking, numbers, rest, returns, saving, structure, vmap
+from gradscope.functions.rules import (
+    backward,
+    compiled,
+    context,
+    forward_mode,
+    marking,
+    numbers,
+    rest,
+    returns,
+    saving,
+    structure,
+    vmap,
+)
 from gradscope.functions.rules.rule import Rule
 from gradscope.model.finding import Severity
 

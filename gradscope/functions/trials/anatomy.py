@@ -65,7 +65,7 @@ class _Log:
 
     args: list[Any]
     outputs: Any = None
-    calls: list[tuple[str, str, tuple[Any, ...]]] = field(default_factory=list)
+    calls: list[tuple[Any, str, str, tuple[Any, ...]]] = field(default_factory=list)
     context: Any = None
     phase: str = "forward"
     before_backward: dict[str, Any] = field(default_factory=dict)
@@ -140,7 +140,7 @@ def noting(name: str, original: Any, log: _Log) -> Any:
     """A ctx method that is noted before it runs."""
 
     def note(ctx: Any, *args: Any, **keywords: Any) -> Any:
-        log.calls.append((log.phase, name, (*args, *keywords.values())))
+        log.calls.append((ctx, log.phase, name, (*args, *keywords.values())))
         return original(ctx, *args, **keywords)
 
     return note
@@ -177,7 +177,9 @@ def note_backward(original: Any, log: _Log, args: tuple[Any, ...]) -> Any:
 
 def context_state(context: Any) -> dict[str, Any]:
     """ctx's attributes and the versions of its saved tensors, to compare with later."""
-    state: dict[str, Any] = {name: (id(value), repr(value) if not tensors_in(value) else "") for name, value in vars(context).items()}
+    state: dict[str, Any] = {
+        name: (id(value), repr(value) if not tensors_in(value) else "") for name, value in vars(context).items()
+    }
     state["ran"] = True
     with contextlib.suppress(Exception):
         if not getattr(context, "clear_saved_tensors_on_access", False):
@@ -187,7 +189,11 @@ def context_state(context: Any) -> dict[str, Any]:
 
 def same(old: Tensor, new: Tensor) -> bool:
     """Whether a tensor still holds the values it had."""
-    return old.shape == new.shape and torch.equal(torch.nan_to_num(old), torch.nan_to_num(new.detach())) if old.dtype != torch.bool else torch.equal(old, new)
+    return (
+        old.shape == new.shape and torch.equal(torch.nan_to_num(old), torch.nan_to_num(new.detach()))
+        if old.dtype != torch.bool
+        else torch.equal(old, new)
+    )
 
 
 def describe_run(log: _Log, class_changed: tuple[str, ...], messages: tuple[str, ...]) -> Anatomy:
@@ -195,13 +201,18 @@ def describe_run(log: _Log, class_changed: tuple[str, ...], messages: tuple[str,
     kind, outputs = output_kind(log.outputs)
     tensors = [value for value in log.args if isinstance(value, Tensor)]
 
+    # Functions that forward or backward apply in turn have contexts of their own
+    calls = [(phase, name, args) for ctx, phase, name, args in log.calls if ctx is log.context]
+
     def named(tensor: Any) -> str:
         return name_tensor(tensor, log.args, outputs)
 
     def called(name: str, phase: str = "forward") -> tuple[tuple[str, ...], ...]:
-        return tuple(tuple(named(t) for t in args) for at, called_name, args in log.calls if called_name == name and at == phase)
+        return tuple(
+            tuple(named(t) for t in args) for at, called_name, args in calls if called_name == name and at == phase
+        )
 
-    marked = [t for at, name, args in log.calls if name == "mark_non_differentiable" for t in args]
+    marked = [t for at, name, args in calls if name == "mark_non_differentiable" for t in args]
     return Anatomy(
         output_kind=kind,
         outputs=tuple(describe_output(o, log.args) for o in outputs),
@@ -211,15 +222,20 @@ def describe_run(log: _Log, class_changed: tuple[str, ...], messages: tuple[str,
         requires_grad=any(t.requires_grad for t in tensors),
         saved=called("save_for_backward"),
         saved_for_forward=called("save_for_forward"),
-        dirty=tuple(name_tensor(t, log.args, []) for at, name, args in log.calls if name == "mark_dirty" for t in args),
+        dirty=tuple(name_tensor(t, log.args, []) for at, name, args in calls if name == "mark_dirty" for t in args),
         nondifferentiable=tuple(i for i, o in enumerate(outputs) if any(o is t for t in marked)),
-        materialize=not any(name == "set_materialize_grads" and args and args[0] is False for _, name, args in log.calls),
+        materialize=not any(name == "set_materialize_grads" and args and args[0] is False for _, name, args in calls),
         mutated=log.mutated,
-        nested=tuple(i for i, v in enumerate(log.args) if not isinstance(v, Tensor) and any(t.requires_grad for t in tensors_in(v))),
+        nested=tuple(
+            i
+            for i, v in enumerate(log.args)
+            if not isinstance(v, Tensor) and any(t.requires_grad for t in tensors_in(v))
+        ),
         kept=describe_context(log.context, log.args, outputs),
         saves_in_backward=bool(called("save_for_backward", "backward")),
         kept_changed=changed_attributes(log),
-        saved_changed=log.before_backward.get("saved tensors") != log.after_backward.get("saved tensors") and bool(log.after_backward),
+        saved_changed=log.before_backward.get("saved tensors") != log.after_backward.get("saved tensors")
+        and bool(log.after_backward),
         class_changed=class_changed,
         returned_kind=type(log.returned).__name__ if log.backward_ran else "",
         returned=describe_returned(log.returned) if log.backward_ran else (),
@@ -249,13 +265,19 @@ def output_kind(outputs: Any) -> tuple[str, list[Any]]:
 
 
 def describe_output(output: Any, args: list[Any]) -> str:
-    """ "float", "integer", "view", "input" or the type of something that is no tensor."""
+    """One of "float", "integer", "view" and "input", or the type of something that is no tensor."""
     if not isinstance(output, Tensor):
         return type(output).__name__
     if any(output is value for value in args):
         return "input"
     if output.dtype.is_floating_point or output.is_complex():
-        shares = any(isinstance(v, Tensor) and v.numel() and output.numel() and v.untyped_storage().data_ptr() == output.untyped_storage().data_ptr() for v in args)
+        shares = any(
+            isinstance(v, Tensor)
+            and v.numel()
+            and output.numel()
+            and v.untyped_storage().data_ptr() == output.untyped_storage().data_ptr()
+            for v in args
+        )
         return "view" if shares else "float"
     return "integer"
 
@@ -264,6 +286,8 @@ def describe_returned(returned: Any) -> tuple[Returned, ...]:
     """What backward returned, one entry per input."""
     values = returned if isinstance(returned, tuple) else (returned,)
     return tuple(
-        Returned("tensor", tuple(v.shape), str(v.dtype)) if isinstance(v, Tensor) else Returned("none" if v is None else type(v).__name__)
+        Returned("tensor", tuple(v.shape), str(v.dtype))
+        if isinstance(v, Tensor)
+        else Returned("none" if v is None else type(v).__name__)
         for v in values
     )

@@ -1,6 +1,6 @@
 """The bench a Function lies on: one sample, the Function as a plain callable, and the values it should give.
 
-The surprise: a Function that writes its input in place cannot be given a leaf, so the callable clones such inputs first.
+The surprise: a Function that writes its input in place cannot be given a leaf, so such inputs are cloned first.
 """
 
 from __future__ import annotations
@@ -63,7 +63,9 @@ class Bench:
         left, right = left.detach().cpu(), right.detach().cpu()
         relative, absolute = (1e-4, 1e-6) if self.dtype is torch.float64 else (5e-2, 1e-2)
         wide = torch.complex128 if left.is_complex() or right.is_complex() else torch.float64
-        return torch.allclose(left.detach().to(wide), right.detach().to(wide), relative * loose, absolute * loose, equal_nan=True)
+        return torch.allclose(
+            left.detach().to(wide), right.detach().to(wide), relative * loose, absolute * loose, equal_nan=True
+        )
 
     def all_close(self, left: Sequence[Tensor | None], right: Sequence[Tensor | None]) -> bool:
         """Whether two lists of values agree."""
@@ -146,7 +148,9 @@ class Bench:
         values = [self.sample.args[i] for i in self.positions]
         wide = torch.complex128 if self.dtype is torch.float64 else torch.complex64
         kinds = [wide if v.is_complex() else self.dtype for v in values]
-        return tuple(uneven(v.shape, k, v.device, 10 * seed + n) for n, (v, k) in enumerate(zip(values, kinds, strict=True)))
+        return tuple(
+            uneven(v.shape, k, v.device, 10 * seed + n) for n, (v, k) in enumerate(zip(values, kinds, strict=True))
+        )
 
     def weigh(self, outputs: Tensors, weights: Tensors | None = None) -> Tensor:
         """The scalar whose gradient is tried: outputs times fixed weights, summed."""
@@ -174,7 +178,9 @@ class Bench:
 
     def shifted(self, direction: Tensors, sign: int) -> Tensors:
         """The sample's inputs, a small step along a direction."""
-        return tuple((x.detach() + sign * self.step * d).requires_grad_() for x, d in zip(self.inputs(), direction, strict=True))
+        return tuple(
+            (x.detach() + sign * self.step * d).requires_grad_() for x, d in zip(self.inputs(), direction, strict=True)
+        )
 
     def difference(self, function: Callable[..., Tensors], direction: Tensors) -> Tensors:
         """The derivative of a function along a direction, by central differences."""

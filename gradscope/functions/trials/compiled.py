@@ -1,4 +1,4 @@
-"""Compile trials: torch.compile, compiled autograd, export and make_fx. Slow, so they run only when they are asked for."""
+"""Compile trials: torch.compile, compiled autograd, export and make_fx. Slow, so they run only when asked for."""
 
 from __future__ import annotations
 
@@ -23,7 +23,9 @@ def weighed(bench: Bench) -> tuple[Any, tuple[Any, ...], tuple[Tensor, ...]]:
             values = tuple(v.clone() if isinstance(v, Tensor) else v for v in values)
         outputs = apply(*values)
         outputs = outputs if isinstance(outputs, tuple) else (outputs,)
-        chosen = [o for i, o in enumerate(outputs) if i not in marked and isinstance(o, Tensor) and o.is_floating_point()]
+        chosen = [
+            o for i, o in enumerate(outputs) if i not in marked and isinstance(o, Tensor) and o.is_floating_point()
+        ]
         return sum((o * w).sum() for o, w in zip(chosen, weights, strict=False))  # type: ignore[return-value]
 
     return function, args, tuple(args[i] for i in bench.positions)
@@ -34,7 +36,8 @@ def compile_full(bench: Bench) -> Outcome:
     function, args, inputs = weighed(bench)
     torch._dynamo.reset()
     torch.manual_seed(20)
-    total = torch.compile(function, fullgraph=True, backend="aot_eager")(*args)
+    compiled: Any = torch.compile(function, fullgraph=True, backend="aot_eager")
+    total = compiled(*args)
     return compare_gradient(bench, zeros_for_none(torch.autograd.grad(total, inputs, allow_unused=True), inputs))
 
 
@@ -85,7 +88,7 @@ def make_fx(bench: Bench) -> Outcome:
     """make_fx traces forward; run on other inputs, the trace must follow them."""
     from torch.fx.experimental.proxy_tensor import make_fx as trace
 
-    traced = trace(lambda *values: bench.call(*values))(*plain(bench))
+    traced = trace(bench.call)(*plain(bench))
     other = tuple(x * 0.9 for x in plain(bench))
     if not bench.all_close(tuple(traced(*other)), bench.call(*other)):
         return wrong("the trace has values of the first inputs baked in as constants", baked=True)

@@ -41,7 +41,9 @@ def saved_inplace(bench: Bench) -> Outcome:
         for value in args:
             if isinstance(value, Tensor) and value.is_floating_point():
                 value.mul_(-1.5)
-    return protected(bench, lambda: torch.autograd.grad(bench.weigh(outputs), inputs, allow_unused=True), 1.0, "an input")
+    return protected(
+        bench, lambda: torch.autograd.grad(bench.weigh(outputs), inputs, allow_unused=True), 1.0, "an input"
+    )
 
 
 def out_inplace(bench: Bench) -> Outcome:
@@ -50,7 +52,9 @@ def out_inplace(bench: Bench) -> Outcome:
     outputs = require_grad(bench.call(*inputs))
     for output in outputs:
         output.mul_(2)
-    return protected(bench, lambda: torch.autograd.grad(bench.weigh(outputs), inputs, allow_unused=True), 2.0, "an output")
+    return protected(
+        bench, lambda: torch.autograd.grad(bench.weigh(outputs), inputs, allow_unused=True), 2.0, "an output"
+    )
 
 
 def protected(bench: Bench, backward: object, factor: float, what: str) -> Outcome:
@@ -78,7 +82,10 @@ def backward_twice(bench: Bench) -> Outcome:
     total = bench.scalar(*inputs)
     if not total.requires_grad:
         raise NotApplicable("the outputs do not require grad")
-    first = [None if g is None else g.clone() for g in torch.autograd.grad(total, inputs, retain_graph=True, allow_unused=True)]
+    first = [
+        None if g is None else g.clone()
+        for g in torch.autograd.grad(total, inputs, retain_graph=True, allow_unused=True)
+    ]
     second = torch.autograd.grad(total, inputs, allow_unused=True)
     return OK if bench.all_close(first, second) else wrong("the second backward gives another gradient")
 
@@ -103,9 +110,16 @@ def needless_grad(bench: Bench) -> Outcome:
         raise NotApplicable("there is one differentiable input")
     for position in bench.positions:
         anatomy = examine(bench.function, Sample(bench.sample.fresh(grad=False), (position,)))  # type: ignore[arg-type]
-        needless = [i for i in bench.positions if i != position and i < len(anatomy.returned) and anatomy.returned[i].kind == "tensor"]
+        needless = [
+            i
+            for i in bench.positions
+            if i != position and i < len(anatomy.returned) and anatomy.returned[i].kind == "tensor"
+        ]
         if needless and anatomy.needed:
-            return wrong(f"backward computes the gradient of input {needless[0]} when only input {position} requires one", position=position)
+            return wrong(
+                f"backward computes the gradient of input {needless[0]} when only input {position} requires one",
+                position=position,
+            )
     return OK
 
 
@@ -121,7 +135,11 @@ def one_output(bench: Bench) -> Outcome:
         if output.requires_grad:
             grads = torch.autograd.grad((output * weight).sum(), inputs, retain_graph=True, allow_unused=True)
             total = [t if g is None else t + g for t, g in zip(total, grads, strict=True)]
-    return OK if bench.all_close(total, bench.eager_gradient) else wrong("the gradients through single outputs do not add up")
+    return (
+        OK
+        if bench.all_close(total, bench.eager_gradient)
+        else wrong("the gradients through single outputs do not add up")
+    )
 
 
 def grad_buffer_reuse(bench: Bench) -> Outcome:
@@ -132,7 +150,11 @@ def grad_buffer_reuse(bench: Bench) -> Outcome:
     other = bench.inputs()
     outputs = bench.call(*other)
     torch.autograd.grad(bench.weigh(outputs, tuple(3 * w for w in bench.cotangents(outputs))), other, allow_unused=True)
-    return OK if bench.all_close(first, copies) else wrong("a later backward overwrites gradients that an earlier one returned")
+    return (
+        OK
+        if bench.all_close(first, copies)
+        else wrong("a later backward overwrites gradients that an earlier one returned")
+    )
 
 
 def grad_none_requires(bench: Bench) -> Outcome:
@@ -143,7 +165,9 @@ def grad_none_requires(bench: Bench) -> Outcome:
     raw = seeded(bench.function.apply, *args)
     outputs = [o for o in tensors_in(raw) if o.is_floating_point() or o.is_complex()]
     if bench.anatomy.nested:
-        return wrong(f"tensors inside the container at input {bench.anatomy.nested[0]} require grad and get none", nested=True)
+        return wrong(
+            f"tensors inside the container at input {bench.anatomy.nested[0]} require grad and get none", nested=True
+        )
     if not bench.sample.differentiable or len(bench.anatomy.nondifferentiable) >= len(outputs):
         raise NotApplicable("nothing requires grad")
     if outputs and not any(o.requires_grad for o in outputs):

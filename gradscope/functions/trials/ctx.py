@@ -35,14 +35,16 @@ def describe_context(context: Any, args: list[Any], outputs: list[Any]) -> tuple
 
 def worth(name: str) -> int:
     """Which of several tensors matters most: an output makes a cycle, an input goes stale."""
-    return ("output", "input", "interm").index(name[:6].strip()) if name[:6].strip() in ("output", "input", "interm") else 3
+    order = ("output", "input", "intermediate")
+    first = name.split(maxsplit=1)[0]
+    return order.index(first) if first in order else len(order)
 
 
 def contents(value: Any) -> tuple[str, list[Tensor]]:
     """The kind of holder and the tensors in it; an empty kind for harmless values."""
     if isinstance(value, Tensor):
         return "tensor", [value]
-    if type(value).__module__.partition(".")[0] == "numpy" and hasattr(value, "dtype") and getattr(value, "ndim", 0):
+    if type(value).__module__.partition(".")[0] == "numpy" and bool(getattr(value, "ndim", False)):
         return "numpy", []
     if isinstance(value, types.FunctionType):
         cells = [cell.cell_contents for cell in value.__closure__ or () if not is_empty(cell)]
@@ -62,7 +64,7 @@ def is_empty(cell: types.CellType) -> bool:
 
 
 def name_tensor(tensor: Any, args: list[Any], outputs: list[Any]) -> str:
-    """ "input 0", "output 1", "intermediate", "none", or the type of something that is no tensor."""
+    """One of "input 0", "output 1", "intermediate", "none", or the type of something that is no tensor."""
     if tensor is None:
         return "none"
     if not isinstance(tensor, Tensor):

@@ -109,5 +109,8 @@ def saved_read(bench: Bench) -> Outcome:
             continue
         if bench.all_close(hooked_gradient(bench, _Saved(number)), bench.eager_gradient):
             size = tensor.numel() * tensor.element_size()
-            return wrong(f"saved tensor {number} ({list(tensor.shape)}, {size} bytes) does not influence the gradient", number=number)
+            return wrong(
+                f"saved tensor {number} ({list(tensor.shape)}, {size} bytes) does not influence the gradient",
+                number=number,
+            )
     return OK

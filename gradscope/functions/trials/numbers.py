@@ -29,7 +29,9 @@ def float32(bench: Bench) -> Outcome:
     for position, returned in enumerate(anatomy.returned[: len(args)]):
         expected = anatomy.input_dtypes[position]
         if returned.kind == "tensor" and expected and returned.dtype != expected and position in bench.positions:
-            detail = f"backward returns {returned.dtype} for input {position}, which is {expected}; torch casts it silently"
+            detail = (
+                f"backward returns {returned.dtype} for input {position}, which is {expected}; torch casts it silently"
+            )
             return wrong(detail, gradient_dtype=True)
     if bench.random:
         return OK
@@ -42,7 +44,11 @@ def roughly(left: Tensor, right: Tensor, relative: float) -> bool:
     if left.shape != right.shape:
         return False
     left, right = left.detach().double(), right.detach().double()
-    return bool(torch.isfinite(left).all()) and bool((left - right).abs().max() <= relative * right.abs().max() + 1e-4) if left.numel() else True
+    return (
+        bool(torch.isfinite(left).all()) and bool((left - right).abs().max() <= relative * right.abs().max() + 1e-4)
+        if left.numel()
+        else True
+    )
 
 
 def complex_numbers(bench: Bench) -> Outcome:
@@ -65,7 +71,9 @@ def complex_bench(bench: Bench) -> Bench:
     """The bench with an imaginary part added to every differentiable input."""
     args = list(bench.sample.fresh(torch.float64, grad=False))
     for position in bench.positions:
-        args[position] = torch.complex(args[position], 0.5 * args[position].flip(0) if args[position].dim() else 0.5 * args[position])
+        args[position] = torch.complex(
+            args[position], 0.5 * args[position].flip(0) if args[position].dim() else 0.5 * args[position]
+        )
     return Bench(bench.function, Sample(tuple(args), bench.positions), bench.custom_gradient, None, bench.device)
 
 
@@ -96,7 +104,10 @@ def zero_size(bench: Bench) -> Outcome:
     first = bench.sample.args[bench.positions[0]]
     if not first.dim():
         raise NotApplicable("the first input has no dimension")
-    args = [v[:0] if isinstance(v, Tensor) and v.dim() and v.shape[0] == first.shape[0] else v for v in bench.sample.fresh(bench.dtype, grad=False)]
+    args = [
+        v[:0] if isinstance(v, Tensor) and v.dim() and v.shape[0] == first.shape[0] else v
+        for v in bench.sample.fresh(bench.dtype, grad=False)
+    ]
     empty = Bench(bench.function, Sample(tuple(args), bench.positions), bench.custom_gradient, None, bench.device)
     try:
         empty.call(*empty.inputs())
@@ -155,4 +166,3 @@ def require_grad(outputs: Tensors) -> Tensors:
     if not chosen:
         raise NotApplicable("the outputs do not require grad")
     return chosen
-

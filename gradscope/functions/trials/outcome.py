@@ -31,7 +31,7 @@ def wrong(detail: str, **facts: Any) -> Outcome:
     return Outcome(Status.WRONG, detail, facts=facts)
 
 
-class NotApplicable(Exception):  # noqa: N818, not an error: the trial has no meaning for this Function
+class NotApplicable(Exception):
     """Raised in a trial that makes no sense for this Function or sample."""
 
 

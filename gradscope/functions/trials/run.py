@@ -85,7 +85,7 @@ def gather(plan: Plan, note: Callable[[str], None] = lambda name: None) -> Evide
 
 
 def warm_up() -> None:
-    """Import what torch would import on first use, once for all children. Nothing may run here: threads do not survive a fork."""
+    """Import once what every child would import. Nothing may run here: threads do not survive a fork."""
     import torch._decomp.decompositions_for_jvp
     import torch._dynamo  # noqa: F401, the first use of torch.func with a custom Function imports it
 
@@ -120,7 +120,7 @@ def run_child(plan: Plan, names: list[str], evidence: Evidence, note: Callable[[
                 value = crash(process.exitcode)
             take(evidence, name, value)
             done.append(name)
-            if isinstance(value, Outcome) and value.error in ENDS or name == FIRST and isinstance(value, Outcome):
+            if (isinstance(value, Outcome) and value.error in ENDS) or (name == FIRST and isinstance(value, Outcome)):
                 break
     finally:
         if process.is_alive():
@@ -141,7 +141,12 @@ def hang(process: Any, limit: float) -> Outcome:
 def crash(status: int | None) -> Outcome:
     """Say how a child died."""
     if status is not None and status < 0:
-        return Outcome(Status.RAISES, f"ended the process: {signal.Signals(-status).name}", error="Crash", facts={"everywhere": True})
+        return Outcome(
+            Status.RAISES,
+            f"ended the process: {signal.Signals(-status).name}",
+            error="Crash",
+            facts={"everywhere": True},
+        )
     return Outcome(Status.RAISES, f"ended the process with status {status}", error="Crash", facts={"everywhere": True})
 
 
@@ -163,7 +168,6 @@ def child_main(plan: Plan, names: list[str], pipe: Connection) -> None:
     for descriptor in (0, 1, 2):
         os.dup2(silence, descriptor)
     torch.set_num_threads(1)
-    gc.collect()
     gc.freeze()  # collections look at what the trials make, not at all of torch
     try:
         for _, value in steps(plan, names):
@@ -192,7 +196,7 @@ def steps(plan: Plan, names: list[str]) -> Iterator[tuple[str, Any]]:
 def prepared(benches: list[Bench]) -> Any:
     """The first step's result, or the news that autograd does not work in a forked child here."""
     try:
-        (torch.ones(1, requires_grad=True) * 2).sum().backward()
+        (torch.ones(1, requires_grad=True) * 2).sum().backward()  # type: ignore[no-untyped-call]
     except RuntimeError as error:
         if FORK_FAILS in str(error):
             return Outcome(Status.RAISES, str(error), error="Fork")
@@ -210,9 +214,13 @@ def make_benches(plan: Plan) -> list[Bench]:
     """One bench for each sample, on the device asked for."""
     samples = list(plan.samples) or guess(plan.subject)
     if plan.device != "cpu":
-        samples = [Sample(tuple(map_tensors(v, moved_to(plan.device)) for v in s.args), s.differentiable) for s in samples]
+        samples = [
+            Sample(tuple(map_tensors(v, moved_to(plan.device)) for v in s.args), s.differentiable) for s in samples
+        ]
     once = plan.subject.once_differentiable
-    benches = [Bench(plan.subject.function, s, plan.custom_gradient, plan.reference, plan.device, once) for s in samples]
+    benches = [
+        Bench(plan.subject.function, s, plan.custom_gradient, plan.reference, plan.device, once) for s in samples
+    ]
     return [blinded(bench) for bench in benches] if plan.blind else benches
 
 
@@ -242,7 +250,9 @@ def raised(subject: Subject, error: BaseException) -> Outcome:
     method, site, depth = place(subject, error)
     text = message.splitlines()[0] if message else ""
     facts = {"in_method": depth}
-    return Outcome(Status.RAISES, f"{type(error).__name__}: {text}"[:300], type(error).__name__, message, method, site, facts)
+    return Outcome(
+        Status.RAISES, f"{type(error).__name__}: {text}"[:300], type(error).__name__, message, method, site, facts
+    )
 
 
 def place(subject: Subject, error: BaseException) -> tuple[str, Site | None, bool]:

@@ -1,4 +1,4 @@
-"""All trials, in the order in which they run. `seconds` is the time limit; the compile group runs only when asked for."""
+"""All trials, in the order in which they run. The compile group runs only when asked for."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from gradscope.functions.trials.outcome import Outcome
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One way to try a Function."""
+    """One way to try a Function; `seconds` is the time limit."""
 
     name: str
     group: str

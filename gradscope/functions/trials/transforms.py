@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import torch
 from torch import Tensor
@@ -40,7 +41,8 @@ def grad(bench: Bench) -> Outcome:
 
 def vjp(bench: Bench) -> Outcome:
     """func.vjp, whose outputs must be forward's, before and after the gradient is taken."""
-    outputs, pull = torch.func.vjp(bench.call, *plain(bench))
+    result: Any = torch.func.vjp(bench.call, *plain(bench))
+    outputs, pull = result
     expected = tuple(o.detach() for o in bench.call(*plain(bench)))
     if not bench.all_close(outputs, expected):
         return wrong("the outputs under vjp differ from eager's", primal=True)
@@ -52,7 +54,8 @@ def vjp(bench: Bench) -> Outcome:
 
 def jvp(bench: Bench) -> Outcome:
     """func.jvp along a fixed direction."""
-    outputs, tangents = torch.func.jvp(bench.call, plain(bench), bench.directions())
+    result: Any = torch.func.jvp(bench.call, plain(bench), bench.directions())
+    outputs, tangents = result
     if not bench.all_close(outputs, bench.call(*plain(bench))):
         return wrong("the outputs under jvp differ from eager's", primal=True)
     return compare_tangents(bench, tangents, bench.directions())
@@ -68,10 +71,15 @@ def jvp_partial(bench: Bench) -> Outcome:
         def along(value: Tensor, index: int = index) -> Tensors:
             return bench.call(*inputs[:index], value, *inputs[index + 1 :])
 
-        _, tangents = torch.func.jvp(along, (inputs[index],), (directions[index],))
+        result: Any = torch.func.jvp(along, (inputs[index],), (directions[index],))
+        tangents = result[1]
         outcome = compare_tangents(bench, tangents, only(directions, index))
         if outcome.status.failed:
-            return wrong(f"with a tangent for input {bench.positions[index]} alone: {outcome.detail}", differs="numbers", index=index)
+            return wrong(
+                f"with a tangent for input {bench.positions[index]} alone: {outcome.detail}",
+                differs="numbers",
+                index=index,
+            )
     return OK
 
 

@@ -41,8 +41,12 @@ def eager_bwd(bench: Bench) -> Outcome:
         return wrong("two runs from the same start give different gradients", nondeterministic=True)
     inputs = bench.inputs()
     outputs = bench.call(*inputs)
-    doubled = torch.autograd.grad(bench.weigh(outputs, tuple(2 * w for w in bench.cotangents(outputs))), inputs, allow_unused=True)
-    if not bench.all_close([2 * g for g in first], [torch.zeros_like(x) if g is None else g for g, x in zip(doubled, inputs, strict=True)]):
+    doubled = torch.autograd.grad(
+        bench.weigh(outputs, tuple(2 * w for w in bench.cotangents(outputs))), inputs, allow_unused=True
+    )
+    if not bench.all_close(
+        [2 * g for g in first], [torch.zeros_like(x) if g is None else g for g, x in zip(doubled, inputs, strict=True)]
+    ):
         return wrong("twice the incoming gradient does not give twice the gradient", nonlinear=True)
     if not bench.gradient_agrees(first):
         return wrong("the gradient differs from numerical differences", differs="numbers")
@@ -63,7 +67,9 @@ def nan_at_zero(bench: Bench) -> bool:
 def gradcheck(bench: Bench) -> Outcome:
     """Every element of the Jacobian against numerical differences."""
     pairs = compare_pairs(bench)
-    mismatch = "" if bench.dtype is not torch.float64 or bench.reference else torch_check(bench, torch.autograd.gradcheck)
+    mismatch = (
+        "" if bench.dtype is not torch.float64 or bench.reference else torch_check(bench, torch.autograd.gradcheck)
+    )
     bad = [pair for pair, kind in pairs.items() if kind != "ok"]
     if not bad and not mismatch:
         return OK
@@ -71,7 +77,8 @@ def gradcheck(bench: Bench) -> Outcome:
         return wrong("by design", by_design=True)
     numbers = re.search(r"output (\d+) with respect to input (\d+)", mismatch)
     output, position = bad[0] if bad else (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
-    detail = f"output {output} with respect to input {bench.positions[min(position, len(bench.positions) - 1)]} differs from numerical differences"
+    argument = bench.positions[min(position, len(bench.positions) - 1)]
+    detail = f"output {output} with respect to input {argument} differs from numerical differences"
     return wrong(detail, pairs=pairs, differs="numbers")
 
 
@@ -98,8 +105,8 @@ def compare_pairs(bench: Bench) -> dict[tuple[int, int], str]:
         grads: tuple[Tensor | None, ...] = (None,) * len(inputs)
         if output.requires_grad:
             # the others' gradients are zeros, not None, or a Function that wants them all would fail here
-            total = sum((o * (w if k == j else 0 * w)).sum() for k, (o, w) in enumerate(zip(outputs, weights, strict=True)))
-            grads = torch.autograd.grad(total.real if total.is_complex() else total, inputs, retain_graph=True, allow_unused=True)  # type: ignore[union-attr,arg-type]
+            alone = tuple(w if k == j else 0 * w for k, w in enumerate(weights))
+            grads = torch.autograd.grad(bench.weigh(outputs, alone), inputs, retain_graph=True, allow_unused=True)
         for i, grad in enumerate(grads):
             kinds[j, i] = compare_pair(bench, bench.weigh((changes[i][j],), (weight,)), dot([grad], [directions[i]]))
     return kinds
@@ -136,7 +143,12 @@ def second_order(bench: Bench, second: tuple[Tensor | None, ...]) -> Outcome:
     if bench.second_order_agrees(second):
         return OK
     silent = all(g is None or not g.any() for g in second)
-    return wrong("the second derivative is silently zero" if silent else "the second derivative differs from differences of the first", silent=silent)
+    return wrong(
+        "the second derivative is silently zero"
+        if silent
+        else "the second derivative differs from differences of the first",
+        silent=silent,
+    )
 
 
 def bwd2_engine(bench: Bench) -> Outcome:
@@ -148,13 +160,13 @@ def bwd2_engine(bench: Bench) -> Outcome:
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
-            total.backward(create_graph=True)
+            total.backward(create_graph=True)  # type: ignore[no-untyped-call]
         grads = tuple(torch.zeros_like(x) if x.grad is None else x.grad.clone() for x in inputs)
         for x in inputs:
             x.grad = None
         weighed = bench.weigh(grads, bench.directions(3))
         if weighed.requires_grad:
-            weighed.backward()
+            weighed.backward()  # type: ignore[no-untyped-call]
     except RuntimeError as error:
         if "marked with @once_differentiable" in str(error):
             raise NotApplicable("once_differentiable: torch refuses, as declared") from None
@@ -192,9 +204,12 @@ def gradcheck_fwd(bench: Bench) -> Outcome:
 def fwad(bench: Bench) -> Outcome:
     """Plain forward-mode AD with dual numbers, against differences."""
     with forward_ad.dual_level():
-        duals = tuple(forward_ad.make_dual(x.detach(), d) for x, d in zip(bench.inputs(), bench.directions(), strict=True))
+        duals = tuple(
+            forward_ad.make_dual(x.detach(), d)  # type: ignore[no-untyped-call]
+            for x, d in zip(bench.inputs(), bench.directions(), strict=True)
+        )
         outputs = bench.call(*duals)
-        tangents = tuple(forward_ad.unpack_dual(o).tangent for o in outputs)
+        tangents = tuple(forward_ad.unpack_dual(o).tangent for o in outputs)  # type: ignore[no-untyped-call]
     return compare_tangents(bench, tangents, bench.directions())
 
 
@@ -203,6 +218,8 @@ def compare_tangents(bench: Bench, tangents: tuple[Tensor | None, ...], directio
     if bench.custom_gradient:
         return OK
     expected = bench.difference(bench.formula, direction)
-    if len(tangents) == len(expected) and all(bench.close(e, t, loose=10) for e, t in zip(expected, tangents, strict=True)):
+    if len(tangents) == len(expected) and all(
+        bench.close(e, t, loose=10) for e, t in zip(expected, tangents, strict=True)
+    ):
         return OK
     return wrong("the tangent differs from numerical differences", differs="numbers")

@@ -1,7 +1,7 @@
 """Right Functions in the style of well-known libraries: no error on any of them."""
 
 import torch
-import torch.nn.functional as F  # noqa: N812
+import torch.nn.functional as F
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
@@ -196,7 +196,9 @@ class Attention(Function):
     """Attention that saves the logsumexp instead of the probabilities."""
 
     generate_vmap_rule = True
-    gradscope_inputs = staticmethod(lambda: tuple(t * s for t, s in zip(3 * spread(3, 4)(), (1.0, 0.7, 1.3), strict=True)))
+    gradscope_inputs = staticmethod(
+        lambda: tuple(t * s for t, s in zip(3 * spread(3, 4)(), (1.0, 0.7, 1.3), strict=True))
+    )
 
     @staticmethod
     def forward(query, key, value):

@@ -130,6 +130,7 @@ class OneTupleUnpacked(Square):
     def setup_context(ctx, inputs, output):
         (result,) = output  # expect: GS124
         ctx.save_for_backward(*inputs)
+        ctx.rows = len(result)
 
 
 class OneTupleSaved(Square):
