@@ -63,6 +63,7 @@ if TYPE_CHECKING:
 )
 @click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Functions checked at a time.")
+@click.option("--timeout", type=click.FloatRange(min=0.1), help="Seconds for each trial.  [default: 20; 90 to compile]")
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
 def command(
     names: tuple[str, ...],
@@ -111,6 +112,7 @@ def settings_from(names: tuple[str, ...], options: dict[str, Any]) -> Settings:
         samples,
         source,
         options["jobs"],
+        options["timeout"],
     )
 
 

@@ -33,6 +33,7 @@ class Settings:
     samples: tuple[Sample, ...] = ()
     source: Source | None = None
     jobs: int = 1
+    timeout: float | None = None
 
     @property
     def trials(self) -> tuple[str, ...]:
@@ -60,7 +61,7 @@ def check_one(subject: Subject, settings: Settings, note: Note) -> tuple[Subject
     samples, source = inputs_for(subject, settings)
     evidence = Evidence()
     if subject.function is not None and subject.has("forward"):
-        plan = Plan(subject, settings.trials, samples, settings.reference, custom, settings.device)
+        plan = Plan(subject, settings.trials, samples, settings.reference, custom, settings.device, settings.timeout)
         evidence = gather(plan, lambda trial: note(subject.name, trial))
     outcomes = {name: evidence.outcomes.get(name, Outcome(Status.SKIPPED, reason(evidence, name))) for name in TRIALS}
     case = Case(subject, evidence.anatomy, outcomes, settings.level, custom, source)

@@ -113,7 +113,8 @@ class Case:
         outcome = self.outcome(trial)
         if trial in self.explained or outcome.facts.get("by_design"):
             return False
-        broken = trial in QUALITY and self.outcome("eager_bwd").status.failed and not outcome.facts.get("declared")
+        wrong = self.gradient_wrong or self.outcome("eager_bwd").status.failed
+        broken = wrong and trial in QUALITY and not outcome.facts.get("declared")
         return outcome.status.failed and not broken
 
     def gives_wrong(self, trial: str) -> bool:

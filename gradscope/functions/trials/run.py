@@ -47,6 +47,7 @@ class Plan:
     reference: Callable[..., Any] | None = None
     custom_gradient: bool = False
     device: str = "cpu"
+    timeout: float | None = None
     blind: bool = False  # do not look inside a run: that killed the child before
 
 
@@ -112,7 +113,7 @@ def run_child(plan: Plan, names: list[str], evidence: Evidence, note: Callable[[
     try:
         for name in names:
             note(name)
-            limit = TRIALS[name].seconds if name in TRIALS else 30.0
+            limit = plan.timeout or (TRIALS[name].seconds if name in TRIALS else 30.0)
             try:
                 value = parent.recv() if parent.poll(limit) else hang(process, limit)
             except EOFError:
