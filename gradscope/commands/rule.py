@@ -34,10 +34,11 @@ def page(rule: Rule) -> str:
 
 def table() -> str:
     """All rules as a Markdown page."""
-    rows = [
-        f"| {rule.code} | {rule.name} | {rule.severity.value} | {rule.section(HEADINGS[0])} | {rule.section(HEADINGS[2])} |"
+    cells = [
+        (rule.code, rule.name, rule.severity.value, rule.section(HEADINGS[0]), rule.section(HEADINGS[2]))
         for rule in RULES.values()
     ]
+    rows = [f"| {' | '.join(row)} |" for row in cells]
     head = [
         "# Rules of check-function",
         "",

@@ -99,8 +99,9 @@ def reason(evidence: Evidence, name: str) -> str:
 
 def summary(case: Case, evidence: Evidence, findings: tuple[Finding, ...], silenced: int) -> SubjectReport:
     """The report on one Function; without inputs it is "not checked", never "ok"."""
-    serious = [f for f in findings if f.severity is not Severity.INFO]
     checked = bool(evidence.inputs) and case.ran(*TRIALS)
+    worth = (Severity.ERROR, Severity.WARNING) if checked else (Severity.ERROR,)
+    serious = [f for f in findings if f.severity in worth]
     verdict = Verdict.FINDINGS if serious else Verdict.OK if checked else Verdict.NOT_CHECKED
     return SubjectReport(
         function=case.subject.name,

@@ -13,12 +13,25 @@ from gradscope.render.report_formats import REPORT_FORMATS, guess_format
 
 SITE = Site("/somewhere/mymod.py", 7, "backward", "return x * grad")
 FINDING = Finding(
-    "GS401", "wrong-gradient", Severity.ERROR, "50% wrong, a\nb: <&>\x00", "mend it", SITE, (Related("class_at", SITE, "MyFn"),), function="mymod.MyFn"
-)  # fmt: skip
+    "GS401",
+    "wrong-gradient",
+    Severity.ERROR,
+    "50% wrong, a\nb: <&>\x00",
+    "mend it",
+    SITE,
+    (Related("class_at", SITE, "MyFn"),),
+    function="mymod.MyFn",
+)
 NOTE = Finding("GS320", "no-jvp", Severity.INFO, "there is no jvp", function="mymod.MyFn")
 SUBJECT = SubjectReport(
-    "mymod.MyFn", Source.GUESSED, Verdict.FINDINGS, {"grad": TrialResult(Status.WRONG, "differs", "torch.func")}, SITE, "(float32[3])", ("not run: compile",)
-)  # fmt: skip
+    "mymod.MyFn",
+    Source.GUESSED,
+    Verdict.FINDINGS,
+    {"grad": TrialResult(Status.WRONG, "differs", "torch.func")},
+    SITE,
+    "(float32[3])",
+    ("not run: compile",),
+)
 UNCHECKED = SubjectReport("mymod.Other", None, Verdict.NOT_CHECKED, not_checked=("no inputs",))
 REPORT = Report((FINDING, NOTE), (SUBJECT, UNCHECKED), "2.13.0")
 

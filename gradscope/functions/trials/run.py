@@ -7,9 +7,11 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import io
 import multiprocessing
 import os
 import signal
+import sys
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -168,6 +170,7 @@ def child_main(plan: Plan, names: list[str], pipe: Connection) -> None:
     silence = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
         os.dup2(silence, descriptor)
+    sys.stdout = sys.stderr = io.StringIO()  # who captures Python's streams shall see nothing either
     torch.set_num_threads(1)
     gc.freeze()  # collections look at what the trials make, not at all of torch
     try:
