@@ -7,8 +7,8 @@ with values and gradients compared with eager, which is what torch.library.opche
 from __future__ import annotations
 
 import contextlib
+import io
 import os
-import sys
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -17,7 +17,7 @@ import torch
 
 from gradscope.functions.check import Settings, check
 from gradscope.functions.inputs.build import samples_from_data
-from gradscope.model.report import Status
+from gradscope.model.report import TrialResult
 from tests.functions.test_corpus import CASES, expected_of, level_of
 
 OPCHECK_LIKE = ("compile", "export", "make_fx")
@@ -30,7 +30,7 @@ def notices(check_it: Callable[..., Any], function: Any) -> bool:
         _, status = os.waitpid(child, 0)
         return status != 0
     torch.set_num_threads(1)
-    with open(os.devnull, "w") as nowhere, contextlib.redirect_stdout(nowhere), warnings.catch_warnings():
+    with contextlib.redirect_stdout(io.StringIO()), warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
             (sample, *_) = samples_from_data(function.gradscope_inputs, "inputs")
@@ -38,6 +38,11 @@ def notices(check_it: Callable[..., Any], function: Any) -> bool:
         except BaseException:
             os._exit(1)
     os._exit(0)
+
+
+def fails(result: TrialResult) -> bool:
+    """Whether a compile trial fails; that Dynamo takes no jvp at all is a limit that right Functions share."""
+    return result.status.failed and "custom jvp" not in result.detail
 
 
 def main() -> None:
@@ -55,14 +60,12 @@ def main() -> None:
         found = (
             first,
             second,
-            any(trials[t].status in (Status.WRONG, Status.RAISES) for t in OPCHECK_LIKE),
+            any(fails(trials[t]) for t in OPCHECK_LIKE),
             expected <= codes,
         )
         totals = [total + hit for total, hit in zip(totals, found, strict=True)]
-        print(
-            f"| {name}.{function.__name__} | {' '.join(sorted(expected))} | {' | '.join('found' if hit else '' for hit in found)} |"
-        )
-        sys.stdout.flush()
+        cells = [f"{name}.{function.__name__}", " ".join(sorted(expected)), *("found" if hit else "" for hit in found)]
+        print(f"| {' | '.join(cells)} |", flush=True)
     print(f"| {len(faulty)} faulty Functions | | {' | '.join(map(str, totals))} |")
 
 

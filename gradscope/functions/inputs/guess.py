@@ -21,6 +21,7 @@ from gradscope.functions.subject import Subject
 
 TRIES = 400
 SECONDS = 8.0
+DOUBTS = 60  # guesses that forward takes and backward does not: then backward is to blame
 SHAPES: tuple[tuple[int, ...], ...] = ((3, 4), (4, 4), (4,), (2, 3, 4), (1,), (2, 3, 4, 4), ())
 INTEGER_NAMES = ("idx", "index", "indices", "target", "label", "labels", "ids", "segment", "offsets")
 BOOLEAN_NAMES = ("mask", "keep", "where", "cond")
@@ -56,41 +57,65 @@ SCALARS: tuple[tuple[tuple[str, ...], tuple[Any, ...]], ...] = (
 )
 
 
-def guess(subject: Subject, wanted: int = 2) -> list[Sample]:
-    """Up to `wanted` samples of different shapes that forward accepts."""
+def guess(subject: Subject, wanted: int = 2, blind: bool = False) -> list[Sample]:
+    """Up to `wanted` samples of different shapes that forward accepts.
+
+    Those that backward accepts, too, come first: a backward that fails on a few of them may be right, and the guess
+    bad; one that fails on many is wrong. `blind` leaves backward alone, which may have ended the process before.
+    """
     forward = subject.method("forward")
     if forward is None:
         return []
     found: list[Sample] = []
+    doubtful: list[Sample] = []
     deadline = time.monotonic() + SECONDS
     for args in itertools.islice(candidates(forward, subject.separate_context), TRIES):
-        if len(found) >= wanted or time.monotonic() > deadline:
+        if len(found) >= wanted or len(doubtful) >= DOUBTS or time.monotonic() > deadline:
             break
-        if any(same_kind(args, sample.args) for sample in found):
-            continue
         sample = make_sample(args)
-        if sample.differentiable and works(subject.function.apply, sample):
-            found.append(sample)
-    return found
+        if sample.differentiable and not any(same_kind(args, other.args) for other in found):
+            outputs = outputs_of(subject.function.apply, sample)
+            if outputs:
+                (found if blind or backward_runs(outputs) else doubtful).append(sample)
+    return found or different(doubtful, wanted)
+
+
+def different(samples: list[Sample], wanted: int) -> list[Sample]:
+    """The first samples whose first tensors differ in shape."""
+    chosen: list[Sample] = []
+    for sample in samples:
+        if len(chosen) < wanted and not any(same_kind(sample.args, other.args) for other in chosen):
+            chosen.append(sample)
+    return chosen
 
 
 def same_kind(args: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
-    """Whether the first tensors agree in their number of dimensions: a second guess shall differ in shape."""
+    """Whether the first tensors have one shape: a second guess shall differ."""
     first = next((v for v in args if isinstance(v, Tensor)), None)
     second = next((v for v in others if isinstance(v, Tensor)), None)
     return first is not None and second is not None and first.shape == second.shape
 
 
-def works(apply: Callable[..., Any], sample: Sample) -> bool:
-    """Whether forward runs on it and gives finite tensors."""
+def outputs_of(apply: Callable[..., Any], sample: Sample) -> list[Tensor]:
+    """The tensors that forward gives for it, or none when it refuses or gives NaN."""
     try:
         torch.manual_seed(0)
         # no leaves, because forward may write in place
         args = [value * 1 if isinstance(value, Tensor) and value.requires_grad else value for value in sample.fresh()]
         outputs = tensors_in(apply(*args))
     except Exception:
+        return []
+    return outputs if all(finite(output) for output in outputs) else []
+
+
+def backward_runs(outputs: list[Tensor]) -> bool:
+    """Whether a gradient can be sent through."""
+    targets = [o for o in outputs if o.requires_grad and o.is_floating_point()]
+    try:
+        torch.autograd.backward(targets, [torch.ones_like(t) for t in targets])
+    except Exception:
         return False
-    return bool(outputs) and all(finite(output) for output in outputs)
+    return True
 
 
 def candidates(forward: Method, separate_context: bool) -> Iterator[tuple[Any, ...]]:

@@ -110,11 +110,13 @@ def vmap_none_in_dim(case: Case) -> Iterator[Fault]:
             "jvp_partial",
         ),
     )
-    if "vmap_partial" in explains and case.ok("vmap"):
+    partial = case.outcome("vmap_partial")
+    if case.subject.has("vmap") and case.ok("vmap") and "vmap_partial" in case.failing() and partial.error:
+        site = partial.site if partial.method == "vmap" else case.site("vmap")
         yield Fault(
-            f"vmap does not expect an input that is not batched: {case.outcome('vmap_partial').detail}",
-            case.raised_at(explains, "vmap"),
-            (*explains, *case.failing("grad_vmap_partial", *JACOBIANS)),
+            f"vmap does not expect an input that is not batched: {partial.detail}",
+            site,
+            (*explains, *case.failing("vmap_partial", "grad_vmap_partial", *JACOBIANS)),
         )
 
 

@@ -89,8 +89,10 @@ def gather(plan: Plan, note: Callable[[str], None] = lambda name: None) -> Evide
 
 def warm_up() -> None:
     """Import once what every child would import. Nothing may run here: threads do not survive a fork."""
-    import torch._decomp.decompositions_for_jvp
-    import torch._dynamo  # noqa: F401, the first use of torch.func with a custom Function imports it
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # torch's own imports warn of torch's own deprecations
+        import torch._decomp.decompositions_for_jvp
+        import torch._dynamo  # noqa: F401, the first use of torch.func with a custom Function imports it
 
 
 def gather_here(plan: Plan, evidence: Evidence, note: Callable[[str], None]) -> Evidence:
@@ -216,7 +218,7 @@ def blinded(bench: Bench) -> Bench:
 
 def make_benches(plan: Plan) -> list[Bench]:
     """One bench for each sample, on the device asked for."""
-    samples = list(plan.samples) or guess(plan.subject)
+    samples = list(plan.samples) or guess(plan.subject, blind=plan.blind)
     if plan.device != "cpu":
         samples = [
             Sample(tuple(map_tensors(v, moved_to(plan.device)) for v in s.args), s.differentiable) for s in samples
