@@ -49,22 +49,28 @@ def check(targets: Iterable[tuple[str, Any]], settings: Settings, note: Note = l
     import torch
 
     subjects = [read(name, candidate, is_function_class(candidate)) for name, candidate in targets]
+    plans = [plan_for(subject, settings) for subject in subjects]
+    # the pool's threads only fork and wait: torch running in one of them would hold locks that a fork copies for ever
     with ThreadPoolExecutor(max(settings.jobs, 1)) as pool:
-        results = list(pool.map(lambda subject: check_one(subject, settings, note), subjects))
+        gathered = list(pool.map(lambda plan: gather(plan, lambda trial: note(plan.subject.name, trial)), plans))
+    results = [report_one(plan, evidence, settings) for plan, evidence in zip(plans, gathered, strict=True)]
     findings = tuple(finding for _, found in results for finding in found)
     return Report(findings, tuple(subject for subject, _ in results), torch.__version__)
 
 
-def check_one(subject: Subject, settings: Settings, note: Note) -> tuple[SubjectReport, tuple[Finding, ...]]:
-    """Check one candidate: find inputs, run the trials, ask the rules."""
+def plan_for(subject: Subject, settings: Settings) -> Plan:
+    """What to run on one candidate; nothing on something that is no Function."""
     custom = settings.custom_gradient or subject.custom_gradient
+    runnable = subject.function is not None and subject.has("forward")
     samples, source = inputs_for(subject, settings)
-    evidence = Evidence()
-    if subject.function is not None and subject.has("forward"):
-        plan = Plan(subject, settings.trials, samples, settings.reference, custom, settings.device, settings.timeout)
-        evidence = gather(plan, lambda trial: note(subject.name, trial))
+    trials = settings.trials if runnable else ()
+    return Plan(subject, trials, samples, settings.reference, custom, settings.device, settings.timeout, source=source)
+
+
+def report_one(plan: Plan, evidence: Evidence, settings: Settings) -> tuple[SubjectReport, tuple[Finding, ...]]:
+    """Ask the rules what one candidate's trials mean."""
     outcomes = {name: evidence.outcomes.get(name, Outcome(Status.SKIPPED, reason(evidence, name))) for name in TRIALS}
-    case = Case(subject, evidence.anatomy, outcomes, settings.level, custom, source)
+    case = Case(plan.subject, evidence.anatomy, outcomes, settings.level, plan.custom_gradient, plan.source)
     findings, silenced = judge(case, settings.choice)
     return summary(case, evidence, findings, silenced), findings
 
@@ -122,6 +128,8 @@ def not_checked(case: Case, evidence: Evidence) -> list[str]:
     """What could not be looked at, in sentences."""
     gaps: list[str] = []
     first = evidence.outcomes.get(FIRST)
+    if evidence.inputs and evidence.blind:
+        gaps.append(f"the inside of a run, because the first one {evidence.blind}")
     if case.subject.function is not None and not evidence.inputs:
         gaps.append(
             f"no inputs: {first.detail}"

@@ -117,6 +117,8 @@ def nondiff_output_unmarked(case: Case) -> Iterator[Fault]:
     How it is decided: numerical differences say that the output depends on the inputs; the gradient through it
     alone is zero.
     """
+    if not case.anatomy.outputs:
+        return
     by_output: dict[int, set[str]] = {}
     for (output, _), kind in pairs(case).items():
         by_output.setdefault(output, set()).add(kind)

@@ -12,6 +12,7 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -30,11 +31,12 @@ from gradscope.functions.trials.anatomy import Anatomy
 from gradscope.functions.trials.bench import Bench
 from gradscope.functions.trials.outcome import NotApplicable, Outcome, worst
 from gradscope.functions.trials.table import TRIALS
-from gradscope.model.report import Status
+from gradscope.model.report import Source, Status
 from gradscope.model.site import Site
 
 FIRST = "inputs"  # the step before the first trial: guess inputs, look inside one run
 MOST_DEATHS = 4
+FORKING = threading.Lock()
 ENDS = ("Hang", "Crash")
 FORK_FAILS = "fork-based multiprocessing"  # torch's words when autograd's device threads do not survive a fork
 
@@ -50,6 +52,7 @@ class Plan:
     custom_gradient: bool = False
     device: str = "cpu"
     timeout: float | None = None
+    source: Source | None = None
     blind: bool = False  # do not look inside a run: that killed the child before
 
 
@@ -61,12 +64,15 @@ class Evidence:
     anatomy: Anatomy = field(default_factory=Anatomy)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     isolated: bool = True
+    blind: str = ""  # why nobody could look inside a run
 
 
 def gather(plan: Plan, note: Callable[[str], None] = lambda name: None) -> Evidence:
     """Run the plan's trials, each isolated; `note` is told which one begins."""
-    warm_up()
     evidence = Evidence()
+    if not plan.trials:
+        return evidence
+    warm_up()
     if not hasattr(os, "fork"):
         return gather_here(plan, evidence, note)
     remaining = [FIRST, *plan.trials]
@@ -80,6 +86,7 @@ def gather(plan: Plan, note: Callable[[str], None] = lambda name: None) -> Evide
             break
         if died_looking:
             plan = replace(plan, blind=True)
+            evidence.blind = evidence.outcomes[FIRST].detail
         remaining = remaining if died_looking else remaining[len(done) :]
         deaths += 1
     for name in remaining if deaths == MOST_DEATHS else ():
@@ -106,13 +113,7 @@ def gather_here(plan: Plan, evidence: Evidence, note: Callable[[str], None]) -> 
 
 def run_child(plan: Plan, names: list[str], evidence: Evidence, note: Callable[[str], None]) -> list[str]:
     """Run as many steps as one child survives; the step that kills it has its outcome, too."""
-    context = multiprocessing.get_context("fork")
-    parent, child = context.Pipe(duplex=False)
-    with warnings.catch_warnings():
-        warnings.simplefilter("ignore")  # Python 3.12 warns of forks beside threads; the child runs one thread
-        process = context.Process(target=child_main, args=(plan, names, child), daemon=True)
-        process.start()
-    child.close()
+    parent, process = fork(plan, names)
     done: list[str] = []
     try:
         for name in names:
@@ -134,6 +135,18 @@ def run_child(plan: Plan, names: list[str], evidence: Evidence, note: Callable[[
         process.join()
         parent.close()
     return done
+
+
+def fork(plan: Plan, names: list[str]) -> tuple[Connection, Any]:
+    """Start a child; one at a time, so that no child inherits the writing end of another's pipe."""
+    context = multiprocessing.get_context("fork")
+    with FORKING, warnings.catch_warnings():
+        warnings.simplefilter("ignore")  # Python 3.12 warns of forks beside threads; the child runs one thread
+        parent, child = context.Pipe(duplex=False)
+        process = context.Process(target=child_main, args=(plan, names, child), daemon=True)
+        process.start()
+        child.close()
+    return parent, process
 
 
 def hang(process: Any, limit: float) -> Outcome:
