@@ -6,6 +6,7 @@ One child serves all trials of a Function: forking is cheap, and only a crash, a
 from __future__ import annotations
 
 import contextlib
+import faulthandler
 import gc
 import io
 import multiprocessing
@@ -186,6 +187,7 @@ def child_main(plan: Plan, names: list[str], pipe: Connection) -> None:
     for descriptor in (0, 1, 2):
         os.dup2(silence, descriptor)
     sys.stdout = sys.stderr = io.StringIO()  # who captures Python's streams shall see nothing either
+    faulthandler.disable()  # a crash here is a result; nobody need read its stack
     torch.set_num_threads(1)
     gc.freeze()  # collections look at what the trials make, not at all of torch
     try:
