@@ -6,14 +6,15 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gradscope.capture import record
+    from gradscope.functions.check import check_function
     from gradscope.store.reader import load
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "load", "record"]
+__all__ = ["__version__", "check_function", "load", "record"]
 
 
 def __getattr__(name: str) -> Any:
-    """Load the library's two verbs on first use: `record` needs torch, `load` does not."""
+    """Load the library's verbs on first use: `record` and `check_function` need torch, `load` does not."""
     if name == "record":
         from gradscope.capture import record
 
@@ -22,4 +23,8 @@ def __getattr__(name: str) -> Any:
         from gradscope.store.reader import load
 
         return load
+    if name == "check_function":
+        from gradscope.functions.check import check_function
+
+        return check_function
     raise AttributeError(f"module 'gradscope' has no attribute {name!r}")

@@ -1,1 +1,1 @@
-"""How to write a picture: one format per file, listed in `formats`."""
+"""How to write what there is to show: one format per file, listed in `formats` and `report_formats`."""

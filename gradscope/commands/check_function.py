@@ -1,0 +1,214 @@
+"""`gradscope check-function`: is this autograd.Function right, and does it compose?"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from gradscope.errors import Exit, NothingCheckedError, UsageError
+from gradscope.model.finding import Severity
+from gradscope.model.report import Report, Verdict
+from gradscope.render.report_formats import REPORT_FORMATS, guess_format
+
+if TYPE_CHECKING:
+    from gradscope.functions.check import Note, Settings
+
+
+@click.command("check-function")
+@click.argument("names", nargs=-1, required=True)
+@click.option("--pattern", help="Of a module or file, only the Functions whose name matches, e.g. '*Norm'.")
+@click.option("--inputs", metavar="MOD.FACTORY", help="A callable or data: one tuple of arguments or a list of them.")
+@click.option(
+    "--spec", help="Inputs in words: 'randn(3,4):grad, int=2, index(5,max=3), None'; several samples with ';'."
+)
+@click.option("--from-trace", metavar="RECORDING", help="Inputs of the kinds that `gradscope trace` recorded.")
+@click.option(
+    "--reference",
+    metavar="MOD.FN",
+    help="A differentiable function that computes the same; values are compared with it.",
+)
+@click.option(
+    "--level",
+    type=click.Choice(["eager", "func", "compile"]),
+    default="func",
+    show_default=True,
+    help="What the author promises; limits above are notes.",
+)
+@click.option(
+    "--custom-gradient",
+    is_flag=True,
+    help="The gradient differs from the formula's on purpose (straight-through, reversal).",
+)
+@click.option("--select", metavar="CODES", default="", help="Only these codes or beginnings of codes, comma-separated.")
+@click.option("--ignore", metavar="CODES", default="", help="Not these codes or beginnings of codes.")
+@click.option("--device", default="cpu", show_default=True, help="Where to run the trials.")
+@click.option(
+    "--fmt",
+    type=click.Choice(list(REPORT_FORMATS)),
+    help="How to write the report.  [default: text, or by OUTPUT's suffix]",
+)
+@click.option("-o", "--output", default="-", help="Write the report here; - is standard output.")
+@click.option("-f", "--force", is_flag=True, help="Overwrite OUTPUT.")
+@click.option(
+    "--fail-on",
+    type=click.Choice(["error", "warning", "never"]),
+    default="error",
+    show_default=True,
+    help="Exit with 1 from this severity on.",
+)
+@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
+@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Functions checked at a time.")
+@click.option("--timeout", type=click.FloatRange(min=0.1), help="Seconds for each trial.  [default: 20; 90 to compile]")
+@click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
+def command(
+    names: tuple[str, ...],
+    output: str,
+    fmt: str | None,
+    force: bool,
+    quiet: bool,
+    exit_zero: bool,
+    fail_on: str,
+    **options: Any,
+) -> int:
+    """Check custom autograd.Functions.
+
+    NAMES are dotted names (pkg.mod.Name or pkg.mod:Name), modules or files: all Functions in them are checked.
+    Exits with 0 when all is well, 1 for findings, 4 when a Function could not be checked.
+    """
+    from gradscope.functions.check import check
+
+    settings = settings_from(names, options)
+    targets = targets_of(names, options["pattern"])
+    with progress(len(targets), quiet) as note:
+        report = check(targets, settings, note)
+    write(REPORT_FORMATS[fmt or guess_format(output)].render(report), output, force)
+    return 0 if exit_zero else exit_status(report, fail_on)
+
+
+def settings_from(names: tuple[str, ...], options: dict[str, Any]) -> Settings:
+    """The options as settings; inputs are made here, so that a wrong spec is said before anything runs."""
+    from gradscope.functions.check import Settings
+    from gradscope.functions.judge import Choice
+    from gradscope.functions.loading import make_working_directory_importable, resolve
+
+    make_working_directory_importable()
+    samples, source = chosen_inputs(names, options)
+    choice = Choice(codes(options["select"]), codes(options["ignore"]))
+    reference = resolve(options["reference"]) if options["reference"] else None
+    if reference is not None and not callable(reference):
+        raise UsageError(f"--reference {options['reference']} is not callable")
+    check_device(options["device"])
+    return Settings(
+        options["level"],
+        options["custom_gradient"],
+        choice,
+        reference,
+        options["device"],
+        samples,
+        source,
+        options["jobs"],
+        options["timeout"],
+    )
+
+
+def chosen_inputs(names: tuple[str, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
+    """The samples that an option gives, and their source."""
+    from gradscope.functions.inputs.build import samples_from_data, samples_from_spec
+    from gradscope.functions.inputs.recorded import samples_from_calls
+    from gradscope.functions.loading import resolve
+    from gradscope.model.report import Source
+
+    given = [name for name in ("inputs", "spec", "from_trace") if options[name]]
+    if len(given) > 1:
+        raise UsageError(
+            f"--{given[0].replace('_', '-')} and --{given[1].replace('_', '-')} both give inputs", "use one of them"
+        )
+    if options["inputs"]:
+        return tuple(samples_from_data(resolve(options["inputs"]), options["inputs"])), Source.GIVEN
+    if options["spec"]:
+        return tuple(samples_from_spec(options["spec"])), Source.GIVEN
+    if options["from_trace"]:
+        from gradscope.store.calls import read_calls
+
+        return tuple(samples_from_calls(read_calls(Path(options["from_trace"]), names[0]))), Source.RECORDED
+    return (), None
+
+
+def codes(text: str) -> tuple[str, ...]:
+    """Comma-separated codes."""
+    return tuple(code.strip().upper() for code in text.split(",") if code.strip())
+
+
+def check_device(name: str) -> None:
+    """Refuse a device that torch does not know; whether it works shows in the trials."""
+    import torch
+
+    try:
+        torch.device(name)
+    except RuntimeError:
+        raise UsageError(f"{name!r} is no device", "cpu, cuda, cuda:1, mps, ...") from None
+
+
+def targets_of(names: tuple[str, ...], pattern: str | None) -> list[tuple[str, Any]]:
+    """What the names stand for: a class, or every Function of a module or file."""
+    from types import ModuleType
+
+    from gradscope.functions.loading import functions_in, resolve
+
+    targets: list[tuple[str, Any]] = []
+    for name in names:
+        found = resolve(name)
+        if not isinstance(found, ModuleType):
+            targets.append((name.replace(":", "."), found))
+            continue
+        functions = [(f"{found.__name__}.{function.__name__}", function) for function in functions_in(found, pattern)]
+        if not functions:
+            raise NothingCheckedError(
+                f"{name} defines no autograd.Function" + (f" that matches {pattern!r}" if pattern else "")
+            )
+        targets += functions
+    return targets
+
+
+@contextmanager
+def progress(count: int, quiet: bool) -> Iterator[Note]:
+    """A progress bar on standard error, when that is a terminal."""
+    if quiet or not sys.stderr.isatty():
+        yield lambda function, trial: None
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+    from gradscope.functions.trials.table import TRIALS
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
+        task = bar.add_task("checking", total=count * len(TRIALS))
+        yield lambda function, trial: bar.update(task, advance=1, description=f"{function.rpartition('.')[2]}: {trial}")
+
+
+def write(text: str, output: str, force: bool) -> None:
+    """To standard output, or to a file that is not overwritten unless asked."""
+    if output == "-":
+        click.echo(text, nl=False)
+        return
+    path = Path(output)
+    if path.exists() and not force:
+        raise UsageError(f"{path} exists", "overwrite it with --force")
+    try:
+        path.write_text(click.unstyle(text), encoding="utf-8")
+    except OSError as error:
+        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
+
+
+def exit_status(report: Report, fail_on: str) -> int:
+    """1 for findings, 4 when something could not be checked, 0 otherwise."""
+    if fail_on != "never" and report.at_least(Severity(fail_on)):
+        return Exit.FINDINGS
+    unchecked = any(subject.verdict is Verdict.NOT_CHECKED or subject.inputs is None for subject in report.subjects)
+    return Exit.NOTHING_CHECKED if unchecked else Exit.OK

@@ -1,0 +1,168 @@
+"""The front of the room: check one Function or many, and report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from gradscope.functions.inputs.build import samples_from_data
+from gradscope.functions.inputs.sample import Sample
+from gradscope.functions.judge import Choice, judge
+from gradscope.functions.loading import is_function_class
+from gradscope.functions.rules.case import Case
+from gradscope.functions.subject import Subject, read
+from gradscope.functions.trials.anatomy import Anatomy
+from gradscope.functions.trials.outcome import Outcome
+from gradscope.functions.trials.run import FIRST, Evidence, Plan, gather
+from gradscope.functions.trials.table import TRIALS
+from gradscope.model.finding import Finding, Severity
+from gradscope.model.report import Report, Source, Status, SubjectReport, TrialResult, Verdict
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What the user asks for. `inputs` are samples already made, with their source."""
+
+    level: str = "func"
+    custom_gradient: bool = False
+    choice: Choice = field(default_factory=Choice)
+    reference: Callable[..., Any] | None = None
+    device: str = "cpu"
+    samples: tuple[Sample, ...] = ()
+    source: Source | None = None
+    jobs: int = 1
+    timeout: float | None = None
+
+    @property
+    def trials(self) -> tuple[str, ...]:
+        """The trials to run: those of the compilers only at level compile."""
+        return tuple(name for name, trial in TRIALS.items() if self.level == "compile" or trial.group != "compile")
+
+
+Note = Callable[[str, str], None]
+
+
+def check(targets: Iterable[tuple[str, Any]], settings: Settings, note: Note = lambda function, trial: None) -> Report:
+    """Check named candidates; each runs in a child process of its own, `jobs` of them at a time."""
+    import torch
+
+    subjects = [read(name, candidate, is_function_class(candidate)) for name, candidate in targets]
+    plans = [plan_for(subject, settings) for subject in subjects]
+    # the pool's threads only fork and wait: torch running in one of them would hold locks that a fork copies for ever
+    with ThreadPoolExecutor(max(settings.jobs, 1)) as pool:
+        gathered = list(pool.map(lambda plan: gather(plan, lambda trial: note(plan.subject.name, trial)), plans))
+    results = [report_one(plan, evidence, settings) for plan, evidence in zip(plans, gathered, strict=True)]
+    findings = tuple(finding for _, found in results for finding in found)
+    return Report(findings, tuple(subject for subject, _ in results), torch.__version__)
+
+
+def plan_for(subject: Subject, settings: Settings) -> Plan:
+    """What to run on one candidate; nothing on something that is no Function."""
+    custom = settings.custom_gradient or subject.custom_gradient
+    runnable = subject.function is not None and subject.has("forward")
+    samples, source = inputs_for(subject, settings)
+    trials = settings.trials if runnable else ()
+    return Plan(subject, trials, samples, settings.reference, custom, settings.device, settings.timeout, source=source)
+
+
+def report_one(plan: Plan, evidence: Evidence, settings: Settings) -> tuple[SubjectReport, tuple[Finding, ...]]:
+    """Ask the rules what one candidate's trials mean."""
+    outcomes = {name: evidence.outcomes.get(name, Outcome(Status.SKIPPED, reason(evidence, name))) for name in TRIALS}
+    case = Case(plan.subject, evidence.anatomy, outcomes, settings.level, plan.custom_gradient, plan.source)
+    findings, silenced = judge(case, settings.choice)
+    return summary(case, evidence, findings, silenced), findings
+
+
+def inputs_for(subject: Subject, settings: Settings) -> tuple[tuple[Sample, ...], Source]:
+    """The samples and where they come from: given, declared on the class or in its module, else to be guessed."""
+    if settings.samples:
+        return settings.samples, settings.source or Source.GIVEN
+    declared = declared_inputs(subject)
+    if declared is not None:
+        return tuple(samples_from_data(declared, f"the inputs declared for {subject.name}")), Source.DECLARED
+    return (), Source.GUESSED
+
+
+def declared_inputs(subject: Subject) -> Any:
+    """`gradscope_inputs` on the class, or `<Name>_inputs` in its module."""
+    import sys
+
+    if subject.function is None:
+        return None
+    own = getattr(subject.function, "gradscope_inputs", None)
+    module = sys.modules.get(subject.function.__module__)
+    return own if own is not None else getattr(module, f"{subject.function.__name__}_inputs", None)
+
+
+def reason(evidence: Evidence, name: str) -> str:
+    """Why a trial was not run."""
+    if TRIALS[name].group == "compile" and evidence.outcomes:
+        return "run at --level compile"
+    return "no inputs were found" if not evidence.inputs else "not run"
+
+
+def summary(case: Case, evidence: Evidence, findings: tuple[Finding, ...], silenced: int) -> SubjectReport:
+    """The report on one Function; without inputs it is "not checked", never "ok"."""
+    checked = bool(evidence.inputs) and case.ran(*TRIALS)
+    worth = (Severity.ERROR, Severity.WARNING) if checked else (Severity.ERROR,)
+    serious = [f for f in findings if f.severity in worth]
+    verdict = Verdict.FINDINGS if serious else Verdict.OK if checked else Verdict.NOT_CHECKED
+    return SubjectReport(
+        function=case.subject.name,
+        inputs=case.source if evidence.inputs else None,
+        verdict=verdict,
+        trials={
+            name: TrialResult(outcome.status, outcome.detail, TRIALS[name].group)
+            for name, outcome in case.outcomes.items()
+        },
+        site=case.subject.site,
+        rests_on="; ".join(evidence.inputs),
+        not_checked=tuple(not_checked(case, evidence)),
+        ignored=silenced,
+    )
+
+
+def not_checked(case: Case, evidence: Evidence) -> list[str]:
+    """What could not be looked at, in sentences."""
+    gaps: list[str] = []
+    first = evidence.outcomes.get(FIRST)
+    if evidence.inputs and evidence.blind:
+        gaps.append(f"the inside of a run, because the first one {evidence.blind}")
+    if case.subject.function is not None and not evidence.inputs:
+        gaps.append(
+            f"no inputs: {first.detail}"
+            if first
+            else "no inputs could be guessed that forward takes; give them with --inputs or --spec"
+        )
+    if case.subject.unseen:
+        gaps.append(f"the source of {', '.join(case.subject.unseen)} is missing: rules that read it are silent")
+    skipped = [name for name, outcome in case.outcomes.items() if outcome.status is Status.SKIPPED]
+    if evidence.inputs and skipped:
+        gaps.append(f"not run: {', '.join(skipped)}")
+    if evidence.inputs and not evidence.isolated:
+        gaps.append("the trials ran without isolation: this process cannot be forked")
+    return gaps
+
+
+def check_function(
+    function: Any,
+    inputs: Any = None,
+    *,
+    level: str = "func",
+    reference: Callable[..., Any] | None = None,
+    custom_gradient: bool = False,
+    select: tuple[str, ...] = (),
+    ignore: tuple[str, ...] = (),
+    device: str = "cpu",
+) -> Report:
+    """Check an autograd.Function; `inputs` is a tuple of arguments, a list of them or a callable that makes them."""
+    settings = Settings(level, custom_gradient, Choice(select, ignore), reference, device)
+    if inputs is not None:
+        settings = replace(settings, samples=tuple(samples_from_data(inputs, "inputs")), source=Source.GIVEN)
+    name = f"{function.__module__}.{function.__qualname__}" if isinstance(function, type) else repr(function)
+    return check([(name, function)], settings)
+
+
+__all__ = ["Anatomy", "Settings", "TrialResult", "check", "check_function"]

@@ -1,0 +1,1 @@
+"""Where the inputs of a Function come from: given, declared, a spec, a recording, or guessed."""

@@ -1,0 +1,90 @@
+"""A sample: one tuple of arguments. Trials never touch it; each takes fresh copies.
+
+The surprise: a tensor may sit inside a list or tuple, and a copy keeps strides, because strides are tried, too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+from torch import Tensor
+
+
+@dataclass(frozen=True)
+class Sample:
+    """One tuple of arguments for `apply`. `differentiable` are the positions of tensors that require grad."""
+
+    args: tuple[Any, ...]
+    differentiable: tuple[int, ...]
+
+    @property
+    def tensors(self) -> tuple[int, ...]:
+        """The positions of all tensors."""
+        return tuple(i for i, value in enumerate(self.args) if isinstance(value, Tensor))
+
+    def __str__(self) -> str:
+        return "(" + ", ".join(describe(value) for value in self.args) + ")"
+
+    def fresh(self, dtype: torch.dtype | None = None, grad: bool = True) -> list[Any]:
+        """Copies of the arguments: new leaves, requiring grad where the sample says so."""
+        values = [map_tensors(value, lambda t: copied(t, dtype)) for value in self.args]
+        for index in self.differentiable if grad else ():
+            values[index].requires_grad_()
+        return values
+
+
+def make_sample(args: tuple[Any, ...]) -> Sample:
+    """A sample from arguments; when none is marked as requiring grad, every floating tensor is taken to."""
+    marked = [i for i, v in enumerate(args) if isinstance(v, Tensor) and v.requires_grad]
+    nested = any(t.requires_grad for v in args if not isinstance(v, Tensor) for t in tensors_in(v))
+    floating = [i for i, v in enumerate(args) if isinstance(v, Tensor) and (v.is_floating_point() or v.is_complex())]
+    return Sample(args, tuple(marked or ([] if nested else floating)))
+
+
+def copied(tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
+    """A detached copy with the same strides, in another floating type if asked."""
+    with torch.no_grad():
+        copy = tensor.detach().clone(memory_format=torch.preserve_format)
+        if dtype is not None and copy.is_floating_point():
+            copy = copy.to(dtype)
+        elif dtype is torch.float64 and copy.is_complex():
+            copy = copy.to(torch.complex128)
+    return (
+        copy.requires_grad_() if tensor.requires_grad and not copy.requires_grad and tensor.is_leaf else copy.detach()
+    )
+
+
+def map_tensors(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
+    """The value with every tensor in it changed, through lists, tuples and dicts."""
+    if isinstance(value, Tensor):
+        return change(value)
+    if isinstance(value, dict):
+        return {key: map_tensors(item, change) for key, item in value.items()}
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return type(value)(*(map_tensors(item, change) for item in value))
+    if type(value) in (list, tuple):
+        return type(value)(map_tensors(item, change) for item in value)
+    return value
+
+
+def tensors_in(value: Any) -> list[Tensor]:
+    """All tensors in a value, through containers."""
+    found: list[Tensor] = []
+
+    def note(tensor: Tensor) -> Tensor:
+        found.append(tensor)
+        return tensor
+
+    map_tensors(value, note)
+    return found
+
+
+def describe(value: Any) -> str:
+    """`float32[3, 4]` for a tensor, a short repr for the rest."""
+    if isinstance(value, Tensor):
+        return f"{str(value.dtype).removeprefix('torch.')}{list(value.shape)}"
+    text = repr(value) if not tensors_in(value) else type(value).__name__ + " of tensors"
+    return text if len(text) <= 40 else text[:37] + "..."

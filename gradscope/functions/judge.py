@@ -1,0 +1,81 @@
+"""From evidence to findings: run the rules in order, weigh what they found, leave out what the user ignores."""
+
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradscope.functions.rules.case import LEVELS, Case
+from gradscope.functions.rules.rule import Fault, Rule
+from gradscope.functions.rules.table import TABLE
+from gradscope.model.finding import Confidence, Finding, Severity
+from gradscope.model.report import Source
+from gradscope.model.site import Site
+
+IGNORE = re.compile(r"#\s*gradscope:\s*ignore\[([A-Z0-9,\s]+)\]")
+
+
+@dataclass(frozen=True, slots=True)
+class Choice:
+    """Which rules the user wants to hear of: codes or beginnings of codes; nothing selected means all."""
+
+    select: tuple[str, ...] = ()
+    ignore: tuple[str, ...] = ()
+
+    def wants(self, code: str) -> bool:
+        """Whether findings with this code are reported."""
+        selected = not self.select or code.startswith(self.select)
+        return selected and not (self.ignore and code.startswith(self.ignore))
+
+
+def judge(case: Case, choice: Choice) -> tuple[tuple[Finding, ...], int]:
+    """The findings, worst first and causes before symptoms, and how many a comment in the source silences."""
+    findings = [finding_of(case, rule, fault) for rule, fault in faults(case)]
+    wanted = [f for f in findings if choice.wants(f.code)]
+    heard = [f for f in wanted if not ignored(f, case.subject.site)]
+    return tuple(sorted(heard, key=lambda f: f.severity.rank)), len(wanted) - len(heard)
+
+
+def faults(case: Case) -> Iterator[tuple[Rule, Fault]]:
+    """All faults; what one explains, later rules do not see any more."""
+    for rule in TABLE:
+        for fault in rule.check(case):
+            yield rule, fault
+            case.explained.update(fault.explains)
+
+
+def finding_of(case: Case, rule: Rule, fault: Fault) -> Finding:
+    """The finding for a fault."""
+    return Finding(
+        code=rule.code,
+        name=rule.name,
+        severity=severity_of(case, rule, fault),
+        message=fault.message,
+        advice=fault.advice or rule.section("Do instead"),
+        site=fault.site or case.subject.site,
+        related=fault.related,
+        confidence=Confidence.CERTAIN if fault.certain else Confidence.LIKELY,
+        function=case.subject.name,
+    )
+
+
+def severity_of(case: Case, rule: Rule, fault: Fault) -> Severity:
+    """The rule's severity: info beyond what the author promises, a warning where guessed inputs may be to blame."""
+    severity = fault.severity or rule.severity
+    if LEVELS.index(rule.promise) > LEVELS.index(case.level):
+        return Severity.INFO
+    everywhere = any(case.fact(name, "everywhere") for name in fault.explains)
+    if severity is Severity.ERROR and case.source is Source.GUESSED and not rule.on_guesses and not everywhere:
+        return Severity.WARNING
+    return severity
+
+
+def ignored(finding: Finding, class_site: Site | None) -> bool:
+    """Whether a comment on the finding's line, or on that of the class, silences its code."""
+    for site in (finding.site, class_site):
+        comment = IGNORE.search(linecache.getline(site.file, site.line)) if site else None
+        if comment and finding.code in {code.strip() for code in comment[1].split(",")}:
+            return True
+    return False

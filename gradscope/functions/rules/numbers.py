@@ -1,0 +1,206 @@
+"""GS401-GS405, GS412-GS416: whether the numbers are right, and in every dtype and size."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradscope.functions.rules.case import REVERSE, SECOND_ORDER, Case
+from gradscope.functions.rules.marking import pairs
+from gradscope.functions.rules.rule import Fault
+from gradscope.model.finding import Severity
+
+ENOUGH = (
+    "noncontig",
+    "expanded_gout",
+    "subset_grad",
+    "one_output",
+    "autocast",
+    "float32",
+    "complex",
+    "saved_inplace",
+    "out_inplace",
+    "zero_size",
+)
+
+
+def numerically_wrong(case: Case) -> tuple[str, ...]:
+    """The unexplained trials that disagree with numerical differences, and what follows from such a gradient."""
+    direct = tuple(n for n in case.failing(*REVERSE) if case.fact(n, "differs") == "numbers")
+    return (*direct, *case.failing("complex", "float32")) if direct else ()
+
+
+def gradient_shape(case: Case) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
+    """The first input whose gradient was returned in another shape: its position, the gradient's shape, its own."""
+    for index, (returned, shape) in enumerate(zip(case.anatomy.returned, case.anatomy.input_shapes, strict=False)):
+        if returned.kind == "tensor" and shape is not None and returned.shape != shape:
+            return index, returned.shape, shape
+    return None
+
+
+def broadcast_not_reduced(case: Case) -> Iterator[Fault]:
+    """What it flags: forward broadcasts an input, and backward does not sum its gradient back correctly.
+    Why: torch sums over broadcast dimensions only where the shapes tell; a repeated or wrongly reduced gradient
+    raises or is silently wrong.
+    Do instead: grad.sum_to_size(x.shape), and keep x.shape on ctx.
+    How it is decided: the gradient is wrong or refused for an input that is smaller than the output, and right for
+    the others.
+    """
+    largest = max((len(s) and prod(s) for s in case.anatomy.output_shapes), default=0)
+    small = {i for i, s in enumerate(case.anatomy.input_shapes) if s is not None and prod(s) < largest}
+    tensors = {i for i, s in enumerate(case.anatomy.input_shapes) if s is not None}
+    wrong = {i for (_, i), kind in pairs(case).items() if kind != "ok"}
+    shape = gradient_shape(case)
+    refused = case.raising("invalid gradient at index")
+    if not small or small == tensors or case.custom_gradient:
+        return
+    if (refused and shape and shape[0] in small) or (wrong and wrong <= small and numerically_wrong(case)):
+        index = shape[0] if shape else min(wrong)
+        yield Fault(
+            f"the gradient of input {index}, which forward broadcasts, is not summed to its shape",
+            case.site("backward"),
+            (*refused, *numerically_wrong(case)),
+        )
+
+
+def prod(shape: tuple[int, ...]) -> int:
+    """The number of elements."""
+    total = 1
+    for size in shape:
+        total *= size
+    return total
+
+
+def gradient_too_small(case: Case) -> Iterator[Fault]:
+    """What it flags: backward returns a gradient that has fewer elements than the input.
+    Why: RuntimeError "returned an invalid gradient at index ...: expected shape compatible with".
+    Do instead: return a gradient of the input's shape (expand or broadcast it).
+    How it is decided: torch's own refusal, and the shape that backward returned.
+    """
+    explains = case.raising("invalid gradient at index")
+    if explains:
+        found = gradient_shape(case)
+        detail = (
+            f"input {found[0]} has shape {list(found[2])}, its gradient {list(found[1])}"
+            if found
+            else case.outcome(explains[0]).detail
+        )
+        yield Fault(f"the gradient does not fit: {detail}", case.site("backward"), case.needing_backward())
+
+
+def gradient_too_big(case: Case) -> Iterator[Fault]:
+    """What it flags: backward returns a gradient with more dimensions or elements than the input.
+    Why: torch silently sums it to the input's shape: right after broadcasting, silently wrong otherwise.
+    Do instead: return the gradient in the input's shape: grad.sum_to_size(x.shape).
+    How it is decided: the shape that backward returned; an error when the gradient is wrong numerically, else a
+    warning.
+    """
+    found = gradient_shape(case)
+    if found and prod(found[1]) > prod(found[2]):
+        wrong = case.gradient_wrong and numerically_wrong(case)
+        message = (
+            f"the gradient of input {found[0]} has shape {list(found[1])}; torch silently sums it to {list(found[2])}"
+        )
+        raising = case.raising("invalid gradient at index")
+        vmapped = (
+            case.failing("vmap_grad", "grad_vmap", "grad_vmap_partial", "eager_grad_of_vmap", "jacrev") if wrong else ()
+        )
+        yield Fault(
+            message,
+            case.site("backward"),
+            (*(wrong or ()), *raising, *vmapped),
+            Severity.ERROR if wrong or raising else None,
+        )
+
+
+def wrong_gradient(case: Case) -> Iterator[Fault]:
+    """What it flags: backward's gradient disagrees with numerical differences of forward.
+    Why: training goes in a wrong direction without any message.
+    Do instead: correct the formula; when the difference is meant (straight-through, reversal), say custom_gradient
+    = True on the class.
+    How it is decided: gradcheck in double precision, and numerical differences along fixed directions.
+    """
+    explains = numerically_wrong(case)
+    if case.gradient_wrong and explains:
+        name = "gradcheck" if case.wrong("gradcheck") else explains[0]
+        everything = (*explains, *case.failing(*ENOUGH), *silent_second(case))
+        yield Fault(f"the gradient is wrong: {case.outcome(name).detail}", case.site("backward", "vjp"), everything)
+
+
+def silent_second(case: Case) -> tuple[str, ...]:
+    """Second-order trials that fail besides a wrong first order: told first things first."""
+    return case.failing(*SECOND_ORDER)
+
+
+def gradient_dtype(case: Case) -> Iterator[Fault]:
+    """What it flags: backward returns a gradient of another dtype than the input's.
+    Why: torch casts it silently; it costs memory and time, and torch.compile may refuse it.
+    Do instead: grad.to(x.dtype).
+    How it is decided: float32 inputs, and the dtype that backward returned.
+    """
+    if case.fact("float32", "gradient_dtype") and case.failing("float32"):
+        yield Fault(case.outcome("float32").detail, case.site("backward"), case.failing("float32"))
+
+
+def output_always_double(case: Case) -> Iterator[Fault]:
+    """What it flags: float32 inputs give float64 outputs.
+    Why: everything after the Function silently computes in double precision, slowly.
+    Do instead: create tensors with dtype=x.dtype (numpy and Python floats default to double).
+    How it is decided: float32 inputs, and the dtype of the outputs.
+    """
+    if case.fact("float32", "output_double"):
+        yield Fault("float32 inputs give float64 outputs", case.site("forward"), case.failing("float32"))
+
+
+def zero_size(case: Case) -> Iterator[Fault]:
+    """What it flags: forward takes tensors without elements, backward fails on them.
+    Why: empty batches occur at the end of data and under sharding.
+    Do instead: let backward handle numel() == 0: reshape with explicit sizes instead of -1, reductions with care.
+    How it is decided: inputs whose first dimension is empty.
+    """
+    if case.failing("zero_size"):
+        yield Fault(
+            f"empty tensors: {case.outcome('zero_size').detail}",
+            case.outcome("zero_size").site or case.site("backward"),
+            case.failing("zero_size"),
+        )
+
+
+def missing_conj(case: Case) -> Iterator[Fault]:
+    """What it flags: the gradient of complex inputs is wrong, usually because a conjugate is missing.
+    Why: for complex numbers backward multiplies with the conjugate of the derivative.
+    Do instead: use grad * derivative.conj().
+    How it is decided: gradcheck with complex inputs; only a note unless the given inputs are complex.
+    """
+    declared = bool(case.fact("complex", "declared"))
+    if case.gives_wrong("complex") and not case.custom_gradient and (declared or not case.gradient_wrong):
+        explains = ("complex", *(numerically_wrong(case) if declared else ()))
+        yield Fault(
+            "the gradient of complex inputs is wrong",
+            case.site("backward"),
+            explains,
+            Severity.ERROR if declared else Severity.INFO,
+        )
+
+
+def nan_at_edge(case: Case) -> Iterator[Fault]:
+    """What it flags: the gradient is NaN at zero although forward is finite there.
+    Why: norms, square roots and divisions by the output give 0/0; one padded row of zeros turns all weights into NaN.
+    Do instead: add eps, or choose the value at zero with torch.where before the division.
+    How it is decided: forward and backward with all inputs zero.
+    """
+    if case.fact("eager_bwd", "edge"):
+        yield Fault("the gradient is NaN at zero although forward is finite there", case.site("backward"))
+
+
+def autocast_dtype(case: Case) -> Iterator[Fault]:
+    """What it flags: forward runs under autocast, backward after it fails or is far off.
+    Why: forward's operators give bfloat16 under autocast, while backward runs outside and mixes it with saved
+    float32 tensors.
+    Do instead: decorate with torch.amp.custom_fwd and custom_bwd, or cast in backward.
+    How it is decided: forward under autocast on bfloat16, backward outside.
+    """
+    if case.failing("autocast") and not case.custom_gradient:
+        outcome = case.outcome("autocast")
+        yield Fault(
+            f"under autocast: {outcome.detail}", outcome.site or case.site("backward"), case.failing("autocast")
+        )

@@ -1,0 +1,158 @@
+"""Reading methods by their syntax trees: what is called, read, assigned and returned in them.
+
+Everything here works on text; nothing of the user's is run. A method without source has `node` None and knows nothing.
+"""
+
+from __future__ import annotations
+
+import ast
+import inspect
+import textwrap
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gradscope.model.site import Site
+
+
+@dataclass(frozen=True, slots=True)
+class Method:
+    """One method of a Function as it stands in its class. `kind` is staticmethod, classmethod or function."""
+
+    name: str
+    kind: str
+    function: Callable[..., Any]
+    file: str
+    first_line: int
+    lines: tuple[str, ...]
+    node: ast.FunctionDef | None
+
+    @property
+    def site(self) -> Site:
+        """The line of its `def`."""
+        return self.at(self.node) if self.node else Site(self.file, self.first_line, self.name)
+
+    def at(self, node: ast.AST | None) -> Site:
+        """The site of a piece of its syntax."""
+        line = getattr(node, "lineno", 1)
+        source = self.lines[line - 1].strip() if line <= len(self.lines) else None
+        return Site(self.file, self.first_line + line - 1, self.name, source)
+
+    @property
+    def parameters(self) -> tuple[inspect.Parameter, ...]:
+        """Its parameters as Python sees them."""
+        try:
+            return tuple(inspect.signature(self.function).parameters.values())
+        except (TypeError, ValueError):
+            return ()
+
+    @property
+    def names(self) -> tuple[str, ...]:
+        """Its positional parameters' names."""
+        return tuple(p.name for p in self.parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD))
+
+    @property
+    def takes_any(self) -> bool:
+        """Whether it ends in *args."""
+        return any(p.kind is p.VAR_POSITIONAL for p in self.parameters)
+
+    @property
+    def context(self) -> str:
+        """The name of its first parameter: ctx, usually."""
+        return self.names[0] if self.names else "ctx"
+
+    def walk(self) -> Iterator[ast.AST]:
+        """Every node of its syntax, decorators excluded."""
+        for statement in self.node.body if self.node else ():
+            yield from ast.walk(statement)
+
+    def calls(self, *names: str) -> list[ast.Call]:
+        """Calls of a plain name or an attribute of one of these names, in source order."""
+        found = [node for node in self.walk() if isinstance(node, ast.Call) and called_name(node) in names]
+        return sorted(found, key=lambda call: (call.lineno, call.col_offset))
+
+    def context_calls(self, name: str) -> list[ast.Call]:
+        """Calls of `ctx.<name>(...)`."""
+        return [call for call in self.calls(name) if is_attribute_of(call.func, self.context)]
+
+    def context_stores(self) -> dict[str, ast.AST]:
+        """Attributes assigned on ctx, with the first place where each is."""
+        stores: dict[str, ast.AST] = {}
+        for node in self.walk():
+            if (
+                isinstance(node, ast.Attribute)
+                and isinstance(node.ctx, ast.Store)
+                and is_attribute_of(node, self.context)
+            ):
+                stores.setdefault(node.attr, node)
+        return stores
+
+    def reads(self, name: str) -> bool:
+        """Whether the plain name is read anywhere in it."""
+        return any(isinstance(n, ast.Name) and n.id == name and isinstance(n.ctx, ast.Load) for n in self.walk())
+
+    def attributes(self, *names: str) -> list[ast.Attribute]:
+        """Reads of an attribute of one of these names on anything."""
+        return [
+            n for n in self.walk() if isinstance(n, ast.Attribute) and n.attr in names and isinstance(n.ctx, ast.Load)
+        ]
+
+    def uses(self, *roots: str) -> ast.AST | None:
+        """The first use of one of these plain names (modules, for instance)."""
+        return next((n for n in self.walk() if isinstance(n, ast.Name) and n.id in roots), None)
+
+    def decorated_with(self, name: str) -> bool:
+        """Whether a decorator of that last name stands above it."""
+        decorators = self.node.decorator_list if self.node else []
+        return any(last_name(d.func if isinstance(d, ast.Call) else d) == name for d in decorators)
+
+
+def last_name(node: ast.AST) -> str:
+    """`c` of `a.b.c`, or the plain name itself."""
+    if isinstance(node, ast.Attribute):
+        return node.attr
+    return node.id if isinstance(node, ast.Name) else ""
+
+
+def called_name(call: ast.Call) -> str:
+    """The last name of what is called."""
+    return last_name(call.func)
+
+
+def is_attribute_of(node: ast.AST, name: str) -> bool:
+    """Whether this is `name.something`."""
+    return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name
+
+
+def read_method(owner: type, name: str) -> Method | None:
+    """Read a method that the class (or a base of it other than torch's) defines."""
+    raw = next(
+        (
+            vars(base)[name]
+            for base in owner.__mro__
+            if name in vars(base) and not base.__module__.startswith("torch.autograd")
+        ),
+        None,
+    )
+    if raw is None:
+        return None
+    function = getattr(raw, "__func__", raw)
+    if not callable(function):
+        return None
+    kind = type(raw).__name__ if isinstance(raw, staticmethod | classmethod) else "function"
+    plain = inspect.unwrap(function)
+    code = getattr(plain, "__code__", None)
+    file, first_line = (code.co_filename, code.co_firstlineno) if code else ("", 0)
+    lines, node = syntax(plain)
+    return Method(name, kind, function, file, first_line, lines, node)
+
+
+def syntax(function: Callable[..., Any]) -> tuple[tuple[str, ...], ast.FunctionDef | None]:
+    """The source lines and the tree of a function, or nothing when the source is missing."""
+    try:
+        lines = inspect.getsource(function).splitlines()
+        tree = ast.parse(textwrap.dedent("\n".join(lines)))
+    except (OSError, TypeError, SyntaxError, IndentationError):
+        return (), None
+    node = tree.body[0] if tree.body else None
+    return tuple(lines), node if isinstance(node, ast.FunctionDef) else None

@@ -1,0 +1,1 @@
+"""What is run: each trial tries a Function in one way and compares what torch does with what it should do."""

@@ -1,0 +1,249 @@
+"""The bench a Function lies on: one sample, the Function as a plain callable, and the values it should give.
+
+The surprise: a Function that writes its input in place cannot be given a leaf, so such inputs are cloned first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import torch
+from torch import Tensor
+
+from gradscope.functions.inputs.sample import Sample, tensors_in
+from gradscope.functions.trials.anatomy import Anatomy, examine
+from gradscope.functions.trials.outcome import NotApplicable
+
+SEED = 20
+Tensors = tuple[Tensor, ...]
+
+
+@dataclass
+class Bench:
+    """One Function with one sample. `reference` computes the same as forward, differentiably, when there is one."""
+
+    function: Any
+    sample: Sample
+    custom_gradient: bool = False
+    reference: Callable[..., Any] | None = None
+    device: str = "cpu"
+    once_differentiable: bool = False
+    once: dict[str, Any] = field(default_factory=dict)
+
+    @cached_property
+    def anatomy(self) -> Anatomy:
+        """What one eager forward and backward do, seen from inside."""
+        return examine(self.function, self.sample)
+
+    @cached_property
+    def dtype(self) -> torch.dtype:
+        """float64 for numerical differences, float32 when the Function cannot do better."""
+        try:
+            outputs = tensors_in(seeded(self.function.apply, *self.sample.fresh(torch.float64, grad=False)))
+        except Exception:
+            return torch.float32
+        single = any(t.dtype in (torch.float32, torch.float16, torch.bfloat16) for t in outputs)
+        return torch.float32 if single else torch.float64
+
+    @property
+    def step(self) -> float:
+        """The step of central differences."""
+        return 1e-6 if self.dtype is torch.float64 else 1e-2
+
+    def close(self, left: Tensor | None, right: Tensor | None, loose: float = 1.0) -> bool:
+        """Whether two values agree as well as numerical differences can; a missing gradient counts as zeros."""
+        if left is None or right is None:
+            other = right if left is None else left
+            return other is None or bool((other == 0).all())
+        if left.shape != right.shape:
+            return False
+        left, right = left.detach().cpu(), right.detach().cpu()
+        relative, absolute = (1e-4, 1e-6) if self.dtype is torch.float64 else (5e-2, 1e-2)
+        wide = torch.complex128 if left.is_complex() or right.is_complex() else torch.float64
+        return torch.allclose(
+            left.detach().to(wide), right.detach().to(wide), relative * loose, absolute * loose, equal_nan=True
+        )
+
+    def all_close(self, left: Sequence[Tensor | None], right: Sequence[Tensor | None]) -> bool:
+        """Whether two lists of values agree."""
+        return len(left) == len(right) and all(self.close(a, b) for a, b in zip(left, right, strict=True))
+
+    def arguments(self, dtype: torch.dtype | None = None) -> list[Any]:
+        """Fresh arguments in the bench's precision."""
+        return self.sample.fresh(dtype or self.dtype)
+
+    def inputs(self, dtype: torch.dtype | None = None) -> Tensors:
+        """Fresh differentiable inputs: what the callable of this bench takes."""
+        args = self.arguments(dtype)
+        return tuple(args[i] for i in self.positions)
+
+    @property
+    def positions(self) -> tuple[int, ...]:
+        """Where the differentiable inputs stand among the arguments."""
+        if not self.sample.differentiable:
+            raise NotApplicable("no input requires grad")
+        return self.sample.differentiable
+
+    @property
+    def generated(self) -> bool:
+        """Whether torch makes the vmap rule."""
+        return bool(getattr(self.function, "generate_vmap_rule", False))
+
+    @cached_property
+    def random(self) -> bool:
+        """Whether forward draws random numbers: its values then depend on dtype, layout and the number of threads."""
+        args = self.arguments()
+        torch.manual_seed(SEED)
+        before = torch.get_rng_state()
+        self.function.apply(*[a.clone() if isinstance(a, Tensor) else a for a in args])
+        return not torch.equal(before, torch.get_rng_state())
+
+    def refuse_random(self) -> None:
+        """Trials that compare across dtypes, layouts or threads say nothing about a random forward."""
+        if self.random:
+            raise NotApplicable("forward draws random numbers")
+
+    def refuse_once_differentiable(self) -> None:
+        """Second-order trials have nothing to say about a backward declared once_differentiable."""
+        if self.once_differentiable:
+            raise NotApplicable("backward is declared once_differentiable")
+
+    def sample_args(self) -> list[Any]:
+        """The arguments in their own dtype; copies that are no leaves where forward writes in place."""
+        args = self.sample.fresh()
+        for position in self.sample.differentiable if self.dirty else ():
+            args[position] = args[position].clone()
+        return args
+
+    @property
+    def dirty(self) -> bool:
+        """Whether forward writes an input in place."""
+        return bool(self.anatomy.mutated or self.anatomy.dirty)
+
+    def call(self, *inputs: Tensor, dtype: torch.dtype | None = None) -> Tensors:
+        """Apply the Function to differentiable inputs; gives its differentiable outputs."""
+        args = self.sample.fresh(dtype or self.dtype, grad=False)
+        for position, value in zip(self.positions, inputs, strict=True):
+            args[position] = value.clone() if self.dirty else value
+        return self.differentiable(seeded(self.function.apply, *args))
+
+    def differentiable(self, outputs: Any) -> Tensors:
+        """Of what apply returned, the tensors that carry a gradient."""
+        values = list(outputs) if isinstance(outputs, list | tuple) else [outputs]
+        chosen = [v for i, v in enumerate(values) if isinstance(v, Tensor) and i not in self.anatomy.nondifferentiable]
+        floating = tuple(v for v in chosen if v.is_floating_point() or v.is_complex())
+        if not floating:
+            raise NotApplicable("no output is differentiable")
+        return floating
+
+    def cotangents(self, outputs: Tensors) -> Tensors:
+        """Fixed weights for the outputs."""
+        return tuple(uneven(o.shape, o.dtype, o.device, number) for number, o in enumerate(outputs))
+
+    def directions(self, seed: int = 1) -> Tensors:
+        """Fixed directions in the space of the inputs."""
+        values = [self.sample.args[i] for i in self.positions]
+        wide = torch.complex128 if self.dtype is torch.float64 else torch.complex64
+        kinds = [wide if v.is_complex() else self.dtype for v in values]
+        return tuple(
+            uneven(v.shape, k, v.device, 10 * seed + n) for n, (v, k) in enumerate(zip(values, kinds, strict=True))
+        )
+
+    def weigh(self, outputs: Tensors, weights: Tensors | None = None) -> Tensor:
+        """The scalar whose gradient is tried: outputs times fixed weights, summed."""
+        pairs = zip(outputs, weights or self.cotangents(outputs), strict=True)
+        total = sum((o * w).sum() for o, w in pairs)
+        assert isinstance(total, Tensor)
+        return total.real if total.is_complex() else total
+
+    def scalar(self, *inputs: Tensor) -> Tensor:
+        """The Function followed by the weighing."""
+        return self.weigh(self.call(*inputs))
+
+    def gradient(self, inputs: Tensors, create_graph: bool = False) -> Tensors:
+        """The eager gradient of the scalar; zeros where autograd gives none."""
+        total = self.scalar(*inputs)
+        if not total.requires_grad:
+            return tuple(torch.zeros_like(x) for x in inputs)
+        grads = torch.autograd.grad(total, inputs, create_graph=create_graph, allow_unused=True)
+        return tuple(torch.zeros_like(x) if g is None else g for g, x in zip(grads, inputs, strict=True))
+
+    @cached_property
+    def eager_gradient(self) -> Tensors:
+        """The eager gradient at the sample."""
+        return tuple(g.detach() for g in self.gradient(self.inputs()))
+
+    def shifted(self, direction: Tensors, sign: int) -> Tensors:
+        """The sample's inputs, a small step along a direction."""
+        return tuple(
+            (x.detach() + sign * self.step * d).requires_grad_() for x, d in zip(self.inputs(), direction, strict=True)
+        )
+
+    def difference(self, function: Callable[..., Tensors], direction: Tensors) -> Tensors:
+        """The derivative of a function along a direction, by central differences."""
+        above, below = function(*self.shifted(direction, 1)), function(*self.shifted(direction, -1))
+        return tuple(((a - b) / (2 * self.step)).detach() for a, b in zip(above, below, strict=True))
+
+    @cached_property
+    def forward_difference(self) -> Tensors:
+        """How the outputs change along the fixed direction."""
+        return self.difference(self.formula, self.directions())
+
+    def formula(self, *inputs: Tensor) -> Tensors:
+        """What is differentiated numerically: the reference when one is given, else the Function itself."""
+        if self.reference is None:
+            with torch.no_grad():
+                return self.call(*inputs)
+        args = self.sample.fresh(self.dtype, grad=False)
+        for position, value in zip(self.positions, inputs, strict=True):
+            args[position] = value
+        return self.differentiable(seeded(self.reference, *args))
+
+    def gradient_agrees(self, gradient: Sequence[Tensor | None]) -> bool:
+        """Whether a gradient of the scalar agrees with numerical differences along the fixed directions."""
+        if self.custom_gradient:
+            return True
+        for seed in (1, 2):
+            direction = self.directions(seed)
+            change = self.forward_difference if seed == 1 else self.difference(self.formula, direction)
+            if not self.close(self.weigh(change), dot(gradient, direction), loose=10):
+                return False
+        return True
+
+    @cached_property
+    def gradient_difference(self) -> Tensors:
+        """How the eager gradient changes along the fixed direction: the second order's measure."""
+        return self.difference(lambda *inputs: self.gradient(inputs), self.directions())
+
+    def second_order_agrees(self, second: Sequence[Tensor | None]) -> bool:
+        """Whether `second`, the gradient of <gradient, directions(3)>, agrees with differences of the gradient."""
+        expected = self.weigh(self.gradient_difference, self.directions(3))
+        return self.close(expected, dot(second, self.directions()), loose=10)
+
+
+def seeded(function: Callable[..., Any], *args: Any) -> Any:
+    """Call with a fixed random state, so that a Function that draws random numbers can be compared with itself."""
+    torch.manual_seed(SEED)
+    return function(*args)
+
+
+def uneven(shape: torch.Size, dtype: torch.dtype, device: torch.device, number: int) -> Tensor:
+    """Fixed values without a pattern that a fault could share; made without random numbers, which vmap refuses."""
+    angles = torch.arange(shape.numel(), dtype=torch.float64, device=device) * 1.7 + 0.9 * number + 0.5
+    values = angles.sin() + 0.3 * (angles * 3.1).cos()
+    return (torch.complex(values, angles.cos()) if dtype.is_complex else values).reshape(shape).to(dtype)
+
+
+def dot(left: Sequence[Tensor | None], right: Sequence[Tensor | None]) -> Tensor:
+    """The inner product over a list of tensors; a missing one counts as zeros."""
+    total = torch.zeros((), dtype=torch.float64)
+    for a, b in zip(left, right, strict=True):
+        if a is not None and b is not None and a.shape == b.shape:
+            product = (a.detach() * b.detach().conj() if b.is_complex() else a.detach() * b.detach()).sum()
+            total = total + (product.real if product.is_complex() else product).double().cpu()
+        elif a is not None and b is not None:
+            return torch.full((), float("nan"), dtype=torch.float64)
+    return total

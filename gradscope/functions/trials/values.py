@@ -1,0 +1,225 @@
+"""Eager trials: forward, backward, twice backward, and what numerical differences say about them."""
+
+from __future__ import annotations
+
+import re
+import warnings
+from typing import Any
+
+import torch
+from torch import Tensor
+from torch.autograd import forward_ad
+from torch.autograd.gradcheck import GradcheckError
+
+from gradscope.functions.inputs.build import finite
+from gradscope.functions.inputs.sample import tensors_in
+from gradscope.functions.trials.bench import Bench, Tensors, dot, seeded
+from gradscope.functions.trials.outcome import OK, NotApplicable, Outcome, wrong
+
+LARGE = 200  # elements above which gradcheck looks along random directions instead of at every element
+
+
+def eager_fwd(bench: Bench) -> Outcome:
+    """apply runs, gives the same with and without grad mode, and what the reference gives."""
+    outputs = tensors_in(seeded(bench.function.apply, *bench.sample_args()))
+    with torch.no_grad():
+        quiet = tensors_in(seeded(bench.function.apply, *bench.sample.fresh(grad=False)))
+    if not bench.all_close(outputs, quiet):
+        return wrong("the values differ between grad mode and torch.no_grad()", grad_mode=True)
+    if bench.reference is not None:
+        expected = tensors_in(seeded(bench.reference, *bench.sample.fresh(grad=False)))
+        if not bench.all_close(outputs[: len(expected)], expected):
+            return wrong("the values differ from the reference's", reference=True)
+    return OK
+
+
+def eager_bwd(bench: Bench) -> Outcome:
+    """Backward runs, twice with the same result, and follows the size of the incoming gradient."""
+    first = bench.eager_gradient
+    again = bench.gradient(bench.inputs())
+    if not bench.all_close(first, again):
+        return wrong("two runs from the same start give different gradients", nondeterministic=True)
+    inputs = bench.inputs()
+    outputs = bench.call(*inputs)
+    doubled = torch.autograd.grad(
+        bench.weigh(outputs, tuple(2 * w for w in bench.cotangents(outputs))), inputs, allow_unused=True
+    )
+    if not bench.all_close(
+        [2 * g for g in first], [torch.zeros_like(x) if g is None else g for g, x in zip(doubled, inputs, strict=True)]
+    ):
+        return wrong("twice the incoming gradient does not give twice the gradient", nonlinear=True)
+    if not bench.gradient_agrees(first):
+        return wrong("the gradient differs from numerical differences", differs="numbers")
+    return Outcome(OK.status, facts={"edge": nan_at_zero(bench)})
+
+
+def nan_at_zero(bench: Bench) -> bool:
+    """Whether the gradient is NaN at zero although forward is finite there."""
+    try:
+        zeros = tuple(torch.zeros_like(x).requires_grad_() for x in bench.inputs())
+        if not all(finite(output) for output in bench.call(*zeros)):
+            return False
+        return any(bool(torch.isnan(g).any()) for g in bench.gradient(zeros))
+    except Exception:
+        return False
+
+
+def gradcheck(bench: Bench) -> Outcome:
+    """Every element of the Jacobian against numerical differences."""
+    pairs = compare_pairs(bench)
+    mismatch = (
+        "" if bench.dtype is not torch.float64 or bench.reference else torch_check(bench, torch.autograd.gradcheck)
+    )
+    bad = [pair for pair, kind in pairs.items() if kind != "ok"]
+    if not bad and not mismatch:
+        return OK
+    if bench.custom_gradient:
+        return wrong("by design", by_design=True)
+    numbers = re.search(r"output (\d+) with respect to input (\d+)", mismatch)
+    output, position = bad[0] if bad else (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
+    argument = bench.positions[min(position, len(bench.positions) - 1)]
+    detail = f"output {output} with respect to input {argument} differs from numerical differences"
+    return wrong(detail, pairs=pairs, differs="numbers")
+
+
+def torch_check(bench: Bench, check: Any, **options: Any) -> str:
+    """torch's own check; its message when the numbers disagree. What the Function raises goes through."""
+    size = sum(x.numel() for x in bench.inputs())
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            check(bench.call, bench.inputs(), nondet_tol=1e-6, fast_mode=size > LARGE, atol=1e-5, rtol=1e-3, **options)
+        except GradcheckError as error:
+            return str(error)
+    return ""
+
+
+def compare_pairs(bench: Bench) -> dict[tuple[int, int], str]:
+    """For each output and input: ok, wrong, missing (zero where numbers say it is not) or surplus (the reverse)."""
+    inputs, directions = bench.inputs(), bench.directions()
+    outputs = bench.call(*inputs)
+    weights = bench.cotangents(outputs)
+    kinds: dict[tuple[int, int], str] = {}
+    changes = [bench.difference(bench.formula, only(directions, i)) for i in range(len(inputs))]
+    for j, (output, weight) in enumerate(zip(outputs, weights, strict=True)):
+        grads: tuple[Tensor | None, ...] = (None,) * len(inputs)
+        if output.requires_grad:
+            # the others' gradients are zeros, not None, or a Function that wants them all would fail here
+            alone = tuple(w if k == j else 0 * w for k, w in enumerate(weights))
+            grads = torch.autograd.grad(bench.weigh(outputs, alone), inputs, retain_graph=True, allow_unused=True)
+        for i, grad in enumerate(grads):
+            kinds[j, i] = compare_pair(bench, bench.weigh((changes[i][j],), (weight,)), dot([grad], [directions[i]]))
+    return kinds
+
+
+def compare_pair(bench: Bench, expected: Tensor, found: Tensor) -> str:
+    """In a word, how one directional derivative compares with its numerical difference."""
+    if bench.close(expected, found, loose=10):
+        return "ok"
+    if found.abs() < 1e-12:
+        return "missing"
+    return "surplus" if expected.abs() < 1e-7 else "wrong"
+
+
+def only(directions: Tensors, index: int) -> Tensors:
+    """The directions with all but one set to zero."""
+    return tuple(d if i == index else torch.zeros_like(d) for i, d in enumerate(directions))
+
+
+def eager_bwd2(bench: Bench) -> Outcome:
+    """autograd.grad of the gradient, against differences of the gradient."""
+    bench.refuse_once_differentiable()
+    inputs = bench.inputs()
+    grads = bench.gradient(inputs, create_graph=True)
+    total = bench.weigh(grads, bench.directions(3))
+    second: tuple[Tensor | None, ...] = (None,) * len(inputs)
+    if total.requires_grad:
+        second = torch.autograd.grad(total, inputs, allow_unused=True)
+    return second_order(bench, second)
+
+
+def second_order(bench: Bench, second: tuple[Tensor | None, ...]) -> Outcome:
+    """Compare a second-order gradient, naming the silent kind of fault: a plain zero."""
+    if bench.second_order_agrees(second):
+        return OK
+    silent = all(g is None or not g.any() for g in second)
+    return wrong(
+        "the second derivative is silently zero"
+        if silent
+        else "the second derivative differs from differences of the first",
+        silent=silent,
+    )
+
+
+def bwd2_engine(bench: Bench) -> Outcome:
+    """The same through .backward(), which runs error nodes that autograd.grad prunes."""
+    inputs = bench.inputs()
+    total = bench.scalar(*inputs)
+    if not total.requires_grad:
+        raise NotApplicable("the outputs do not require grad")
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            total.backward(create_graph=True)  # type: ignore[no-untyped-call]
+        grads = tuple(torch.zeros_like(x) if x.grad is None else x.grad.clone() for x in inputs)
+        for x in inputs:
+            x.grad = None
+        weighed = bench.weigh(grads, bench.directions(3))
+        if weighed.requires_grad:
+            weighed.backward()  # type: ignore[no-untyped-call]
+    except RuntimeError as error:
+        if "marked with @once_differentiable" in str(error):
+            raise NotApplicable("once_differentiable: torch refuses, as declared") from None
+        raise
+    bench.refuse_once_differentiable()
+    return second_order(bench, tuple(x.grad for x in inputs))
+
+
+def gradgradcheck(bench: Bench) -> Outcome:
+    """Every element of the second order; the incoming gradient is an input of it, too."""
+    bench.refuse_once_differentiable()
+    if bench.dtype is not torch.float64:
+        raise NotApplicable("the Function computes in single precision")
+    if sum(x.numel() for x in bench.inputs()) > LARGE:
+        raise NotApplicable("too large to look at every element")
+    if not bench.scalar(*bench.inputs()).requires_grad:
+        raise NotApplicable("the outputs do not require grad")
+    mismatch = torch_check(bench, torch.autograd.gradgradcheck)
+    if not mismatch:
+        return OK
+    silent = "not have requires_grad" in mismatch or "does not require grad" in mismatch
+    return wrong("the second derivative differs from differences of the first", silent=silent)
+
+
+def gradcheck_fwd(bench: Bench) -> Outcome:
+    """Every element of the Jacobian, computed forwards."""
+    if bench.dtype is not torch.float64:
+        raise NotApplicable("the Function computes in single precision")
+    mismatch = torch_check(bench, torch.autograd.gradcheck, check_forward_ad=True, check_backward_ad=False)
+    if mismatch and bench.custom_gradient:
+        return wrong("by design", by_design=True)
+    return wrong("the tangent differs from numerical differences") if mismatch else OK
+
+
+def fwad(bench: Bench) -> Outcome:
+    """Plain forward-mode AD with dual numbers, against differences."""
+    with forward_ad.dual_level():
+        duals = tuple(
+            forward_ad.make_dual(x.detach(), d)  # type: ignore[no-untyped-call]
+            for x, d in zip(bench.inputs(), bench.directions(), strict=True)
+        )
+        outputs = bench.call(*duals)
+        tangents = tuple(forward_ad.unpack_dual(o).tangent for o in outputs)  # type: ignore[no-untyped-call]
+    return compare_tangents(bench, tangents, bench.directions())
+
+
+def compare_tangents(bench: Bench, tangents: tuple[Tensor | None, ...], direction: Tensors) -> Outcome:
+    """Compare tangents with numerical differences along the same direction."""
+    if bench.custom_gradient:
+        return OK
+    expected = bench.difference(bench.formula, direction)
+    if len(tangents) == len(expected) and all(
+        bench.close(e, t, loose=10) for e, t in zip(expected, tangents, strict=True)
+    ):
+        return OK
+    return wrong("the tangent differs from numerical differences", differs="numbers")

@@ -1,0 +1,82 @@
+"""What a check hands over: findings in order, and for every checked Function what was run and on which inputs."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, field
+
+from gradscope.model.finding import Finding, Severity
+from gradscope.model.site import Site
+
+
+class Status(enum.Enum):
+    """How a trial ended. NOT_APPLICABLE: it makes no sense for this Function; SKIPPED: it was not run."""
+
+    OK = "ok"
+    WRONG = "wrong"
+    RAISES = "raises"
+    NOT_APPLICABLE = "n/a"
+    SKIPPED = "skipped"
+
+    @property
+    def failed(self) -> bool:
+        """Whether torch did not do what the formula says."""
+        return self in (Status.WRONG, Status.RAISES)
+
+
+class Source(enum.Enum):
+    """Where inputs came from."""
+
+    GIVEN = "given"
+    DECLARED = "declared"
+    RECORDED = "recorded"
+    GUESSED = "guessed"
+
+
+class Verdict(enum.Enum):
+    """The outcome for one Function; there is no "ok" without inputs that were run."""
+
+    OK = "ok"
+    FINDINGS = "findings"
+    NOT_CHECKED = "not-checked"
+
+
+@dataclass(frozen=True, slots=True)
+class TrialResult:
+    """One trial's end: its status, a detail when there is something to say, and the family it belongs to."""
+
+    status: Status
+    detail: str = ""
+    group: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class SubjectReport:
+    """One checked Function. `rests_on` describes its inputs, `not_checked` says what could not be looked at."""
+
+    function: str
+    inputs: Source | None
+    verdict: Verdict
+    trials: dict[str, TrialResult] = field(default_factory=dict)
+    site: Site | None = None
+    rests_on: str = ""
+    not_checked: tuple[str, ...] = ()
+    ignored: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """All findings, the one that explains most first, and the Functions they belong to."""
+
+    findings: tuple[Finding, ...] = ()
+    subjects: tuple[SubjectReport, ...] = ()
+    torch: str = ""
+    recording: str | None = None
+
+    def at_least(self, severity: Severity) -> tuple[Finding, ...]:
+        """The findings that are as bad as `severity` or worse."""
+        return tuple(finding for finding in self.findings if finding.severity.rank <= severity.rank)
+
+    def of(self, function: str) -> tuple[Finding, ...]:
+        """The findings of one Function."""
+        return tuple(finding for finding in self.findings if finding.function == function)

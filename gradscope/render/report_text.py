@@ -1,0 +1,113 @@
+"""A report for people: for each Function a verdict, what ran on which inputs, and each finding with its line and fix.
+
+The text carries colours; click takes them out where the output is no terminal.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable
+from pathlib import Path
+
+import click
+
+from gradscope.model.finding import Finding, Severity
+from gradscope.model.report import Report, Status, SubjectReport, Verdict
+from gradscope.model.site import Site
+
+WIDTH = 100
+COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
+STATUS_COLOURS = {Status.OK: "green", Status.WRONG: "red", Status.RAISES: "red"}
+
+
+def render(report: Report) -> str:
+    """The whole report."""
+    blocks = [subject_block(subject, report.of(subject.function)) for subject in report.subjects]
+    if not report.subjects:
+        blocks = ["\n".join(line for finding in report.findings for line in finding_lines(finding))]
+    if len(report.subjects) > 1:
+        blocks.append(totals(report))
+    return "\n\n".join(blocks) + "\n"
+
+
+def subject_block(subject: SubjectReport, findings: tuple[Finding, ...]) -> str:
+    """One Function: verdict, inputs, trials, findings, gaps."""
+    where = f"  ({place(subject.site)})" if subject.site else ""
+    lines = [f"{click.style(subject.function, bold=True)}{where}: {verdict_text(subject, findings)}"]
+    if subject.inputs:
+        lines += wrapped(f"inputs {subject.inputs.value}: {subject.rests_on}")
+    lines += trial_lines(subject)
+    for finding in findings:
+        lines += ["", *finding_lines(finding)]
+    if subject.ignored:
+        lines += ["", f"  {subject.ignored} silenced by comments in the source"]
+    for gap in subject.not_checked:
+        lines += wrapped(f"not checked: {gap}")
+    return "\n".join(lines)
+
+
+def verdict_text(subject: SubjectReport, findings: tuple[Finding, ...]) -> str:
+    """The verdict in a few words."""
+    if subject.verdict is Verdict.NOT_CHECKED:
+        return click.style("not checked", fg="yellow", bold=True)
+    counted = count(findings)
+    if subject.verdict is Verdict.OK:
+        return click.style("ok", fg="green", bold=True) + (f", {counted}" if counted else "")
+    return click.style(counted, fg=COLOURS[findings[0].severity] if findings else None, bold=True)
+
+
+def count(findings: Iterable[Finding]) -> str:
+    """For instance "2 errors, 1 warning, 3 notes"."""
+    found = list(findings)
+    words = ((Severity.ERROR, "error"), (Severity.WARNING, "warning"), (Severity.INFO, "note"))
+    numbers = [(sum(f.severity is severity for f in found), word) for severity, word in words]
+    return ", ".join(f"{number} {word}{'s' if number > 1 else ''}" for number, word in numbers if number)
+
+
+def trial_lines(subject: SubjectReport) -> list[str]:
+    """The trials by family and status; those that were not run are left to the gaps."""
+    lines: list[str] = []
+    for group in dict.fromkeys(result.group for result in subject.trials.values()):
+        for status in (Status.OK, Status.WRONG, Status.RAISES, Status.NOT_APPLICABLE):
+            names = [
+                name for name, result in subject.trials.items() if result.group == group and result.status is status
+            ]
+            if names:
+                label = f"  {group:<11}{click.style(f'{status.value:<7}', fg=STATUS_COLOURS.get(status))}"
+                rows = textwrap.wrap(" ".join(names), WIDTH - 20)
+                lines += [label + rows[0], *(" " * 20 + row for row in rows[1:])]
+    return ["", *lines] if lines else []
+
+
+def finding_lines(finding: Finding) -> list[str]:
+    """One finding: code and place, the message, the line, the fix."""
+    head = click.style(f"{finding.code} {finding.severity.value}", fg=COLOURS[finding.severity], bold=True)
+    lines = [f"  {head} {finding.name}" + (f"  {place(finding.site)}" if finding.site else "")]
+    if finding.severity is Severity.INFO:
+        return [*lines, *wrapped(finding.message, 6)]
+    lines += wrapped(finding.message, 6)
+    if finding.site and finding.site.source:
+        lines.append(click.style(f"      > {finding.site.source}", dim=True))
+    return lines + wrapped(f"fix: {finding.advice}", 6) * bool(finding.advice)
+
+
+def wrapped(text: str, indent: int = 2) -> list[str]:
+    """Text broken to the width, indented."""
+    space = " " * indent
+    return textwrap.wrap(text, WIDTH, initial_indent=space, subsequent_indent=space + "  ", break_long_words=False)
+
+
+def place(site: Site) -> str:
+    """file:line, the file relative to the working directory when it is inside."""
+    path = Path(site.file)
+    return f"{path.relative_to(Path.cwd()) if path.is_relative_to(Path.cwd()) else path}:{site.line}"
+
+
+def totals(report: Report) -> str:
+    """The last line when there are several Functions."""
+    fine = sum(subject.verdict is Verdict.OK for subject in report.subjects)
+    unchecked = sum(subject.verdict is Verdict.NOT_CHECKED for subject in report.subjects)
+    parts = [f"{len(report.subjects)} Functions: {fine} ok"]
+    parts += [f"{unchecked} not checked"] * bool(unchecked)
+    parts += [count(report.findings)] * bool(report.findings)
+    return ", ".join(parts)

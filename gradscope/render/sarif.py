@@ -1,0 +1,62 @@
+"""A report as SARIF 2.1.0 for code scanning and editors. File names are relative to the working directory."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from gradscope import __version__
+from gradscope.model.finding import Finding, Severity
+from gradscope.model.report import Report
+from gradscope.model.site import Site
+
+SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
+LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}
+
+
+def render(report: Report) -> str:
+    """The whole report as one run."""
+    rules = {finding.code: rule_object(finding) for finding in report.findings}
+    driver = {"name": "gradscope", "version": __version__, "rules": list(rules.values())}
+    run = {"tool": {"driver": driver}, "results": [result_object(finding) for finding in report.findings]}
+    return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
+
+
+def rule_object(finding: Finding) -> dict[str, Any]:
+    """The rule that a finding belongs to."""
+    return {
+        "id": finding.code,
+        "name": finding.name,
+        "shortDescription": {"text": finding.name},
+        "help": {"text": finding.advice or finding.name},
+    }
+
+
+def result_object(finding: Finding) -> dict[str, Any]:
+    """One finding."""
+    prefix = f"{finding.function}: " if finding.function else ""
+    content: dict[str, Any] = {
+        "ruleId": finding.code,
+        "level": LEVELS[finding.severity],
+        "message": {"text": f"{prefix}{finding.message}. {finding.advice}".rstrip()},
+    }
+    if finding.site is not None:
+        content["locations"] = [location(finding.site)]
+    related = [
+        location(r.site) | {"message": {"text": f"{r.role} {r.what}".strip()}} for r in finding.related if r.site
+    ]
+    return content | ({"relatedLocations": related} if related else {})
+
+
+def location(site: Site) -> dict[str, Any]:
+    """A physical location."""
+    path = Path(site.file)
+    uri = (
+        path.relative_to(Path.cwd()).as_posix()
+        if path.is_relative_to(Path.cwd())
+        else path.as_uri()
+        if path.is_absolute()
+        else path.as_posix()
+    )
+    return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": max(site.line, 1)}}}

@@ -1,0 +1,77 @@
+"""Reads how a recording saw custom Functions called: the arguments' kinds, never their data.
+
+Capture keeps them in the table `function_call (function TEXT, arguments TEXT)`; `arguments` is a JSON list with an
+object an argument: {"dtype", "shape", "strides", "requires_grad"} for a tensor, {"value"} for plain data, else {}.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+from gradscope.errors import UnreadableError
+from gradscope.model.call import RecordedArgument, RecordedCall
+
+DTYPES = frozenset(
+    (
+        "float16",
+        "bfloat16",
+        "float32",
+        "float64",
+        "complex64",
+        "complex128",
+        "int8",
+        "int16",
+        "int32",
+        "int64",
+        "uint8",
+        "bool",
+    )
+)
+LARGEST = 1 << 28  # elements: a damaged recording shall not ask for more
+
+
+def read_calls(path: Path, function: str) -> list[RecordedCall]:
+    """The recorded calls of a Function, found by its qualified name or its last part."""
+    last = function.replace(":", ".").rpartition(".")[2]
+    try:
+        with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as connection:
+            connection.execute("PRAGMA trusted_schema=OFF")
+            rows = connection.execute("SELECT function, arguments FROM function_call").fetchall()
+    except sqlite3.Error as error:
+        raise UnreadableError(
+            f"{path} holds no calls of custom Functions: {error}", "record again with `gradscope trace`"
+        ) from None
+    calls = [
+        RecordedCall(str(name), arguments_of(text, path)) for name, text in rows if str(name).rpartition(".")[2] == last
+    ]
+    if not calls:
+        raise UnreadableError(f"{path} holds no call of {function}")
+    return calls
+
+
+def arguments_of(text: Any, path: Path) -> tuple[RecordedArgument, ...]:
+    """The arguments of one call; every value is checked, because a recording is untrusted."""
+    try:
+        return tuple(argument_of(item) for item in json.loads(text))
+    except (TypeError, ValueError, KeyError, AttributeError) as error:
+        raise UnreadableError(f"{path} holds a damaged call: {error}") from None
+
+
+def argument_of(item: dict[str, Any]) -> RecordedArgument:
+    """One argument."""
+    if "dtype" not in item:
+        return RecordedArgument(value=frozen(item.get("value")), known="value" in item)
+    shape = tuple(int(size) for size in item["shape"])
+    strides = tuple(int(step) for step in item["strides"]) if item.get("strides") else None
+    reach = sum((size - 1) * step for size, step in zip(shape, strides or (), strict=False))
+    if item["dtype"] not in DTYPES or min((*shape, *(strides or ())), default=0) < 0 or max(reach, *shape, 0) > LARGEST:
+        raise ValueError(f"no tensor can be {item}")
+    return RecordedArgument(item["dtype"], shape, strides, bool(item.get("requires_grad")))
+
+
+def frozen(value: Any) -> Any:
+    """A JSON value with tuples for lists, so that calls can be compared and counted."""
+    return tuple(frozen(item) for item in value) if isinstance(value, list) else value

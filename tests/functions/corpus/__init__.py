@@ -1,0 +1,1 @@
+"""Functions with known faults: `# expect: CODE` stands on the line that a finding must point at."""

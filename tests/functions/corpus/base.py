@@ -1,0 +1,89 @@
+"""Two right Functions that the faulty ones derive from: they override the one method that is wrong."""
+
+import torch
+from torch.autograd import Function
+
+
+def one(*shape):
+    """One float tensor away from zero."""
+    return lambda: (torch.rand(*(shape or (3, 4)), generator=torch.Generator().manual_seed(3)) + 0.5,)
+
+
+def two(*shape):
+    """Two of them."""
+    return lambda: (*one(*shape)(), one(*shape)()[0] * 1.3 + 0.2)
+
+
+class Square(Function):
+    generate_vmap_rule = True
+    gradscope_inputs = staticmethod(one())
+
+    @staticmethod
+    def forward(x):
+        return x * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        (x,) = ctx.saved_tensors
+        return 2 * x * tangent
+
+
+class Product(Function):
+    generate_vmap_rule = True
+    gradscope_inputs = staticmethod(two())
+
+    @staticmethod
+    def forward(x, y):
+        return x * y
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        return grad * y if ctx.needs_input_grad[0] else None, grad * x if ctx.needs_input_grad[1] else None
+
+    @staticmethod
+    def jvp(ctx, x_tangent, y_tangent):
+        x, y = ctx.saved_tensors
+        first = 0 * x if x_tangent is None else x_tangent * y
+        return first if y_tangent is None else first + x * y_tangent
+
+
+class Pair(Function):
+    """Two outputs."""
+
+    generate_vmap_rule = True
+    gradscope_inputs = staticmethod(one())
+
+    @staticmethod
+    def forward(x):
+        return x * x, 3 * x
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+        ctx.save_for_forward(*inputs)
+
+    @staticmethod
+    def backward(ctx, first, second):
+        (x,) = ctx.saved_tensors
+        return 2 * x * first + 3 * second
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        (x,) = ctx.saved_tensors
+        return 2 * x * tangent, 3 * tangent

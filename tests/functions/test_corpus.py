@@ -1,0 +1,72 @@
+"""Every Function of the corpus gets exactly the findings that its comments expect, on their lines."""
+
+import importlib
+import inspect
+import re
+from functools import cache
+from pathlib import Path
+
+import pytest
+from torch.autograd import Function
+
+from gradscope.functions.check import Settings, check
+from gradscope.functions.rules.table import RULES
+from gradscope.model.finding import Severity
+
+CORPUS = Path(__file__).parent / "corpus"
+MODULES = sorted(path.stem for path in CORPUS.glob("*.py") if path.stem not in ("__init__", "base"))
+EXPECT = re.compile(r"# expect: ([A-Z0-9? ]+?)(?: @(\w+))?$")
+
+
+def functions_of(name):
+    module = importlib.import_module(f"tests.functions.corpus.{name}")
+    return [
+        v
+        for v in vars(module).values()
+        if isinstance(v, type) and issubclass(v, Function) and v.__module__ == module.__name__
+    ]
+
+
+def expected_of(function):
+    """Pairs of code and line from the comments in the class's source, and from those that name the class."""
+    lines, first = inspect.getsourcelines(function)
+    source = Path(inspect.getsourcefile(function)).read_text().splitlines()
+    found = set()
+    for number, line in enumerate(source, 1):
+        match = EXPECT.search(line)
+        inside = first <= number < first + len(lines)
+        if match and (match[2] == function.__name__ or (inside and not match[2])):
+            found |= {(code, number) for code in match[1].split()}
+    return found
+
+
+CASES = [(name, function) for name in MODULES for function in functions_of(name)]
+
+
+@cache
+def reports(name, level):
+    """The reports on all Functions of one module that promise one level, two at a time."""
+    chosen = [f for f in functions_of(name) if level_of(name, f) == level]
+    report = check([(f.__name__, f) for f in chosen], Settings(level=level, jobs=2))
+    return {f: report.of(f.__name__) for f in chosen}
+
+
+def level_of(name, function):
+    return "compile" if name == "compiled" else getattr(function, "gradscope_level", "func")
+
+
+@pytest.mark.parametrize(("name", "function"), CASES, ids=[f"{n}.{f.__name__}" for n, f in CASES])
+def test_function_gets_the_expected_findings(name, function):
+    findings = reports(name, level_of(name, function))[function]
+    expected = expected_of(function)
+    codes = {code for code, _ in expected}
+    if name == "realistic":
+        assert not [f for f in findings if f.severity is Severity.ERROR]
+        return
+    found = {(f.code, f.site.line) for f in findings if f.severity is not Severity.INFO or f.code in codes}
+    assert found == expected, [(f.code, f.message) for f in findings]
+
+
+def test_every_rule_has_a_faulty_function():
+    expected = {code for _, function in CASES for code, _ in expected_of(function)}
+    assert set(RULES) - expected == {"GS101", "GS199"}  # no class; nothing that is known

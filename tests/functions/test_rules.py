@@ -1,0 +1,92 @@
+"""Rules: their table, their pages, and how findings are weighed."""
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from gradscope.commands.rule import table
+from gradscope.functions.check import check_function
+from gradscope.functions.rules.rule import HEADINGS
+from gradscope.functions.rules.table import RULES, TABLE
+from gradscope.model.finding import Severity
+from gradscope.model.report import Source, Status, Verdict
+from tests.functions.cases import choices
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+@pytest.mark.parametrize("rule", TABLE, ids=lambda rule: rule.code)
+def test_every_rule_has_its_page(rule):
+    assert all(rule.section(heading) for heading in HEADINGS)
+
+
+def test_codes_and_names_are_unique():
+    assert len(RULES) == len(TABLE) == len({rule.name for rule in TABLE})
+
+
+def test_the_documentation_shows_the_table():
+    assert (DOCS / "rules.md").read_text() == table(), "run: gradscope rule --markdown > docs/rules.md"
+
+
+def test_pages_are_read_without_torch():
+    code = "import sys, gradscope.commands.rule; sys.exit('torch' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0
+
+
+def codes(report, *severities):
+    return {f.code for f in report.findings if f.severity in (severities or (Severity.ERROR, Severity.WARNING))}
+
+
+def test_a_comment_silences_a_code():
+    report = check_function(choices.Silenced)
+    assert codes(report) == set()
+    assert report.subjects[0].ignored == 1
+
+
+def test_select_and_ignore():
+    assert codes(check_function(choices.Combined, select=("GS2",))) == {"GS219"}
+    assert codes(check_function(choices.Combined, ignore=("GS2",))) == {"GS110"}
+
+
+def test_below_the_promise_limits_are_warnings_or_notes():
+    assert "GS110" in codes(check_function(choices.Combined), Severity.ERROR)
+    assert "GS110" in codes(check_function(choices.Combined, level="eager"), Severity.WARNING)
+    assert codes(check_function(choices.FailsUnderVmap, level="eager")) == set()
+    assert codes(check_function(choices.FailsUnderVmap), Severity.ERROR)
+
+
+def test_a_custom_gradient_is_wrong_by_design_and_no_finding():
+    report = check_function(choices.Reversal, custom_gradient=True)
+    assert report.subjects[0].trials["gradcheck"].status is Status.WRONG
+    assert report.subjects[0].trials["gradcheck"].detail == "by design"
+    assert codes(report) == set()
+    assert codes(check_function(choices.Reversal), Severity.ERROR)
+
+
+def test_a_reference_is_what_values_are_compared_with():
+    assert codes(check_function(choices.Reversal, reference=choices.reversal_reference)) == {"GS401"}
+    assert "GS199" in codes(check_function(choices.Reversal, custom_gradient=True, reference=choices.other_reference))
+
+
+def test_guessed_inputs_are_named():
+    subject = check_function(choices.Silenced).subjects[0]
+    assert subject.inputs is Source.GUESSED
+    assert "float32[3, 4]" in subject.rests_on
+
+
+def test_without_inputs_nothing_is_ok():
+    report = check_function(choices.Unguessable, level="eager")
+    assert report.subjects[0].verdict is Verdict.NOT_CHECKED
+    assert all(result.status is Status.SKIPPED for result in report.subjects[0].trials.values())
+
+
+def test_missing_source_is_said_and_the_trials_still_run():
+    report = check_function(choices.without_source())
+    assert codes(report) == {"GS401"}
+    assert any("source" in gap for gap in report.subjects[0].not_checked)
+
+
+def test_something_else_than_a_function():
+    assert codes(check_function(dict)) == {"GS101"}
