@@ -18,6 +18,7 @@ import torch.fx.traceback as fx_traceback
 from gradscope.probes.anomaly import Anomaly
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.faults import Faults
+from gradscope.probes.function_calls import APPLY, FunctionCalls
 from gradscope.probes.levels import Levels
 from gradscope.probes.modules import Call
 from gradscope.probes.sink import Sink
@@ -101,6 +102,7 @@ class Nodes:
         self._sink, self._threads, self._stacks, self._faults = sink, threads, stacks, faults
         self.anomaly = anomaly
         self._levels = Levels(sink)
+        self._calls = FunctionCalls(sink)
         self._uids = itertools.count(1)
         self._operators = operators
         self.made_in_backward: list[Any] = []
@@ -110,6 +112,7 @@ class Nodes:
         skip(self._format_stack)
         skip_methods(Token)
         skip_methods(Levels)
+        skip_methods(FunctionCalls)
         skip_methods(Stacks)
         Token.stacks = self._stacks
         self._original = fx_traceback.format_stack
@@ -143,7 +146,7 @@ class Nodes:
         original = fx_traceback.format_stack
         threads, take, getframe, uids = self._threads, self._stacks.take, sys._getframe, self._uids
         current_node, level = torch._C._current_autograd_node, torch._C._functorch.maybe_current_level
-        operators, faults, blank = self._operators, self._faults, self._blank
+        operators, faults, blank, called = self._operators, self._faults, self._blank, self._calls.note
 
         def format_stack() -> Any:
             if fx_traceback.should_preserve_node_meta:
@@ -157,7 +160,10 @@ class Nodes:
                 token.call = thread.call
                 token.operator = 0
                 token.previous = thread.operator
-                token.stack = take(getframe(1), thread.base)
+                frame = getframe(1)
+                token.stack = take(frame, thread.base)
+                if frame.f_code is APPLY:
+                    called(frame)
                 if operators:
                     thread.pending.append(token)
             except Exception as error:

@@ -65,6 +65,10 @@ CREATE TABLE hook_on (backward INTEGER NOT NULL, hook INTEGER NOT NULL, node INT
 CREATE TABLE firing (backward INTEGER NOT NULL, position INTEGER NOT NULL, hook INTEGER NOT NULL, node INTEGER, changed INTEGER NOT NULL,
   PRIMARY KEY (backward, position)) WITHOUT ROWID;
 
+-- how custom Functions were called, each kind of call once: function is "module.Name", arguments a JSON list with an object
+-- an argument: {"dtype", "shape", "strides", "requires_grad"} for a tensor, {"value"} for plain data, else {}
+CREATE TABLE function_call (function TEXT NOT NULL, arguments TEXT NOT NULL);
+
 CREATE TABLE block (id INTEGER PRIMARY KEY, operations INTEGER NOT NULL, writes INTEGER NOT NULL);
 -- node: the id, in the graph of the block's backward, of the node that the operator ran in
 CREATE TABLE operation (block INTEGER NOT NULL, number INTEGER NOT NULL, name INTEGER NOT NULL, stack INTEGER NOT NULL,
