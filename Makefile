@@ -19,10 +19,10 @@ demo: .venv/run.stamp
 	@mkdir -p demo
 	$(python) $(quiet) -m gradscope trace --force -o demo/gpt.gscope sample_scripts/gpt.py
 	@if command -v dot > /dev/null; then \
-		$(python) -m gradscope graph demo/gpt.gscope --fmt svg -o demo/gpt.svg && picture=demo/gpt.svg; \
+		$(python) -m gradscope graph demo/gpt.gscope --force -o demo/gpt.svg && picture=demo/gpt.svg; \
 	else \
-		$(python) -m gradscope graph demo/gpt.gscope --fmt dot -o demo/gpt.dot && \
-		$(python) -m gradscope graph demo/gpt.gscope --fmt text -o demo/gpt.txt && picture=demo/gpt.txt && \
+		$(python) -m gradscope graph demo/gpt.gscope --force -o demo/gpt.dot && \
+		$(python) -m gradscope graph demo/gpt.gscope --force -o demo/gpt.txt && picture=demo/gpt.txt && \
 		cat demo/gpt.txt && echo "For a drawing install Graphviz's 'dot', then run: make demo"; \
 	fi && echo "The picture is here: $$PWD/$$picture"
 

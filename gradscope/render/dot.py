@@ -34,6 +34,7 @@ NODE = {
     "fontsize": "11",
 }
 CLUSTER = {"style": "rounded,filled", "fillcolor": "#00000008", "color": "#999999", "labeljust": "l"}
+MOST_BELOW = 2  # a layer's parameters hang one or two boxes below it
 DIRECTION = "Arrows run in backward order: the loss is at the top, the parameters are at the bottom."
 
 
@@ -49,11 +50,31 @@ def write(drawing: Drawing) -> str:
     picture.attr("edge", color="#555555", fontsize="9", fontname=NODE["fontname"])
     picture.attr(label=_label(drawing.title, DIRECTION))
     _fill(picture, drawing)
-    for arrow in drawing.arrows:
+    for arrow, length in zip(drawing.arrows, _lengths(drawing), strict=True):
         label = f" {TIMES}{arrow.count}" if arrow.count > 1 else None
-        picture.edge(f"b{arrow.tail}", f"b{arrow.head}", label=label)
+        picture.edge(f"b{arrow.tail}", f"b{arrow.head}", label=label, minlen=str(length) if length > 1 else None)
     _add_legend(picture, drawing.roles)
     return str(picture.source)
+
+
+def _lengths(drawing: Drawing) -> list[int]:
+    """Ranks between the ends of each arrow. One that leaves a cluster ends below what hangs there, so that the next
+    cluster stands under this one: at the same height they would stand side by side, and the picture become a staircase.
+    """
+    cluster = [box.cluster for box in drawing.boxes]
+    below = [0] * len(cluster)
+    for _ in range(MOST_BELOW):
+        for arrow in drawing.arrows:
+            if cluster[arrow.tail] == cluster[arrow.head]:
+                below[arrow.tail] = min(max(below[arrow.tail], below[arrow.head] + 1), MOST_BELOW)
+    return [below[a.tail] + 1 if _leaves(drawing, cluster[a.tail], cluster[a.head]) else 1 for a in drawing.arrows]
+
+
+def _leaves(drawing: Drawing, tail: int | None, head: int | None) -> bool:
+    """Whether an arrow from one cluster to another goes out of the first."""
+    while head is not None and head != tail:
+        head = drawing.clusters[head].around
+    return head != tail
 
 
 def _fill(picture: Digraph, drawing: Drawing) -> None:
