@@ -87,7 +87,7 @@ def command(
     targets = targets_of(names, options["pattern"])
     if options["from_trace"]:
         settings = replace(settings, recorded=recorded_inputs(Path(options["from_trace"]), targets))
-    with progress(len(targets), quiet) as note:
+    with progress(len(targets) * (1 + len(settings.trials)), quiet) as note:  # finding inputs is a step, too
         report = check(targets, settings, note)
     write(REPORT_FORMATS[fmt or guess_format(output)].render(report), output, force)
     return 0 if exit_zero else exit_status(report, fail_on)
@@ -191,19 +191,19 @@ def targets_of(names: tuple[str, ...], pattern: str | None) -> list[tuple[str, A
 
 
 @contextmanager
-def progress(count: int, quiet: bool) -> Iterator[Note]:
-    """A progress bar on standard error, when that is a terminal."""
+def progress(steps: int, quiet: bool) -> Iterator[Note]:
+    """A progress bar on standard error, when that is a terminal; it is gone at the end."""
     if quiet or not sys.stderr.isatty():
         yield lambda function, trial: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+    from rich.table import Column
 
-    from gradscope.functions.trials.table import TRIALS
-
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    words = TextColumn("{task.description}", markup=False, table_column=Column(no_wrap=True, overflow="ellipsis"))
+    columns = (BarColumn(bar_width=24), MofNCompleteColumn(), words)  # the words last: the bar then stands still
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("checking", total=count * len(TRIALS))
+        task = bar.add_task("starting", total=steps)
         yield lambda function, trial: bar.update(task, advance=1, description=f"{function.rpartition('.')[2]}: {trial}")
 
 

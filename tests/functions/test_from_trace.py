@@ -50,7 +50,7 @@ def recorded(tmp_path, monkeypatch):
 
 
 def run(*arguments):
-    return CliRunner().invoke(command, [*arguments, "--level", "eager", "--fmt", "json", "-q"], standalone_mode=False)
+    return CliRunner().invoke(command, [*arguments, "--fmt", "json", "-q"], standalone_mode=False)
 
 
 def subjects(result):

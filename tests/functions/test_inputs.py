@@ -7,11 +7,14 @@ import pytest
 import torch
 
 from gradscope.errors import UnreadableError, UsageError
+from gradscope.functions.check import check_function
 from gradscope.functions.inputs.guess import guess
 from gradscope.functions.inputs.recorded import samples_from_calls
+from gradscope.functions.inputs.sample import make_sample
 from gradscope.functions.subject import read
+from gradscope.model.finding import Severity
 from gradscope.store.calls import read_calls
-from tests.functions.corpus import realistic
+from tests.functions.corpus import base, realistic
 from tests.functions.test_corpus import functions_of
 
 HARD = {"Recompute"}  # its first argument is a block
@@ -26,6 +29,17 @@ def test_inputs_of_usual_functions_are_guessed(function):
 def test_two_guesses_differ_in_shape():
     first, second = guess(read("x", realistic.Swish, True))
     assert first.args[0].shape != second.args[0].shape
+
+
+def test_inputs_that_require_grad_are_as_good_as_others():
+    report = check_function(base.Square, (torch.rand(3, requires_grad=True),))
+    assert [f.code for f in report.findings if f.severity is not Severity.INFO] == []
+
+
+def test_a_fresh_copy_requires_grad_only_where_asked():
+    sample = make_sample((torch.rand(3, requires_grad=True), torch.rand(3)))
+    assert [copy.requires_grad for copy in sample.fresh()] == [True, False]
+    assert [copy.requires_grad for copy in sample.fresh(grad=False)] == [False, False]
 
 
 @pytest.fixture

@@ -30,7 +30,10 @@ class Sample:
 
     def fresh(self, dtype: torch.dtype | None = None, grad: bool = True) -> list[Any]:
         """Copies of the arguments: new leaves, requiring grad where the sample says so."""
-        values = [map_tensors(value, lambda t: copied(t, dtype)) for value in self.args]
+        values = [
+            copied(value, dtype) if isinstance(value, Tensor) else map_tensors(value, lambda t: marked_copy(t, dtype))
+            for value in self.args
+        ]
         for index in self.differentiable if grad else ():
             values[index].requires_grad_()
         return values
@@ -52,9 +55,13 @@ def copied(tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
             copy = copy.to(dtype)
         elif dtype is torch.float64 and copy.is_complex():
             copy = copy.to(torch.complex128)
-    return (
-        copy.requires_grad_() if tensor.requires_grad and not copy.requires_grad and tensor.is_leaf else copy.detach()
-    )
+    return copy.detach()
+
+
+def marked_copy(tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
+    """A copy that requires grad if the tensor, a leaf, does: not for use under a transform, which refuses that."""
+    copy = copied(tensor, dtype)
+    return copy.requires_grad_() if tensor.requires_grad and tensor.is_leaf else copy
 
 
 def map_tensors(value: Any, change: Callable[[Tensor], Tensor]) -> Any:
