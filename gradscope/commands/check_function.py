@@ -102,6 +102,8 @@ def settings_from(names: tuple[str, ...], options: dict[str, Any]) -> Settings:
     reference = resolve(options["reference"]) if options["reference"] else None
     if reference is not None and not callable(reference):
         raise UsageError(f"--reference {options['reference']} is not callable")
+    from gradscope.functions.device import check_device
+
     check_device(options["device"])
     return Settings(
         options["level"],
@@ -142,16 +144,6 @@ def chosen_inputs(names: tuple[str, ...], options: dict[str, Any]) -> tuple[tupl
 def codes(text: str) -> tuple[str, ...]:
     """Comma-separated codes."""
     return tuple(code.strip().upper() for code in text.split(",") if code.strip())
-
-
-def check_device(name: str) -> None:
-    """Refuse a device that torch does not know; whether it works shows in the trials."""
-    import torch
-
-    try:
-        torch.device(name)
-    except RuntimeError:
-        raise UsageError(f"{name!r} is no device", "cpu, cuda, cuda:1, mps, ...") from None
 
 
 def targets_of(names: tuple[str, ...], pattern: str | None) -> list[tuple[str, Any]]:
