@@ -93,6 +93,7 @@ def command(
 def settings_from(names: tuple[str, ...], options: dict[str, Any]) -> Settings:
     """The options as settings; inputs are made here, so that a wrong spec is said before anything runs."""
     from gradscope.functions.check import Settings
+    from gradscope.functions.device import check_device
     from gradscope.functions.judge import Choice
     from gradscope.functions.loading import make_working_directory_importable, resolve
 
@@ -102,8 +103,6 @@ def settings_from(names: tuple[str, ...], options: dict[str, Any]) -> Settings:
     reference = resolve(options["reference"]) if options["reference"] else None
     if reference is not None and not callable(reference):
         raise UsageError(f"--reference {options['reference']} is not callable")
-    from gradscope.functions.device import check_device
-
     check_device(options["device"])
     return Settings(
         options["level"],
