@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -82,15 +83,17 @@ def command(
     """
     from gradscope.functions.check import check
 
-    settings = settings_from(names, options)
+    settings = settings_from(options)
     targets = targets_of(names, options["pattern"])
+    if options["from_trace"]:
+        settings = replace(settings, recorded=recorded_inputs(Path(options["from_trace"]), targets))
     with progress(len(targets), quiet) as note:
         report = check(targets, settings, note)
     write(REPORT_FORMATS[fmt or guess_format(output)].render(report), output, force)
     return 0 if exit_zero else exit_status(report, fail_on)
 
 
-def settings_from(names: tuple[str, ...], options: dict[str, Any]) -> Settings:
+def settings_from(options: dict[str, Any]) -> Settings:
     """The options as settings; inputs are made here, so that a wrong spec is said before anything runs."""
     from gradscope.functions.check import Settings
     from gradscope.functions.device import check_device
@@ -98,7 +101,7 @@ def settings_from(names: tuple[str, ...], options: dict[str, Any]) -> Settings:
     from gradscope.functions.loading import make_working_directory_importable, resolve
 
     make_working_directory_importable()
-    samples, source = chosen_inputs(names, options)
+    samples, source = chosen_inputs(options)
     choice = Choice(codes(options["select"]), codes(options["ignore"]))
     reference = resolve(options["reference"]) if options["reference"] else None
     if reference is not None and not callable(reference):
@@ -117,10 +120,9 @@ def settings_from(names: tuple[str, ...], options: dict[str, Any]) -> Settings:
     )
 
 
-def chosen_inputs(names: tuple[str, ...], options: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
+def chosen_inputs(options: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
     """The samples that an option gives, and their source."""
     from gradscope.functions.inputs.build import samples_from_data, samples_from_spec
-    from gradscope.functions.inputs.recorded import samples_from_calls
     from gradscope.functions.loading import resolve
     from gradscope.model.report import Source
 
@@ -133,11 +135,24 @@ def chosen_inputs(names: tuple[str, ...], options: dict[str, Any]) -> tuple[tupl
         return tuple(samples_from_data(resolve(options["inputs"]), options["inputs"])), Source.GIVEN
     if options["spec"]:
         return tuple(samples_from_spec(options["spec"])), Source.GIVEN
-    if options["from_trace"]:
-        from gradscope.store.calls import read_calls
-
-        return tuple(samples_from_calls(read_calls(Path(options["from_trace"]), names[0]))), Source.RECORDED
     return (), None
+
+
+def recorded_inputs(path: Path, targets: list[tuple[str, Any]]) -> dict[str, tuple[Any, ...]]:
+    """The samples of each Function that the recording saw called; it must have seen one of them."""
+    from gradscope.functions.inputs.recorded import samples_from_calls
+    from gradscope.store.calls import NoCallError, read_calls
+
+    found: dict[str, tuple[Any, ...]] = {}
+    missing: NoCallError | None = None
+    for name, _ in targets:
+        try:
+            found[name] = tuple(samples_from_calls(read_calls(path, name)))
+        except NoCallError as error:
+            missing = error
+    if missing and not found:
+        raise missing
+    return found
 
 
 def codes(text: str) -> tuple[str, ...]:

@@ -23,7 +23,7 @@ from gradscope.model.report import Report, Source, Status, SubjectReport, TrialR
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user asks for. `inputs` are samples already made, with their source."""
+    """What the user asks for. `samples` are already made, with their source; `recorded` has those of some names."""
 
     level: str = "func"
     custom_gradient: bool = False
@@ -34,6 +34,7 @@ class Settings:
     source: Source | None = None
     jobs: int = 1
     timeout: float | None = None
+    recorded: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
 
     @property
     def trials(self) -> tuple[str, ...]:
@@ -76,9 +77,11 @@ def report_one(plan: Plan, evidence: Evidence, settings: Settings) -> tuple[Subj
 
 
 def inputs_for(subject: Subject, settings: Settings) -> tuple[tuple[Sample, ...], Source]:
-    """The samples and where they come from: given, declared on the class or in its module, else to be guessed."""
+    """The samples and where they come from: an option, the class or its module, else they are guessed."""
     if settings.samples:
         return settings.samples, settings.source or Source.GIVEN
+    if subject.name in settings.recorded:
+        return settings.recorded[subject.name], Source.RECORDED
     declared = declared_inputs(subject)
     if declared is not None:
         return tuple(samples_from_data(declared, f"the inputs declared for {subject.name}")), Source.DECLARED

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 from gradscope import __version__
 from gradscope.model.finding import Finding, Severity
@@ -46,17 +47,14 @@ def result_object(finding: Finding) -> dict[str, Any]:
     related = [
         location(r.site) | {"message": {"text": f"{r.role} {r.what}".strip()}} for r in finding.related if r.site
     ]
-    return content | ({"relatedLocations": related} if related else {})
+    distinct = [each for number, each in enumerate(related) if each not in related[:number]]  # SARIF asks for that
+    return content | ({"relatedLocations": distinct} if related else {})
 
 
 def location(site: Site) -> dict[str, Any]:
     """A physical location."""
     path = Path(site.file)
-    uri = (
-        path.relative_to(Path.cwd()).as_posix()
-        if path.is_relative_to(Path.cwd())
-        else path.as_uri()
-        if path.is_absolute()
-        else path.as_posix()
-    )
+    if path.is_relative_to(Path.cwd()):
+        path = path.relative_to(Path.cwd())
+    uri = path.as_uri() if path.is_absolute() else quote(path.as_posix())
     return {"physicalLocation": {"artifactLocation": {"uri": uri}, "region": {"startLine": max(site.line, 1)}}}

@@ -33,9 +33,14 @@ DTYPES = frozenset(
 LARGEST = 1 << 28  # elements: a damaged recording shall not ask for more
 
 
+class NoCallError(UnreadableError):
+    """The recording saw no call of the Function that was asked for."""
+
+
 def read_calls(path: Path, function: str) -> list[RecordedCall]:
-    """The recorded calls of a Function, found by its qualified name or its last part."""
-    last = function.replace(":", ".").rpartition(".")[2]
+    """The recorded calls of a Function, found by its qualified name, else by its last part (a script is __main__)."""
+    wanted = function.replace(":", ".")
+    last = wanted.rpartition(".")[2]
     try:
         with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as connection:
             connection.execute("PRAGMA trusted_schema=OFF")
@@ -44,12 +49,11 @@ def read_calls(path: Path, function: str) -> list[RecordedCall]:
         raise UnreadableError(
             f"{path} holds no calls of custom Functions: {error}", "record again with `gradscope trace`"
         ) from None
-    calls = [
-        RecordedCall(str(name), arguments_of(text, path)) for name, text in rows if str(name).rpartition(".")[2] == last
-    ]
-    if not calls:
-        raise UnreadableError(f"{path} holds no call of {function}")
-    return calls
+    exact = [row for row in rows if str(row[0]) == wanted]
+    found = exact or [row for row in rows if str(row[0]).rpartition(".")[2] == last]
+    if not found:
+        raise NoCallError(f"{path} holds no call of {function}")
+    return [RecordedCall(str(name), arguments_of(text, path)) for name, text in found]
 
 
 def arguments_of(text: Any, path: Path) -> tuple[RecordedArgument, ...]:

@@ -18,6 +18,8 @@ from gradscope.functions.trials.outcome import OK, NotApplicable, Outcome, wrong
 
 SCALES = (1.0, 0.9, 1.1)
 BATCH = len(SCALES)
+MODES = ("error", "different", "same")
+OWN_DRAWS = "shapes only, because forward draws random numbers"
 
 
 @dataclass
@@ -99,29 +101,68 @@ def fixed_weights(bench: Bench) -> Tensors:
 
 
 def against_loop(batch: Batch) -> Outcome:
-    """vmap over one batch, compared with the loop; random Functions are compared in randomness mode "same"."""
+    """vmap over one batch, compared with the loop; a rule by hand that refuses random numbers is tried with "same"."""
+    try:
+        return in_mode(batch, "error")
+    except RuntimeError as error:
+        if "randomness" not in str(error) or batch.bench.generated:
+            raise
+        return in_mode(batch, "same")
+
+
+def in_mode(batch: Batch, mode: str) -> Outcome:
+    """vmap in one randomness mode, compared with the loop: by shapes alone where every element draws its own."""
     bench = batch.bench
     loop = [raw_call(bench, *(t.clone() for t in batch.slice(b))) for b in range(BATCH)]
     expected = [torch.stack([outputs[j] for outputs in loop]) for j in range(len(loop[0]))]
-    function = lambda *tensors: raw_call(bench, *tensors)  # noqa: E731
-    try:
-        found = torch.vmap(function, batch.dims)(*batch.stacked)
-    except RuntimeError as error:
-        if "randomness" not in str(error) or bench.generated:
-            raise
-        torch.manual_seed(20)
-        found = torch.vmap(function, batch.dims, randomness="same")(*batch.stacked)
+    torch.manual_seed(20)
+    found = torch.vmap(lambda *tensors: raw_call(bench, *tensors), batch.dims, randomness=mode)(*batch.stacked)
     for j, (f, e) in enumerate(zip(found, expected, strict=True)):
         if f.shape != e.shape:
             return wrong(f"output {j} has shape {list(f.shape)}, a loop gives {list(e.shape)}", shape=True)
         if not bench.close(f, e):
+            if draws_its_own(bench, mode):
+                return Outcome(OK.status, OWN_DRAWS)
             return wrong(f"output {j} differs from a loop over the batch", shape=False)
     return OK
 
 
+def draws_its_own(bench: Bench, mode: str = "same") -> bool:
+    """Whether each element of a batch has random numbers that no loop with a fixed random state draws.
+
+    A rule by hand runs outside of its own vmap, where one draw is for the whole batch.
+    """
+    return bench.random and (mode == "different" or not bench.generated)
+
+
 def vmap(bench: Bench) -> Outcome:
-    """Every tensor batched along its first dimension."""
-    return against_loop(all_batched(bench))
+    """Every tensor batched along its first dimension, in each randomness mode; the detail says which modes work."""
+    batch = all_batched(bench)
+    try:
+        outcome = against_loop(batch)
+    except RuntimeError as error:
+        if "randomness" not in str(error):
+            raise
+        _, detail = randomness(batch)
+        raise RuntimeError(f"{error}; {detail}").with_traceback(error.__traceback__) from None
+    if outcome.status.failed:
+        return outcome
+    works, detail = randomness(batch)
+    return Outcome(outcome.status, "; ".join(filter(None, (outcome.detail, detail)))) if works else wrong(detail)
+
+
+def randomness(batch: Batch) -> tuple[bool, str]:
+    """Whether no randomness mode gives wrong values, and how vmap ends in each of them, in words."""
+    ends = {mode: end_of(batch, mode) for mode in MODES}
+    return "wrong" not in ends.values(), "randomness: " + ", ".join(f"{mode} {end}" for mode, end in ends.items())
+
+
+def end_of(batch: Batch, mode: str) -> str:
+    """How vmap ends in one randomness mode."""
+    try:
+        return in_mode(batch, mode).status.value
+    except RuntimeError:
+        return "raises"
 
 
 def vmap_lastdim(bench: Bench) -> Outcome:
@@ -148,7 +189,11 @@ def vmap_vmap(bench: Bench) -> Outcome:
     loop = [[raw_call(bench, *(t.clone() for t in item)) for item in row] for row in rows]
     expected = [torch.stack([torch.stack([item[j] for item in row]) for row in loop]) for j in range(len(loop[0][0]))]
     nested = torch.vmap(torch.vmap(lambda *tensors: raw_call(bench, *tensors), randomness="same"), randomness="same")
-    return OK if bench.all_close(nested(*stacked), expected) else wrong("differs from two loops")
+    if bench.all_close(nested(*stacked), expected):
+        return OK
+    if draws_its_own(bench):
+        raise NotApplicable("forward draws random numbers: a batch has others than a loop")
+    return wrong("differs from two loops")
 
 
 def loop_gradients(batch: Batch) -> list[Tensors]:
@@ -172,6 +217,8 @@ def compare_batched(batch: Batch, found: Sequence[Tensor | None]) -> Outcome:
         stack = torch.stack([grads[k] for grads in loop])
         expected = stack.sum(0) if batch.dims[i] is None else stack
         if not batch.bench.close(found[k], expected):
+            if draws_its_own(batch.bench):
+                raise NotApplicable("forward draws random numbers: a batch has others than a loop")
             return wrong(
                 f"the gradient of input {batch.bench.positions[k]} differs from a loop's",
                 differs="loop",
