@@ -7,13 +7,14 @@ python := .venv/bin/python
 install := $(python) -m pip install --disable-pip-version-check --quiet -c constraints.txt
 quiet := -W "ignore:Failed to initialize NumPy:UserWarning"  # torch without numpy, which the demo does not need
 
-.PHONY: help demo test docs pictures clean
+.PHONY: bench help demo test docs pictures clean
 
 help:
 	@echo "make demo    trace a small GPT's training and draw its graph"
 	@echo "make test    lint, types and the whole test suite"
 	@echo "make docs    write the generated parts of docs/, and draw its pictures (needs Graphviz's dot)"
-	@echo "make clean   remove what these two made"
+	@echo "make bench   measure what recording costs"
+	@echo "make clean   remove what these made"
 
 demo: .venv/run.stamp
 	@mkdir -p demo
@@ -31,6 +32,9 @@ test: .venv/dev.stamp
 	$(python) -m ruff check .
 	$(python) -m mypy
 	$(python) -m pytest -n 2
+
+bench: .venv/dev.stamp
+	$(python) benchmarks/overhead.py
 
 docs: pictures
 	$(python) docs/generate.py

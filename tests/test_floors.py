@@ -13,7 +13,7 @@ FLOORS = (
     ("explain", "view"),
     ("anomaly", "render", "capture"),
     ("commands",),
-    ("cli", "autostart"),
+    ("cli", "autostart", "pytest_plugin"),
     ("__main__",),
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}

@@ -96,6 +96,7 @@ def command(
 def settings_from(options: dict[str, Any]) -> Settings:
     """The options as settings; inputs are made here, so that a wrong spec is said before anything runs."""
     from gradscope.functions.check import Settings
+    from gradscope.functions.device import check_device
     from gradscope.functions.judge import Choice
     from gradscope.functions.loading import make_working_directory_importable, resolve
 
@@ -157,16 +158,6 @@ def recorded_inputs(path: Path, targets: list[tuple[str, Any]]) -> dict[str, tup
 def codes(text: str) -> tuple[str, ...]:
     """Comma-separated codes."""
     return tuple(code.strip().upper() for code in text.split(",") if code.strip())
-
-
-def check_device(name: str) -> None:
-    """Refuse a device that torch does not know; whether it works shows in the trials."""
-    import torch
-
-    try:
-        torch.device(name)
-    except RuntimeError:
-        raise UsageError(f"{name!r} is no device", "cpu, cuda, cuda:1, mps, ...") from None
 
 
 def targets_of(names: tuple[str, ...], pattern: str | None) -> list[tuple[str, Any]]:

@@ -66,10 +66,14 @@ def severity_of(case: Case, rule: Rule, fault: Fault) -> Severity:
     severity = fault.severity or rule.severity
     if LEVELS.index(rule.promise) > LEVELS.index(case.level):
         return Severity.INFO
-    everywhere = any(case.fact(name, "everywhere") for name in fault.explains)
-    if severity is Severity.ERROR and case.source is Source.GUESSED and not rule.on_guesses and not everywhere:
+    if severity is Severity.ERROR and case.source is Source.GUESSED and _may_be_the_guess(case, rule, fault):
         return Severity.WARNING
     return severity
+
+
+def _may_be_the_guess(case: Case, rule: Rule, fault: Fault) -> bool:
+    everywhere = any(case.fact(name, "everywhere") for name in fault.explains)
+    return rule.by_shape or (not rule.on_guesses and not everywhere)
 
 
 def ignored(finding: Finding, class_site: Site | None) -> bool:

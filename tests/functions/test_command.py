@@ -129,3 +129,10 @@ def test_rule_pages():
     assert "Do instead" in page
     assert "GS101" in CliRunner().invoke(rule, []).output
     assert isinstance(CliRunner().invoke(rule, ["GS999"], standalone_mode=False).exception, UsageError)
+
+
+def test_a_gradients_shape_on_guessed_inputs_is_a_warning():
+    """The second argument is a number for its author, and a guess makes it a tensor that broadcasts."""
+    result = run("sample_scripts/custom_functions.py:Quantize", "--level", "eager", "--fmt", "json")
+    severities = {found["code"]: found["severity"] for found in json.loads(result.stdout)["findings"]}
+    assert severities.get("GS403", "warning") == "warning"

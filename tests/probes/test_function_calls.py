@@ -40,5 +40,5 @@ def test_torchs_own_functions_are_left_out(tmp_path: Path) -> None:
     with recording(tmp_path) as path:
         model = torch.nn.Linear(2, 2)
         model.register_full_backward_hook(lambda *arguments: None)
-        model(torch.randn(2, 2)).sum().backward()
+        model(torch.randn(2, 2, requires_grad=True)).sum().backward()
     assert sqlite3.connect(path).execute("SELECT count(*) FROM function_call").fetchone() == (0,)

@@ -38,13 +38,16 @@ Check = Callable[["Case"], Iterable[Fault]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. `on_guesses` False: a failure may come from badly guessed inputs, so that it only warns there."""
+    """One rule. `on_guesses` False: a failure may come from badly guessed inputs, so that it only warns there,
+    unless every guess shows it. `by_shape`: the evidence is a shape, and guesses may be wrong in it all alike.
+    """
 
     code: str
     name: str
     severity: Severity
     check: Check
     on_guesses: bool = True
+    by_shape: bool = False
 
     @property
     def page(self) -> str:

@@ -21,7 +21,7 @@ def no_vmap(case: Case) -> Iterator[Fault]:
     """
     if case.subject.separate_context and not case.subject.has("vmap") and not case.subject.generates_vmap:
         yield Fault(
-            "there is no vmap rule: vmap, jacrev, jacfwd and hessian raise",
+            "there is no vmap rule: vmap raises, and jacfwd and hessian with it",
             case.subject.site,
             case.raising("does not have vmap support"),
         )
