@@ -68,7 +68,7 @@ def pytest_run(line):
     """pytest in a process of its own, with the plugin of this checkout."""
     plugins = ["-p", "gradscope.pytest_plugin", "-p", "no:cacheprovider"]
     arguments = [sys.executable, "-m", "pytest", *plugins, "-c", os.devnull, "--rootdir", ".", *shlex.split(line)]
-    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}."}
+    environment = os.environ | {"PYTHONPATH": f"{ROOT}{os.pathsep}.", "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}
     return subprocess.run(arguments, env=environment, capture_output=True, text=True, check=False)
 
 

@@ -36,7 +36,7 @@ def run(folder, *arguments):
         "--rootdir",
         ".",
     ]
-    environment = os.environ | {"PYTHONPATH": root}
+    environment = os.environ | {"PYTHONPATH": root, "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"}  # it may be installed too
     return subprocess.run(
         [*base, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
     ).stdout
