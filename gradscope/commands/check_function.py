@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradscope.commands import options as settings
 from gradscope.errors import Exit, NothingCheckedError, UsageError
 from gradscope.model.finding import Severity
 from gradscope.model.report import Report, Verdict
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from gradscope.functions.check import Note, Settings
 
 
-@click.command("check-function")
+@click.command("check-function", context_settings=settings.HELP)
 @click.argument("names", nargs=-1, required=True)
 @click.option("--pattern", help="Of a module or file, only the Functions whose name matches, e.g. '*Norm'.")
 @click.option("--inputs", metavar="MOD.FACTORY", help="A callable or data: one tuple of arguments or a list of them.")

@@ -22,7 +22,7 @@ def backward_number(context: click.Context, parameter: click.Parameter, value: s
     return int(value)
 
 
-@click.command()
+@click.command(context_settings=options.HELP)
 @options.recording
 @click.option("--fmt", type=click.Choice(list(FORMATS)), help=f"{FORMAT_HELP}. Default: what -o ends in, else text.")
 @click.option(

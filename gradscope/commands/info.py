@@ -12,7 +12,7 @@ from gradscope.view.contents import MOST_ROWS, Contents
 FORMATS = {"text": to_text, "json": to_json}
 
 
-@click.command()
+@click.command(context_settings=options.HELP)
 @options.recording
 @click.option("--fmt", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="How to write it.")
 @options.quiet

@@ -30,6 +30,8 @@ color: Decorator = click.option(
     help="Colour the text; auto: on a terminal, unless NO_COLOR is set.",
 )
 
+HELP = {"help_option_names": ["-h", "--help"]}  # in each command: click keeps what the first context asks for
+
 
 def open_recording(name: str | None, quiet: bool) -> Recording:
     """Open the recording that was named, or the newest, and say which."""

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import click
 
+from gradscope.commands import options
 from gradscope.errors import UsageError
 from gradscope.functions.rules.rule import HEADINGS, Rule
 from gradscope.functions.rules.table import RULES
 
 
-@click.command("rule")
+@click.command("rule", context_settings=options.HELP)
 @click.argument("code", required=False)
 @click.option("--markdown", is_flag=True, help="All rules as the table that the documentation shows.")
 def command(code: str | None, markdown: bool) -> None:

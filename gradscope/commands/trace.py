@@ -36,7 +36,9 @@ class _Command(click.Command):
         return super().parse_args(ctx, args)
 
 
-@click.command(cls=_Command, context_settings={"ignore_unknown_options": True, "allow_interspersed_args": False})
+@click.command(
+    cls=_Command, context_settings={**options.HELP, "ignore_unknown_options": True, "allow_interspersed_args": False}
+)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write the recording here. [default: SCRIPT.PID.gscope]"
 )
