@@ -47,7 +47,7 @@ def test_the_summary_names_the_recording_and_the_next_command(side_by_side, tmp_
     run = side_by_side.gradscope(tmp_path, "trace", "-o", "run.gscope", "-c", BACKWARD)
     summary, following = run.stderr.splitlines()
     assert run.stdout == ""
-    assert re.fullmatch(r"gradscope: 1 backward call, 2 nodes, \d+ kB, \d+\.\d s -> run\.gscope", summary)
+    assert re.fullmatch(r"gradscope: 1 backward call, 2 nodes, \d+ kB, [\d.]+ m?s -> run\.gscope", summary)
     assert following == "gradscope: next: gradscope graph run.gscope"
 
 
