@@ -13,7 +13,7 @@ from gradscope.view.line import Line
 from gradscope.view.outline import outline
 from gradscope.view.role import Role
 from gradscope.view.scene import Scene
-from gradscope.view.title import subtitle, title
+from gradscope.view.title import subtitles, title
 
 STYLES = {
     Role.ROOT: "bold green",
@@ -47,7 +47,8 @@ def render(scene: Scene) -> str:
         emoji=False,
         highlight=False,
     )
-    heading = Text(f"{printable(title(scene))}\n{printable(subtitle(scene))}", style="bold" if scene.color else "")
+    lines = "\n".join(printable(line) for line in (title(scene), *subtitles(scene)))  # each escaped by itself
+    heading = Text(lines, style="bold" if scene.color else "")
     console.print(_tree(heading, outline(scene)))
     return "\n".join(line.rstrip() for line in page.getvalue().splitlines()) + "\n"
 

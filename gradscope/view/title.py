@@ -19,8 +19,8 @@ def title(scene: Scene) -> str:
     return f"{program(scene.run)}, backward {graph.backward.number}: {', '.join(counts)}"
 
 
-def subtitle(scene: Scene) -> str:
-    """`grad(create_graph) called at train.py:31, took 12 ms; #n: place in backward order (measured)`, or more."""
+def subtitles(scene: Scene) -> tuple[str, ...]:
+    """`grad(create_graph) called at train.py:31, took 12 ms; #n: ... (measured)`, then what it raised."""
     backward = scene.graph.backward
     kept = backward.keep_graph and not backward.create_graph
     flags = [name for name, on in (("create_graph", backward.create_graph), ("retain_graph", kept)) if on]
@@ -30,7 +30,7 @@ def subtitle(scene: Scene) -> str:
     if backward.duration is not None:
         words += f", took {seconds(backward.duration)}"
     words += f"; #n: place in backward order ({_source(scene.graph)})"
-    return words if backward.exception is None else f"{words}\nraised {first_line(backward.exception)}"
+    return (words,) if backward.exception is None else (words, f"raised {first_line(backward.exception)}")
 
 
 def program(run: Run) -> str:

