@@ -73,6 +73,7 @@ class Summary:
     seconds: float
     faults: dict[tuple[str, str], int] = field(default_factory=dict)
     failure: str | None = None
+    dropped: dict[str, int] = field(default_factory=dict)
 
 
 class Recorder:
@@ -138,7 +139,9 @@ class Recorder:
             self.writer.close({"ended": True, "status": status, "exception": text, "duration": seconds})
         backwards, nodes = (self._engine.calls, self._engine.nodes) if self._engine is not None else (0, 0)
         size = self.writer.size()
-        return Summary(self.path, backwards, nodes, size, seconds, self.writer.faults, self.writer.failure)
+        return Summary(
+            self.path, backwards, nodes, size, seconds, self.writer.faults, self.writer.failure, self.writer.dropped
+        )
 
     def abandon(self) -> None:
         """In a forked child: leave the probes, and the parent's file alone."""

@@ -111,6 +111,8 @@ def _say(summary: Summary) -> None:
     counts = f"{amount(summary.backwards, 'backward call')}, {amount(summary.nodes, 'node')}"
     options.talk(f"{counts}, {size(summary.size)}, {seconds(summary.seconds)} -> {summary.path}")
     path = shlex.quote(str(summary.path))  # what is printed can be typed
+    for reason, count in summary.dropped.items():
+        options.talk(f"left out: {count:,} {reason}")
     if summary.failure:
         options.talk(f"the recording stopped early: {summary.failure}")
     if summary.faults:

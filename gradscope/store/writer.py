@@ -132,6 +132,11 @@ class Writer:
         self._forgotten = step
 
     @property
+    def dropped(self) -> dict[str, int]:
+        """What was not recorded or given up so far, by reason."""
+        return dict(self._dropped)
+
+    @property
     def faults(self) -> dict[tuple[str, str], int]:
         """Faults noted so far, by probe and message."""
         return dict(self._faults)

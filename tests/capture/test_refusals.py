@@ -51,6 +51,11 @@ def test_the_summary_names_the_recording_and_the_next_command(side_by_side, tmp_
     assert following == "gradscope: next: gradscope graph run.gscope"
 
 
+def test_the_summary_says_what_was_left_out(side_by_side, tmp_path):
+    run = side_by_side.gradscope(tmp_path, "trace", "--keep-last", "1", "-o", "run.gscope", "-c", f"{BACKWARD}\n" * 3)
+    assert "gradscope: left out: 2 steps before the last ones of --keep-last" in run.stderr.splitlines()
+
+
 def test_the_usual_name_holds_the_script_and_the_process(side_by_side, tmp_path):
     (tmp_path / "train.py").write_text("import os; print(os.getpid())")
     run = side_by_side.gradscope(tmp_path, "trace", "train.py")
