@@ -25,6 +25,7 @@ from gradscope.model.window import Window
 from gradscope.probes import program
 from gradscope.probes.anomaly import Anomaly
 from gradscope.probes.engine import Engine, Watcher
+from gradscope.probes.failures import Failures
 from gradscope.probes.faults import Faults
 from gradscope.probes.hooks import Hooks
 from gradscope.probes.modules import Modules
@@ -95,6 +96,7 @@ class Recorder:
         self.writer = Writer(path, overwrite=overwrite, late=late)
         self._probes = contextlib.ExitStack()
         self._engine: Engine | None = None
+        self._failures: Failures | None = None
         self._started = time.time()
         self._stopped = self.abandoned = False
 
@@ -116,7 +118,8 @@ class Recorder:
         steps = Steps(self._window, writer)
         engine = Engine(writer, threads, stacks, nodes, Walker(writer, nodes, names), faults, watchers, steps)
         enter = self._probes.enter_context
-        enter(Tracebacks())
+        self._failures = Failures(writer, threads, stacks, engine)
+        enter(Tracebacks(self._failures.note))
         enter(Modules(threads, stacks, names, faults))
         enter(nodes)
         enter(hooks)
@@ -134,6 +137,8 @@ class Recorder:
         if not self._stopped:
             self._stopped = True
             Recorder.running = None
+            if error is not None and self._failures is not None:
+                self._failures.note(error)
             self._probes.close()
             text = None if error is None else f"{type(error).__name__}: {error}"
             self.writer.close({"ended": True, "status": status, "exception": text, "duration": seconds})

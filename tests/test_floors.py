@@ -12,7 +12,7 @@ FLOORS = (
     ("store", "graphs", "engine", "probes", "functions", "compilers", "ranks"),
     ("explain", "view"),
     ("anomaly", "render", "capture"),
-    ("commands",),
+    ("library", "commands"),
     ("cli", "autostart", "pytest_plugin"),
     ("__main__",),
 )

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
+from gradscope.model.failure import Failure
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.hook import Hook
 from gradscope.model.operation import Block
@@ -21,7 +22,7 @@ from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, sh
 from gradscope.store.interned import Interned
 from gradscope.store.operation_reader import read_blocks
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
-from gradscope.store.run_reader import read_calls, read_census, read_faults, read_run
+from gradscope.store.run_reader import read_calls, read_census, read_failures, read_faults, read_run
 
 SUFFIX = ".gscope"
 SIDES = ("in", "out")
@@ -31,7 +32,12 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 def load(path: str | os.PathLike[str] | None = None) -> Recording:
     """Open a recording; without a path, the newest in $GRADSCOPE_DIR or the working directory."""
-    return Recording(open_file(newest() if path is None else Path(path)))
+    return Recording(open_recording(path))
+
+
+def open_recording(path: str | os.PathLike[str] | None) -> OpenFile:
+    """The file of a recording; without a path, that of the newest."""
+    return open_file(newest() if path is None else Path(path))
 
 
 def newest() -> Path:
@@ -99,6 +105,11 @@ class Recording:
     def faults(self) -> tuple[Fault, ...]:
         """What went wrong inside gradscope while it recorded."""
         return read_faults(self._rows)
+
+    @_guarded
+    def failures(self) -> tuple[Failure, ...]:
+        """The exceptions that nobody caught, in order."""
+        return read_failures(self._rows, self._interned)
 
     @_guarded
     def calls(self, alike: bool = False) -> tuple[Calls, ...]:

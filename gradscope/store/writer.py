@@ -23,7 +23,17 @@ from gradscope.store.schema import APPLICATION_ID, SCHEMA, TABLES
 Row = tuple[object, ...]
 _BATCH = 20_000  # rows that may wait before they are written in the middle of a backward
 _FORGOTTEN = "steps before the last ones of --keep-last"
-_NO_EVENTS = {"run", "string", "frame", "stack", "call", "tensor_type", "function", "source"}  # they only describe
+_NO_EVENTS = {
+    "run",
+    "string",
+    "frame",
+    "stack",
+    "call",
+    "tensor_type",
+    "function",
+    "source",
+    "failure",
+}  # they only describe
 
 
 class Writer:
