@@ -1,4 +1,4 @@
-"""A kind of fault: a code, a name, a severity and a question. The question's docstring is the page of `gradscope rule`."""
+"""A kind of fault: a code, a name, a severity and a question, whose docstring is the page `gradscope rule` prints."""
 
 from __future__ import annotations
 
