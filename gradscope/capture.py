@@ -113,7 +113,7 @@ class Recorder:
         stacks.anchors.add(id(program.execute.__code__))
         wanted = self.detail is not Detail.NODES
         nodes = Nodes(writer, threads, stacks, Anomaly(), faults, operators=wanted)
-        hooks = Hooks(writer, threads, stacks, names, nodes, faults)
+        hooks = Hooks(writer, threads, stacks, names, nodes, faults, measured=self.detail is Detail.FULL)
         watchers: list[Watcher] = [hooks]
         steps = Steps(self._window, writer)
         engine = Engine(writer, threads, stacks, nodes, Walker(writer, nodes, names), faults, watchers, steps)

@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parent.parent / "gradscope"
 FLOORS = (
     ("errors", "model"),
     ("store", "graphs", "engine", "probes", "functions", "compilers", "ranks"),
-    ("explain", "view"),
+    ("explain", "measures", "view"),
     ("anomaly", "render", "capture"),
     ("library", "commands"),
     ("cli", "autostart", "pytest_plugin"),

@@ -128,6 +128,19 @@ class Recording:
         return self._backwards.graph(self._backwards.call(chosen))
 
     @_guarded
+    def by_graph(self) -> tuple[tuple[int, ...], ...]:
+        """The numbers of the calls that reached a graph, those with the same graph together."""
+        groups: dict[int, list[int]] = {}
+        sql = "SELECT number, graph FROM backward WHERE graph IS NOT NULL ORDER BY number"
+        for number, graph in self._rows.select(sql, (INTEGER, INTEGER)):
+            groups.setdefault(graph, []).append(number)
+        return tuple(tuple(group) for group in groups.values())
+
+    def alike(self, number: int) -> tuple[int, ...]:
+        """The numbers of the calls with the same graph as one of them."""
+        return next((group for group in self.by_graph() if number in group), (number,))
+
+    @_guarded
     def hooks(self) -> tuple[Hook, ...]:
         """Every hook that the run registered, by number."""
         return tuple(self._backwards.hooks())
