@@ -13,6 +13,7 @@ import platform
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -77,6 +78,9 @@ class Summary:
     dropped: dict[str, int] = field(default_factory=dict)
 
 
+Guest = Callable[[Threads, Faults], AbstractContextManager[Watcher]]  # one more watcher: the debugger
+
+
 class Recorder:
     """Records from `start` to `stop`. One at a time in a process."""
 
@@ -90,10 +94,12 @@ class Recorder:
         *,
         overwrite: bool = False,
         late: bool = False,
+        guest: Guest | None = None,
     ) -> None:
         """Create the recording; `late`: when there is something in it. Raises UsageError when it cannot be written."""
         self.path, self.detail, self._window = path, Detail(detail), window
         self.writer = Writer(path, overwrite=overwrite, late=late)
+        self._guest = guest
         self._probes = contextlib.ExitStack()
         self._engine: Engine | None = None
         self._failures: Failures | None = None
@@ -129,6 +135,8 @@ class Recorder:
             enter(operations)
         if self.detail is Detail.FULL:
             watchers.append(Values(writer, threads, faults))
+        if self._guest is not None:
+            watchers.append(enter(self._guest(threads, faults)))
         self._engine = enter(engine)
 
     def stop(self, error: BaseException | None = None, status: int | None = None) -> Summary:

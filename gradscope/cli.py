@@ -28,6 +28,7 @@ class Entry:
 COMMANDS = {
     "trace": Entry("gradscope.commands.trace", "Run a script unchanged and record what autograd does."),
     "graph": Entry("gradscope.commands.graph", "Draw the graph of a recorded backward."),
+    "debug": Entry("gradscope.commands.debug", "Stop inside a backward and step through it, node by node."),
     "explain": Entry("gradscope.commands.explain", "Say why a backward failed or went wrong, and which line to edit."),
     "hooks": Entry("gradscope.commands.hooks", "Show the hooks of a backward in firing order."),
     "times": Entry("gradscope.commands.times", "Say where the time of a backward went."),

@@ -10,36 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gradscope.commands import options
-from gradscope.errors import UsageError
+from gradscope.commands import launching, options
 from gradscope.view.words import amount, seconds, size
 
 if TYPE_CHECKING:
     from gradscope.capture import Summary
-    from gradscope.probes.program import Program
 
 DETAILS = ("nodes", "ops", "full")
-_WITH_VALUE = ("-o", "--output", "--detail", "--steps", "--keep-last")
 
 
-class _Command(click.Command):
-    """A command whose options end where Python's do: what follows `-m MODULE` or `-c CODE` is the program's."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, with a `--` after the program."""
-        at = 0
-        while at < len(args) and args[at].startswith("-") and args[at] != "--":
-            if args[at].startswith(("-m", "-c")):
-                at += 2 if len(args[at]) == 2 else 1
-                args = [*args[:at], "--", *args[at:]]
-                break
-            at += 2 if args[at] in _WITH_VALUE else 1
-        return super().parse_args(ctx, args)
-
-
-@click.command(
-    cls=_Command, context_settings={**options.HELP, "ignore_unknown_options": True, "allow_interspersed_args": False}
-)
+@click.command(cls=launching.ProgramCommand, context_settings=launching.SETTINGS)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write the recording here. [default: SCRIPT.PID.gscope]"
 )
@@ -51,9 +31,7 @@ class _Command(click.Command):
 @click.option("--keep-last", metavar="N", type=int, help="Keep the last N steps only, as a flight recorder does.")
 @click.option("--no-explain", is_flag=True, help="Do not look for what went wrong.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
-@click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")
-@click.option("-c", "code", metavar="CODE", help="Run a piece of code, as python -c does.")
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT] [ARGS]...")
+@launching.program
 def command(
     output: Path | None,
     force: bool,
@@ -78,33 +56,15 @@ def command(
     From code: `with gradscope.record("run.gscope"): ...`. For programs whose command line
     cannot be changed: GRADSCOPE_TRACE=run.gscope in the environment (a folder works too).
     """
-    if module is not None and code is not None:
-        raise UsageError("-m and -c do not go together", "give one of them, or a script")
-    if module is None and code is None and not program:
-        raise UsageError(
-            "there is nothing to run", "gradscope trace [OPTIONS] SCRIPT ARGS..., or -m MODULE, or -c CODE"
-        )
     from gradscope import capture
 
-    what = _program(module, code, program)
+    what = launching.chosen(module, code, program)
     path = output or capture.default_path(what.title)
     window = capture.window(steps, keep_last)
     recorder = capture.Recorder(path, capture.Detail(detail), window, overwrite=force)
     explained = None if no_explain else path.absolute()  # the program may change its directory
     say = _say_nothing if quiet else partial(_say, explained=explained)
     return capture.run_program(what, recorder, say)
-
-
-def _program(module: str | None, code: str | None, arguments: tuple[str, ...]) -> Program:
-    from gradscope.probes import program
-
-    if module is not None:
-        return program.module(module, arguments)
-    if code is not None:
-        return program.command(code, arguments)
-    if arguments[0].startswith("-"):
-        raise UsageError(f"there is no option {arguments[0]}", "--help lists them; the script's own follow its name")
-    return program.script(arguments[0], arguments[1:])
 
 
 def _say_nothing(summary: Summary) -> None:

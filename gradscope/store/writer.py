@@ -203,6 +203,11 @@ class Writer:
             with contextlib.suppress(sqlite3.Error):
                 self._database.close()
 
+    def connection(self) -> sqlite3.Connection:
+        """The open database with everything that was added so far, for reading while the run goes on."""
+        self.commit()
+        return self._open()
+
     def size(self) -> int:
         """Bytes of the file; 0 when there is none."""
         return self.path.stat().st_size if self.path.exists() else 0
