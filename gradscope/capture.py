@@ -37,6 +37,7 @@ from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
 from gradscope.probes.threads import Threads
 from gradscope.probes.tracebacks import Tracebacks
+from gradscope.probes.transforms import Transforms
 from gradscope.probes.values import Values
 from gradscope.probes.walk import Walker
 from gradscope.store.writer import Writer
@@ -127,6 +128,7 @@ class Recorder:
         self._failures = Failures(writer, threads, stacks, engine)
         enter(Tracebacks(self._failures.note))
         enter(Modules(threads, stacks, names, faults))
+        enter(Transforms(writer, threads, stacks, faults))
         enter(nodes)
         enter(hooks)
         if wanted:

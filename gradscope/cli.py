@@ -34,6 +34,7 @@ COMMANDS = {
     "times": Entry("gradscope.commands.times", "Say where the time of a backward went."),
     "grads": Entry("gradscope.commands.grads", "Show how gradients flow."),
     "memory": Entry("gradscope.commands.memory", "Say what a graph keeps in memory for its backward."),
+    "levels": Entry("gradscope.commands.levels", "Show the torch.func transforms of a run."),
     "check-function": Entry("gradscope.commands.check_function", "Check custom autograd.Functions."),
     "rule": Entry("gradscope.commands.rule", "Print a rule's page."),
     "info": Entry("gradscope.commands.info", "Say what a recording holds."),

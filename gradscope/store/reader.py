@@ -17,12 +17,14 @@ from gradscope.model.operation import Block
 from gradscope.model.run import Census, Fault, Run
 from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.model.summary import Calls
+from gradscope.model.transform import Escaped, Transform
 from gradscope.store.backward_reader import BackwardReader
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
 from gradscope.store.interned import Interned
 from gradscope.store.operation_reader import read_blocks
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
 from gradscope.store.run_reader import read_calls, read_census, read_failures, read_faults, read_run
+from gradscope.store.transform_reader import read_escaped, read_transforms
 
 SUFFIX = ".gscope"
 SIDES = ("in", "out")
@@ -144,6 +146,16 @@ class Recording:
     def hooks(self) -> tuple[Hook, ...]:
         """Every hook that the run registered, by number."""
         return tuple(self._backwards.hooks())
+
+    @_guarded
+    def transforms(self) -> tuple[Transform, ...]:
+        """Every distinct torch.func transform that ran, outer ones before inner ones."""
+        return read_transforms(self._rows, self._interned)
+
+    @_guarded
+    def escaped(self) -> tuple[Escaped, ...]:
+        """Tensors that outlived their transform."""
+        return read_escaped(self._rows, self._interned)
 
     def blocks(self) -> Iterator[Block]:
         """The stretches of operators, in order."""

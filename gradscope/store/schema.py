@@ -66,6 +66,13 @@ CREATE TABLE hook_on (backward INTEGER NOT NULL, hook INTEGER NOT NULL, node INT
 CREATE TABLE firing (backward INTEGER NOT NULL, position INTEGER NOT NULL, hook INTEGER NOT NULL, node INTEGER, changed INTEGER NOT NULL,
   norm_before REAL, norm_after REAL, duration REAL, PRIMARY KEY (backward, position)) WITHOUT ROWID;
 
+-- a torch.func transform that was pushed, each distinct one once: outer: the transform around it, 0 for none; kind: Vmap, Grad,
+-- Jvp or Functionalize; randomness: a string
+CREATE TABLE transform (number INTEGER PRIMARY KEY, outer INTEGER NOT NULL, kind TEXT NOT NULL, level INTEGER NOT NULL, stack INTEGER NOT NULL,
+  batch_size INTEGER, randomness INTEGER NOT NULL, calls INTEGER NOT NULL);
+-- a tensor that outlived its transform: where it was made, and as what the script keeps it
+CREATE TABLE escaped (transform INTEGER NOT NULL, stack INTEGER NOT NULL, name INTEGER NOT NULL);
+
 -- how custom Functions were called, each kind of call once: function is "module.Name", arguments a JSON list with an object
 -- an argument: {"dtype", "shape", "strides", "requires_grad"} for a tensor, {"value"} for plain data, else {}
 CREATE TABLE function_call (function TEXT NOT NULL, arguments TEXT NOT NULL);
