@@ -16,8 +16,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from gradscope.probes.dispatch import Dispatching
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call as EngineCall
 from gradscope.probes.engine import Watcher
@@ -72,14 +72,14 @@ class Operations(Watcher):
         self._started = started
         self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
         self._block_runs = 0
-        self._mode = _mode_class(self._dispatch())()
+        self._dispatching = Dispatching(self._dispatch())
         self._all: list[Thread] = []
 
     def __enter__(self) -> Operations:
         skip_methods(Operations)
-        self._mode.__enter__()
+        self._dispatching.__enter__()
         self._bootstrap: Any = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
-        bootstrap, mode, close = self._bootstrap, self._mode, self.close
+        bootstrap, mode, close = self._bootstrap, self._dispatching.mode, self.close
 
         def bootstrap_inner(thread: threading.Thread) -> None:
             with mode:  # modes are per thread
@@ -91,7 +91,7 @@ class Operations(Watcher):
 
     def __exit__(self, *error: object) -> None:
         threading.Thread._bootstrap_inner = self._bootstrap  # type: ignore[attr-defined]
-        self._mode.__exit__(None, None, None)
+        self._dispatching.__exit__()
         for thread in self._all:
             self.close(thread)
 
@@ -261,21 +261,3 @@ def _node_number(backward: EngineCall, current_node: Callable[[], Any] = torch._
     current = current_node()
     token = None if current is None else token_of(current)
     return -1 if token is None or backward.walked is None else backward.walked.numbers.get(token.uid, -1)
-
-
-def _mode_class(dispatch: Any) -> Any:
-    """A dispatch mode that compilers and higher-order operators let pass."""
-
-    class Mode(TorchDispatchMode):
-        supports_higher_order_operators = True  # else cond, while_loop, scan and flex_attention raise
-
-        @classmethod
-        def is_infra_mode(cls) -> bool:
-            return True
-
-        @classmethod
-        def ignore_compile_internals(cls) -> bool:
-            return True
-
-    Mode.__torch_dispatch__ = dispatch  # type: ignore[method-assign]  # after the class: else torch wraps it, and each operator pays
-    return Mode
