@@ -58,7 +58,8 @@ class Writer:
 
     def string(self, text: str) -> int:
         """Intern a text."""
-        return self._intern("string", text, (text.encode("utf-8", "replace").decode(),))
+        known = self._ids.get("string", {}).get(text)
+        return known or self._intern("string", text, (text.encode("utf-8", "replace").decode(),))
 
     def frame(self, file: str, line: int, function: str) -> int:
         """Intern a line of code, and say whose it is."""
