@@ -15,10 +15,13 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Sample:
-    """One tuple of arguments for `apply`. `differentiable` are the positions of tensors that require grad."""
+    """One tuple of arguments for `apply`. `differentiable` are the positions of tensors that require grad, `guess` is
+    the number of the guess that it was.
+    """
 
     args: tuple[Any, ...]
     differentiable: tuple[int, ...]
+    guess: int | None = None
 
     @property
     def tensors(self) -> tuple[int, ...]:
@@ -29,9 +32,10 @@ class Sample:
         return "(" + ", ".join(describe(value) for value in self.args) + ")"
 
     def fresh(self, dtype: torch.dtype | None = None, grad: bool = True) -> list[Any]:
-        """Copies of the arguments: new leaves, requiring grad where the sample says so."""
+        """Copies of the arguments: new leaves, requiring grad where the sample says so, or (grad=False) nowhere."""
+        nested = marked_copy if grad else copied
         values = [
-            copied(value, dtype) if isinstance(value, Tensor) else map_tensors(value, lambda t: marked_copy(t, dtype))
+            copied(value, dtype) if isinstance(value, Tensor) else map_tensors(value, lambda t: nested(t, dtype))
             for value in self.args
         ]
         for index in self.differentiable if grad else ():

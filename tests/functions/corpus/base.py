@@ -14,6 +14,11 @@ def two(*shape):
     return lambda: (*one(*shape)(), one(*shape)()[0] * 1.3 + 0.2)
 
 
+def fixed(*shape):
+    """Normal values that are the same every time."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(5))
+
+
 class Square(Function):
     generate_vmap_rule = True
     gradscope_inputs = staticmethod(one())
