@@ -58,7 +58,7 @@ SCALARS: tuple[tuple[tuple[str, ...], tuple[Any, ...]], ...] = (
 )
 
 
-def guess(subject: Subject, wanted: int = 2, blind: bool = False) -> list[Sample]:
+def guess(subject: Subject, wanted: int = 2, blind: bool = False, device: str = "cpu") -> list[Sample]:
     """Up to `wanted` samples of different shapes that forward accepts.
 
     Those that backward accepts, too, come first: a backward that fails on a few of them may be right, and the guess
@@ -73,7 +73,7 @@ def guess(subject: Subject, wanted: int = 2, blind: bool = False) -> list[Sample
     for number, args in enumerate(guesses(subject)):
         if len(found) >= wanted or len(doubtful) >= DOUBTS or time.monotonic() > deadline:
             break
-        sample = replace(make_sample(args), guess=number)
+        sample = replace(make_sample(args), guess=number).on(device)
         if sample.differentiable and not any(same_kind(args, other.args) for other in found):
             outputs = outputs_of(subject.function.apply, sample)
             if outputs:

@@ -6,7 +6,7 @@ The surprise: a tensor may sit inside a list or tuple, and a copy keeps strides,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -27,6 +27,16 @@ class Sample:
     def tensors(self) -> tuple[int, ...]:
         """The positions of all tensors."""
         return tuple(i for i, value in enumerate(self.args) if isinstance(value, Tensor))
+
+    def on(self, device: str) -> Sample:
+        """The sample with all its tensors on a device, requiring grad as they did."""
+        if device == "cpu":
+            return self
+
+        def moved(tensor: Tensor) -> Tensor:
+            return tensor.detach().to(device).requires_grad_(tensor.requires_grad)
+
+        return replace(self, args=tuple(map_tensors(value, moved) for value in self.args))
 
     def __str__(self) -> str:
         return "(" + ", ".join(describe(value) for value in self.args) + ")"

@@ -124,4 +124,4 @@ def functionalize(case: Case) -> Iterator[Fault]:
     """
     explains = case.raising("Functionalize rule")
     if explains:
-        yield Fault("functionalize supports no custom Function", case.subject.site, explains)
+        yield Fault("torch.func.functionalize takes no custom Function (said once)", case.subject.site, explains)

@@ -187,7 +187,9 @@ def random_under_generated(case: Case) -> Iterator[Fault]:
     Do instead: draw the numbers outside and pass them in, or write vmap by hand.
     How it is decided: vmap raises torch's message about randomness.
     """
-    yield from generated(case, ("random operation",), "random numbers are drawn")
+    _, _, modes = case.outcome("vmap").detail.rpartition("; ")
+    what = "random numbers are drawn" + f" ({modes})" * modes.startswith("randomness")
+    yield from generated(case, ("random operation",), what)
 
 
 def generated(case: Case, texts: tuple[str, ...], what: str) -> Iterator[Fault]:

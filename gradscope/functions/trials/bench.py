@@ -115,12 +115,12 @@ class Bench:
         """Whose random numbers forward draws: torch's, foreign ones (Python's or numpy's), or "" for none."""
         args = self.arguments()
         seed(SEED)
-        torch_before, foreign_before = states()
+        torch_before, foreign_before = states(self.device)
         self.function.apply(*[a.clone() if isinstance(a, Tensor) else a for a in args])
-        torch_after, foreign_after = states()
+        torch_after, foreign_after = states(self.device)
         if foreign_before != foreign_after:
             return "foreign"
-        return "" if torch.equal(torch_before, torch_after) else "torch"
+        return "" if all(map(torch.equal, torch_before, torch_after)) else "torch"
 
     @property
     def random(self) -> bool:

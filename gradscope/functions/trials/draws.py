@@ -44,11 +44,12 @@ def overwritten(drawn: Tensor, constant: float) -> Tensor:
     return drawn.fill_(constant if drawn.is_floating_point() or drawn.is_complex() else 0)
 
 
-def states() -> tuple[Any, Any]:
-    """The states of torch's generator, and of Python's and numpy's: whoever draws changes one of them."""
+def states(device: str) -> tuple[list[Tensor], Any]:
+    """The states of torch's generators, and of Python's and numpy's: whoever draws changes one of them."""
     numpy = sys.modules.get("numpy")
     foreign = (random.getstate(), numpy.random.get_state()[1].tobytes() if numpy else b"")
-    return torch.get_rng_state(), foreign
+    own: Any = torch.get_device_module(device) if torch.device(device).type != "cpu" else torch
+    return [torch.get_rng_state(), own.get_rng_state()], foreign
 
 
 def seed(number: int) -> None:

@@ -22,10 +22,9 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import torch
-from torch import Tensor
 
 from gradscope.functions.inputs.guess import guess, guessed_again
-from gradscope.functions.inputs.sample import Sample, map_tensors
+from gradscope.functions.inputs.sample import Sample
 from gradscope.functions.source import Method
 from gradscope.functions.subject import METHODS, Subject
 from gradscope.functions.trials.anatomy import Anatomy
@@ -39,7 +38,10 @@ FIRST = "inputs"  # the step before the first trial: guess inputs, look inside o
 MOST_DEATHS = 4
 FORKING = threading.Lock()
 ENDS = ("Hang", "Crash")
-FORK_FAILS = "fork-based multiprocessing"  # torch's words when autograd's device threads do not survive a fork
+FORK_FAILS = (  # torch's words when autograd's device threads, or a CUDA in use, do not survive a fork
+    "fork-based multiprocessing",
+    "in forked subprocess",
+)
 
 
 @dataclass(frozen=True)
@@ -211,7 +213,7 @@ def steps(plan: Plan, names: list[str]) -> Iterator[tuple[str, Any]]:
     try:
         benches = make_benches(plan)
     except Exception as error:
-        problem = raised(plan.subject, error)
+        problem = unforked(error) or raised(plan.subject, error)
     for name in names:
         if name == FIRST:
             yield name, problem or prepared(benches)
@@ -224,11 +226,17 @@ def prepared(benches: list[Bench]) -> Any:
     try:
         (torch.ones(1, requires_grad=True) * 2).sum().backward()  # type: ignore[no-untyped-call]
     except RuntimeError as error:
-        if FORK_FAILS in str(error):
-            return Outcome(Status.RAISES, str(error), error="Fork")
+        if failure := unforked(error):
+            return failure
         raise
     numbers = tuple(b.sample.guess for b in benches if b.sample.guess is not None)
     return tuple(str(b.sample) for b in benches), numbers, benches[0].anatomy if benches else Anatomy()
+
+
+def unforked(error: Exception) -> Outcome | None:
+    """The outcome that sends the trials back into the parent, when it was the fork that torch refuses."""
+    refused = any(text in str(error) for text in FORK_FAILS)
+    return Outcome(Status.RAISES, str(error), error="Fork") if refused else None
 
 
 def blinded(bench: Bench) -> Bench:
@@ -239,21 +247,13 @@ def blinded(bench: Bench) -> Bench:
 
 def make_benches(plan: Plan) -> list[Bench]:
     """One bench for each sample, on the device asked for."""
-    samples = list(plan.samples) or guessed_again(plan.subject, plan.guesses) or guess(plan.subject, blind=plan.blind)
-    if plan.device != "cpu":
-        samples = [
-            Sample(tuple(map_tensors(v, moved_to(plan.device)) for v in s.args), s.differentiable) for s in samples
-        ]
+    samples = list(plan.samples) or guessed_again(plan.subject, plan.guesses)
+    samples = [s.on(plan.device) for s in samples] or guess(plan.subject, blind=plan.blind, device=plan.device)
     once = plan.subject.once_differentiable
     benches = [
         Bench(plan.subject.function, s, plan.custom_gradient, plan.reference, plan.device, once) for s in samples
     ]
     return [blinded(bench) for bench in benches] if plan.blind else benches
-
-
-def moved_to(device: str) -> Callable[[Tensor], Tensor]:
-    """A function that moves tensors, keeping whether they require grad."""
-    return lambda tensor: tensor.detach().to(device).requires_grad_(tensor.requires_grad)
 
 
 def attempt(subject: Subject, benches: list[Bench], name: str) -> Outcome:
