@@ -191,7 +191,17 @@ def depends_on_transform(case: Case) -> Iterator[Fault]:
     forks = case.subject.generates_vmap and case.gives_wrong("vmap")
     if forks or case.fact("vjp", "primal") or case.fact("jvp", "primal") or case.fact("vjp", "output_changed"):
         explains = case.failing(
-            "vjp", "jvp", "grad", "jacrev", "jacfwd", "hessian", "jvp_grad", "grad_grad", "functional_call", *VMAPS
+            "vjp",
+            "jvp",
+            "grad",
+            "jacrev",
+            "jacfwd",
+            "hessian",
+            "jvp_grad",
+            "grad_grad",
+            "functional_call",
+            "dead_wrapper",
+            *VMAPS,
         )
         if explains:
             yield Fault(

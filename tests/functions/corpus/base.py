@@ -20,6 +20,7 @@ def fixed(*shape):
 
 
 class Square(Function):
+    # clean: GS102 GS103 GS104 GS105 GS110 GS111 GS112 GS119 GS301 GS320 GS321 GS322 GS325 GS402
     generate_vmap_rule = True
     gradscope_inputs = staticmethod(one())
 
@@ -44,6 +45,7 @@ class Square(Function):
 
 
 class Product(Function):
+    # clean: GS106 GS107 GS108 GS109 GS201 GS219 GS220 GS323 GS225 GS420
     generate_vmap_rule = True
     gradscope_inputs = staticmethod(two())
 
@@ -69,6 +71,7 @@ class Product(Function):
 
 
 class Pair(Function):
+    # clean: GS114 GS115 GS120 GS206
     """Two outputs."""
 
     generate_vmap_rule = True

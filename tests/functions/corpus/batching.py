@@ -187,6 +187,7 @@ class RandomGenerated(Function):
 
 
 class CleanVmap(Product):
+    # clean: GS302 GS303 GS304 GS305 GS306 GS307 GS308
     generate_vmap_rule = False
 
     @staticmethod

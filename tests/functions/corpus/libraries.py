@@ -9,10 +9,9 @@ from torch.autograd.function import once_differentiable
 
 from tests.functions.corpus.base import fixed
 
-CACHE = {}
-
 
 class FlashAttention(Function):
+    # clean: GS202 GS208 GS330 GS341 GS406 GS410 GS411 GS416
     """A wrapper around a fused kernel: one method, the logsumexp saved and returned, options as arguments."""
 
     gradscope_level = "eager"
@@ -92,6 +91,7 @@ class LearnedScaleQuantizer(Function):
 
 
 class GeluInSinglePrecision(Function):
+    # clean: GS401 GS404 GS405
     """Computes in float32 whatever it is given and casts back: its double precision is full of float32 noise."""
 
     generate_vmap_rule = True
@@ -115,6 +115,7 @@ class GeluInSinglePrecision(Function):
 
 
 class FusedRMSNorm(Function):
+    # clean: GS341 GS404 GS405
     """Statistics in float32 for half precision; the scale saved as an output."""
 
     gradscope_level = "eager"
@@ -208,6 +209,7 @@ Cubed = made_with(3.0, power=3)
 
 
 class CosineBackward(Function):
+    # clean: GS227 GS229
     """The backward of the next one, differentiable in its turn."""
 
     generate_vmap_rule = True
@@ -246,6 +248,7 @@ class Sine(Function):
 
 
 class TopValues(Function):
+    # clean: GS113 GS216 GS217
     """Values and their places, which are integers; a vmap rule by hand."""
 
     gradscope_inputs = staticmethod(lambda: (fixed(3, 4), 2))
@@ -269,132 +272,3 @@ class TopValues(Function):
     @staticmethod
     def vmap(info, in_dims, x, count):
         return TopValues.apply(x.movedim(in_dims[0], 0), count), (0, 0)
-
-
-class SquaredModulus(Function):
-    """Complex in, real out."""
-
-    generate_vmap_rule = True
-    gradscope_inputs = staticmethod(lambda: (torch.complex(fixed(3, 4), fixed(3, 4).flip(1)),))
-
-    @staticmethod
-    def forward(z):
-        return z.real**2 + z.imag**2
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(*inputs)
-
-    @staticmethod
-    def backward(ctx, grad):
-        return 2 * grad * ctx.saved_tensors[0]
-
-
-class Elementwise(Function):
-    """A base without forward; it is no Function of its own."""
-
-    generate_vmap_rule = True
-    gradscope_inputs = staticmethod(lambda: (fixed(3, 4),))
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.save_for_backward(*inputs)
-
-
-class Cube(Elementwise):
-    @staticmethod
-    def forward(x):
-        return x**3
-
-    @staticmethod
-    def backward(ctx, grad):
-        return 3 * ctx.saved_tensors[0] ** 2 * grad
-
-
-class MixedPrecisionLinear(Function):
-    """custom_fwd and custom_bwd of torch.amp."""
-
-    gradscope_level = "eager"
-    gradscope_inputs = staticmethod(lambda: (fixed(3, 4), fixed(5, 4)))
-
-    @staticmethod
-    @torch.amp.custom_fwd(device_type="cpu")
-    def forward(ctx, x, weight):
-        ctx.save_for_backward(x, weight)
-        return x @ weight.t()
-
-    @staticmethod
-    @torch.amp.custom_bwd(device_type="cpu")
-    def backward(ctx, grad):
-        x, weight = ctx.saved_tensors
-        return grad @ weight if ctx.needs_input_grad[0] else None, grad.t() @ x if ctx.needs_input_grad[1] else None
-
-
-class GradientClip(Function):
-    """Clips what flows back: not linear in the incoming gradient, by design."""
-
-    custom_gradient = True
-    generate_vmap_rule = True
-    gradscope_inputs = staticmethod(lambda: (fixed(3, 4), 0.1))
-
-    @staticmethod
-    def forward(x, bound):
-        return x.clone()
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        ctx.bound = inputs[1]
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad.clamp(-ctx.bound, ctx.bound), None
-
-
-class StraightThroughBothWays(Function):
-    """A custom gradient forwards and backwards."""
-
-    custom_gradient = True
-    generate_vmap_rule = True
-    gradscope_inputs = staticmethod(lambda: (fixed(3, 4),))
-
-    @staticmethod
-    def forward(x):
-        return torch.sign(x)
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        pass
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad
-
-    @staticmethod
-    def jvp(ctx, tangent):
-        return tangent.clone()
-
-
-class CachedWindow(Function):
-    """Caches a plain tensor, made from sizes and dtype."""
-
-    generate_vmap_rule = True
-    gradscope_inputs = staticmethod(lambda: (fixed(3, 4),))
-
-    @staticmethod
-    def window(x):
-        key = x.shape[-1], x.dtype
-        if key not in CACHE:
-            CACHE[key] = torch.hann_window(x.shape[-1] + 2, dtype=x.dtype, device=x.device)[1:-1]
-        return CACHE[key]
-
-    @staticmethod
-    def forward(x):
-        return x * CachedWindow.window(x)
-
-    @staticmethod
-    def setup_context(ctx, inputs, output):
-        pass
-
-    @staticmethod
-    def backward(ctx, grad):
-        return grad * CachedWindow.window(grad)
