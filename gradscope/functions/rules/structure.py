@@ -233,6 +233,15 @@ def boxed_grads_call(case: Case) -> Iterator[Fault]:
     """
     if getattr(case.subject.function, "boxed_grads_call", False) and case.subject.separate_context:
         trials = case.failing(
-            "grad", "vjp", "jacrev", "hessian", "grad_grad", "functional_call", *VMAPS, "compiled_autograd", "compile"
+            "grad",
+            "vjp",
+            "jacrev",
+            "hessian",
+            "jvp_grad",
+            "grad_grad",
+            "functional_call",
+            *VMAPS,
+            "compiled_autograd",
+            "compile",
         )
         yield Fault("boxed_grads_call is combined with setup_context", case.subject.site, trials)

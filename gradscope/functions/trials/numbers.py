@@ -55,6 +55,7 @@ def complex_numbers(bench: Bench) -> Outcome:
     """gradcheck with complex inputs, for a forward that takes them."""
     if bench.custom_gradient:
         raise NotApplicable("the gradient is custom by design")
+    bench.refuse_coarse()
     declared = any(bench.sample.args[i].is_complex() for i in bench.positions)
     bench = bench if declared else complex_bench(bench)
     try:
