@@ -187,6 +187,12 @@ class Recording:
         number = next((number for number, text in self._rows.select(sql, (INTEGER, TEXT)) if text == file), None)
         return None if number is None else self._interned.source(number)
 
+    @_guarded
+    def sources(self) -> dict[str, str]:
+        """The text of every file of the user's that the recording holds, by name."""
+        sql = "SELECT string.text, source.text FROM source JOIN string ON string.id = source.file ORDER BY source.file"
+        return dict(self._rows.select(sql, (TEXT, TEXT)))
+
     def _last(self) -> int:
         sql = "SELECT number, graph FROM backward ORDER BY graph IS NULL, nested_in IS NOT NULL, number DESC LIMIT 1"
         for number, graph in self._rows.select(sql, (INTEGER, INTEGER | MAYBE)):
