@@ -73,8 +73,7 @@ def _say_nothing(summary: Summary) -> None:
 
 def _say(summary: Summary, explained: Path | None) -> None:
     sys.stdout.flush()
-    if explained is not None:
-        _explain(explained)
+    found = explained is not None and _explain(explained)
     counts = f"{amount(summary.backwards, 'backward call')}, {amount(summary.nodes, 'node')}"
     options.talk(f"{counts}, {size(summary.size)}, {seconds(summary.seconds)} -> {summary.path}")
     path = shlex.quote(str(summary.path))  # what is printed can be typed
@@ -85,11 +84,12 @@ def _say(summary: Summary, explained: Path | None) -> None:
     if summary.faults:
         faults = amount(sum(summary.faults.values()), "fault")
         options.talk(f"{faults} of its own while recording, see: gradscope info {path}")
-    options.talk(f"next: gradscope {'graph' if summary.backwards else 'info'} {path}")
+    following = "explain" if found else "graph" if summary.backwards else "info"
+    options.talk(f"next: gradscope {following} {path}")
 
 
-def _explain(path: Path) -> None:
-    """Print what went wrong. The program's own status stays: a recording that cannot be explained is no failure."""
+def _explain(path: Path) -> bool:
+    """Print what went wrong, and answer whether anything did. The program's own status stays: a recording that cannot be explained is no failure."""
     from gradscope.anomaly import explain
     from gradscope.errors import GradscopeError
     from gradscope.render.report_text import render
@@ -100,6 +100,7 @@ def _explain(path: Path) -> None:
             report = explain(recording)
     except GradscopeError as error:
         options.talk(f"nothing is explained: {error.sentence}")
-        return
+        return False
     if report.findings:
         click.echo(render(report), err=True)
+    return bool(report.findings)

@@ -10,6 +10,7 @@ from gradscope.explain.kind import Cause
 from gradscope.graphs.transforms import Under, transforms
 from gradscope.model.failure import Failure
 from gradscope.model.finding import Related
+from gradscope.model.site import Site
 
 Found = tuple[Failure, tuple[Under, ...]]
 
@@ -72,8 +73,12 @@ def _of_a_function(case: Case, message: str, method: str | None = None, call: st
 
 
 def _called(under: tuple[Under, ...], kind: str | None = None) -> tuple[Related, ...]:
-    """The calls of the transforms."""
-    return tuple(Related("cause_at", one.site, one.name) for one in under if kind in (None, one.kind))
+    """The calls of the transforms, each line once: hessian is jacfwd twice and jacrev."""
+    names: dict[Site | None, dict[str, None]] = {}
+    for one in under:
+        if kind in (None, one.kind):
+            names.setdefault(one.site, {})[one.name] = None
+    return tuple(Related("cause_at", site, " of ".join(called)) for site, called in names.items())
 
 
 def _first(failure: Failure) -> str:
