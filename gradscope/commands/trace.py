@@ -89,7 +89,10 @@ def _say(summary: Summary, explained: Path | None) -> None:
 
 
 def _explain(path: Path) -> bool:
-    """Print what went wrong, and answer whether anything did. The program's own status stays: a recording that cannot be explained is no failure."""
+    """Print what went wrong, and answer whether anything did.
+
+    The program's own status stays: a recording that cannot be explained is no failure.
+    """
     from gradscope.anomaly import explain
     from gradscope.errors import GradscopeError
     from gradscope.render.report_text import render
