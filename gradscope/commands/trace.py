@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gradscope.probes.program import Program
 
 DETAILS = ("nodes", "ops", "full")
-_WITH_VALUE = ("-o", "--output", "--detail", "--steps", "--keep-last")
+_WITH_VALUE = ("-o", "--output", "--detail", "--steps", "--keep-last", "--tensors-limit")
 
 
 class _Command(click.Command):
@@ -48,6 +48,8 @@ class _Command(click.Command):
     "--steps", metavar="A:B", help="Record the steps from A to before B only; each ends with a backward call."
 )
 @click.option("--keep-last", metavar="N", type=int, help="Keep the last N steps only, as a flight recorder does.")
+@click.option("--tensors", is_flag=True, help="Store what it takes to run each recorded backward again.")
+@click.option("--tensors-limit", metavar="SIZE", help="Store tensors of at most SIZE, such as 500MB. [default: 2GB]")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")
 @click.option("-c", "code", metavar="CODE", help="Run a piece of code, as python -c does.")
@@ -58,6 +60,8 @@ def command(
     detail: str,
     steps: str | None,
     keep_last: int | None,
+    tensors: bool,
+    tensors_limit: str | None,
     quiet: bool,
     module: str | None,
     code: str | None,
@@ -71,6 +75,9 @@ def command(
     --detail nodes  graphs, stacks, hooks, backward calls
     --detail ops    and operators, in-place writes, tensor versions
     --detail full   and times, execution order and gradient statistics of every node
+
+    --tensors stores root gradients, saved tensors and whatever else the operators of a backward
+    use, for `gradscope replay --execute`; choose the backwards with --steps.
 
     From code: `with gradscope.record("run.gscope"): ...`. For programs whose command line
     cannot be changed: GRADSCOPE_TRACE=run.gscope in the environment (a folder works too).
@@ -86,7 +93,10 @@ def command(
     what = _program(module, code, program)
     path = output or capture.default_path(what.title)
     window = capture.window(steps, keep_last)
-    recorder = capture.Recorder(path, capture.Detail(detail), window, overwrite=force)
+    limit = capture.tensor_limit(tensors_limit)
+    recorder = capture.Recorder(
+        path, capture.Detail(detail), window, tensors=limit if tensors or tensors_limit else None, overwrite=force
+    )
     return capture.run_program(what, recorder, _say_nothing if quiet else _say)
 
 

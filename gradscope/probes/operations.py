@@ -65,7 +65,7 @@ class Operations(Watcher):
         self._known: dict[int, Operator] = {}  # by id: an operator's own hash is slow
         self._started = started
         self._block_runs = 0
-        self._mode = _mode_class(self._dispatch())()
+        self._mode = mode_class(self._dispatch())()
         self._all: list[Thread] = []
 
     def __enter__(self) -> Operations:
@@ -142,7 +142,7 @@ class Operations(Watcher):
             if call is not thread.last_call:
                 thread.last_call = thread.calls[serial] = call
         backward = thread.backward
-        node = -1 if backward is None else _node_number(backward)
+        node = -1 if backward is None else node_number(backward)
         numbers.extend((name, self._stacks.take(sys._getframe(2), thread.base), serial, node, 0))
         if known.writes:
             self._written(thread, known.writes, arguments, keywords or {})
@@ -234,14 +234,14 @@ def _numbered(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
     return storage, version if version < 0 else version - versions[storage]
 
 
-def _node_number(backward: EngineCall) -> int:
+def node_number(backward: EngineCall) -> int:
     """The node that a backward is evaluating, -1 for none."""
     current = torch._C._current_autograd_node()
     token = None if current is None else token_of(current)
     return -1 if token is None or backward.walked is None else backward.walked.numbers.get(token.uid, -1)
 
 
-def _mode_class(dispatch: Any) -> Any:
+def mode_class(dispatch: Any) -> Any:
     """A dispatch mode that compilers and higher-order operators let pass."""
 
     class Mode(TorchDispatchMode):
