@@ -112,7 +112,7 @@ class BackwardReader:
             metas = tuple(inputs.get(node.id, ()))
             filled = replace(
                 node,
-                device=next((meta.device for meta in metas if meta is not None), node.device),
+                device=_queue_device(metas),
                 inputs_meta=metas,
                 saved=tuple(saved.get(node.id, ())),
                 hooks=tuple(hooks.get(node.id, ())),
@@ -170,6 +170,11 @@ class BackwardReader:
         if any(node is not None and not 0 <= node < nodes for _, node, _ in fired):
             raise ValueError("a hook fired on a node that is not there")
         return tuple(Firing(self._hook(hook), node, bool(changed)) for hook, node, changed in fired)
+
+
+def _queue_device(metas: tuple[TensorType | None, ...]) -> str:
+    """Node::device() of torch 2.13: the first device of the metadata that is not the CPU."""
+    return next((meta.device for meta in metas if meta is not None and meta.device != "cpu"), "cpu")
 
 
 def _roots(text: str) -> tuple[Root, ...]:
