@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parent.parent / "gradscope"
 FLOORS = (
     ("errors", "model"),
     ("store", "graphs", "engine", "probes", "functions", "compilers", "ranks"),
-    ("explain", "view"),
+    ("explain", "view", "execution"),
     ("anomaly", "render", "capture"),
     ("commands",),
     ("cli", "autostart", "pytest_plugin"),
@@ -18,7 +18,7 @@ FLOORS = (
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
-TORCH_ROOMS = {"probes", "functions", "compilers", "capture", "autostart"}
+TORCH_ROOMS = {"probes", "functions", "compilers", "execution", "capture", "autostart"}
 
 # `import gradscope` is for users. It loads its two verbs on first use, so it stands outside the floors; from the
 # inside only its version may be read.

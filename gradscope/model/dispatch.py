@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from gradscope.model.tensor import TensorType
+from gradscope.model.tensor import StoredTensor, TensorType
 
 
 class Phase(enum.IntEnum):
@@ -34,6 +34,13 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Zeros:
+    """A tensor of zeros without memory, as forward-mode differentiation makes them."""
+
+    type: TensorType
+
+
+@dataclass(frozen=True, slots=True)
 class Constant:
     """An argument that is neither a number nor a text: `kind` is dtype, layout, memory_format, device or generator."""
 
@@ -45,9 +52,9 @@ class Constant:
 class Dispatch:
     """One call of an operator by the dispatcher. `node` is that of the outermost backward, None outside of all.
 
-    `arguments` and `keywords` hold numbers, texts, None, tuples of these, Places and Constants; they are None when the
-    call cannot be repeated (sparse or wrapped tensors). `generator` is the storage that holds the state of the random
-    numbers before it. `results` is nested as the operator returned it.
+    `arguments` and `keywords` hold numbers, texts, None, tuples of these, Places, Zeros and Constants; they are None
+    when the call cannot be repeated (sparse or wrapped tensors). `generator` is the storage that holds the state of the
+    random numbers before it. `results` is nested as the operator returned it, None when it gave such tensors.
     """
 
     position: int
@@ -72,9 +79,12 @@ class Exchange:
 @dataclass(frozen=True, slots=True)
 class StoredBackward:
     """All that a backward call needs to run again. `storages` holds bytes by number; those that a call makes are not
-    in it, nor are those for which there was no room.
+    in it, nor are those for which there was no room. `conditions` are torch's switches: threads, deterministic, mkldnn,
+    matmul_precision, default_dtype.
     """
 
-    storages: dict[int, bytes]
-    dispatches: tuple[Dispatch, ...]
-    exchanges: tuple[Exchange, ...]
+    storages: dict[int, bytes] = field(default_factory=dict)
+    tensors: tuple[StoredTensor, ...] = ()
+    dispatches: tuple[Dispatch, ...] = ()
+    exchanges: tuple[Exchange, ...] = ()
+    conditions: dict[str, bool | int | str] = field(default_factory=dict)

@@ -89,8 +89,7 @@ class Memory:
             "offset": tensor.storage_offset(),
             "shape": list(tensor.shape),
             "strides": list(tensor.stride()),
-            "dtype": str(tensor.dtype).removeprefix("torch."),
-            "device": str(tensor.device),
+            **kind_of(tensor),
         }
         return place | {bit: True for bit, on in (("conj", tensor.is_conj()), ("neg", tensor.is_neg())) if on}
 
@@ -130,6 +129,11 @@ def is_plain(tensor: torch.Tensor) -> bool:
         and not tensor._is_zerotensor()
         and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
     )
+
+
+def kind_of(tensor: torch.Tensor) -> dict[str, str]:
+    """A tensor's dtype and device."""
+    return {"dtype": str(tensor.dtype).removeprefix("torch."), "device": str(tensor.device)}
 
 
 def unwrapped(tensor: torch.Tensor) -> torch.Tensor:

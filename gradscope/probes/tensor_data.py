@@ -21,7 +21,7 @@ from gradscope.model.tensor import Role
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
-from gradscope.probes.memory import LIMIT, Budget, CannotRepeatError, Memory, digest, unwrapped
+from gradscope.probes.memory import LIMIT, Budget, CannotRepeatError, Memory, digest, kind_of, unwrapped
 from gradscope.probes.operations import mode_class, node_number
 from gradscope.probes.sink import Sink
 from gradscope.probes.tensors import Contents, TensorTypes
@@ -66,6 +66,8 @@ class TensorData(Watcher):
             return  # what a nested backward does belongs to the node that it runs in
         run = self._runs[call.number] = Run(call, Memory(self._sink, call.number, self._budget), self._mode())
         run.mode.run = run
+        for name, value in conditions().items():
+            self._sink.add("condition", (call.number, name, json.dumps(value)))
         self._label(run, Role.ROOT_GRADIENT, enumerate([gradient] for gradient in call.gradients))
         kept = ([tensor for _, tensor in self._contents.saved(node)] for node in call.live)
         self._label(run, Role.SAVED, enumerate(kept))
@@ -124,7 +126,7 @@ class TensorData(Watcher):
 
     def _begin(self, run: Run, operator: Any, arguments: Any, keywords: Any) -> tuple[Any, ...] | None:
         """The call as a row, without its results."""
-        if self._threads.current.busy:
+        if self._threads.current.busy or _without_data(arguments) or _without_data(tuple(keywords.values())):
             return None
         node = self._node(run)
         with run.lock, self._quietly():
@@ -140,6 +142,8 @@ class TensorData(Watcher):
     def _end(self, run: Run, row: tuple[Any, ...], operator: Any, arguments: Any, keywords: Any, results: Any) -> None:
         if results is None:
             results = written(operator, arguments, keywords)
+        if _without_data(results):
+            return
         with run.lock, self._quietly():
             try:
                 known = type(operator) is torch._ops.OpOverload
@@ -212,6 +216,8 @@ class TensorData(Watcher):
 def encode(value: Any, memory: Memory, made: bool = False, digested: bool = False) -> Any:
     """An operator's argument or result as JSON. Raises CannotRepeatError for what is neither memory nor plain data."""
     if isinstance(value, torch.Tensor):
+        if value._is_zerotensor():
+            return {"zeros": list(value.shape), **kind_of(value)}
         place = memory.place(value, made)
         return place | {"digest": digest(value)} if digested else place
     if isinstance(value, (list, tuple)):
@@ -235,6 +241,17 @@ def _plain(value: Any) -> Any:
     raise CannotRepeatError(type(value).__name__)
 
 
+def conditions() -> dict[str, bool | int | str]:
+    """The switches of torch on which bits depend."""
+    return {
+        "threads": torch.get_num_threads(),
+        "deterministic": torch.are_deterministic_algorithms_enabled(),
+        "mkldnn": bool(torch.backends.mkldnn.enabled),
+        "matmul_precision": torch.get_float32_matmul_precision(),
+        "default_dtype": str(torch.get_default_dtype()).removeprefix("torch."),
+    }
+
+
 def written(operator: Any, arguments: Any, keywords: Mapping[str, Any]) -> list[Any]:
     """The arguments that an operator writes in place."""
     schema = getattr(operator, "_schema", None)
@@ -245,11 +262,19 @@ def written(operator: Any, arguments: Any, keywords: Mapping[str, Any]) -> list[
     ]
 
 
+def _without_data(value: Any) -> bool:
+    """Whether an operator only works out shapes, on meta tensors."""
+    if isinstance(value, (list, tuple)):
+        return any(_without_data(one) for one in value)
+    return isinstance(value, torch.Tensor) and value.is_meta
+
+
 def _place_or_none(gradient: Any, memory: Memory) -> Any:
     """Where a gradient lies, with its digest; None for no gradient and for one that is not plain memory."""
     if not isinstance(gradient, torch.Tensor):
         return None
     try:
-        return encode(unwrapped(gradient), memory, digested=True)
+        place = encode(unwrapped(gradient), memory, digested=True)
+        return place if "tensor" in place else None
     except CannotRepeatError:
         return None

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gradscope.model.dispatch import Constant, Dispatch, Exchange, Phase, Place, StoredBackward
+from gradscope.model.dispatch import Constant, Dispatch, Exchange, Phase, Place, StoredBackward, Zeros
 from gradscope.model.tensor import Role, StoredTensor, TensorType
 from gradscope.store.interned import Interned
 from gradscope.store.rows import BLOB, INTEGER, MAYBE, TEXT, Rows
@@ -18,7 +18,13 @@ def read_stored(rows: Rows, interned: Interned, backward: int) -> StoredBackward
     """What was stored of one backward call; empty when there is nothing."""
     sql = "SELECT number, bytes FROM storage WHERE backward = ?"
     storages = dict(rows.select(sql, (INTEGER, BLOB), backward))
-    return StoredBackward(storages, _dispatches(rows, interned, backward), _exchanges(rows, backward))
+    return StoredBackward(
+        storages,
+        read_tensors(rows, interned, backward),
+        _dispatches(rows, interned, backward),
+        _exchanges(rows, backward),
+        _conditions(rows, backward),
+    )
 
 
 def read_tensors(rows: Rows, interned: Interned, backward: int) -> tuple[StoredTensor, ...]:
@@ -56,6 +62,11 @@ def _exchanges(rows: Rows, backward: int) -> tuple[Exchange, ...]:
     )
 
 
+def _conditions(rows: Rows, backward: int) -> dict[str, bool | int | str]:
+    sql = "SELECT name, value FROM condition WHERE backward = ?"
+    return {name: json.loads(value) for name, value in rows.select(sql, (TEXT, TEXT), backward)}
+
+
 def _places(text: str) -> tuple[Place | None, ...]:
     values = tuple(decode(value) for value in json.loads(text))
     if not all(value is None or isinstance(value, Place) for value in values):
@@ -64,33 +75,46 @@ def _places(text: str) -> tuple[Place | None, ...]:
 
 
 def decode(value: Any) -> Any:
-    """A value as it was stored: plain data, tuples, Places and Constants. Raises ValueError for anything else."""
+    """A value as it was stored: plain data, tuples, Places, Zeros, Constants. Raises ValueError for anything else."""
     if value is None or type(value) in _PLAIN:
         return value
     if type(value) is list:
         return tuple(decode(one) for one in value)
-    if type(value) is dict:
-        if "tensor" in value:
-            return _place(value)
-        if "float" in value:
-            return float(value["float"])
-        if "complex" in value:
-            real, imaginary = (decode(part) for part in value["complex"])
-            return complex(real, imaginary)
-        for kind in _CONSTANTS:
-            if type(value.get(kind)) is str:
-                return Constant(kind, value[kind])
-    raise ValueError("an argument of an operator is not understood")
+    if type(value) is not dict:
+        raise ValueError("an argument of an operator is not understood")
+    return _object(value)
+
+
+def _object(value: dict[str, Any]) -> Any:
+    if "tensor" in value:
+        return _place(value)
+    if "zeros" in value:
+        return Zeros(_type(value["zeros"], value))
+    if "float" in value:
+        return float(value["float"])
+    if "complex" in value:
+        real, imaginary = (decode(part) for part in value["complex"])
+        return complex(real, imaginary)
+    ((kind, text),) = value.items()
+    if kind not in _CONSTANTS or type(text) is not str:
+        raise ValueError("an argument of an operator is not understood")
+    return Constant(kind, text)
 
 
 def _place(value: dict[str, Any]) -> Place:
     shape, strides, digest = value["shape"], value["strides"], value.get("digest")
     numbers = (value["tensor"], value["offset"], *shape, *strides)
-    texts = (value["dtype"], value["device"], digest or "")
     if len(shape) != len(strides) or any(type(one) is not int or one < 0 for one in numbers):
         raise ValueError("a tensor lies outside of its memory")
-    if not all(isinstance(text, str) for text in texts):
-        raise ValueError("a tensor has no type")
-    kind = TensorType(tuple(shape), value["dtype"], value["device"])
+    if digest is not None and type(digest) is not str:
+        raise ValueError("a tensor's digest is no text")
+    kind = _type(shape, value)
     bits = (value.get("conj") is True, value.get("neg") is True)
     return Place(value["tensor"], value["offset"], kind, tuple(strides), *bits, digest)
+
+
+def _type(shape: Any, value: dict[str, Any]) -> TensorType:
+    dtype, device = value["dtype"], value["device"]
+    if any(type(one) is not int for one in shape) or type(dtype) is not str or type(device) is not str:
+        raise ValueError("a tensor has no type")
+    return TensorType(tuple(shape), dtype, device)

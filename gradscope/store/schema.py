@@ -70,6 +70,8 @@ CREATE TABLE tensor (backward INTEGER NOT NULL, role INTEGER NOT NULL, node INTE
 -- {"tensor": storage, "offset", "shape", "strides", "dtype", "device", "digest": BLAKE2b-64 of its elements}
 CREATE TABLE dispatch (backward INTEGER NOT NULL, position INTEGER NOT NULL, node INTEGER, phase INTEGER NOT NULL, operator INTEGER NOT NULL,
   arguments TEXT, generator INTEGER, results TEXT, PRIMARY KEY (backward, position));
+-- torch's switches when the backward started, as JSON values: threads, deterministic, mkldnn, matmul_precision, default_dtype
+CREATE TABLE condition (backward INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (backward, name)) WITHOUT ROWID;
 -- what a node received after its hooks and what it passed on: JSON lists of tensors and nulls
 CREATE TABLE exchange (backward INTEGER NOT NULL, position INTEGER NOT NULL, node INTEGER NOT NULL, received TEXT NOT NULL, passed TEXT NOT NULL,
   PRIMARY KEY (backward, position));
