@@ -28,6 +28,7 @@ class Entry:
 COMMANDS = {
     "trace": Entry("gradscope.commands.trace", "Run a script unchanged and record what autograd does."),
     "graph": Entry("gradscope.commands.graph", "Draw the graph of a recorded backward."),
+    "replay": Entry("gradscope.commands.replay", "Walk a recorded backward as the engine ran it, or would run it."),
     "check-function": Entry("gradscope.commands.check_function", "Check custom autograd.Functions."),
     "rule": Entry("gradscope.commands.rule", "Print a rule's page."),
     "info": Entry("gradscope.commands.info", "Say what a recording holds."),

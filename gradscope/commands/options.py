@@ -33,6 +33,15 @@ color: Decorator = click.option(
 HELP = {"help_option_names": ["-h", "--help"]}  # in each command: click keeps what the first context asks for
 
 
+def backward_number(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
+    """A backward call's number; None for the last."""
+    if value == "last":
+        return None
+    if not (value.isascii() and value.isdigit()) or len(value) > 18:
+        raise UsageError(f"--backward takes a number from 0, or last, not {value!r}", "`gradscope info` lists them")
+    return int(value)
+
+
 def open_recording(name: str | None, quiet: bool) -> Recording:
     """Open the recording that was named, or the newest, and say which."""
     recording = load(name)

@@ -25,6 +25,7 @@ def find(graph: Graph, text: str, places: Mapping[int, int]) -> tuple[Node, ...]
         [node for node in graph.nodes if node.leaf == wanted]
         or [node for node in graph.nodes if _stands_at(node, wanted)]
         or [node for node in graph.nodes if wanted in (node.name, _short(node))]
+        or [node for node in graph.nodes if wanted and _short(node).lower().startswith(wanted.lower())]
         or [node for node in graph.nodes if wanted and wanted.lower() in _short(node).lower()]
     )
     return tuple(sorted(matching, key=lambda node: places.get(node.id, len(graph.nodes))))

@@ -44,9 +44,10 @@ class BackwardReader:
         self._interned = interned
         self._hooks: dict[int, Hook] = {}
 
-    def calls(self) -> Iterator[Call]:
-        """Every call, by number."""
-        for row in self._rows.select(f"{BACKWARD} ORDER BY number", BACKWARD_COLUMNS):
+    def calls(self, inside: int | None = None) -> Iterator[Call]:
+        """Every call, by number; or those that started inside one."""
+        where, chosen = ("", ()) if inside is None else ("WHERE nested_in = ?", (inside,))
+        for row in self._rows.select(f"{BACKWARD} {where} ORDER BY number", BACKWARD_COLUMNS, *chosen):
             yield self._call(row)
 
     def call(self, number: int) -> Call:

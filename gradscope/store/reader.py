@@ -158,6 +158,19 @@ class Recording:
         return read_stored(self._rows, self._interned, number)
 
     @_guarded
+    def operators(self, number: int) -> tuple[tuple[int | None, str], ...]:
+        """Node and name of each operator that ran inside a backward call, in order; quicker than its blocks."""
+        sql = """SELECT node, name FROM block_run AS stretch JOIN operation ON operation.block = stretch.block
+          WHERE backward = ? ORDER BY stretch.number, operation.number"""
+        found = self._rows.select(sql, (INTEGER | MAYBE, INTEGER), number)
+        return tuple((node, self._interned.string(name)) for node, name in found)
+
+    @_guarded
+    def nested(self, number: int) -> tuple[Backward, ...]:
+        """The backward calls that started inside one, by number."""
+        return tuple(call.backward for call in self._backwards.calls(number))
+
+    @_guarded
     def source(self, file: str) -> str | None:
         """The whole text of one of the user's files, if the recording has it."""
         sql = "SELECT id, text FROM string WHERE id IN (SELECT file FROM source)"
