@@ -10,6 +10,7 @@ import contextlib
 import enum
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Callable
@@ -29,12 +30,14 @@ from gradscope.probes.engine import Engine, Watcher
 from gradscope.probes.failures import Failures
 from gradscope.probes.faults import Faults
 from gradscope.probes.hooks import Hooks
+from gradscope.probes.memory import LIMIT
 from gradscope.probes.modules import Modules
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes
 from gradscope.probes.operations import Operations
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
+from gradscope.probes.tensor_data import TensorData
 from gradscope.probes.threads import Threads
 from gradscope.probes.tracebacks import Tracebacks
 from gradscope.probes.transforms import Transforms
@@ -53,7 +56,8 @@ _ENVIRONMENT = (
     "TORCH_LOGS",
 )
 
-
+_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]B|)", re.IGNORECASE)
 EVERY_STEP = Window()
 
 
@@ -93,12 +97,15 @@ class Recorder:
         detail: Detail = Detail.OPS,
         window: Window = EVERY_STEP,
         *,
+        tensors: int | None = None,
         overwrite: bool = False,
         late: bool = False,
         guest: Guest | None = None,
     ) -> None:
-        """Create the recording; `late`: when there is something in it. Raises UsageError when it cannot be written."""
-        self.path, self.detail, self._window = path, Detail(detail), window
+        """Create the recording; `late`: when there is something in it. `tensors`: how many bytes of tensors to store,
+        None for no tensors at all. Raises UsageError when it cannot be written.
+        """
+        self.path, self.detail, self._window, self._tensors = path, Detail(detail), window, tensors
         self.writer = Writer(path, overwrite=overwrite, late=late)
         self._guest = guest
         self._probes = contextlib.ExitStack()
@@ -123,7 +130,8 @@ class Recorder:
         hooks = Hooks(writer, threads, stacks, names, nodes, faults, measured=self.detail is Detail.FULL)
         watchers: list[Watcher] = [hooks]
         steps = Steps(self._window, writer)
-        engine = Engine(writer, threads, stacks, nodes, Walker(writer, nodes, names), faults, watchers, steps)
+        walker = Walker(writer, nodes, names)
+        engine = Engine(writer, threads, stacks, nodes, walker, faults, watchers, steps)
         enter = self._probes.enter_context
         self._failures = Failures(writer, threads, stacks, engine)
         enter(Tracebacks(self._failures.note))
@@ -137,6 +145,9 @@ class Recorder:
             enter(operations)
         if self.detail is Detail.FULL:
             watchers.append(Values(writer, threads, faults))
+        if self._tensors is not None:
+            folder, limit = writer.path.parent, self._tensors
+            watchers.append(TensorData(writer, walker.contents, threads, faults, folder, limit))
         if self._guest is not None:
             watchers.append(enter(self._guest(threads, faults)))
         self._engine = enter(engine)
@@ -193,14 +204,18 @@ class record:
         detail: str = "ops",
         steps: str | None = None,
         keep_last: int | None = None,
+        tensors: bool = False,
+        tensors_limit: int | str = LIMIT,
         overwrite: bool = False,
     ) -> None:
-        """`steps` is "A:B". Raises UsageError when an argument is wrong, and when the file exists (unless `overwrite`)
-        or cannot be written.
+        """`steps` is "A:B", `tensors_limit` bytes or a text such as "500MB". Raises UsageError when an argument is
+        wrong, and when the file exists (unless `overwrite`) or cannot be written.
         """
         if detail not in [one.value for one in Detail]:
             raise UsageError(f"there is no detail {detail!r}", "nodes, ops or full")
-        self._recorder = Recorder(Path(path), Detail(detail), window(steps, keep_last), overwrite=overwrite)
+        limit = tensor_limit(tensors_limit) if tensors else None
+        wanted = window(steps, keep_last)
+        self._recorder = Recorder(Path(path), Detail(detail), wanted, tensors=limit, overwrite=overwrite)
         self.summary: Summary | None = None
 
     def __enter__(self) -> record:
@@ -221,6 +236,16 @@ def window(steps: str | None, keep_last: int | None) -> Window:
         return Window.parse(steps, keep_last)
     except ValueError as error:
         raise UsageError(str(error), "--steps 10:20 records the steps 10 to 19; a step ends with a backward") from None
+
+
+def tensor_limit(size: int | str | None) -> int:
+    """Bytes of tensors, as a user writes them; None for the usual limit. Raises UsageError."""
+    if size is None:
+        return LIMIT
+    found = _SIZE.fullmatch(str(size).strip())
+    if found is None:
+        raise UsageError(f"{size!r} is no size", "write it as 500MB or 2GB")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
 
 
 def default_path(title: str, directory: Path | None = None) -> Path:

@@ -10,7 +10,7 @@ PACKAGE = Path(__file__).parent.parent / "gradscope"
 FLOORS = (
     ("errors", "model"),
     ("store", "graphs", "engine", "probes", "functions", "compilers", "ranks"),
-    ("explain", "measures", "view"),
+    ("explain", "measures", "view", "execution"),
     ("anomaly", "render", "capture", "debugger"),
     ("library", "commands"),
     ("cli", "autostart", "pytest_plugin"),
@@ -18,7 +18,7 @@ FLOORS = (
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
-TORCH_ROOMS = {"probes", "functions", "compilers", "capture", "debugger", "autostart"}
+TORCH_ROOMS = {"probes", "functions", "compilers", "execution", "capture", "debugger", "autostart"}
 
 # commands that run a program load torch, but only then
 RUNNING_PROGRAMS = {PACKAGE / "commands" / "trace.py", PACKAGE / "commands" / "debug.py"}

@@ -30,6 +30,8 @@ DETAILS = ("nodes", "ops", "full")
 )
 @click.option("--keep-last", metavar="N", type=int, help="Keep the last N steps only, as a flight recorder does.")
 @click.option("--no-explain", is_flag=True, help="Do not look for what went wrong.")
+@click.option("--tensors", is_flag=True, help="Store what it takes to run each recorded backward again.")
+@click.option("--tensors-limit", metavar="SIZE", help="Store tensors of at most SIZE, such as 500MB. [default: 2GB]")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
 @launching.program
 def command(
@@ -39,6 +41,8 @@ def command(
     steps: str | None,
     keep_last: int | None,
     no_explain: bool,
+    tensors: bool,
+    tensors_limit: str | None,
     quiet: bool,
     module: str | None,
     code: str | None,
@@ -53,6 +57,9 @@ def command(
     --detail ops    and operators, in-place writes, tensor versions
     --detail full   and times, execution order and gradient statistics of every node
 
+    --tensors stores root gradients, saved tensors and whatever else the operators of a backward
+    use, for `gradscope replay --execute`; choose the backwards with --steps.
+
     From code: `with gradscope.record("run.gscope"): ...`. For programs whose command line
     cannot be changed: GRADSCOPE_TRACE=run.gscope in the environment (a folder works too).
     """
@@ -61,7 +68,8 @@ def command(
     what = launching.chosen(module, code, program)
     path = output or capture.default_path(what.title)
     window = capture.window(steps, keep_last)
-    recorder = capture.Recorder(path, capture.Detail(detail), window, overwrite=force)
+    limit = capture.tensor_limit(tensors_limit) if tensors or tensors_limit else None
+    recorder = capture.Recorder(path, capture.Detail(detail), window, tensors=limit, overwrite=force)
     explained = None if no_explain else path.absolute()  # the program may change its directory
     say = _say_nothing if quiet else partial(_say, explained=explained)
     return capture.run_program(what, recorder, say)

@@ -23,7 +23,7 @@ class Dispatching:
     """A dispatch mode with a function of ours; `mode` can be entered in more threads."""
 
     def __init__(self, dispatch: Dispatch) -> None:
-        self._class = _mode_class(dispatch)
+        self._class = mode_class(dispatch)
         self._dispatch = dispatch
         self._find: FunctionType | None = getattr(simple_registry, "find_torch_dispatch_rule", None)
         self.mode = self._class()
@@ -49,7 +49,7 @@ def _find_rule(op: Any, torch_dispatch_class: type, ours: type | None = None, di
     return singleton.find(op.__qualname__).torch_dispatch_rules.find(torch_dispatch_class)
 
 
-def _mode_class(dispatch: Dispatch) -> Any:
+def mode_class(dispatch: Dispatch) -> Any:
     """A dispatch mode that compilers and higher-order operators let pass."""
 
     class Mode(TorchDispatchMode):

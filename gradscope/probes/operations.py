@@ -113,7 +113,7 @@ class Operations(Watcher):
             self._stacks.anchors,
         )
         describe, take, written, close = self._describe, self._stacks.take, self._written, self.close
-        open_block, enter_call, number_of, getframe = self._open, _enter_call, _node_number, sys._getframe
+        open_block, enter_call, number_of, getframe = self._open, _enter_call, node_number, sys._getframe
 
         def dispatch(mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
             if types and any(kind.__name__ == "DTensor" for kind in types):
@@ -256,7 +256,7 @@ def _numbered(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
     return storage, version if version < 0 else version - versions[storage]
 
 
-def _node_number(backward: EngineCall, current_node: Callable[[], Any] = torch._C._current_autograd_node) -> int:
+def node_number(backward: EngineCall, current_node: Callable[[], Any] = torch._C._current_autograd_node) -> int:
     """The node that a backward is evaluating, -1 for none."""
     current = current_node()
     token = None if current is None else token_of(current)

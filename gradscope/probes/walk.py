@@ -63,7 +63,7 @@ class Walker:
     def __init__(self, sink: Sink, nodes: Nodes, names: Names) -> None:
         self._sink, self._nodes, self._names = sink, nodes, names
         self._structures = Structures(sink, Functions(sink), Calls(sink))
-        self._contents = Contents(sink, names)
+        self.contents = Contents(sink, names)
         self._remembered: deque[Remembered] = deque(maxlen=_REMEMBERED)
 
     def walk(self, roots: Iterable[Any]) -> tuple[Walked, list[Any]]:
@@ -124,7 +124,7 @@ class Walker:
                 if one.is_like(look, live):
                     return self._again(one, look, live, variables)
         graph = self._structures.take(look, live, tokens, numbers)
-        tensors = self._contents.take(live, _leaf_storages(look, variables))
+        tensors = self.contents.take(live, _leaf_storages(look, variables))
         if plain:
             self._remembered.appendleft(Remembered(look, live, graph, tensors))
         return graph, tensors
@@ -135,7 +135,7 @@ class Walker:
             one.repeats += 1
             if one.repeats > 2 and one.repeats % _LOOK_AGAIN:
                 return one.graph, one.tensors
-        tensors = self._contents.take(live, _leaf_storages(look, variables))
+        tensors = self.contents.take(live, _leaf_storages(look, variables))
         if tensors != one.tensors:
             one.repeats, one.tensors = None, tensors
         return one.graph, tensors

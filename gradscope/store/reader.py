@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
+from gradscope.model.dispatch import StoredBackward
 from gradscope.model.failure import Failure
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.hook import Hook
@@ -17,8 +18,10 @@ from gradscope.model.operation import Block
 from gradscope.model.run import Census, Fault, Run
 from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.model.summary import Calls
+from gradscope.model.tensor import StoredTensor
 from gradscope.model.transform import Escaped, Transform
 from gradscope.store.backward_reader import BackwardReader
+from gradscope.store.dispatch_reader import read_stored, read_tensors
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
 from gradscope.store.interned import Interned
 from gradscope.store.operation_reader import read_blocks
@@ -179,6 +182,29 @@ class Recording:
           WHERE backward = ? ORDER BY node, side, position"""
         found = self._rows.select(sql, (*(INTEGER,) * 3, *(REAL,) * 3, *(INTEGER,) * 2), number)
         return tuple(GradientStatistics(node, SIDES[side], *rest) for node, side, *rest in found)
+
+    @_guarded
+    def tensors(self, number: int) -> tuple[StoredTensor, ...]:
+        """The root gradients and saved tensors of a backward call whose bytes are stored (`trace --tensors`)."""
+        return read_tensors(self._rows, self._interned, number)
+
+    @_guarded
+    def stored(self, number: int) -> StoredBackward:
+        """What it takes to run an outermost backward call again (`trace --tensors`); empty when nothing was stored."""
+        return read_stored(self._rows, self._interned, number)
+
+    @_guarded
+    def operators(self, number: int) -> tuple[tuple[int | None, str], ...]:
+        """Node and name of each operator that ran inside a backward call, in order; quicker than its blocks."""
+        sql = """SELECT node, name FROM block_run AS stretch JOIN operation ON operation.block = stretch.block
+          WHERE backward = ? ORDER BY stretch.number, operation.number"""
+        found = self._rows.select(sql, (INTEGER | MAYBE, INTEGER), number)
+        return tuple((node, self._interned.string(name)) for node, name in found)
+
+    @_guarded
+    def nested(self, number: int) -> tuple[Backward, ...]:
+        """The backward calls that started inside one, by number."""
+        return tuple(call.backward for call in self._backwards.calls(number))
 
     @_guarded
     def source(self, file: str) -> str | None:
