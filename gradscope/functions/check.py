@@ -94,7 +94,7 @@ def inputs_for(subject: Subject, settings: Settings) -> tuple[tuple[Sample, ...]
         return settings.recorded[subject.name], Source.RECORDED
     declared = declared_inputs(subject)
     if declared is not None:
-        return tuple(samples_from_data(declared, f"the inputs declared for {subject.name}")), Source.DECLARED
+        return tuple(samples_from_data(declared, f"what is declared as inputs of {subject.name}")), Source.DECLARED
     return (), Source.GUESSED
 
 
