@@ -95,7 +95,7 @@ def inputs_for(subject: Subject, settings: Settings) -> tuple[tuple[Sample, ...]
         return settings.recorded[subject.name], Source.RECORDED
     declared = declared_inputs(subject)
     if declared is not None:
-        return tuple(samples_from_data(declared, f"the inputs declared for {subject.name}")), Source.DECLARED
+        return tuple(samples_from_data(declared, f"what is declared as inputs of {subject.name}")), Source.DECLARED
     return (), Source.GUESSED
 
 
@@ -145,10 +145,11 @@ def not_checked(case: Case, evidence: Evidence) -> list[str]:
     if evidence.inputs and evidence.blind:
         gaps.append(f"the inside of a run, because the first one {evidence.blind}")
     if case.subject.function is not None and not evidence.inputs:
+        said = f" (it raises {evidence.refusal})" if evidence.refusal else ""
         gaps.append(
             f"no inputs: {first.detail}"
             if first
-            else "no inputs could be guessed that forward takes; give them with --inputs or --spec"
+            else f"no inputs could be guessed that forward takes{said}; give them with --inputs or --spec"
         )
     if case.subject.unseen:
         gaps.append(f"the source of {', '.join(case.subject.unseen)} is missing: rules that read it are silent")

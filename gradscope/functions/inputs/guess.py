@@ -93,6 +93,17 @@ def guessed_again(subject: Subject, numbers: tuple[int, ...]) -> list[Sample]:
     return [replace(make_sample(chosen[number]), guess=number) for number in numbers]
 
 
+def refusal(subject: Subject, device: str) -> str:
+    """What the Function says to the first guess, where it takes none."""
+    for args in guesses(subject):
+        try:
+            subject.function.apply(*make_sample(args).on(device).fresh())
+        except Exception as error:
+            return f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        break
+    return ""
+
+
 def different(samples: list[Sample], wanted: int) -> list[Sample]:
     """The first samples whose first tensors differ in shape."""
     chosen: list[Sample] = []
@@ -135,8 +146,9 @@ def candidates(forward: Method, separate_context: bool) -> Iterator[tuple[Any, .
     """Argument tuples, the likeliest first: tensors for everything, then scalars by name, shape by shape."""
     parameters = [p for p in forward.parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     parameters = parameters if separate_context else parameters[1:]
-    if not parameters and forward.takes_any:
-        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in ("x", "y")]
+    if not parameters and (forward.takes_any or not forward.parameters):
+        names = ("x", "y") if forward.takes_any else ("x",)  # a forward without a signature is written in C
+        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]
     for positive in (False, True):
         for shape in SHAPES:
             generator = torch.Generator().manual_seed(len(shape))

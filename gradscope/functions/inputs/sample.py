@@ -54,17 +54,18 @@ class Sample:
 
 
 def make_sample(args: tuple[Any, ...]) -> Sample:
-    """A sample from arguments; when none is marked as requiring grad, every floating tensor is taken to."""
+    """A sample from arguments; when none is marked as requiring grad, every dense floating tensor is taken to."""
     marked = [i for i, v in enumerate(args) if isinstance(v, Tensor) and v.requires_grad]
     nested = any(t.requires_grad for v in args if not isinstance(v, Tensor) for t in tensors_in(v))
-    floating = [i for i, v in enumerate(args) if isinstance(v, Tensor) and (v.is_floating_point() or v.is_complex())]
+    dense = {i: v for i, v in enumerate(args) if isinstance(v, Tensor) and v.layout is torch.strided}
+    floating = [i for i, v in dense.items() if v.is_floating_point() or v.is_complex()]
     return Sample(args, tuple(marked or ([] if nested else floating)))
 
 
 def copied(tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
     """A detached copy with the same strides, in another floating type if asked."""
     with torch.no_grad():
-        copy = tensor.detach().clone(memory_format=torch.preserve_format)
+        copy = tensor.detach().clone()
         if dtype is not None and copy.is_floating_point():
             copy = copy.to(dtype)
         elif dtype is torch.float64 and copy.is_complex():

@@ -167,7 +167,7 @@ class Case:
 
     def site(self, *methods: str) -> Site | None:
         """The line of the first of these methods that exists, else the class's."""
-        found = next((m.site for name in methods if (m := self.method(name))), None)
+        found = next((m.site for name in methods if (m := self.method(name)) and m.file), None)
         return found or self.subject.site
 
     def at(self, method: str, node: ast.AST | None) -> Site | None:

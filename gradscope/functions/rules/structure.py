@@ -21,6 +21,7 @@ KNOWN = (
     "custom_gradient",
     "gradscope_inputs",
 )
+CONTEXT_NAMES = (("ctx",), ("context",), ("_ctx",))
 USUAL_SLIPS = (
     "backwards",
     "setup_ctx",
@@ -162,7 +163,7 @@ def ctx_and_setup_context(case: Case) -> Iterator[Fault]:
     How it is decided: from the name of forward's first parameter, confirmed by apply's TypeError.
     """
     forward = case.method("forward")
-    if forward and case.subject.separate_context and forward.context in ("ctx", "context", "_ctx"):
+    if forward and case.subject.separate_context and forward.names[:1] in CONTEXT_NAMES:
         yield Fault("forward takes ctx although setup_context is defined", forward.site, case.failing())
 
 

@@ -5,6 +5,7 @@ The surprise: a Function that writes its input in place cannot be given a leaf, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -17,7 +18,7 @@ from gradscope.functions.inputs.sample import Sample, tensors_in
 from gradscope.functions.trials.anatomy import Anatomy, examine
 from gradscope.functions.trials.draws import seed, states
 from gradscope.functions.trials.outcome import NotApplicable, NotTried
-from gradscope.functions.trials.precision import EXACT, SINGLE, Precision, precision_of
+from gradscope.functions.trials.precision import EXACT, HALF, SINGLE, Precision, precision_of
 
 SEED = 20
 Tensors = tuple[Tensor, ...]
@@ -251,7 +252,7 @@ class Bench:
         for number in (1, 2):
             direction = self.directions(number)
             change = self.forward_difference if number == 1 else self.difference(self.formula, direction)
-            if not self.close(self.weigh(change), dot(gradient, direction), loose=10):
+            if not self.agrees(self.weigh(change), dot(gradient, direction)):
                 return False
         return True
 
@@ -263,7 +264,30 @@ class Bench:
     def second_order_agrees(self, second: Sequence[Tensor | None]) -> bool:
         """Whether `second`, the gradient of <gradient, directions(3)>, agrees with differences of the gradient."""
         expected = self.weigh(self.gradient_difference, self.directions(3))
-        return self.close(expected, dot(second, self.directions()), loose=10)
+        return self.agrees(expected, dot(second, self.directions()))
+
+    def second_order_agrees_along(self, change: Sequence[Tensor | None]) -> bool:
+        """Whether `change`, the gradient's derivative along the fixed direction, agrees with differences."""
+        pairs = zip(self.gradient_difference, change, self.directions(3), strict=True)
+        return all(self.agrees(dot([expected], [weight]), dot([found], [weight])) for expected, found, weight in pairs)
+
+    def agrees(self, difference: Tensor, derivative: Tensor) -> bool:
+        """Whether a numerical difference and a derivative agree, given the rounding errors that the step magnifies."""
+        noise = 4 * self.precision.rounding * self.size / self.step
+        gap, scale = abs(float(difference) - float(derivative)), abs(float(derivative))
+        return gap <= 10 * (self.precision.absolute + self.precision.relative * scale) + noise
+
+    @cached_property
+    def size(self) -> float:
+        """The size of the weighed outputs, element by element."""
+        outputs = self.call(*self.inputs())
+        pairs = zip(outputs, self.cotangents(outputs), strict=True)
+        return math.sqrt(sum(float((o.detach() * w).abs().square().sum()) for o, w in pairs))
+
+    def refuse_half(self) -> None:
+        """Differences of the gradient are noise in half precision."""
+        if self.precision is HALF:
+            raise NotTried("forward computes in half precision")
 
 
 def seeded(function: Callable[..., Any], *args: Any) -> Any:

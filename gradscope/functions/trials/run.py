@@ -23,7 +23,7 @@ from typing import Any
 
 import torch
 
-from gradscope.functions.inputs.guess import guess, guessed_again
+from gradscope.functions.inputs.guess import guess, guessed_again, refusal
 from gradscope.functions.inputs.sample import Sample
 from gradscope.functions.source import Method
 from gradscope.functions.subject import METHODS, Subject
@@ -70,6 +70,7 @@ class Evidence:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     isolated: bool = True
     blind: str = ""  # why nobody could look inside a run
+    refusal: str = ""  # what the Function says to guesses when it takes none
 
 
 def gather(plan: Plan, note: Callable[[str], None] = lambda name: None) -> Evidence:
@@ -185,7 +186,7 @@ def take(evidence: Evidence, name: str, value: Any) -> None:
         evidence.outcomes[FIRST] = value
     else:
         evidence.outcomes.pop(FIRST, None)
-        evidence.inputs, evidence.guesses, evidence.anatomy = value
+        evidence.inputs, evidence.guesses, evidence.anatomy, evidence.refusal = value
 
 
 def child_main(plan: Plan, names: list[str], pipe: Connection) -> None:
@@ -216,12 +217,12 @@ def steps(plan: Plan, names: list[str]) -> Iterator[tuple[str, Any]]:
         problem = unforked(error) or raised(plan.subject, error)
     for name in names:
         if name == FIRST:
-            yield name, problem or prepared(benches)
+            yield name, problem or prepared(plan, benches)
         else:
             yield name, attempt(plan.subject, benches, name)
 
 
-def prepared(benches: list[Bench]) -> Any:
+def prepared(plan: Plan, benches: list[Bench]) -> Any:
     """The first step's result, or the news that autograd does not work in a forked child here."""
     try:
         (torch.ones(1, requires_grad=True) * 2).sum().backward()  # type: ignore[no-untyped-call]
@@ -230,7 +231,9 @@ def prepared(benches: list[Bench]) -> Any:
             return failure
         raise
     numbers = tuple(b.sample.guess for b in benches if b.sample.guess is not None)
-    return tuple(str(b.sample) for b in benches), numbers, benches[0].anatomy if benches else Anatomy()
+    if not benches:
+        return (), (), Anatomy(), refusal(plan.subject, plan.device)
+    return tuple(str(b.sample) for b in benches), numbers, benches[0].anatomy, ""
 
 
 def unforked(error: Exception) -> Outcome | None:
