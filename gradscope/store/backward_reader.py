@@ -12,13 +12,15 @@ from gradscope.model.graph import Backward, Edge, Graph, Node, OrderSource, Pare
 from gradscope.model.hook import Firing, Hook
 from gradscope.model.tensor import SavedTensor, TensorType
 from gradscope.store.interned import Interned
-from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite, integers
+from gradscope.store.measurements import read_entered
+from gradscope.store.rows import BYTES, INTEGER, MAYBE, REAL, TEXT, Rows, finite
 
 BACKWARD = """SELECT number, kind, graph, tensors, seq_base, roots, inputs, keep_graph, create_graph, nested_in, step,
-  thread, stack, started, duration, exception, measured FROM backward"""
+  thread, stack, started, duration, exception,
+  (SELECT entered FROM measurement m JOIN layout l ON l.id = m.layout WHERE m.backward = number) FROM backward"""
 BACKWARD_COLUMNS = (
     *(INTEGER, TEXT, INTEGER | MAYBE, INTEGER | MAYBE, INTEGER, TEXT, TEXT | MAYBE, INTEGER, INTEGER, INTEGER | MAYBE),
-    *(INTEGER, INTEGER, INTEGER, REAL, REAL | MAYBE, INTEGER, TEXT | MAYBE),
+    *(INTEGER, INTEGER, INTEGER, REAL, REAL | MAYBE, INTEGER, BYTES | MAYBE),
 )
 NODE = """SELECT number, name, seq, stack, call, op, levels, thread, parent, parent_name, parent_stack, leaf, function
   FROM node WHERE graph = ? ORDER BY number"""
@@ -97,7 +99,7 @@ class BackwardReader:
             order_source=OrderSource.PREDICTED if measured is None else OrderSource.MEASURED,
             step=step,
         )
-        return Call(backward, graph, tensors, seq_base, None if measured is None else tuple(integers(measured)))
+        return Call(backward, graph, tensors, seq_base, None if measured is None else read_entered(measured))
 
     def _nodes(self, call: Call) -> tuple[Node, ...]:
         assert call.graph is not None

@@ -14,6 +14,7 @@ Column = frozenset[type]
 INTEGER: Column = frozenset({int})
 REAL: Column = frozenset({float})
 TEXT: Column = frozenset({str})
+BYTES: Column = frozenset({bytes})
 MAYBE: Column = frozenset({NoneType})
 
 
