@@ -11,7 +11,6 @@ import resource
 import subprocess
 import sys
 import tempfile
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -89,9 +88,8 @@ def reading(folder: Path) -> None:
         path = folder / f"{name}.gscope"
         _, few = size(step, 10, "ops", path)
         bytes_, many = size(step, MANY // (few // 10) + 1, "ops", path)
-        print(
-            f"- `info`, {many:,} events of steps that {name} ({bytes_ / 1e6:.1f} MB): {wall('info', str(path)):.2f} s"
-        )
+        taken = reading_seconds("info", str(path))
+        print(f"- `info`, {many:,} events of steps that {name} ({bytes_ / 1e6:.1f} MB): {taken:.2f} s")
     _, _, step = gpt(22)
     size(step, 1, "ops", folder / "deep.gscope")
     with gradscope.load(folder / "deep.gscope") as recording:

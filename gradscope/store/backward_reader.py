@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from gradscope.model.graph import Backward, Edge, Graph, Node, OrderSource, Parent, Root
@@ -108,25 +108,24 @@ class BackwardReader:
         inputs, saved = self._inputs(call.tensors), self._saved(call.tensors)
         nodes: list[Node] = []
         for row in self._rows.select(NODE, NODE_COLUMNS, call.graph):
-            node = self._node(row, call.seq_base)
-            if node.id != len(nodes):
+            number = row[0]
+            if number != len(nodes):
                 raise ValueError("a node is missing from a graph")
-            metas = tuple(inputs.get(node.id, ()))
-            filled = replace(
-                node,
-                device=next((meta.device for meta in metas if meta is not None), node.device),
-                inputs_meta=metas,
-                saved=tuple(saved.get(node.id, ())),
-                hooks=tuple(hooks.get(node.id, ())),
-                order=order.get(node.id),
-            )
-            nodes.append(filled)
+            metas = tuple(inputs.get(number, ()))
+            about: dict[str, Any] = {
+                "device": next((meta.device for meta in metas if meta is not None), "cpu"),
+                "inputs_meta": metas,
+                "saved": tuple(saved.get(number, ())),
+                "hooks": tuple(hooks.get(number, ())),
+                "order": order.get(number),
+            }
+            nodes.append(self._node(row, call.seq_base, about))
         (expected,) = self._rows.one("SELECT nodes FROM graph WHERE id = ?", (INTEGER,), call.graph)
         if len(nodes) != expected:
             raise ValueError(f"a graph holds {len(nodes)} nodes where it should hold {expected}")
         return tuple(nodes)
 
-    def _node(self, row: tuple[Any, ...], seq_base: int) -> Node:
+    def _node(self, row: tuple[Any, ...], seq_base: int, about: dict[str, Any]) -> Node:
         number, name, seq, stack, call, op, levels, thread, parent, parent_name, parent_stack, leaf, function = row
         known = self._interned
         return Node(
@@ -141,6 +140,7 @@ class BackwardReader:
             parent=Parent(known.string(parent_name), known.stack(parent_stack), parent) if parent_name else None,
             leaf=known.name(leaf),
             function=known.function(function),
+            **about,
         )
 
     def _inputs(self, tensors: int | None) -> dict[int, list[TensorType | None]]:
