@@ -117,6 +117,7 @@ class Engine:
         self._log, self._register = graph_module.log, graph_module._register_logging_hooks_on_whole_graph
         warnings.filterwarnings("ignore", message="Error detected in")
         self._filter = warnings.filters[0]
+        self._show_again()
         log = _Logger(self._log)
         skip_methods(_Logger)
         graph_module.log = log  # type: ignore[assignment]
@@ -142,6 +143,7 @@ class Engine:
 
             def after() -> None:
                 try:
+                    self._unhide_anomaly()
                     if call is not None:
                         self._end(call, sys.exc_info()[1])
                 except Exception as error:
@@ -156,11 +158,20 @@ class Engine:
         return before
 
     def _hide_anomaly(self) -> None:
-        """Torch's own warning says that anomaly mode is on; the script must see it only when it asked for it."""
+        """Torch's own warning says that anomaly mode is on; the script must see it only when it asked for it.
+
+        Our filter is there only while the engine runs, once for each run: the script may look at its filters.
+        """
         if self._recorder.anomaly.on:
             self._show_again()
-        elif not warnings.filters or warnings.filters[0] is not self._filter:
+        else:
             warnings.filters.insert(0, self._filter)  # type: ignore[attr-defined]
+
+    def _unhide_anomaly(self) -> None:
+        for place, one in enumerate(warnings.filters):
+            if one is self._filter:
+                del warnings.filters[place]  # type: ignore[attr-defined]
+                return
 
     def _show_again(self) -> None:
         """Take every copy of our filter out: each list of filters that the script made may have got its own."""

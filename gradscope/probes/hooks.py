@@ -144,7 +144,9 @@ class Hooks(Watcher):
     def retain(self, tensor: torch.Tensor) -> None:
         """retain_grad was asked of a tensor: torch keeps it on the node, out of Python's sight."""
         try:
-            if tensor.requires_grad and tensor.grad_fn is not None and not tensor.retains_grad:
+            with torch._C.DisableTorchFunction():  # the script's function modes must not see us look
+                wanted = tensor.requires_grad and tensor.grad_fn is not None and not tensor.retains_grad
+            if wanted:
                 registration = self._register("retain_grad", self.retain, tensor, sys._getframe(1))
                 registration.name, registration.hooks, registration.key = "retain_grad", weakref.ref(tensor), 0
                 self._retained.append(registration)
