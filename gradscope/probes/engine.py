@@ -20,7 +20,7 @@ from typing import Any
 import torch
 import torch.autograd.graph as graph_module
 
-from gradscope.probes.dynamo import skip, skip_methods
+from gradscope.probes.dynamo import is_compiled, is_traced, skip, skip_methods
 from gradscope.probes.faults import Faults
 from gradscope.probes.nodes import KEY, Nodes, Token, token_of
 from gradscope.probes.sink import Sink
@@ -45,6 +45,7 @@ class Call:
 
     __slots__ = (
         "accumulate",
+        "compiled",
         "create_graph",
         "inputs",
         "keep_graph",
@@ -69,6 +70,7 @@ class Call:
     keep_graph: bool
     create_graph: bool
     accumulate: bool
+    compiled: bool  # compiled autograd runs it: our hooks would become part of what it compiles
     stack: int
     started: float
     step: int
@@ -120,6 +122,7 @@ class Engine:
         self._show_again()
         log = _Logger(self._log)
         skip_methods(_Logger)
+        skip(is_compiled, is_traced)
         graph_module.log = log  # type: ignore[assignment]
         graph_module._register_logging_hooks_on_whole_graph = self._seam()  # type: ignore[assignment]
         self._stacks.anchors.add(id(self._code))
@@ -137,7 +140,10 @@ class Engine:
             call: Call | None = None
             try:
                 self._hide_anomaly()
-                call = self._begin(sys._getframe(1), outputs)
+                if is_traced():
+                    self._sink.drop("backward calls that a compiler traced")
+                else:
+                    call = self._begin(sys._getframe(1), outputs)
             except Exception as error:
                 self._faults.note("engine", error)
 
@@ -184,6 +190,7 @@ class Engine:
         call = Call()
         call.keep_graph, call.create_graph = bool(keep_graph), bool(create_graph)
         call.accumulate = bool(names["kwargs"].get("accumulate_grad", False))
+        call.compiled = is_compiled()
         call.walked, call.live, call.thread = None, [], thread.number
         call.outer, call.outer_base = thread.backward, thread.base
         call.number = next(self._numbers)

@@ -167,6 +167,8 @@ class Hooks(Watcher):
         self._find_nodes(call)
         self._write_registrations()
         self._say_where(call)
+        if call.compiled:
+            return
         for hooks in {id(found): found for found in (one.hooks() for one in self._registered.values())}.values():
             if hooks is not None:
                 self._observe(hooks)

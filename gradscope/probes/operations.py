@@ -67,6 +67,7 @@ class Operations(Watcher):
         self._block_runs = 0
         self._mode = _mode_class(self._dispatch())()
         self._all: list[Thread] = []
+        self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
 
     def __enter__(self) -> Operations:
         skip_methods(Operations)
@@ -77,14 +78,18 @@ class Operations(Watcher):
         def bootstrap_inner(thread: threading.Thread) -> None:
             with mode:  # modes are per thread
                 bootstrap(thread)
-            close(self._threads.current)
+            if not self._off:
+                close(self._threads.current)
 
+        bootstrap_inner.__name__, bootstrap_inner.__qualname__ = bootstrap.__name__, bootstrap.__qualname__
         threading.Thread._bootstrap_inner = bootstrap_inner  # type: ignore[attr-defined]
         return self
 
     def __exit__(self, *error: object) -> None:
         threading.Thread._bootstrap_inner = self._bootstrap  # type: ignore[attr-defined]
-        self._mode.__exit__(None, None, None)
+        self._off = True
+        if _is_innermost(self._mode):
+            self._mode.__exit__(None, None, None)
         for thread in self._all:
             self.close(thread)
 
@@ -120,7 +125,7 @@ class Operations(Watcher):
 
     def _saw(self, known: Operator, arguments: tuple[Any, ...], keywords: dict[str, Any] | None) -> None:
         thread = self._threads.current
-        if thread.busy:
+        if thread.busy or self._off:
             return
         if not self._steps.recorded:
             thread.pending.clear()
@@ -239,6 +244,12 @@ def _node_number(backward: EngineCall) -> int:
     current = torch._C._current_autograd_node()
     token = None if current is None else token_of(current)
     return -1 if token is None or backward.walked is None else backward.walked.numbers.get(token.uid, -1)
+
+
+def _is_innermost(mode: TorchDispatchMode) -> bool:
+    """Whether leaving takes this mode from the stack: a forked child may be inside of another one, or inside of ours."""
+    depth = torch._C._len_torch_dispatch_stack()
+    return depth > 0 and torch._C._get_dispatch_stack_at(depth - 1) is mode
 
 
 def _mode_class(dispatch: Any) -> Any:

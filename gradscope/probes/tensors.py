@@ -53,7 +53,7 @@ class Contents:
         storages: dict[int, int] = {}
         for number, node in enumerate(live):
             for position, meta in enumerate(node._input_metadata):
-                metas.extend((number, position, self._types.take(meta)))
+                metas.extend((number, position, 0 if meta.is_cpp_nested_tensor else self._types.take(meta)))
             for position, (name, tensor) in enumerate(self._saved(node)):
                 saved.extend((number, position, name, *self._describe(tensor, leaves, storages)))
         tensors, new = self._sink.template("tensors", digest(metas, saved))

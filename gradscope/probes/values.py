@@ -44,7 +44,7 @@ class Values(Watcher):
     def before(self, call: Call, thread: Thread) -> None:
         """Hook every node."""
         run = self._runs[call.number] = Run()
-        for number, node in enumerate(call.live):
+        for number, node in enumerate(() if call.compiled else call.live):
             run.handles.append(node.register_prehook(self._entering(run, call, number)))
             run.handles.append(node.register_hook(self._leaving(run, call, number)))
 
@@ -61,7 +61,7 @@ class Values(Watcher):
     def order(self, call: Call) -> list[int] | None:
         """The nodes in the order in which they were entered."""
         run = self._runs.get(call.number)
-        return None if run is None else run.order
+        return None if run is None or call.compiled else run.order
 
     def _entering(self, run: Run, call: Call, number: int) -> Callable[[Any], None]:
         def entering(gradients: Any) -> None:

@@ -116,7 +116,7 @@ class Walker:
         self, look: Look, live: list[Any], tokens: list[Token], numbers: dict[int, int], variables: dict[int, Any]
     ) -> tuple[int, int]:
         """The interned ids of a graph that may have been seen before."""
-        shapes = [meta.shape for node in live for meta in node._input_metadata]
+        shapes = [meta.shape for node in live for meta in node._input_metadata if not meta.is_cpp_nested_tensor]
         plain = not any(token.derived for token in tokens)
         if plain:
             for one in self._remembered:

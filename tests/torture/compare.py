@@ -67,7 +67,8 @@ def assert_same(plain, traced, detail):
 def assert_sound(recording):
     """Raise unless a recording can be read and gradscope had no fault of its own."""
     with load(str(recording)) as held:
-        assert held.faults() == ()
+        faults = held.faults()
+        assert faults == (), faults
         held.run()
         for backward in held.backwards():
             held.graph(backward.number)

@@ -23,7 +23,7 @@ def bits(*tensors):
 
 
 def alive():
-    """How many tensors the garbage collector knows."""
+    """How many tensors have a Python object. Where operators are seen, those that only C++ holds may have one, too."""
     return sum(isinstance(one, torch.Tensor) for one in gc.get_objects())
 
 
@@ -66,6 +66,7 @@ def memory(work):
     with silent():
         profiler.start()
     kept = work()
+    gc.collect()
     with silent():
         profiler.stop()
     held = most = 0
@@ -74,6 +75,7 @@ def memory(work):
             held += event.nbytes()
             most = max(most, held)
     print(f"peak bytes: {most}")
+    print("held bytes:", held)
     return kept
 
 

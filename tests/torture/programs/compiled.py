@@ -50,20 +50,30 @@ breaks(x.clone().requires_grad_()).sum().backward()
 print("breaks", counters())
 
 
-@torch.compile(backend="eager", fullgraph=True)
-def asks(x):
-    return x.exp() if not torch.is_anomaly_enabled() else x
+def with_hooks(x):
+    y = x.sin()
+    y.register_hook(lambda gradient: gradient * 3)
+    return y * 2
 
 
-asks(x.clone().requires_grad_()).sum().backward()
+torch._dynamo.reset()
+hooked = torch.nn.Linear(4, 4)
+hooked.register_full_backward_hook(lambda module, passed, received: None)
+for work in (with_hooks, hooked):
+    compiled = torch.compile(work, backend="eager")
+    leaf = x.clone().requires_grad_()
+    for _ in range(2):
+        compiled(leaf).sum().backward()
+    print("hooks inside", counters(), bits(leaf.grad))
 layer = torch.compile(torch.nn.Linear(4, 4), backend="eager")
-hooked = layer(x)
-hooked.register_hook(lambda gradient: gradient * 2)
-hooked.sum().backward()
+y = layer(x)
+y.register_hook(lambda gradient: gradient * 2)
+y.sum().backward()
 print("module", counters())
 
 
 def compile_backward(graph):
+    print(len(list(graph.graph.nodes)))
     return torch.compile(graph, backend="eager", fullgraph=True)
 
 

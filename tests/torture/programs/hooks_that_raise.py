@@ -104,5 +104,6 @@ try:
     y.sum().backward()
 except KeyboardInterrupt:
     print("interrupted")
-del y
+del y, weight.grad
+layer.zero_grad()
 checkpoint("end")
