@@ -25,7 +25,7 @@ from gradscope.model.window import Window
 from gradscope.probes import program
 from gradscope.probes.anomaly import Anomaly
 from gradscope.probes.engine import Engine, Watcher
-from gradscope.probes.faults import Faults
+from gradscope.probes.faults import Faults, described
 from gradscope.probes.hooks import Hooks
 from gradscope.probes.modules import Modules
 from gradscope.probes.names import Names
@@ -91,23 +91,31 @@ class Recorder:
         late: bool = False,
     ) -> None:
         """Create the recording; `late`: when there is something in it. Raises UsageError when it cannot be written."""
+        _refuse_a_second()
         self.path, self.detail, self._window = path, Detail(detail), window
         self.writer = Writer(path, overwrite=overwrite, late=late)
         self._probes = contextlib.ExitStack()
+        self._faults = Faults(self.writer)
         self._engine: Engine | None = None
         self._started = time.time()
         self._stopped = self.abandoned = False
 
     def start(self) -> None:
-        """Enter the probes."""
-        if Recorder.running is not None:
-            raise UsageError("a recording is running already", "stop it before starting another")
+        """Enter the probes. Raises UsageError when another recording runs; what else goes wrong is a fault."""
+        _refuse_a_second()
         Recorder.running = self
         self._started = time.time()
-        self.writer.set_run(self._run())
-        self.writer.commit()
-        writer = self.writer
-        threads, stacks, names, faults = Threads.counting(), Stacks(writer), Names(), Faults(writer)
+        try:
+            self.writer.set_run(self._run())
+            self.writer.commit()
+            self._enter_probes()
+        except Exception as error:
+            self._faults.note("recorder", error)
+
+    def _enter_probes(self) -> None:
+        writer, enter = self.writer, self._enter
+        faults = self._faults
+        threads, stacks, names = Threads.counting(), Stacks(writer), Names()
         stacks.anchors.add(id(program.execute.__code__))
         wanted = self.detail is not Detail.NODES
         nodes = Nodes(writer, threads, stacks, Anomaly(), faults, operators=wanted)
@@ -115,18 +123,35 @@ class Recorder:
         watchers: list[Watcher] = [hooks]
         steps = Steps(self._window, writer)
         engine = Engine(writer, threads, stacks, nodes, Walker(writer, nodes, names), faults, watchers, steps)
-        enter = self._probes.enter_context
-        enter(Tracebacks())
-        enter(Modules(threads, stacks, names, faults))
-        enter(nodes)
-        enter(hooks)
+        enter("tracebacks", Tracebacks())
+        enter("modules", Modules(threads, stacks, names, faults))
+        enter("nodes", nodes)
+        enter("hooks", hooks)
         if wanted:
             operations = Operations(writer, threads, stacks, names, faults, steps, engine.started)
             watchers.append(operations)
-            enter(operations)
+            enter("operations", operations)
         if self.detail is Detail.FULL:
             watchers.append(Values(writer, threads, faults))
-        self._engine = enter(engine)
+        self._engine = engine
+        enter("engine", engine)
+
+    def _enter(self, name: str, probe: contextlib.AbstractContextManager[object]) -> None:
+        """Enter a probe; one that fails is left at once, and the others go on."""
+
+        def leave(*error: object) -> None:
+            try:
+                probe.__exit__(None, None, None)
+            except Exception as fault:
+                self._faults.note(name, fault)
+
+        try:
+            probe.__enter__()
+        except Exception as fault:
+            leave()
+            self._faults.note(name, fault)
+        else:
+            self._probes.push(leave)
 
     def stop(self, error: BaseException | None = None, status: int | None = None) -> Summary:
         """Leave the probes and close the recording; again does nothing."""
@@ -135,8 +160,11 @@ class Recorder:
             self._stopped = True
             Recorder.running = None
             self._probes.close()
-            text = None if error is None else f"{type(error).__name__}: {error}"
-            self.writer.close({"ended": True, "status": status, "exception": text, "duration": seconds})
+            text = None if error is None else described(error)
+            try:
+                self.writer.close({"ended": True, "status": status, "exception": text, "duration": seconds})
+            except Exception as fault:
+                self._faults.note("recorder", fault)
         backwards, nodes = (self._engine.calls, self._engine.nodes) if self._engine is not None else (0, 0)
         size = self.writer.size()
         return Summary(
@@ -196,6 +224,15 @@ class record:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.summary = self._recorder.stop(error)
+
+
+def _refuse_a_second() -> None:
+    running = Recorder.running
+    if running is not None:
+        raise UsageError(
+            f"this process is being recorded already, into {running.path}",
+            "one recording at a time: gradscope trace and GRADSCOPE_TRACE record all of it, gradscope.record a part",
+        )
 
 
 def window(steps: str | None, keep_last: int | None) -> Window:

@@ -18,6 +18,7 @@ from torch.utils import hooks as torch_hooks
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
+from gradscope.probes.hook_places import calling, holds, identity, is_mechanism
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes, token_of
 from gradscope.probes.sink import Sink
@@ -60,6 +61,8 @@ class Registration:
 class Hooks(Watcher):
     """Records registrations at once, and firings in each backward."""
 
+    probe = "hooks"
+
     def __init__(
         self, sink: Sink, threads: Threads, stacks: Stacks, names: Names, nodes: Nodes, faults: Faults
     ) -> None:
@@ -72,6 +75,9 @@ class Hooks(Watcher):
         self._observed: dict[int, tuple[Any, list[Any], int]] = {}  # dict -> itself, our keys, backwards that use it
         self._fired: dict[int, list[tuple[int, int | None, bool]]] = {}
         self._running: list[Call] = []
+        self._placed: dict[int, list[int]] = {}  # backward -> the dicts that it has put observers in
+        self._off = False
+        faults.switch(self.probe, self._switch_off)
         self._before: dict[int, tuple[int, int]] = {}  # thread -> identity and version of the gradient before a hook
 
     # registering
@@ -104,20 +110,22 @@ class Hooks(Watcher):
         self._write_registrations()
 
     def _note(self, handle: Any, hooks_dict: Any, frame: Any) -> None:
+        if self._off:
+            return
         try:
             kind = KINDS.get(frame.f_code.co_name)
-            if kind is None or self._threads.current.busy or _is_mechanism(frame):
+            if kind is None or self._threads.current.busy or is_mechanism(frame):
                 return
             names = frame.f_locals
             hook, owner = names.get("hook"), names.get("self")
-            above = _caller(frame, "register_multi_grad_hook")
+            above = calling(frame, "register_multi_grad_hook")
             if above is not None:
                 kind, hook = "multi_grad", above.f_locals.get("fn", hook)
             registration = self._register(kind, hook, owner, frame)
             registration.key, registration.hooks = handle.id, weakref.ref(hooks_dict)
             self._registered[id(hooks_dict), handle.id] = registration
         except Exception as error:
-            self._faults.note("hooks", error)
+            self._faults.note(self.probe, error)
 
     def _register(self, kind: str, hook: Any, owner: Any, frame: Any) -> Registration:
         registration = Registration()
@@ -143,6 +151,8 @@ class Hooks(Watcher):
 
     def retain(self, tensor: torch.Tensor) -> None:
         """retain_grad was asked of a tensor: torch keeps it on the node, out of Python's sight."""
+        if self._off:
+            return
         try:
             with torch._C.DisableTorchFunction():  # the script's function modes must not see us look
                 wanted = tensor.requires_grad and tensor.grad_fn is not None and not tensor.retains_grad
@@ -151,12 +161,14 @@ class Hooks(Watcher):
                 registration.name, registration.hooks, registration.key = "retain_grad", weakref.ref(tensor), 0
                 self._retained.append(registration)
         except Exception as error:
-            self._faults.note("hooks", error)
+            self._faults.note(self.probe, error)
 
     # firing
 
     def before(self, call: Call, thread: Thread) -> None:
         """Place the observers, and say which nodes hold which hooks."""
+        if self._off:
+            return
         self._running.append(call)
         self._fired[call.number] = []
         if not self._registered and not self._retained and not self._unwritten:
@@ -169,28 +181,49 @@ class Hooks(Watcher):
         self._say_where(call)
         if call.compiled:
             return
+        self._placed[call.number] = []
         for hooks in {id(found): found for found in (one.hooks() for one in self._registered.values())}.values():
             if hooks is not None:
-                self._observe(hooks)
+                self._observe(hooks, call.number)
 
     def after(self, call: Call, thread: Thread) -> None:
         """Take the observers away and write what fired."""
-        self._running.remove(call)
-        for key, (hooks, keys, uses) in list(self._observed.items()):
-            if uses > 1:
-                self._observed[key] = (hooks, keys, uses - 1)
-                continue
-            del self._observed[key]
-            for ours in keys:
-                hooks.pop(ours, None)
+        self._take_away(call.number)
         fired = self._fired.pop(call.number, [])
         self._sink.add_all("firing", ((call.number, position, *row) for position, row in enumerate(fired)))
 
-    def _observe(self, hooks: Any) -> None:
+    def forget(self, call: Call) -> None:
+        """Take away what is left of a call."""
+        self._take_away(call.number)
+        self._fired.pop(call.number, None)
+        if call in self._running:
+            self._running.remove(call)
+
+    def _take_away(self, backward: int) -> None:
+        """Take away the observers of a backward, unless another one that runs uses them, too."""
+        placed = self._placed.get(backward, [])
+        while placed:
+            hooks, keys, uses = self._observed[placed[-1]]
+            if uses == 1:
+                for ours in keys:
+                    hooks.pop(ours, None)
+            key = placed.pop()  # the rest needs no call that a signal handler could interrupt
+            if uses == 1:
+                del self._observed[key]
+            else:
+                self._observed[key] = (hooks, keys, uses - 1)
+        self._placed.pop(backward, None)
+
+    def _switch_off(self) -> None:
+        self._off = True
+
+    def _observe(self, hooks: Any, backward: int) -> None:
         """Put an observer before the first hook of a dict and after each."""
+        placed = self._placed[backward]
         if id(hooks) in self._observed:
             same, ours, uses = self._observed[id(hooks)]
             self._observed[id(hooks)] = (same, ours, uses + 1)
+            placed.append(id(hooks))
             return
         first = _Key()
         keys: list[Any] = [first]
@@ -201,6 +234,7 @@ class Hooks(Watcher):
             together[key] = hook
             together[behind] = self._observer(self._registered.get((id(hooks), key)))
         self._observed[id(hooks)] = (hooks, keys, 1)
+        placed.append(id(hooks))
         try:
             hooks.clear()  # torch reads the order in which keys were put in: move_to_end does not change that
         finally:
@@ -208,10 +242,12 @@ class Hooks(Watcher):
 
     def _observer(self, registration: Registration | None) -> Callable[..., None]:
         def observe(*arguments: Any) -> None:
+            if self._off:
+                return
             try:
                 self._saw(registration, arguments)
             except Exception as error:
-                self._faults.note("hooks", error)
+                self._faults.note(self.probe, error)
 
         skip(observe)
         return observe
@@ -219,7 +255,7 @@ class Hooks(Watcher):
     def _saw(self, registration: Registration | None, arguments: tuple[Any, ...]) -> None:
         thread = self._threads.current
         call = thread.backward or (self._running[-1] if self._running else None)
-        now = _identity(arguments[0])
+        now = identity(arguments[0])
         changed = registration is not None and self._before.get(thread.number) != now
         self._before[thread.number] = now
         if registration is None or call is None or call.walked is None:
@@ -235,6 +271,8 @@ class Hooks(Watcher):
 
     def _around(self, module: Any, dictionary: str, hooks: Any) -> Any:
         """A module's backward hooks are copied at its forward: place the observers in the copy."""
+        if self._off:
+            return hooks
         try:
             known = self._module_hooks(module, dictionary)
             if not known:
@@ -246,7 +284,7 @@ class Hooks(Watcher):
                     around.append(self._module_observer(known[id(hook)]))
             return around if len(around) > 1 else hooks
         except Exception as error:
-            self._faults.note("hooks", error)
+            self._faults.note(self.probe, error)
             return hooks
 
     def _module_observer(self, registration: Registration | None) -> Callable[..., None]:
@@ -297,7 +335,7 @@ class Hooks(Watcher):
                 ((abs(token.uid - one.hint), token.uid, node) for token, node in live if token), key=lambda at: at[:2]
             )
             for _, uid, node in near:
-                kind = _holds(node, one.hooks())
+                kind = holds(node, one.hooks())
                 if kind is not None:
                     one.uid, one.kind, one.on = uid, kind, node.name()
                     self._unwritten.append(one)
@@ -322,49 +360,3 @@ class _RetainGrad:
             return self._original
         self._hooks.retain(tensor)
         return self._original.__get__(tensor, owner)
-
-
-def _is_mechanism(frame: Any) -> bool:
-    """Whether torch itself registers the hook, to make module hooks work."""
-    caller = frame.f_back
-    return caller is not None and caller.f_code.co_filename == torch_hooks.__file__
-
-
-def _caller(frame: Any, name: str) -> Any:
-    """The frame of a torch function a little further up, None when it is not there."""
-    for _ in range(3):
-        frame = frame.f_back
-        if frame is None:
-            return None
-        if frame.f_code.co_name == name:
-            return frame
-    return None
-
-
-def _identity(gradient: Any) -> Any:
-    """What tells a gradient from another one or from an edited one, without keeping it."""
-    if isinstance(gradient, torch.Tensor):
-        with torch._C.DisableTorchFunction():
-            version = 0 if gradient.is_inference() else gradient._version
-            held = gradient.grad if gradient.is_leaf else None  # a post-accumulate hook gets the leaf itself
-            return id(gradient), version, id(held), 0 if held is None else held._version
-    if isinstance(gradient, (tuple, list)):
-        return tuple(_identity(one) for one in gradient)
-    return None
-
-
-def _nothing(*arguments: object) -> None:
-    """A hook that does nothing."""
-
-
-def _holds(node: Any, hooks: Any) -> str | None:
-    """Whether a dict is one of a node's: torch hands out the dict with the handle of any new hook."""
-    for kind, register in (("node_pre", node.register_prehook), ("node_post", node.register_hook)):
-        following = torch_hooks.RemovableHandle.next_id
-        handle = register(_nothing)
-        found = handle.hooks_dict_ref() is hooks
-        handle.remove()
-        torch_hooks.RemovableHandle.next_id = following  # leave no trace in the numbering
-        if found:
-            return kind
-    return None

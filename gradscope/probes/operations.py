@@ -10,6 +10,7 @@ import json
 import sys
 import threading
 import time
+from array import array
 from typing import Any
 
 import torch
@@ -49,6 +50,8 @@ class Operator:
 class Operations(Watcher):
     """Records operators in blocks: from one backward call to the next, and inside each."""
 
+    probe = "operations"
+
     def __init__(
         self,
         sink: Sink,
@@ -67,6 +70,7 @@ class Operations(Watcher):
         self._block_runs = 0
         self._mode = _mode_class(self._dispatch())()
         self._all: list[Thread] = []
+        faults.switch(self.probe, self._switch_off)
         self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
 
     def __enter__(self) -> Operations:
@@ -93,6 +97,9 @@ class Operations(Watcher):
         for thread in self._all:
             self.close(thread)
 
+    def _switch_off(self) -> None:
+        self._off = True
+
     def before(self, call: EngineCall, thread: Thread) -> None:
         """Close the forward's block."""
         self.close(thread, call.outer)
@@ -111,13 +118,14 @@ class Operations(Watcher):
                     return NotImplemented  # the collectives that it issues inside are seen then
             run = operator
             try:
-                found = known.get(id(operator))
-                if found is None:
-                    found = known[id(operator)] = describe(operator)
-                run = found.run
-                saw(found, arguments, keywords)
+                if not self._off:
+                    found = known.get(id(operator))
+                    if found is None:
+                        found = known[id(operator)] = describe(operator)
+                    run = found.run
+                    saw(found, arguments, keywords)
             except Exception as error:
-                faults.note("operations", error)
+                faults.note(self.probe, error)
             return run(*arguments, **keywords) if keywords else run(*arguments)
 
         skip(dispatch)
@@ -125,7 +133,7 @@ class Operations(Watcher):
 
     def _saw(self, known: Operator, arguments: tuple[Any, ...], keywords: dict[str, Any] | None) -> None:
         thread = self._threads.current
-        if thread.busy or self._off:
+        if thread.busy:
             return
         if not self._steps.recorded:
             thread.pending.clear()
@@ -148,7 +156,7 @@ class Operations(Watcher):
                 thread.last_call = thread.calls[serial] = call
         backward = thread.backward
         node = -1 if backward is None else _node_number(backward)
-        numbers.extend((name, self._stacks.take(sys._getframe(2), thread.base), serial, node, 0))
+        numbers.extend((name, self._stacks.take(sys._getframe(1).f_back, thread.base), serial, node, 0))
         if known.writes:
             self._written(thread, known.writes, arguments, keywords or {})
         if len(numbers) > _BLOCK:
@@ -159,14 +167,19 @@ class Operations(Watcher):
     ) -> None:
         numbers = thread.operations
         count, at = 0, len(numbers) - 1
-        for position, name, keyword in writes:
-            value = arguments[position] if position < len(arguments) else keywords.get(keyword)
-            for tensor in value if isinstance(value, (list, tuple)) else (value,):
-                if isinstance(tensor, torch.Tensor):
-                    storage, version = _numbered(thread, tensor)
-                    leaf = self._sink.string(self._names.leaf(tensor)) if tensor.is_leaf and tensor.requires_grad else 0
-                    numbers.extend((name, version, storage, leaf))
-                    count += 1
+        try:
+            for position, name, keyword in writes:
+                value = arguments[position] if position < len(arguments) else keywords.get(keyword)
+                for tensor in value if isinstance(value, (list, tuple)) else (value,):
+                    if isinstance(tensor, torch.Tensor):
+                        storage, version = _numbered(thread, tensor)
+                        named = tensor.is_leaf and tensor.requires_grad
+                        leaf = self._sink.string(self._names.leaf(tensor)) if named else 0
+                        numbers.extend((name, version, storage, leaf))
+                        count += 1
+        except BaseException:  # a fault, or the script's signal handler struck: the operator counts without its writes
+            del numbers[at + 1 :]
+            raise
         numbers[at] = count
 
     def _describe(self, operator: Any) -> Operator:
@@ -192,6 +205,16 @@ class Operations(Watcher):
         numbers = thread.operations
         if not numbers:
             return
+        try:
+            self._store(thread, numbers, backward)
+        finally:
+            del numbers[:]
+            thread.calls.clear()
+            thread.last_call = None
+            thread.tensors.clear()
+            thread.versions.clear()
+
+    def _store(self, thread: Thread, numbers: array[int], backward: EngineCall | None) -> None:
         calls = self._calls.ids(thread.calls)
         at, operations, writes = 0, 0, 0
         while at < len(numbers):
@@ -199,19 +222,19 @@ class Operations(Watcher):
             operations += 1
             writes += numbers[at + 4]
             at += _HEAD + _WRITE * numbers[at + 4]
-        block, new = self._sink.template("block", digest(numbers))
+        key = digest(numbers)
+        block, new = self._sink.template("block", key)
         if new:
-            self._sink.add("block", (block, operations, writes))
-            self._write(block, list(numbers))
+            try:
+                self._sink.add("block", (block, operations, writes))
+                self._write(block, list(numbers))
+            except BaseException:  # the script's signal handler struck
+                self._sink.discard("block", key)
+                raise
         number = None if backward is None else backward.number
         versions = json.dumps(thread.versions) if any(thread.versions) else None
         self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started, versions))
         self._block_runs += 1
-        del numbers[:]
-        thread.calls.clear()
-        thread.last_call = None
-        thread.tensors.clear()
-        thread.versions.clear()
 
     def _write(self, block: int, numbers: list[int]) -> None:
         at = number = 0
@@ -247,7 +270,7 @@ def _node_number(backward: EngineCall) -> int:
 
 
 def _is_innermost(mode: TorchDispatchMode) -> bool:
-    """Whether leaving takes this mode from the stack: a forked child may be inside of another one, or inside of ours."""
+    """Whether leaving takes this mode from the stack: a forked child may be inside of another one, or of ours."""
     depth = torch._C._len_torch_dispatch_stack()
     return depth > 0 and torch._C._get_dispatch_stack_at(depth - 1) is mode
 

@@ -38,6 +38,9 @@ class Sink(Protocol):
     def template(self, table: str, key: bytes) -> tuple[int, bool]:
         """The id under which content with this key is stored, and whether it is new."""
 
+    def discard(self, table: str, key: bytes) -> None:
+        """Forget a template whose content could not be written."""
+
     def fault(self, probe: str, message: str) -> None:
         """Note a fault of gradscope's own."""
 

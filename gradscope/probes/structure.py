@@ -65,9 +65,14 @@ class Structures:
                     leaves.get(number, 0),
                 )
             )
-        graph, new = self._sink.template("graph", digest(rows, look.edges))
+        key = digest(rows, look.edges)
+        graph, new = self._sink.template("graph", key)
         if new:
-            self._write(graph, rows, look.edges)
+            try:
+                self._write(graph, rows, look.edges)
+            except BaseException:  # the script's signal handler struck
+                self._sink.discard("graph", key)
+                raise
         return graph
 
     def _of_type(self, look: Look, number: int, token: Token) -> tuple[int, int, int]:

@@ -11,6 +11,7 @@ import torch
 from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
 from gradscope.probes.structure import digest
+from gradscope.signals import let_through
 
 _META, _SAVED = 3, 7  # numbers in a row
 
@@ -24,10 +25,15 @@ class TensorTypes:
 
     def take(self, tensor: Any) -> int:
         """The id for a tensor, or for a node's input metadata."""
-        key = (tuple(tensor.shape), tensor.dtype, tensor.device)  # the metadata of a node holds its shape as a list
+        try:
+            key = (tuple(tensor.shape), tensor.dtype, tensor.device)  # the metadata of a node holds its shape as a list
+        except RuntimeError as error:  # a nested tensor of the C++ kind has no shape
+            let_through(error)
+            key = ((-1,) * tensor.dim(), tensor.dtype, tensor.device)
         try:
             known = self._known.get(key)
-        except TypeError:  # symbolic sizes have no hash
+        except TypeError as error:  # symbolic sizes have no hash
+            let_through(error)
             return self._intern(key)
         if known is None:
             known = self._known[key] = self._intern(key)
@@ -56,9 +62,14 @@ class Contents:
                 metas.extend((number, position, 0 if meta.is_cpp_nested_tensor else self._types.take(meta)))
             for position, (name, tensor) in enumerate(self._saved(node)):
                 saved.extend((number, position, name, *self._describe(tensor, leaves, storages)))
-        tensors, new = self._sink.template("tensors", digest(metas, saved))
+        key = digest(metas, saved)
+        tensors, new = self._sink.template("tensors", key)
         if new:
-            self._write(tensors, metas, saved)
+            try:
+                self._write(tensors, metas, saved)
+            except BaseException:  # the script's signal handler struck
+                self._sink.discard("tensors", key)
+                raise
         return tensors
 
     def _describe(
@@ -93,7 +104,8 @@ class Contents:
         for attribute, name in attributes:
             try:
                 value = getattr(node, attribute)
-            except RuntimeError:  # freed by an earlier backward
+            except RuntimeError as error:  # freed by an earlier backward
+                let_through(error)
                 return ()
             several = type(value) is tuple
             for position, one in enumerate(value if several else (value,)):
@@ -108,5 +120,6 @@ def storage_of(tensor: torch.Tensor) -> tuple[int, int]:
     try:
         storage = tensor.untyped_storage()
         return storage._cdata, storage.nbytes()
-    except (RuntimeError, NotImplementedError):  # sparse, nested, functorch wrappers
+    except (RuntimeError, NotImplementedError) as error:  # sparse, nested, functorch wrappers
+        let_through(error)
         return 0, 0

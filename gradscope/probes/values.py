@@ -24,9 +24,10 @@ _IN, _OUT = 0, 1
 class Run:
     """What is measured of one backward while it runs."""
 
-    __slots__ = ("began", "handles", "nodes", "order", "statistics")
+    __slots__ = ("began", "handles", "nodes", "order", "over", "statistics")
 
     def __init__(self) -> None:
+        self.over = False  # a hook may have stayed where a signal handler raised while it was placed
         self.began: dict[int, float] = {}
         self.order: list[int] = []
         self.nodes: list[tuple[int, int, float, float]] = []  # number, thread, started, duration
@@ -37,20 +38,26 @@ class Run:
 class Values(Watcher):
     """Puts a hook before and after each node for the length of one backward."""
 
+    probe = "values"
+
     def __init__(self, sink: Sink, threads: Threads, faults: Faults) -> None:
         self._sink, self._threads, self._faults = sink, threads, faults
         self._runs: dict[int, Run] = {}
+        self._off = False
+        faults.switch(self.probe, self._switch_off)
 
     def before(self, call: Call, thread: Thread) -> None:
         """Hook every node."""
         run = self._runs[call.number] = Run()
-        for number, node in enumerate(() if call.compiled else call.live):
+        for number, node in enumerate(() if call.compiled or self._off else call.live):
             run.handles.append(node.register_prehook(self._entering(run, call, number)))
             run.handles.append(node.register_hook(self._leaving(run, call, number)))
 
     def after(self, call: Call, thread: Thread) -> None:
         """Take the hooks away and write what they saw."""
-        run = self._runs[call.number]
+        run = self._runs.get(call.number)
+        if run is None:
+            return
         for handle in run.handles:
             handle.remove()
         run.handles.clear()
@@ -61,29 +68,44 @@ class Values(Watcher):
     def order(self, call: Call) -> list[int] | None:
         """The nodes in the order in which they were entered."""
         run = self._runs.get(call.number)
-        return None if run is None or call.compiled else run.order
+        return None if run is None or call.compiled or self._off else run.order
+
+    def forget(self, call: Call) -> None:
+        """Take away the hooks that are left."""
+        run = self._runs.pop(call.number, None)
+        if run is not None:
+            run.over = True
+            for handle in run.handles:
+                handle.remove()
+
+    def _switch_off(self) -> None:
+        self._off = True
 
     def _entering(self, run: Run, call: Call, number: int) -> Callable[[Any], None]:
         def entering(gradients: Any) -> None:
+            if self._off or run.over:
+                return
             try:
                 run.order.append(number)
                 self._measure(run, number, _IN, gradients)
                 run.began[number] = time.perf_counter()
             except Exception as error:
-                self._faults.note("values", error)
+                self._faults.note(self.probe, error)
 
         skip(entering)
         return entering
 
     def _leaving(self, run: Run, call: Call, number: int) -> Callable[[Any, Any], None]:
         def leaving(passed: Any, received: Any) -> None:
+            if self._off or run.over:
+                return
             try:
                 now = time.perf_counter()
                 began = run.began.pop(number, now)
                 run.nodes.append((number, self._threads.current.number, began - call.started, now - began))
                 self._measure(run, number, _OUT, passed)
             except Exception as error:
-                self._faults.note("values", error)
+                self._faults.note(self.probe, error)
 
         skip(leaving)
         return leaving
@@ -107,6 +129,7 @@ def statistics_of(gradient: Any) -> tuple[float, float, float, int, int] | None:
         return None
     if (
         gradient.layout is not torch.strided
+        or gradient.is_nested
         or gradient.is_meta
         or torch._C._functorch.is_functorch_wrapped_tensor(gradient)
     ):
