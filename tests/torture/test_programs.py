@@ -1,6 +1,6 @@
 """Each program in programs/ prints, says, returns and computes the same with and without gradscope, at every detail.
 
-A new program needs no line here. It prints what must not differ: losses as hex, tensors alive, counters of the compiler.
+A new program needs no line here. It prints what must not differ: bits, tensors alive, the compiler's counts.
 """
 
 from subprocess import Popen

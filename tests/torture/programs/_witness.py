@@ -19,7 +19,7 @@ def numbers(*tensors):
 
 def bits(*tensors):
     """One number for each tensor that differs when any bit does."""
-    return [hash(tuple(tensor.detach().contiguous().view(torch.uint8).flatten().tolist())) for tensor in tensors]
+    return [hash(tuple(tensor.detach().flatten().contiguous().view(torch.uint8).tolist())) for tensor in tensors]
 
 
 def alive():

@@ -12,8 +12,7 @@ class Inner(torch.nn.Module):
         self.layer = torch.nn.Linear(3, 3)
 
     def forward(self, x):
-        return self.layer(
-            x)
+        return self.layer(x)
 
 
 model = torch.nn.Sequential(Inner())
@@ -39,7 +38,7 @@ for work in (in_a_hook, in_a_checkpoint, lambda: torch.func.grad(lambda x: (x @ 
     thread.join()
 try:
     model(torch.ones(5))
-except RuntimeError as error:
+except RuntimeError:
     try:
         in_a_hook()
     except RuntimeError as second:
