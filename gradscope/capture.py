@@ -74,6 +74,7 @@ class Summary:
     faults: dict[tuple[str, str], int] = field(default_factory=dict)
     failure: str | None = None
     dropped: dict[str, int] = field(default_factory=dict)
+    switched_off: tuple[str, ...] = ()
 
 
 class Recorder:
@@ -167,9 +168,9 @@ class Recorder:
                 self._faults.note("recorder", fault)
         backwards, nodes = (self._engine.calls, self._engine.nodes) if self._engine is not None else (0, 0)
         size = self.writer.size()
-        return Summary(
-            self.path, backwards, nodes, size, seconds, self.writer.faults, self.writer.failure, self.writer.dropped
-        )
+        faults, failure, dropped = self.writer.faults, self.writer.failure, self.writer.dropped
+        off = tuple(self._faults.switched_off)
+        return Summary(self.path, backwards, nodes, size, seconds, faults, failure, dropped, off)
 
     def abandon(self) -> None:
         """In a forked child: leave the probes, and the parent's file alone."""

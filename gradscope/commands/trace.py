@@ -117,5 +117,6 @@ def _say(summary: Summary) -> None:
         options.talk(f"the recording stopped early: {summary.failure}")
     if summary.faults:
         faults = amount(sum(summary.faults.values()), "fault")
-        options.talk(f"{faults} of its own while recording, see: gradscope info {path}")
+        off = f" ({', '.join(summary.switched_off)} switched off)" if summary.switched_off else ""
+        options.talk(f"{faults} of its own while recording{off}, see: gradscope info {path}")
     options.talk(f"next: gradscope {'graph' if summary.backwards else 'info'} {path}")

@@ -22,6 +22,7 @@ class Faults:
         self._sink = sink
         self._counts: dict[str, int] = {}
         self._switches: dict[str, Callable[[], None]] = {}
+        self.switched_off: list[str] = []
 
     def switch(self, probe: str, off: Callable[[], None]) -> None:
         """Say how a probe is switched off."""
@@ -40,6 +41,7 @@ class Faults:
         off = self._switches.pop(probe, None)
         if off is None:
             return
+        self.switched_off.append(probe)
         self._sink.fault(probe, f"switched off after {LIMIT} faults")
         try:
             off()

@@ -6,6 +6,7 @@ import pytest
 import torch
 
 import gradscope
+from gradscope.commands.trace import _say as say
 from gradscope.probes.engine import Engine
 from gradscope.probes.faults import LIMIT, Faults
 from gradscope.probes.function_calls import FunctionCalls
@@ -141,6 +142,19 @@ def test_a_probe_that_goes_on_failing_is_switched_off(owner, method, probe, tmp_
     counts = {message: count for (name, message), count in recording.summary.faults.items() if name == probe}
     assert counts == {"LookupError: made for this test": LIMIT, f"switched off after {LIMIT} faults": 1}
     assert len(calls) <= LIMIT + 4  # hooks placed already still ask
+
+
+def test_one_line_at_the_end_says_so(capfd, tmp_path, monkeypatch):
+    monkeypatch.setattr(Operations, "_saw", failing)
+    recording = gradscope.record(tmp_path / "run.gscope")
+    with recording:
+        work()
+    say(recording.summary)
+    lines = [line for line in capfd.readouterr().err.splitlines() if "fault" in line]
+    assert lines == [
+        f"gradscope: {LIMIT + 1} faults of its own while recording (operations switched off), "
+        f"see: gradscope info {tmp_path / 'run.gscope'}"
+    ]
 
 
 def test_an_exception_whose_words_fail_is_noted():
