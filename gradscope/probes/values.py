@@ -19,7 +19,7 @@ import torch
 from gradscope.probes.dynamo import skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
-from gradscope.probes.sink import Sink
+from gradscope.probes.sink import Sink, store
 from gradscope.probes.structure import digest
 from gradscope.probes.threads import Thread, Threads
 
@@ -46,10 +46,11 @@ class Passed(weakref.ref[torch.Tensor]):
 class Run:
     """What is measured of one backward while it runs, as flat lists of numbers."""
 
-    __slots__ = ("began", "call", "entered", "gradients", "handles", "passed", "ran", "statistics", "times")
+    __slots__ = ("began", "call", "entered", "gradients", "handles", "over", "passed", "ran", "statistics", "times")
 
     def __init__(self, call: Call) -> None:
         self.call = call
+        self.over = False  # a hook may have stayed where a signal handler raised while it was placed
         self.handles: list[Any] = []
         self.began: dict[int, float] = {}
         self.entered: list[int] = []  # nodes
@@ -84,30 +85,45 @@ class Run:
 class Values(Watcher):
     """Puts a hook before and after each node for the length of one backward."""
 
+    probe = "values"
+
     def __init__(self, sink: Sink, threads: Threads, faults: Faults) -> None:
         self._sink, self._threads, self._faults = sink, threads, faults
         self._runs: dict[int, Run] = {}
+        self._off = False
+        faults.switch(self.probe, self._switch_off)
         skip_methods(Values)
         skip_methods(Run)
 
     def before(self, call: Call, thread: Thread) -> None:
         """Hook every node."""
         run = self._runs[call.number] = Run(call)
-        for number, node in enumerate(call.live):
+        for number, node in enumerate(() if call.compiled or self._off else call.live):
             run.handles.append(node.register_prehook(partial(self._enter, run, number)))
             run.handles.append(node.register_hook(partial(self._leave, run, number)))
 
     def after(self, call: Call, thread: Thread) -> None:
-        """Take the hooks away and write what they saw: what repeats from step to step once."""
-        run = self._runs.pop(call.number)
-        for handle in run.handles:
-            handle.remove()
+        """Write what the hooks saw: what repeats from step to step once."""
+        run = self._runs.get(call.number)
+        if run is None or call.compiled or self._off:
+            return
         layout = [struct.pack(f"<{len(one)}i", *one) for one in (run.entered, run.ran, run.gradients)]
-        number, new = self._sink.template("layout", digest(*layout))
-        if new:
-            self._sink.add("layout", (number, *layout))
+        number = store(
+            self._sink, "layout", digest(*layout), lambda number: self._sink.add("layout", (number, *layout))
+        )
         measured = [struct.pack(f"<{len(one)}d", *one) for one in (run.times, run.statistics)]
         self._sink.add("measurement", (call.number, number, *measured))
+
+    def forget(self, call: Call) -> None:
+        """Take the hooks away."""
+        run = self._runs.pop(call.number, None)
+        if run is not None:
+            run.over = True
+            for handle in run.handles:
+                handle.remove()
+
+    def _switch_off(self) -> None:
+        self._off = True
 
     def _enter(self, run: Run, number: int, received: Any) -> None:
         try:
@@ -116,7 +132,7 @@ class Values(Watcher):
                 self._measure(run, number, _IN, received)
                 run.began[number] = time.perf_counter()
         except Exception as error:
-            self._faults.note("values", error)
+            self._faults.note(self.probe, error)
 
     def _leave(self, run: Run, number: int, passed: Any, received: Any) -> None:
         now = time.perf_counter()
@@ -127,12 +143,12 @@ class Values(Watcher):
                 run.times += (began - run.call.started, now - began)
                 self._measure(run, number, _OUT, passed)
         except Exception as error:
-            self._faults.note("values", error)
+            self._faults.note(self.probe, error)
 
     def _is_of(self, run: Run) -> bool:
         """Whether the node runs for this backward: not for another one, over the same nodes, in it or beside it."""
         running = self._threads.current.backward
-        return running is None or running is run.call  # none: a device's thread
+        return not (self._off or run.over) and (running is None or running is run.call)  # none: a device's thread
 
     def _measure(self, run: Run, number: int, side: int, gradients: Any) -> None:
         with _no_function(), _no_dispatch(), _no_autograd():
@@ -164,7 +180,7 @@ def statistics_of(gradient: Any) -> tuple[float, float, float, int, int] | None:
     """Norm, largest magnitude, zero share, NaN and Inf count; None for what has no plain values to look at."""
     if type(gradient) is not torch.Tensor and type(gradient) is not torch.nn.Parameter:
         return None
-    if gradient.layout is not torch.strided or gradient.is_meta or _is_wrapped(gradient):
+    if gradient.layout is not torch.strided or gradient.is_meta or gradient.is_nested or _is_wrapped(gradient):
         return None
     count = gradient.numel()
     if count == 0:
