@@ -21,15 +21,20 @@ import torch
 
 from gradscope import __version__
 from gradscope.errors import UsageError
+from gradscope.model.limits import Limits
 from gradscope.model.window import Window
 from gradscope.probes import program
 from gradscope.probes.anomaly import Anomaly
+from gradscope.probes.budget import Budget
+from gradscope.probes.collectives import Collectives
 from gradscope.probes.engine import Engine, Watcher
 from gradscope.probes.faults import Faults
+from gradscope.probes.heartbeat import Heartbeat
 from gradscope.probes.hooks import Hooks
 from gradscope.probes.modules import Modules
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes
+from gradscope.probes.open_blocks import OpenBlocks
 from gradscope.probes.operations import Operations
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
@@ -52,6 +57,7 @@ _ENVIRONMENT = (
 
 
 EVERY_STEP = Window()
+NO_LIMITS = Limits()
 
 
 class Detail(str, enum.Enum):
@@ -86,13 +92,14 @@ class Recorder:
         path: Path,
         detail: Detail = Detail.OPS,
         window: Window = EVERY_STEP,
+        limits: Limits = NO_LIMITS,
         *,
         overwrite: bool = False,
         late: bool = False,
     ) -> None:
         """Create the recording; `late`: when there is something in it. Raises UsageError when it cannot be written."""
-        self.path, self.detail, self._window = path, Detail(detail), window
-        self.writer = Writer(path, overwrite=overwrite, late=late)
+        self.path, self.detail, self._window, self._limits = path, Detail(detail), window, limits
+        self.writer = Writer(path, overwrite=overwrite, late=late, limit=limits.size)
         self._probes = contextlib.ExitStack()
         self._engine: Engine | None = None
         self._started = time.time()
@@ -110,23 +117,38 @@ class Recorder:
         threads, stacks, names, faults = Threads.counting(), Stacks(writer), Names(), Faults(writer)
         stacks.anchors.add(id(program.execute.__code__))
         wanted = self.detail is not Detail.NODES
-        nodes = Nodes(writer, threads, stacks, Anomaly(), faults, operators=wanted)
+        anomaly = Anomaly()
+        nodes = Nodes(writer, threads, stacks, anomaly, faults, operators=wanted)
         hooks = Hooks(writer, threads, stacks, names, nodes, faults)
         watchers: list[Watcher] = [hooks]
-        steps = Steps(self._window, writer)
+        overhead = self._limits.overhead
+        steps = Steps(self._window, writer, None if overhead is None else Budget(overhead))
+        steps.followers.append(anomaly.want)
         engine = Engine(writer, threads, stacks, nodes, Walker(writer, nodes, names), faults, watchers, steps)
         enter = self._probes.enter_context
         enter(Tracebacks())
         enter(Modules(threads, stacks, names, faults))
         enter(nodes)
         enter(hooks)
+        open_blocks = OpenBlocks(writer, [])
         if wanted:
             operations = Operations(writer, threads, stacks, names, faults, steps, engine.started)
             watchers.append(operations)
             enter(operations)
+            steps.followers.append(operations.follow)
+            open_blocks = OpenBlocks(writer, operations.threads)
+        else:
+            enter(Collectives(writer.commit, faults))
         if self.detail is Detail.FULL:
             watchers.append(Values(writer, threads, faults))
         self._engine = enter(engine)
+        steps.begin()
+        enter(Heartbeat(lambda: self._beat(open_blocks, steps), writer.fault))
+
+    def _beat(self, open_blocks: OpenBlocks, steps: Steps) -> None:
+        open_blocks.look()
+        self.writer.beat({"duration": time.time() - self._started}, open_blocks.tails)
+        steps.check()
 
     def stop(self, error: BaseException | None = None, status: int | None = None) -> Summary:
         """Leave the probes and close the recording; again does nothing."""
@@ -178,14 +200,19 @@ class record:
         detail: str = "ops",
         steps: str | None = None,
         keep_last: int | None = None,
+        max_size: str | None = None,
+        max_overhead: str | None = None,
         overwrite: bool = False,
     ) -> None:
-        """`steps` is "A:B". Raises UsageError when an argument is wrong, and when the file exists (unless `overwrite`)
+        """`steps` is "A:B", `max_size` "500MB", `max_overhead` "20%".
+
+        Raises UsageError when an argument is wrong, and when the file exists (unless `overwrite`)
         or cannot be written.
         """
         if detail not in [one.value for one in Detail]:
             raise UsageError(f"there is no detail {detail!r}", "nodes, ops or full")
-        self._recorder = Recorder(Path(path), Detail(detail), window(steps, keep_last), overwrite=overwrite)
+        bounds = window(steps, keep_last), limits(max_size, max_overhead)
+        self._recorder = Recorder(Path(path), Detail(detail), *bounds, overwrite=overwrite)
         self.summary: Summary | None = None
 
     def __enter__(self) -> record:
@@ -206,6 +233,14 @@ def window(steps: str | None, keep_last: int | None) -> Window:
         return Window.parse(steps, keep_last)
     except ValueError as error:
         raise UsageError(str(error), "--steps 10:20 records the steps 10 to 19; a step ends with a backward") from None
+
+
+def limits(size: str | None, overhead: str | None) -> Limits:
+    """What the recording may cost, as a user writes it. Raises UsageError."""
+    try:
+        return Limits.parse(size, overhead)
+    except ValueError as error:
+        raise UsageError(str(error), "--max-size 500MB bounds the file, --max-overhead 20% the time") from None
 
 
 def default_path(title: str, directory: Path | None = None) -> Path:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from gradscope.probes.program import Program
 
 DETAILS = ("nodes", "ops", "full")
-_WITH_VALUE = ("-o", "--output", "--detail", "--steps", "--keep-last")
+_WITH_VALUE = ("-o", "--output", "--detail", "--steps", "--keep-last", "--max-size", "--max-overhead")
 
 
 class _Command(click.Command):
@@ -48,6 +48,12 @@ class _Command(click.Command):
     "--steps", metavar="A:B", help="Record the steps from A to before B only; each ends with a backward call."
 )
 @click.option("--keep-last", metavar="N", type=int, help="Keep the last N steps only, as a flight recorder does.")
+@click.option("--max-size", metavar="SIZE", help="Record no more steps once the file is nearly SIZE, e.g. 500MB.")
+@click.option(
+    "--max-overhead",
+    metavar="SHARE",
+    help="Leave steps out so that recording adds at most SHARE, e.g. 20%.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")
 @click.option("-c", "code", metavar="CODE", help="Run a piece of code, as python -c does.")
@@ -58,6 +64,8 @@ def command(
     detail: str,
     steps: str | None,
     keep_last: int | None,
+    max_size: str | None,
+    max_overhead: str | None,
     quiet: bool,
     module: str | None,
     code: str | None,
@@ -85,8 +93,8 @@ def command(
 
     what = _program(module, code, program)
     path = output or capture.default_path(what.title)
-    window = capture.window(steps, keep_last)
-    recorder = capture.Recorder(path, capture.Detail(detail), window, overwrite=force)
+    bounds = capture.window(steps, keep_last), capture.limits(max_size, max_overhead)
+    recorder = capture.Recorder(path, capture.Detail(detail), *bounds, overwrite=force)
     return capture.run_program(what, recorder, _say_nothing if quiet else _say)
 
 
@@ -118,4 +126,6 @@ def _say(summary: Summary) -> None:
     if summary.faults:
         faults = amount(sum(summary.faults.values()), "fault")
         options.talk(f"{faults} of its own while recording, see: gradscope info {path}")
+    if not summary.size:  # the file, or its directory, is gone
+        return
     options.talk(f"next: gradscope {'graph' if summary.backwards else 'info'} {path}")

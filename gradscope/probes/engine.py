@@ -20,6 +20,7 @@ from typing import Any
 import torch
 import torch.autograd.graph as graph_module
 
+from gradscope.probes.collectives import is_distributed
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.faults import Faults
 from gradscope.probes.nodes import KEY, Nodes, Token, token_of
@@ -185,6 +186,8 @@ class Engine:
         call.started = time.perf_counter()
         if call.walked is not None:
             self._write(call, call.walked, None, 0)
+            if is_distributed():
+                self._sink.commit()
         return call
 
     def _look(self, call: Call, thread: Thread, outputs: Any, inputs: Any) -> None:
@@ -215,12 +218,12 @@ class Engine:
                 watcher.after(call, thread)
             exception = 0 if error is None else self._sink.string(f"{type(error).__name__}: {error}")
             self._write(call, call.walked, duration, exception)
-        if call.outer is None:
-            self._steps.end()
         if self._recorder.made_in_backward:
             release_parents(self._recorder.made_in_backward)
             self._recorder.made_in_backward.clear()
         self._sink.commit()
+        if call.outer is None:  # last, so that the step's time has the commit in it
+            self._steps.end()
 
     def _write(self, call: Call, walked: Walked, duration: float | None, exception: int) -> None:
         measured = next(

@@ -13,8 +13,9 @@ import time
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
+from gradscope.probes.collectives import is_collective
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call as EngineCall
 from gradscope.probes.engine import Watcher
@@ -30,7 +31,7 @@ from gradscope.probes.tensors import storage_of
 from gradscope.probes.threads import Thread, Threads
 
 _BLOCK = 8192  # numbers after which a block is closed
-_HEAD, _WRITE = 5, 4  # numbers per operator, and per tensor written
+HEAD, WRITE = 5, 4  # numbers per operator, and per tensor written
 
 Write = tuple[int, int, str]  # position, string id, name of a written argument
 
@@ -66,7 +67,8 @@ class Operations(Watcher):
         self._started = started
         self._block_runs = 0
         self._mode = _mode_class(self._dispatch())()
-        self._all: list[Thread] = []
+        self._below: list[int] = []  # the modes under ours when it was taken off
+        self.threads: list[Thread] = []  # that have noted an operator
 
     def __enter__(self) -> Operations:
         skip_methods(Operations)
@@ -84,9 +86,22 @@ class Operations(Watcher):
 
     def __exit__(self, *error: object) -> None:
         threading.Thread._bootstrap_inner = self._bootstrap  # type: ignore[attr-defined]
-        self._mode.__exit__(None, None, None)
-        for thread in self._all:
+        self.follow(False)
+        for thread in self.threads:
             self.close(thread)
+
+    def follow(self, recorded: bool) -> None:
+        """Take this thread's mode off while nothing is recorded: it costs most of what recording operators does.
+
+        Not when the script has put modes of its own over it, nor on again among others than before.
+        """
+        modes = _get_current_dispatch_mode_stack()
+        if self._mode in modes:
+            if not recorded and modes[-1] is self._mode:
+                self._mode.__exit__(None, None, None)
+                self._below = [id(mode) for mode in modes[:-1]]
+        elif recorded and [id(mode) for mode in modes] == self._below:
+            self._mode.__enter__()
 
     def before(self, call: EngineCall, thread: Thread) -> None:
         """Close the forward's block."""
@@ -175,12 +190,29 @@ class Operations(Watcher):
         known.name = self._sink.string(str(operator))
         known.operator = operator
         known.run = operator._op if type(operator) is torch._ops.OpOverload else operator  # one frame less
+        if is_collective(operator):
+            known.run = self._flushing(known.run)
         return known
+
+    def _flushing(self, run: Any) -> Any:
+        """A collective that commits what there is, itself included, before it waits for the others."""
+
+        def flush_and_run(*arguments: Any, **keywords: Any) -> Any:
+            try:
+                thread = self._threads.current
+                self.close(thread, thread.backward)
+                self._sink.commit()
+            except Exception as error:
+                self._faults.note("operations", error)
+            return run(*arguments, **keywords)
+
+        skip(flush_and_run)
+        return flush_and_run
 
     def _open(self, thread: Thread) -> None:
         thread.started = time.perf_counter() - self._started
-        if thread not in self._all:
-            self._all.append(thread)
+        if thread not in self.threads:
+            self.threads.append(thread)
 
     def close(self, thread: Thread, backward: EngineCall | None = None) -> None:
         """Store a thread's open block, or only point at it when it was seen before."""
@@ -193,7 +225,7 @@ class Operations(Watcher):
             numbers[at + 2] = calls.get(numbers[at + 2], 0)
             operations += 1
             writes += numbers[at + 4]
-            at += _HEAD + _WRITE * numbers[at + 4]
+            at += HEAD + WRITE * numbers[at + 4]
         block, new = self._sink.template("block", digest(numbers))
         if new:
             self._sink.add("block", (block, operations, writes))
@@ -211,15 +243,15 @@ class Operations(Watcher):
     def _write(self, block: int, numbers: list[int]) -> None:
         at = number = 0
         while at < len(numbers):
-            name, stack, call, node, count = numbers[at : at + _HEAD]
+            name, stack, call, node, count = numbers[at : at + HEAD]
             self._sink.add("operation", (block, number, name, stack, call, None if node < 0 else node))
-            at += _HEAD
+            at += HEAD
             for position in range(count):
-                argument, version, storage, leaf = numbers[at : at + _WRITE]
+                argument, version, storage, leaf = numbers[at : at + WRITE]
                 self._sink.add(
                     "written", (block, number, position, argument, None if version < 0 else version, storage, leaf)
                 )
-                at += _WRITE
+                at += WRITE
             number += 1
 
 
