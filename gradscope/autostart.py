@@ -15,6 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType, TracebackType
+from typing import Any
 
 VARIABLE = "GRADSCOPE_TRACE"
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], object]
@@ -66,13 +67,33 @@ def start() -> None:
     from gradscope.errors import GradscopeError
 
     try:
-        recorder = capture.Recorder(_path(Path(os.environ[VARIABLE])), late=True)
+        wanted = _settings()
+        bounds = (
+            capture.window(wanted["steps"], wanted["keep_last"]),
+            capture.limits(wanted["max_size"], wanted["max_overhead"]),
+        )
+        path = _path(Path(os.environ[VARIABLE]))
+        recorder = capture.Recorder(path, capture.Detail(wanted["detail"]), *bounds, late=True)
         recorder.start()
     except GradscopeError as error:
         print(f"gradscope: not recording: {error.sentence}", file=sys.stderr)
         return
     atexit.register(recorder.stop)
     sys.excepthook = _without_our_frames(sys.excepthook)
+
+
+def _settings() -> dict[str, Any]:
+    """What `gradscope trace` would do here without options: pyproject.toml and GRADSCOPE_* say. Raises UsageError."""
+    import click
+
+    from gradscope.commands import settings, trace
+    from gradscope.errors import UsageError
+
+    found = settings.defaults("trace", trace.command)
+    try:
+        return trace.command.make_context("trace", ["-c", ""], default_map=found).params
+    except click.ClickException as error:
+        raise UsageError(error.format_message()) from None
 
 
 def _without_our_frames(show: Hook) -> Hook:

@@ -12,6 +12,7 @@ from typing import NoReturn
 import click
 
 from gradscope import __version__
+from gradscope.commands import settings
 from gradscope.errors import Exit, GradscopeError
 
 ISSUES = "https://github.com/gradscope/gradscope/issues"
@@ -31,6 +32,7 @@ COMMANDS = {
     "check-function": Entry("gradscope.commands.check_function", "Check custom autograd.Functions."),
     "rule": Entry("gradscope.commands.rule", "Print a rule's page."),
     "info": Entry("gradscope.commands.info", "Say what a recording holds."),
+    "scrub": Entry("gradscope.commands.scrub", "Copy a recording without sources, paths and arguments."),
 }
 
 
@@ -48,6 +50,19 @@ class Table(click.Group):
             return None
         command: click.Command = importlib.import_module(entry.module).command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the one that is asked for, and what pyproject.toml and the environment set for it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None and command is not None:
+            ctx.default_map = {name: settings.defaults(name, command, lambda: self._all(ctx))}
+        return name, command, rest
+
+    def _all(self, ctx: click.Context) -> dict[str, click.Command]:
+        loaded = {name: self.get_command(ctx, name) for name in COMMANDS}
+        return {name: command for name, command in loaded.items() if command is not None}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List them without importing them."""

@@ -22,6 +22,7 @@ from gradscope.store.interned import Interned
 from gradscope.store.operation_reader import read_blocks
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
 from gradscope.store.run_reader import read_calls, read_census, read_faults, read_run
+from gradscope.store.scrub import scrub
 
 SUFFIX = ".gscope"
 SIDES = ("in", "out")
@@ -150,6 +151,10 @@ class Recording:
         sql = "SELECT id, text FROM string WHERE id IN (SELECT file FROM source)"
         number = next((number for number, text in self._rows.select(sql, (INTEGER, TEXT)) if text == file), None)
         return None if number is None else self._interned.source(number)
+
+    def scrub(self, output: Path) -> None:
+        """Write a copy without sources, paths, arguments and environment. Raises UsageError when that cannot be."""
+        scrub(self._file.connection, self.path, output)
 
     def _last(self) -> int:
         sql = "SELECT number, graph FROM backward ORDER BY graph IS NULL, nested_in IS NOT NULL, number DESC LIMIT 1"

@@ -1,4 +1,4 @@
-"""`--max-overhead` is held in the long run, whatever recording costs, and is not paid for when nothing need be left out."""
+"""`--max-overhead` is held in the long run, whatever recording costs; `--max-size` is read as people write sizes."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ def test_nothing_of_ours_runs_in_a_step_that_is_not_recorded(tmp_path: Path) -> 
 
 
 def test_modes_of_the_script_stay_in_their_order(tmp_path: Path) -> None:
-    from torch.utils._python_dispatch import TorchDispatchMode  # noqa: PLC0415
+    from torch.utils._python_dispatch import TorchDispatchMode
 
     class Counting(TorchDispatchMode):
         count = 0
