@@ -32,7 +32,7 @@ RUN = replace(
     argv=("src/train_alice.py", "--token=hunter2", "--lr", "0.125", "dataset-alice"),
     cwd=FOLDER,
     environment={"RANK": "17", "TORCH_LOGS": "alice-logs"},
-    exception=f"ValueError: cannot open {FOLDER}/data.pt or ~/x.pt or file://{HOME}/y for hunter2 at lr 0.125, see train_alice.py",
+    exception=f"ValueError: cannot open {FOLDER}/data.pt or ~/x.pt or file://{HOME}/y for hunter2, lr 0.125: train_alice.py",
 )
 SECRETS = (
     "alice",
@@ -105,7 +105,7 @@ def test_names_of_files_are_replaced_the_same_way_everywhere(scrubbed: Path) -> 
     assert files == ["torch/_tensor.py", "library-1.py", "file-2.py", "file-1.py", "<string>"]
     assert graph.backward.exception == "FileNotFoundError: file-2.py is not in <path>"
     assert (
-        run.exception == "ValueError: cannot open <path> or <path> or <path> for <argument> at lr 0.125, see file-2.py"
+        run.exception == "ValueError: cannot open <path> or <path> or <path> for <argument>, lr 0.125: file-2.py"
     )
 
 
