@@ -15,6 +15,8 @@ from typing import Any
 import click
 
 from gradscope.cli import COMMANDS, gradscope
+from gradscope.explain.table import KINDS
+from gradscope.model.page import line
 from gradscope.render.formats import FORMATS
 from gradscope.store.schema import TABLES
 
@@ -53,6 +55,12 @@ def formats() -> str:
     """The formats of `gradscope graph`."""
     rows = ((f"`{each.name}`", f"`{each.suffix}`", each.help, each.needs or "nothing") for each in FORMATS.values())
     return table(("format", "file name", "what it is", "needs"), rows)
+
+
+def kinds() -> str:
+    """The kinds of faults that are explained."""
+    found = ((one.code, one.name, one.severity.value, line(one.section("What it flags"))) for one in KINDS.values())
+    return table(("code", "name", "severity", "what it flags"), found)
 
 
 def tables() -> str:
@@ -101,6 +109,7 @@ OBJECTS = (
 )
 PARTS: dict[str, Callable[[], str]] = {
     "formats": formats,
+    "kinds": kinds,
     "tables": tables,
     **{f"usage {name}": (lambda name=name: usage(name)) for name in COMMANDS},  # type: ignore[misc]
     **{f"keys {name}": (lambda name=name: keys(name)) for name in OBJECTS},  # type: ignore[misc]

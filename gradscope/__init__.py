@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gradscope.capture import record
     from gradscope.functions.check import check_function
-    from gradscope.store.reader import load
+    from gradscope.library import load
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "check_function", "load", "record"]
@@ -20,7 +20,7 @@ def __getattr__(name: str) -> Any:
 
         return record
     if name == "load":
-        from gradscope.store.reader import load
+        from gradscope.library import load
 
         return load
     if name == "check_function":

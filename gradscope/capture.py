@@ -28,6 +28,7 @@ from gradscope.probes.anomaly import Anomaly
 from gradscope.probes.budget import Budget
 from gradscope.probes.collectives import Collectives
 from gradscope.probes.engine import Engine, Watcher
+from gradscope.probes.failures import Failures
 from gradscope.probes.faults import Faults
 from gradscope.probes.heartbeat import Heartbeat
 from gradscope.probes.hooks import Hooks
@@ -102,6 +103,7 @@ class Recorder:
         self.writer = Writer(path, overwrite=overwrite, late=late, limit=limits.size)
         self._probes = contextlib.ExitStack()
         self._engine: Engine | None = None
+        self._failures: Failures | None = None
         self._started = time.time()
         self._stopped = self.abandoned = False
 
@@ -119,14 +121,15 @@ class Recorder:
         wanted = self.detail is not Detail.NODES
         anomaly = Anomaly()
         nodes = Nodes(writer, threads, stacks, anomaly, faults, operators=wanted)
-        hooks = Hooks(writer, threads, stacks, names, nodes, faults)
+        hooks = Hooks(writer, threads, stacks, names, nodes, faults, measured=self.detail is Detail.FULL)
         watchers: list[Watcher] = [hooks]
         overhead = self._limits.overhead
         steps = Steps(self._window, writer, None if overhead is None else Budget(overhead))
         steps.followers.append(anomaly.want)
         engine = Engine(writer, threads, stacks, nodes, Walker(writer, nodes, names), faults, watchers, steps)
         enter = self._probes.enter_context
-        enter(Tracebacks())
+        self._failures = Failures(writer, threads, stacks, engine)
+        enter(Tracebacks(self._failures.note))
         enter(Modules(threads, stacks, names, faults))
         enter(nodes)
         enter(hooks)
@@ -156,6 +159,8 @@ class Recorder:
         if not self._stopped:
             self._stopped = True
             Recorder.running = None
+            if error is not None and self._failures is not None:
+                self._failures.note(error)
             self._probes.close()
             text = None if error is None else f"{type(error).__name__}: {error}"
             self.writer.close({"ended": True, "status": status, "exception": text, "duration": seconds})

@@ -29,6 +29,11 @@ class Entry:
 COMMANDS = {
     "trace": Entry("gradscope.commands.trace", "Run a script unchanged and record what autograd does."),
     "graph": Entry("gradscope.commands.graph", "Draw the graph of a recorded backward."),
+    "explain": Entry("gradscope.commands.explain", "Say why a backward failed or went wrong, and which line to edit."),
+    "hooks": Entry("gradscope.commands.hooks", "Show the hooks of a backward in firing order."),
+    "times": Entry("gradscope.commands.times", "Say where the time of a backward went."),
+    "grads": Entry("gradscope.commands.grads", "Show how gradients flow."),
+    "memory": Entry("gradscope.commands.memory", "Say what a graph keeps in memory for its backward."),
     "check-function": Entry("gradscope.commands.check_function", "Check custom autograd.Functions."),
     "rule": Entry("gradscope.commands.rule", "Print a rule's page."),
     "info": Entry("gradscope.commands.info", "Say what a recording holds."),

@@ -10,9 +10,9 @@ PACKAGE = Path(__file__).parent.parent / "gradscope"
 FLOORS = (
     ("errors", "model"),
     ("store", "graphs", "engine", "probes", "functions", "compilers", "ranks"),
-    ("explain", "view"),
+    ("explain", "measures", "view"),
     ("anomaly", "render", "capture"),
-    ("commands",),
+    ("library", "commands"),
     ("cli", "autostart", "pytest_plugin"),
     ("__main__",),
 )

@@ -12,10 +12,9 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gradscope.commands import options as settings
-from gradscope.errors import Exit, NothingCheckedError, UsageError
-from gradscope.model.finding import Severity
-from gradscope.model.report import Report, Verdict
-from gradscope.render.report_formats import REPORT_FORMATS, guess_format
+from gradscope.commands import reporting
+from gradscope.errors import NothingCheckedError, UsageError
+from gradscope.model.choice import Choice, codes
 
 if TYPE_CHECKING:
     from gradscope.functions.check import Note, Settings
@@ -46,24 +45,14 @@ if TYPE_CHECKING:
     is_flag=True,
     help="The gradient differs from the formula's on purpose (straight-through, reversal).",
 )
-@click.option("--select", metavar="CODES", default="", help="Only these codes or beginnings of codes, comma-separated.")
-@click.option("--ignore", metavar="CODES", default="", help="Not these codes or beginnings of codes.")
+@reporting.select
+@reporting.ignore
 @click.option("--device", default="cpu", show_default=True, help="Where to run the trials.")
-@click.option(
-    "--fmt",
-    type=click.Choice(list(REPORT_FORMATS)),
-    help="How to write the report.  [default: text, or by OUTPUT's suffix]",
-)
-@click.option("-o", "--output", default="-", help="Write the report here; - is standard output.")
-@click.option("-f", "--force", is_flag=True, help="Overwrite OUTPUT.")
-@click.option(
-    "--fail-on",
-    type=click.Choice(["error", "warning", "never"]),
-    default="error",
-    show_default=True,
-    help="Exit with 1 from this severity on.",
-)
-@click.option("--exit-zero", is_flag=True, help="Exit with 0 whatever is found.")
+@reporting.fmt
+@reporting.output
+@reporting.force
+@reporting.fail_on
+@reporting.exit_zero
 @click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Functions checked at a time.")
 @click.option("--timeout", type=click.FloatRange(min=0.1), help="Seconds for each trial.  [default: 20; 90 to compile]")
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
@@ -90,15 +79,14 @@ def command(
         settings = replace(settings, recorded=recorded_inputs(Path(options["from_trace"]), targets))
     with progress(len(targets) * (1 + len(settings.trials)), quiet) as note:  # finding inputs is a step, too
         report = check(targets, settings, note)
-    write(REPORT_FORMATS[fmt or guess_format(output)].render(report), output, force)
-    return 0 if exit_zero else exit_status(report, fail_on)
+    reporting.write(report, fmt, output, force)
+    return 0 if exit_zero else reporting.exit_status(report, fail_on)
 
 
 def settings_from(options: dict[str, Any]) -> Settings:
     """The options as settings; inputs are made here, so that a wrong spec is said before anything runs."""
     from gradscope.functions.check import Settings
     from gradscope.functions.device import check_device
-    from gradscope.functions.judge import Choice
     from gradscope.functions.loading import make_working_directory_importable, resolve
 
     make_working_directory_importable()
@@ -156,11 +144,6 @@ def recorded_inputs(path: Path, targets: list[tuple[str, Any]]) -> dict[str, tup
     return found
 
 
-def codes(text: str) -> tuple[str, ...]:
-    """Comma-separated codes."""
-    return tuple(code.strip().upper() for code in text.split(",") if code.strip())
-
-
 def targets_of(names: tuple[str, ...], pattern: str | None) -> list[tuple[str, Any]]:
     """What the names stand for: a class, or every Function of a module or file."""
     from types import ModuleType
@@ -197,25 +180,3 @@ def progress(steps: int, quiet: bool) -> Iterator[Note]:
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=steps)
         yield lambda function, trial: bar.update(task, advance=1, description=f"{function.rpartition('.')[2]}: {trial}")
-
-
-def write(text: str, output: str, force: bool) -> None:
-    """To standard output, or to a file that is not overwritten unless asked."""
-    if output == "-":
-        click.echo(text, nl=False)
-        return
-    path = Path(output)
-    if path.exists() and not force:
-        raise UsageError(f"{path} exists", "overwrite it with --force")
-    try:
-        path.write_text(click.unstyle(text), encoding="utf-8")
-    except OSError as error:
-        raise UsageError(f"{path} cannot be written: {error.strerror}") from None
-
-
-def exit_status(report: Report, fail_on: str) -> int:
-    """1 for findings, 4 when something could not be checked, 0 otherwise."""
-    if fail_on != "never" and report.at_least(Severity(fail_on)):
-        return Exit.FINDINGS
-    unchecked = any(subject.verdict is Verdict.NOT_CHECKED or subject.inputs is None for subject in report.subjects)
-    return Exit.NOTHING_CHECKED if unchecked else Exit.OK

@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from gradscope.commands import options
-from gradscope.errors import UsageError
 from gradscope.render.formats import FORMATS, choose
 from gradscope.view.ordered import ordered
 from gradscope.view.scene import Scene
@@ -13,26 +12,10 @@ from gradscope.view.scene import Scene
 FORMAT_HELP = "; ".join(f"{format.name}: {format.help}" for format in FORMATS.values())
 
 
-def backward_number(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
-    """A backward call's number; None for the last."""
-    if value == "last":
-        return None
-    if not (value.isascii() and value.isdigit()) or len(value) > 18:
-        raise UsageError(f"--backward takes a number from 0, or last, not {value!r}", "`gradscope info` lists them")
-    return int(value)
-
-
 @click.command(context_settings=options.HELP)
 @options.recording
 @click.option("--fmt", type=click.Choice(list(FORMATS)), help=f"{FORMAT_HELP}. Default: what -o ends in, else text.")
-@click.option(
-    "--backward",
-    default="last",
-    show_default=True,
-    metavar="N|last",
-    callback=backward_number,
-    help="Which backward call to draw, counted from 0.",
-)
+@options.backward
 @click.option("--depth", type=click.IntRange(min=1), help="How many levels of modules to open; default: what fits.")
 @options.output
 @options.force

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shlex
 import sys
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -54,6 +55,7 @@ class _Command(click.Command):
     metavar="SHARE",
     help="Leave steps out so that recording adds at most SHARE, e.g. 20%.",
 )
+@click.option("--no-explain", is_flag=True, help="Do not look for what went wrong.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
 @click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")
 @click.option("-c", "code", metavar="CODE", help="Run a piece of code, as python -c does.")
@@ -66,6 +68,7 @@ def command(
     keep_last: int | None,
     max_size: str | None,
     max_overhead: str | None,
+    no_explain: bool,
     quiet: bool,
     module: str | None,
     code: str | None,
@@ -95,7 +98,9 @@ def command(
     path = output or capture.default_path(what.title)
     bounds = capture.window(steps, keep_last), capture.limits(max_size, max_overhead)
     recorder = capture.Recorder(path, capture.Detail(detail), *bounds, overwrite=force)
-    return capture.run_program(what, recorder, _say_nothing if quiet else _say)
+    explained = None if no_explain else path.absolute()  # the program may change its directory
+    say = _say_nothing if quiet else partial(_say, explained=explained)
+    return capture.run_program(what, recorder, say)
 
 
 def _program(module: str | None, code: str | None, arguments: tuple[str, ...]) -> Program:
@@ -114,8 +119,10 @@ def _say_nothing(summary: Summary) -> None:
     pass
 
 
-def _say(summary: Summary) -> None:
+def _say(summary: Summary, explained: Path | None) -> None:
     sys.stdout.flush()
+    if explained is not None and summary.size:
+        _explain(explained)
     counts = f"{amount(summary.backwards, 'backward call')}, {amount(summary.nodes, 'node')}"
     options.talk(f"{counts}, {size(summary.size)}, {seconds(summary.seconds)} -> {summary.path}")
     path = shlex.quote(str(summary.path))  # what is printed can be typed
@@ -126,6 +133,22 @@ def _say(summary: Summary) -> None:
     if summary.faults:
         faults = amount(sum(summary.faults.values()), "fault")
         options.talk(f"{faults} of its own while recording, see: gradscope info {path}")
-    if not summary.size:  # the file, or its directory, is gone
+    if summary.size:  # else the file, or its directory, is gone
+        options.talk(f"next: gradscope {'graph' if summary.backwards else 'info'} {path}")
+
+
+def _explain(path: Path) -> None:
+    """Print what went wrong. The program's own status stays: a recording that cannot be explained is no failure."""
+    from gradscope.anomaly import explain
+    from gradscope.errors import GradscopeError
+    from gradscope.render.report_text import render
+    from gradscope.store.reader import load
+
+    try:
+        with load(path) as recording:
+            report = explain(recording)
+    except GradscopeError as error:
+        options.talk(f"nothing is explained: {error.sentence}")
         return
-    options.talk(f"next: gradscope {'graph' if summary.backwards else 'info'} {path}")
+    if report.findings:
+        click.echo(render(report), err=True)

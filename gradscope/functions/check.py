@@ -9,7 +9,7 @@ from typing import Any
 
 from gradscope.functions.inputs.build import samples_from_data
 from gradscope.functions.inputs.sample import Sample
-from gradscope.functions.judge import Choice, judge
+from gradscope.functions.judge import judge
 from gradscope.functions.loading import is_function_class
 from gradscope.functions.rules.case import Case
 from gradscope.functions.subject import Subject, read
@@ -17,6 +17,7 @@ from gradscope.functions.trials.anatomy import Anatomy
 from gradscope.functions.trials.outcome import Outcome
 from gradscope.functions.trials.run import FIRST, Evidence, Plan, gather
 from gradscope.functions.trials.table import TRIALS
+from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
 from gradscope.model.report import Report, Source, Status, SubjectReport, TrialResult, Verdict
 

@@ -3,31 +3,15 @@
 from __future__ import annotations
 
 import linecache
-import re
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gradscope.functions.rules.case import LEVELS, Case
 from gradscope.functions.rules.rule import Fault, Rule
 from gradscope.functions.rules.table import TABLE
+from gradscope.model.choice import Choice, silences
 from gradscope.model.finding import Confidence, Finding, Severity
 from gradscope.model.report import Source
 from gradscope.model.site import Site
-
-IGNORE = re.compile(r"#\s*gradscope:\s*ignore\[([A-Z0-9,\s]+)\]")
-
-
-@dataclass(frozen=True, slots=True)
-class Choice:
-    """Which rules the user wants to hear of: codes or beginnings of codes; nothing selected means all."""
-
-    select: tuple[str, ...] = ()
-    ignore: tuple[str, ...] = ()
-
-    def wants(self, code: str) -> bool:
-        """Whether findings with this code are reported."""
-        selected = not self.select or code.startswith(self.select)
-        return selected and not (self.ignore and code.startswith(self.ignore))
 
 
 def judge(case: Case, choice: Choice) -> tuple[tuple[Finding, ...], int]:
@@ -78,8 +62,5 @@ def _may_be_the_guess(case: Case, rule: Rule, fault: Fault) -> bool:
 
 def ignored(finding: Finding, class_site: Site | None) -> bool:
     """Whether a comment on the finding's line, or on that of the class, silences its code."""
-    for site in (finding.site, class_site):
-        comment = IGNORE.search(linecache.getline(site.file, site.line)) if site else None
-        if comment and finding.code in {code.strip() for code in comment[1].split(",")}:
-            return True
-    return False
+    sites = [site for site in (finding.site, class_site) if site]
+    return any(silences(linecache.getline(site.file, site.line), finding.code) for site in sites)

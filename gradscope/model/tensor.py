@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import re
 from dataclasses import dataclass
 
 
@@ -12,6 +14,12 @@ class TensorType:
     shape: tuple[int, ...]
     dtype: str
     device: str = "cpu"
+
+    @property
+    def bytes(self) -> int:
+        """What a tensor of this type takes, when it is laid out densely; symbolic sizes count as nothing."""
+        bits = re.search(r"\d+", self.dtype)  # float8_e4m3fn, bfloat16, complex64; bool has none
+        return max(math.prod(self.shape), 0) * (int(bits[0]) // 8 if bits else 1)
 
     def __str__(self) -> str:
         device = "" if self.device == "cpu" else f" {self.device}"

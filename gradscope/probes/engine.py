@@ -109,9 +109,10 @@ class Engine:
         self._walker, self._faults, self._watchers = walker, faults, watchers
         self._steps = steps
         self._numbers = itertools.count()
-        self._code: CodeType = graph_module._engine_run_backward.__code__
+        self.code: CodeType = graph_module._engine_run_backward.__code__
         self.started = time.perf_counter()
         self.calls = self.nodes = 0  # so far
+        self.raised: dict[int, int] = {}  # the calls that raised last, by the identity of what they raised
 
     def __enter__(self) -> Engine:
         skip_methods(Engine)
@@ -122,7 +123,7 @@ class Engine:
         skip_methods(_Logger)
         graph_module.log = log  # type: ignore[assignment]
         graph_module._register_logging_hooks_on_whole_graph = self._seam()  # type: ignore[assignment]
-        self._stacks.anchors.add(id(self._code))
+        self._stacks.anchors.add(id(self.code))
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -181,7 +182,7 @@ class Engine:
         call.stack = self._stacks.take(frame.f_back, thread.base)
         if self._steps.recorded:
             self._look(call, thread, outputs, inputs)
-        thread.base = self._stacks.push(call.stack, self._code, frame.f_lasti)
+        thread.base = self._stacks.push(call.stack, self.code, frame.f_lasti)
         thread.backward = call
         call.started = time.perf_counter()
         if call.walked is not None:
@@ -211,8 +212,10 @@ class Engine:
         duration = time.perf_counter() - call.started
         thread = self._threads.current
         thread.backward, thread.base = call.outer, call.outer_base
-        if error is not None and not self._recorder.anomaly.on:
-            _plain_hint(error)
+        if error is not None:
+            self.raised = {id(error): call.number}
+            if not self._recorder.anomaly.on:
+                _plain_hint(error)
         if call.walked is not None:
             for watcher in self._watchers:
                 watcher.after(call, thread)

@@ -5,8 +5,8 @@ from __future__ import annotations
 import os
 import sys
 import threading
-from collections.abc import Iterator
-from types import TracebackType
+from collections.abc import Callable, Iterator
+from types import CodeType, TracebackType
 from typing import Any
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -14,7 +14,10 @@ _OPERATOR = os.path.join("torch", "_ops.py")  # our dispatch mode calls the oper
 
 
 class Tracebacks:
-    """Cleans what threads let through; `program.run` does so for the main thread."""
+    """Notes and cleans what threads let through; `program.run` does so for the main thread."""
+
+    def __init__(self, note: Callable[[BaseException], None]) -> None:
+        self._note = note
 
     def __enter__(self) -> Tracebacks:
         self._original: Any = threading._make_invoke_excepthook  # type: ignore[attr-defined]
@@ -31,6 +34,7 @@ class Tracebacks:
         def invoke_excepthook(thread: threading.Thread) -> None:
             error = sys.exc_info()[1]
             if error is not None:
+                self._note(error)
                 clean(error)
             invoke(thread)
 
@@ -39,11 +43,12 @@ class Tracebacks:
 
 def clean(error: BaseException) -> None:
     """Unlink our frames from an exception and from all that led to it."""
-    for one in _family(error):
+    for one in family(error):
         one.__traceback__ = _without_ours(one.__traceback__)
 
 
-def _family(error: BaseException) -> Iterator[BaseException]:
+def family(error: BaseException) -> Iterator[BaseException]:
+    """The exception and all that led to it."""
     waiting: list[BaseException | None] = [error]
     seen: set[int] = set()
     while waiting:
@@ -54,13 +59,26 @@ def _family(error: BaseException) -> Iterator[BaseException]:
             waiting += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
 
 
+def links(error: BaseException) -> Iterator[TracebackType]:
+    """An exception's traceback, outermost frame first."""
+    link = error.__traceback__
+    while link is not None:
+        yield link
+        link = link.tb_next
+
+
+def is_ours(code: CodeType) -> bool:
+    """Whether a frame is one of gradscope's."""
+    return code.co_filename.startswith(_OURS)
+
+
 def _without_ours(traceback: TracebackType | None) -> TracebackType | None:
     kept: list[TracebackType] = []
     after_ours = False
     while traceback is not None:
-        file = traceback.tb_frame.f_code.co_filename
-        ours = file.startswith(_OURS)
-        if not ours and not (after_ours and file.endswith(_OPERATOR)):
+        code = traceback.tb_frame.f_code
+        ours = is_ours(code)
+        if not ours and not (after_ours and code.co_filename.endswith(_OPERATOR)):
             kept.append(traceback)
         after_ours = ours
         traceback = traceback.tb_next

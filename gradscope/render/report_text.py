@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from gradscope.model.finding import Finding, Severity
+from gradscope.model.finding import Finding, Related, Severity
 from gradscope.model.report import Report, Status, SubjectReport, Verdict
 from gradscope.model.site import Site
 
@@ -24,7 +24,7 @@ def render(report: Report) -> str:
     """The whole report."""
     blocks = [subject_block(subject, report.of(subject.function)) for subject in report.subjects]
     if not report.subjects:
-        blocks = ["\n".join(line for finding in report.findings for line in finding_lines(finding))]
+        blocks = ["\n".join(finding_lines(finding)) for finding in report.findings] or ["nothing found"]
     if len(report.subjects) > 1:
         blocks.append(totals(report))
     return "\n\n".join(blocks) + "\n"
@@ -88,7 +88,17 @@ def finding_lines(finding: Finding) -> list[str]:
     lines += wrapped(finding.message, 6)
     if finding.site and finding.site.source:
         lines.append(click.style(f"      > {finding.site.source}", dim=True))
+    for related in finding.related:
+        lines += related_lines(related)
     return lines + wrapped(f"fix: {finding.advice}", 6) * bool(finding.advice)
+
+
+def related_lines(related: Related) -> list[str]:
+    """Another place of a finding: its role, what is there, the line."""
+    where = f"  {place(related.site)}" if related.site else ""
+    lines = wrapped(f"{related.role.replace('_', ' ')}: {related.what}".rstrip(": ") + where, 6)
+    source = related.site.source if related.site else None
+    return lines + [click.style(f"        > {source}", dim=True)] * bool(source)
 
 
 def wrapped(text: str, indent: int = 2) -> list[str]:

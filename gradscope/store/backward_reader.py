@@ -165,11 +165,14 @@ class BackwardReader:
         return found
 
     def _firings(self, backward: int, nodes: int) -> tuple[Firing, ...]:
-        sql = "SELECT hook, node, changed FROM firing WHERE backward = ? ORDER BY position"
-        fired = list(self._rows.select(sql, (INTEGER, INTEGER | MAYBE, INTEGER), backward))
-        if any(node is not None and not 0 <= node < nodes for _, node, _ in fired):
+        sql = """SELECT hook, node, changed, norm_before, norm_after, duration FROM firing
+          WHERE backward = ? ORDER BY position"""
+        fired = list(self._rows.select(sql, (INTEGER, INTEGER | MAYBE, INTEGER, *(REAL | MAYBE,) * 3), backward))
+        if any(node is not None and not 0 <= node < nodes for _, node, *_ in fired):
             raise ValueError("a hook fired on a node that is not there")
-        return tuple(Firing(self._hook(hook), node, bool(changed)) for hook, node, changed in fired)
+        return tuple(
+            Firing(self._hook(hook), node, bool(changed), *measured) for hook, node, changed, *measured in fired
+        )
 
 
 def _roots(text: str) -> tuple[Root, ...]:

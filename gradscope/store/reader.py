@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
+from gradscope.model.failure import Failure
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.hook import Hook
 from gradscope.model.operation import Block
@@ -21,7 +22,7 @@ from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, sh
 from gradscope.store.interned import Interned
 from gradscope.store.operation_reader import read_blocks
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
-from gradscope.store.run_reader import read_calls, read_census, read_faults, read_run
+from gradscope.store.run_reader import read_calls, read_census, read_failures, read_faults, read_run
 from gradscope.store.scrub import scrub
 
 SUFFIX = ".gscope"
@@ -32,7 +33,12 @@ Method = TypeVar("Method", bound=Callable[..., Any])
 
 def load(path: str | os.PathLike[str] | None = None) -> Recording:
     """Open a recording; without a path, the newest in $GRADSCOPE_DIR or the working directory."""
-    return Recording(open_file(newest() if path is None else Path(path)))
+    return Recording(open_recording(path))
+
+
+def open_recording(path: str | os.PathLike[str] | None) -> OpenFile:
+    """The file of a recording; without a path, that of the newest."""
+    return open_file(newest() if path is None else Path(path))
 
 
 def newest() -> Path:
@@ -102,6 +108,11 @@ class Recording:
         return read_faults(self._rows)
 
     @_guarded
+    def failures(self) -> tuple[Failure, ...]:
+        """The exceptions that nobody caught, in order."""
+        return read_failures(self._rows, self._interned)
+
+    @_guarded
     def calls(self, alike: bool = False) -> tuple[Calls, ...]:
         """The backward calls in short; with `alike`, those that differ in nothing but their number together."""
         return read_calls(self._rows, self._interned, alike)
@@ -116,6 +127,19 @@ class Recording:
         """The graph of a backward call; without a number, of the last outermost call that reached one."""
         chosen = self._last() if number is None else self._known(number)
         return self._backwards.graph(self._backwards.call(chosen))
+
+    @_guarded
+    def by_graph(self) -> tuple[tuple[int, ...], ...]:
+        """The numbers of the calls that reached a graph, those with the same graph together."""
+        groups: dict[int, list[int]] = {}
+        sql = "SELECT number, graph FROM backward WHERE graph IS NOT NULL ORDER BY number"
+        for number, graph in self._rows.select(sql, (INTEGER, INTEGER)):
+            groups.setdefault(graph, []).append(number)
+        return tuple(tuple(group) for group in groups.values())
+
+    def alike(self, number: int) -> tuple[int, ...]:
+        """The numbers of the calls with the same graph as one of them."""
+        return next((group for group in self.by_graph() if number in group), (number,))
 
     @_guarded
     def hooks(self) -> tuple[Hook, ...]:

@@ -15,6 +15,7 @@ _REST = r"""[^\s'"`<>|,;:()\[\]{}*?]*"""  # of a path
 # An absolute path, also on Windows or in a URL, or one below a home directory. None begins after a letter: "N/A".
 _ANY_PATH = re.compile(rf"(?<![\w.:/\\<])(?:file:/|~\w*/|/(?=[^\s/])|[A-Za-z]:[\\/]|\\\\){_REST}")
 _BELOW_PACKAGES = re.compile(r".*[/\\](?:site|dist)-packages[/\\]|.*[/\\]python3\.\d+[/\\]")
+_MESSAGES = "SELECT exception FROM backward UNION SELECT message FROM failure"
 _MADE_UP = ("<string>", "<stdin>")
 
 
@@ -27,7 +28,7 @@ class Redactor:
         self._files: dict[int, str] = {}
         self._aliases: dict[str, str] = {}  # of a user's file, and of its name without the directory
         self._name_files(source)
-        self._messages = {number for (number,) in source.execute("SELECT DISTINCT exception FROM backward")}
+        self._messages = {number for (number,) in source.execute(_MESSAGES)}
         self._known = _any_of([name for name in self._aliases if len(name) >= _SHORTEST])
         self._below = re.compile(re.escape(self._folder) + _REST) if len(self._folder) >= _SHORTEST else None
         self._secret = _any_of(self._secrets())

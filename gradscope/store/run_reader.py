@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from gradscope.model.failure import Failure
 from gradscope.model.run import Census, Fault, Run
 from gradscope.model.site import user_site
 from gradscope.model.summary import Calls
@@ -70,6 +71,16 @@ def read_faults(rows: Rows) -> tuple[Fault, ...]:
     """What went wrong inside gradscope, most frequent first."""
     sql = "SELECT probe, message, count FROM fault ORDER BY count DESC, probe, message"
     return tuple(Fault(*row) for row in rows.select(sql, (TEXT, TEXT, INTEGER)))
+
+
+def read_failures(rows: Rows, interned: Interned) -> tuple[Failure, ...]:
+    """The exceptions that nobody caught, in order."""
+    sql = "SELECT kind, message, stack, thread, backward FROM failure ORDER BY rowid"
+    found = rows.select(sql, (*(INTEGER,) * 4, INTEGER | MAYBE))
+    return tuple(
+        Failure(interned.string(kind), interned.string(message), interned.stack(stack), thread, backward)
+        for kind, message, stack, thread, backward in found
+    )
 
 
 def read_calls(rows: Rows, interned: Interned, alike: bool) -> tuple[Calls, ...]:

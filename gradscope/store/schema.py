@@ -63,8 +63,9 @@ CREATE TABLE gradient (backward INTEGER NOT NULL, node INTEGER NOT NULL, side IN
 CREATE TABLE hook (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, name INTEGER NOT NULL, target INTEGER NOT NULL, stack INTEGER NOT NULL);
 -- which nodes of a backward's graph held which hook when it started
 CREATE TABLE hook_on (backward INTEGER NOT NULL, hook INTEGER NOT NULL, node INTEGER NOT NULL, PRIMARY KEY (backward, hook, node)) WITHOUT ROWID;
+-- norm_before, norm_after (of the gradient) and duration: NULL below --detail full
 CREATE TABLE firing (backward INTEGER NOT NULL, position INTEGER NOT NULL, hook INTEGER NOT NULL, node INTEGER, changed INTEGER NOT NULL,
-  PRIMARY KEY (backward, position)) WITHOUT ROWID;
+  norm_before REAL, norm_after REAL, duration REAL, PRIMARY KEY (backward, position)) WITHOUT ROWID;
 
 -- how custom Functions were called, each kind of call once: function is "module.Name", arguments a JSON list with an object
 -- an argument: {"dtype", "shape", "strides", "requires_grad"} for a tensor, {"value"} for plain data, else {}
@@ -82,6 +83,8 @@ CREATE TABLE written (block INTEGER NOT NULL, operation INTEGER NOT NULL, positi
 CREATE TABLE block_run (number INTEGER PRIMARY KEY, block INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER, started REAL NOT NULL,
   versions TEXT);
 
+-- an exception that nobody caught; backward: the number of the call that it came out of
+CREATE TABLE failure (kind INTEGER NOT NULL, message INTEGER NOT NULL, stack INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER);
 CREATE TABLE fault (probe TEXT NOT NULL, message TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (probe, message)) WITHOUT ROWID;
 CREATE TABLE dropped (reason TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
 """

@@ -20,7 +20,17 @@ Tail = tuple[int, int, int, Content, Row]  # an open block, as Output.show takes
 _BATCH = 20_000  # rows that may wait before they are written in the middle of a backward
 _FORGOTTEN = "steps before the last ones of --keep-last"
 _SOURCES = "sources that do not fit into --max-size"
-_NO_EVENTS = {"run", "string", "frame", "stack", "call", "tensor_type", "function", "source"}  # they only describe
+_NO_EVENTS = {
+    "run",
+    "string",
+    "frame",
+    "stack",
+    "call",
+    "tensor_type",
+    "function",
+    "source",
+    "failure",
+}  # they only describe
 
 
 class Writer:

@@ -32,7 +32,7 @@ RUN = replace(
     argv=("src/train_alice.py", "--token=hunter2", "--lr", "0.125", "dataset-alice"),
     cwd=FOLDER,
     environment={"RANK": "17", "TORCH_LOGS": "alice-logs"},
-    exception=f"ValueError: cannot open {FOLDER}/data.pt or ~/x.pt or file://{HOME}/y for hunter2, lr 0.125: train_alice.py",
+    exception=f"ValueError: cannot open {FOLDER}/data.pt or ~/x.pt or file://{HOME}/y (hunter2, 0.125, train_alice.py)",
 )
 SECRETS = (
     "alice",
@@ -104,9 +104,7 @@ def test_names_of_files_are_replaced_the_same_way_everywhere(scrubbed: Path) -> 
     files = [site.file for site in graph.nodes[0].stack]
     assert files == ["torch/_tensor.py", "library-1.py", "file-2.py", "file-1.py", "<string>"]
     assert graph.backward.exception == "FileNotFoundError: file-2.py is not in <path>"
-    assert (
-        run.exception == "ValueError: cannot open <path> or <path> or <path> for <argument>, lr 0.125: file-2.py"
-    )
+    assert run.exception == "ValueError: cannot open <path> or <path> or <path> (<argument>, 0.125, file-2.py)"
 
 
 def test_the_graph_is_the_same_but_for_its_files(recording: Path, scrubbed: Path) -> None:

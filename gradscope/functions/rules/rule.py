@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import inspect
-import re
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from gradscope.model.finding import Related, Severity
+from gradscope.model.page import line, section
 from gradscope.model.site import Site
 
 if TYPE_CHECKING:
@@ -61,6 +61,4 @@ class Rule:
 
     def section(self, heading: str) -> str:
         """One section of the page, as one line."""
-        pattern = rf"^{heading}: (.*?)(?=^(?:{'|'.join(HEADINGS)}): |\Z)"
-        match = re.search(pattern, self.page, re.DOTALL | re.MULTILINE)
-        return " ".join(match[1].split()) if match else ""
+        return line(section(self.page, heading, HEADINGS))

@@ -1,0 +1,85 @@
+"""The front door of "why": asks every question of a recording, and picks, ranks and joins what they found.
+
+The first finding is the cause: what explains the exception comes before what is merely wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+
+from gradscope.explain.case import Case
+from gradscope.explain.kind import Cause, Kind
+from gradscope.explain.table import TABLE
+from gradscope.model.choice import Choice, silences
+from gradscope.model.finding import Confidence, Finding
+from gradscope.model.report import Report
+from gradscope.model.site import Site
+from gradscope.store.reader import Recording
+
+EVERYTHING = Choice()
+Found = tuple[Kind, Cause]
+
+
+def explain(recording: Recording, choice: Choice = EVERYTHING, kinds: Iterable[Kind] = TABLE) -> Report:
+    """What is wrong with the run, the most likely cause first."""
+    case = Case(recording)
+    found = [(kind, cause) for kind in kinds if choice.wants(kind.code) for cause in kind.question(case)]
+    heard = [(kind, cause) for kind, cause in found if not _silenced(case, kind, cause)]
+    ranked = sorted(_without_echoes(heard), key=_rank)
+    findings = tuple(_finding(kind, cause) for kind, cause in _joined(ranked))
+    return Report(findings, torch=case.run.torch, recording=str(recording.path))
+
+
+def _rank(found: Found) -> tuple[object, ...]:
+    """What explains a failure, then the worse, then the surer, then the heavier; the table's order decides the rest."""
+    kind, cause = found
+    return not cause.fails, (cause.severity or kind.severity).rank, not cause.certain, -cause.weight
+
+
+def _without_echoes(found: list[Found]) -> Iterator[Found]:
+    """Leave out what another kind has said of the same line."""
+    said = {(kind.code, _place(cause.site)) for kind, cause in found}
+    for kind, cause in found:
+        if not any((code, _place(cause.site)) in said for code in kind.after):
+            yield kind, cause
+
+
+def _joined(found: list[Found]) -> Iterator[Found]:
+    """The same cause met again and again, step after step, is one."""
+    times: dict[object, list[Found]] = {}
+    for kind, cause in found:
+        times.setdefault((kind.code, _place(cause.site), cause.tensor, cause.message), []).append((kind, cause))
+    yield from (same[0] for same in times.values())
+
+
+def _silenced(case: Case, kind: Kind, cause: Cause) -> bool:
+    """Whether a comment on the line to edit, or on one beside it, ignores the code."""
+    sites = (cause.site, *(related.site for related in cause.related))
+    return any(silences(_line(case, site), kind.code) for site in sites if site is not None)
+
+
+def _line(case: Case, site: Site) -> str:
+    lines = (case.recording.source(site.file) or "").splitlines()
+    return lines[site.line - 1] if 0 < site.line <= len(lines) else ""
+
+
+def _place(site: Site | None) -> tuple[str, int] | None:
+    return None if site is None else (site.file, site.line)
+
+
+def _finding(kind: Kind, cause: Cause) -> Finding:
+    finding = Finding(kind.code, kind.name, cause.severity or kind.severity, cause.message)
+    return replace(
+        finding,
+        advice=cause.advice or kind.advice,
+        site=cause.site,
+        related=cause.related,
+        confidence=Confidence.CERTAIN if cause.certain else Confidence.LIKELY,
+        node=cause.node,
+        op=cause.op,
+        tensor=cause.tensor,
+        module=cause.module,
+        backward=cause.backward,
+        function=cause.function,
+    )

@@ -1,0 +1,40 @@
+"""Notes the exceptions that nobody caught, with the stack that they came from."""
+
+from __future__ import annotations
+
+from gradscope.probes.engine import Engine
+from gradscope.probes.sink import Sink
+from gradscope.probes.stacks import Stacks
+from gradscope.probes.threads import Threads
+from gradscope.probes.tracebacks import family, is_ours, links
+
+
+class Failures:
+    """Writes uncaught exceptions down, each with the backward call that it came out of, if it came out of one."""
+
+    def __init__(self, sink: Sink, threads: Threads, stacks: Stacks, engine: Engine) -> None:
+        self._sink, self._threads, self._stacks, self._engine = sink, threads, stacks, engine
+
+    def note(self, error: BaseException) -> None:
+        """Note one, in the thread that it ended. SystemExit is no failure."""
+        if isinstance(error, SystemExit):
+            return
+        row = (self._sink.string(type(error).__name__), self._sink.string(str(error)), self._stack(error))
+        self._sink.add("failure", (*row, self._threads.current.number, self._backward(error)))
+
+    def _backward(self, error: BaseException) -> int | None:
+        """The backward call that it, or what led to it, came out of."""
+        for one in family(error):
+            number = self._engine.raised.get(id(one))
+            if number is not None and any(link.tb_frame.f_code is self._engine.code for link in links(one)):
+                return number
+        return None
+
+    def _stack(self, error: BaseException) -> int:
+        """The stack of its traceback, ours left out."""
+        stack = 0
+        for link in links(error):
+            code = link.tb_frame.f_code
+            if not is_ours(code):
+                stack = self._stacks.push(stack, code, link.tb_lasti)
+        return stack
