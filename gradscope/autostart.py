@@ -63,11 +63,14 @@ def start() -> None:
     """Start the recording that the environment asks for; what is wrong is said in one line, the program goes on."""
     if "gradscope.cli" in sys.modules or "gradscope.capture" in sys.modules:
         return  # gradscope itself, or a program that records itself
-    from gradscope import capture
     from gradscope.errors import GradscopeError
+    from gradscope.probes import seams
 
     try:
         wanted = _settings()
+        seams.require(wanted["detail"])
+        from gradscope import capture
+
         bounds = (
             capture.window(wanted["steps"], wanted["keep_last"]),
             capture.limits(wanted["max_size"], wanted["max_overhead"]),

@@ -23,7 +23,7 @@ from gradscope import __version__
 from gradscope.errors import UsageError
 from gradscope.model.limits import Limits
 from gradscope.model.window import Window
-from gradscope.probes import program
+from gradscope.probes import program, seams
 from gradscope.probes.anomaly import Anomaly
 from gradscope.probes.budget import Budget
 from gradscope.probes.collectives import Collectives
@@ -98,7 +98,11 @@ class Recorder:
         overwrite: bool = False,
         late: bool = False,
     ) -> None:
-        """Create the recording; `late`: when there is something in it. Raises UsageError when it cannot be written."""
+        """Create the recording; `late`: when there is something in it.
+
+        Raises UsageError when it cannot be written, or when this torch lacks a part that the detail needs.
+        """
+        seams.require(Detail(detail).value)
         self.path, self.detail, self._window, self._limits = path, Detail(detail), window, limits
         self.writer = Writer(path, overwrite=overwrite, late=late, limit=limits.size)
         self._probes = contextlib.ExitStack()

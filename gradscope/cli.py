@@ -20,24 +20,31 @@ ISSUES = "https://github.com/gradscope/gradscope/issues"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One subcommand: its module holds a click command named `command`. `help` is what `gradscope --help` prints."""
+    """One subcommand: its module holds a click command named `command`. `help` is what `gradscope --help` prints.
+
+    `reads` tells that it takes a RECORDING, which is untrusted: the tests throw damaged ones at it.
+    """
 
     module: str
     help: str
+    reads: bool = False
 
 
 COMMANDS = {
     "trace": Entry("gradscope.commands.trace", "Run a script unchanged and record what autograd does."),
-    "graph": Entry("gradscope.commands.graph", "Draw the graph of a recorded backward."),
-    "explain": Entry("gradscope.commands.explain", "Say why a backward failed or went wrong, and which line to edit."),
-    "hooks": Entry("gradscope.commands.hooks", "Show the hooks of a backward in firing order."),
-    "times": Entry("gradscope.commands.times", "Say where the time of a backward went."),
-    "grads": Entry("gradscope.commands.grads", "Show how gradients flow."),
-    "memory": Entry("gradscope.commands.memory", "Say what a graph keeps in memory for its backward."),
+    "graph": Entry("gradscope.commands.graph", "Draw the graph of a recorded backward.", reads=True),
+    "explain": Entry(
+        "gradscope.commands.explain", "Say why a backward failed or went wrong, and which line to edit.", reads=True
+    ),
+    "hooks": Entry("gradscope.commands.hooks", "Show the hooks of a backward in firing order.", reads=True),
+    "times": Entry("gradscope.commands.times", "Say where the time of a backward went.", reads=True),
+    "grads": Entry("gradscope.commands.grads", "Show how gradients flow.", reads=True),
+    "memory": Entry("gradscope.commands.memory", "Say what a graph keeps in memory for its backward.", reads=True),
     "check-function": Entry("gradscope.commands.check_function", "Check custom autograd.Functions."),
     "rule": Entry("gradscope.commands.rule", "Print a rule's page."),
-    "info": Entry("gradscope.commands.info", "Say what a recording holds."),
-    "scrub": Entry("gradscope.commands.scrub", "Copy a recording without sources, paths and arguments."),
+    "info": Entry("gradscope.commands.info", "Say what a recording holds.", reads=True),
+    "doctor": Entry("gradscope.commands.doctor", "Say what works with this installation of torch."),
+    "scrub": Entry("gradscope.commands.scrub", "Copy a recording without sources, paths and arguments.", reads=True),
 }
 
 

@@ -92,6 +92,9 @@ def command(
         raise UsageError(
             "there is nothing to run", "gradscope trace [OPTIONS] SCRIPT ARGS..., or -m MODULE, or -c CODE"
         )
+    from gradscope.probes import seams
+
+    seams.require(detail)  # before the probes, whose import needs some of them
     from gradscope import capture
 
     what = _program(module, code, program)

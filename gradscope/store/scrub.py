@@ -14,9 +14,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from gradscope.errors import UsageError
+from gradscope.errors import UnreadableError, UsageError
 from gradscope.model.printable import printable
-from gradscope.store.file import TABLE_NAMES, damage_is_one_sentence
+from gradscope.store.file import RECORD_AGAIN, TABLE_NAMES, damage_is_one_sentence, show
 from gradscope.store.output import Output
 from gradscope.store.redactor import Redactor
 from gradscope.store.run_reader import RUN_FIELDS
@@ -40,16 +40,22 @@ def scrub(source: sqlite3.Connection, path: Path, output: Path) -> None:
     with damage_is_one_sentence(path):
         redactor = Redactor(source)
     target = Output(output, output)
+    whole = False
     try:
         for table in sorted(TABLE_NAMES - REMOVED):
             rows = _cleaned(source, table, redactor)
             while batch := _next(rows, path):
                 target.write({table: batch}, set())
         target.commit()
+        whole = True
+    except sqlite3.IntegrityError as error:  # a value where none may be, or two where one may
+        raise UnreadableError(f"{show(path)} is damaged: {printable(str(error))}", RECORD_AGAIN) from error
     except (sqlite3.Error, OSError) as error:
         raise UsageError(f"{printable(str(output))} cannot be written: {error}") from error
     finally:
         target.close(pruned=False, last_words={})
+        if not whole:
+            output.unlink(missing_ok=True)
 
 
 def _next(rows: Iterator[Row], path: Path) -> list[Row]:
