@@ -137,13 +137,13 @@ class Recorder:
         enter(Modules(threads, stacks, names, faults))
         enter(nodes)
         enter(hooks)
-        open_blocks = OpenBlocks(writer, [])
+        open_blocks = OpenBlocks(writer, [], engine.started)
         if wanted:
             operations = Operations(writer, threads, stacks, names, faults, steps, engine.started)
             watchers.append(operations)
             enter(operations)
             steps.followers.append(operations.follow)
-            open_blocks = OpenBlocks(writer, operations.threads)
+            open_blocks = OpenBlocks(writer, operations.threads, engine.started)
         else:
             enter(Collectives(writer.commit, faults))
         if self.detail is Detail.FULL:

@@ -16,6 +16,7 @@ from gradscope.probes.sink import Row, Sink
 from gradscope.probes.threads import Thread
 
 _MOMENT = 0.02  # seconds: far longer than an operator takes to be noted
+_YOUNG = 0.2  # seconds: a block that fills faster is closed and written before it matters
 
 Tail = tuple[int, int, int, Mapping[str, Iterable[Row]], Row]
 
@@ -23,15 +24,19 @@ Tail = tuple[int, int, int, Mapping[str, Iterable[Row]], Row]
 class OpenBlocks:
     """Looks at the threads' open blocks; each is given once, until it has grown."""
 
-    def __init__(self, sink: Sink, threads: list[Thread]) -> None:
-        self._threads, self._calls = threads, Calls(sink)
+    def __init__(self, sink: Sink, threads: list[Thread], began: float) -> None:
+        """`began` is the time from which the blocks count theirs."""
+        self._threads, self._calls, self._began = threads, Calls(sink), began
         self._grown: list[tuple[Thread, int, float]] = []  # their blocks' lengths, and when these were opened
         self._given: dict[int, tuple[int, float]] = {}
 
     def look(self) -> None:
         """See which blocks have grown, and give the threads time to finish the operators that they are noting."""
+        now = time.perf_counter() - self._began
         looks = [(thread, len(thread.operations), thread.started) for thread in list(self._threads)]
-        self._grown = [look for look in looks if look[1] and self._given.get(look[0].number) != look[1:]]
+        self._grown = [
+            look for look in looks if look[1] and now - look[2] > _YOUNG and self._given.get(look[0].number) != look[1:]
+        ]
         if self._grown:
             time.sleep(_MOMENT)
 
