@@ -68,6 +68,7 @@ SEAMS = (
     Seam("threading._make_invoke_excepthook", "tracebacks", "takes gradscope's frames out of threads' tracebacks"),
     Seam("torch.utils._python_dispatch.TorchDispatchMode", "operators", "sees every operator", _by_trial("operators")),
     Seam("torch.utils._python_dispatch._get_current_dispatch_mode_stack", "operators", "rests in steps not recorded"),
+    Seam("torch._ops.OpOverload", "operators", "tells operators from higher-order ones"),
     Seam("torch.ops.aten.add.Tensor._op", "operators", "runs an operator with one frame less"),
     Seam("torch._C._DisableTorchDispatch", "values", "measures without recording it"),
     Seam("torch._C._functorch.is_functorch_wrapped_tensor", "values", "leaves tensors under a transform alone"),

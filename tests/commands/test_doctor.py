@@ -20,7 +20,6 @@ from gradscope.probes import seam_trials, seams
 ROOT = Path(__file__).parent.parent.parent
 WITHOUT_TORCH = "import sys; sys.modules['torch'] = None\nimport importlib.util as u; find = u.find_spec\n"
 WITHOUT_TORCH += "u.find_spec = lambda name, *more: None if name == 'torch' else find(name, *more)\n"
-PUBLIC = ("torch._ops", "torch._functorch.autograd_function", "torch._C")  # modules and names, which are only compared
 
 
 def doctor(*arguments: str) -> Result:
