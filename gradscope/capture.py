@@ -10,9 +10,11 @@ import contextlib
 import enum
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -32,6 +34,7 @@ from gradscope.probes.failures import Failures
 from gradscope.probes.faults import Faults
 from gradscope.probes.heartbeat import Heartbeat
 from gradscope.probes.hooks import Hooks
+from gradscope.probes.memory import LIMIT
 from gradscope.probes.modules import Modules
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes
@@ -39,8 +42,10 @@ from gradscope.probes.open_blocks import OpenBlocks
 from gradscope.probes.operations import Operations
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
+from gradscope.probes.tensor_data import TensorData
 from gradscope.probes.threads import Threads
 from gradscope.probes.tracebacks import Tracebacks
+from gradscope.probes.transforms import Transforms
 from gradscope.probes.values import Values
 from gradscope.probes.walk import Walker
 from gradscope.store.writer import Writer
@@ -56,7 +61,8 @@ _ENVIRONMENT = (
     "TORCH_LOGS",
 )
 
-
+_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]B|)", re.IGNORECASE)
 EVERY_STEP = Window()
 NO_LIMITS = Limits()
 
@@ -83,6 +89,9 @@ class Summary:
     dropped: dict[str, int] = field(default_factory=dict)
 
 
+Guest = Callable[[Threads, Faults], AbstractContextManager[Watcher]]  # one more watcher: the debugger
+
+
 class Recorder:
     """Records from `start` to `stop`. One at a time in a process."""
 
@@ -95,16 +104,20 @@ class Recorder:
         window: Window = EVERY_STEP,
         limits: Limits = NO_LIMITS,
         *,
+        tensors: int | None = None,
         overwrite: bool = False,
         late: bool = False,
+        guest: Guest | None = None,
     ) -> None:
-        """Create the recording; `late`: when there is something in it.
+        """Create the recording; `late`: when there is something in it. `tensors`: how many bytes of tensors to store,
+        None for no tensors at all.
 
         Raises UsageError when it cannot be written, or when this torch lacks a part that the detail needs.
         """
         seams.require(Detail(detail).value)
         self.path, self.detail, self._window, self._limits = path, Detail(detail), window, limits
         self.writer = Writer(path, overwrite=overwrite, late=late, limit=limits.size)
+        self._tensors, self._guest = tensors, guest
         self._probes = contextlib.ExitStack()
         self._engine: Engine | None = None
         self._failures: Failures | None = None
@@ -130,11 +143,13 @@ class Recorder:
         overhead = self._limits.overhead
         steps = Steps(self._window, writer, None if overhead is None else Budget(overhead))
         steps.followers.append(anomaly.want)
-        engine = Engine(writer, threads, stacks, nodes, Walker(writer, nodes, names), faults, watchers, steps)
+        walker = Walker(writer, nodes, names)
+        engine = Engine(writer, threads, stacks, nodes, walker, faults, watchers, steps)
         enter = self._probes.enter_context
         self._failures = Failures(writer, threads, stacks, engine)
         enter(Tracebacks(self._failures.note))
         enter(Modules(threads, stacks, names, faults))
+        enter(Transforms(writer, threads, stacks, faults))
         enter(nodes)
         enter(hooks)
         open_blocks = OpenBlocks(writer, [], engine.started)
@@ -148,6 +163,11 @@ class Recorder:
             enter(Collectives(writer.commit, faults))
         if self.detail is Detail.FULL:
             watchers.append(Values(writer, threads, faults))
+        if self._tensors is not None:
+            folder, limit = writer.path.parent, self._tensors
+            watchers.append(TensorData(writer, walker.contents, threads, faults, folder, limit))
+        if self._guest is not None:
+            watchers.append(enter(self._guest(threads, faults)))
         self._engine = enter(engine)
         steps.begin()
         enter(Heartbeat(lambda: self._beat(open_blocks, steps), writer.fault))
@@ -211,17 +231,20 @@ class record:
         keep_last: int | None = None,
         max_size: str | None = None,
         max_overhead: str | None = None,
+        tensors: bool = False,
+        tensors_limit: int | str = LIMIT,
         overwrite: bool = False,
     ) -> None:
-        """`steps` is "A:B", `max_size` "500MB", `max_overhead` "20%".
+        """`steps` is "A:B", `max_size` "500MB", `max_overhead` "20%", `tensors_limit` bytes or "500MB".
 
         Raises UsageError when an argument is wrong, and when the file exists (unless `overwrite`)
         or cannot be written.
         """
         if detail not in [one.value for one in Detail]:
             raise UsageError(f"there is no detail {detail!r}", "nodes, ops or full")
+        limit = tensor_limit(tensors_limit) if tensors else None
         bounds = window(steps, keep_last), limits(max_size, max_overhead)
-        self._recorder = Recorder(Path(path), Detail(detail), *bounds, overwrite=overwrite)
+        self._recorder = Recorder(Path(path), Detail(detail), *bounds, tensors=limit, overwrite=overwrite)
         self.summary: Summary | None = None
 
     def __enter__(self) -> record:
@@ -250,6 +273,16 @@ def limits(size: str | None, overhead: str | None) -> Limits:
         return Limits.parse(size, overhead)
     except ValueError as error:
         raise UsageError(str(error), "--max-size 500MB bounds the file, --max-overhead 20% the time") from None
+
+
+def tensor_limit(size: int | str | None) -> int:
+    """Bytes of tensors, as a user writes them; None for the usual limit. Raises UsageError."""
+    if size is None:
+        return LIMIT
+    found = _SIZE.fullmatch(str(size).strip())
+    if found is None:
+        raise UsageError(f"{size!r} is no size", "write it as 500MB or 2GB")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
 
 
 def default_path(title: str, directory: Path | None = None) -> Path:

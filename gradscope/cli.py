@@ -33,6 +33,7 @@ class Entry:
 COMMANDS = {
     "trace": Entry("gradscope.commands.trace", "Run a script unchanged and record what autograd does."),
     "graph": Entry("gradscope.commands.graph", "Draw the graph of a recorded backward.", reads=True),
+    "debug": Entry("gradscope.commands.debug", "Stop inside a backward and step through it, node by node."),
     "explain": Entry(
         "gradscope.commands.explain", "Say why a backward failed or went wrong, and which line to edit.", reads=True
     ),
@@ -40,6 +41,10 @@ COMMANDS = {
     "times": Entry("gradscope.commands.times", "Say where the time of a backward went.", reads=True),
     "grads": Entry("gradscope.commands.grads", "Show how gradients flow.", reads=True),
     "memory": Entry("gradscope.commands.memory", "Say what a graph keeps in memory for its backward.", reads=True),
+    "levels": Entry("gradscope.commands.levels", "Show the torch.func transforms of a run.", reads=True),
+    "replay": Entry(
+        "gradscope.commands.replay", "Walk a recorded backward as the engine ran it, or would run it.", reads=True
+    ),
     "check-function": Entry("gradscope.commands.check_function", "Check custom autograd.Functions."),
     "rule": Entry("gradscope.commands.rule", "Print a rule's page."),
     "info": Entry("gradscope.commands.info", "Say what a recording holds.", reads=True),

@@ -5,6 +5,9 @@ from __future__ import annotations
 import click
 
 from gradscope.commands import options
+from gradscope.errors import NothingCheckedError
+from gradscope.graphs.part import of_level
+from gradscope.model.graph import Graph
 from gradscope.render.formats import FORMATS, choose
 from gradscope.view.ordered import ordered
 from gradscope.view.scene import Scene
@@ -17,6 +20,7 @@ FORMAT_HELP = "; ".join(f"{format.name}: {format.help}" for format in FORMATS.va
 @click.option("--fmt", type=click.Choice(list(FORMATS)), help=f"{FORMAT_HELP}. Default: what -o ends in, else text.")
 @options.backward
 @click.option("--depth", type=click.IntRange(min=1), help="How many levels of modules to open; default: what fits.")
+@click.option("--level", type=click.IntRange(min=0), metavar="K", help="Only nodes of this torch.func level; 0: none.")
 @options.output
 @options.force
 @options.color
@@ -26,6 +30,7 @@ def command(
     fmt: str | None,
     backward: int | None,
     depth: int | None,
+    level: int | None,
     output: str | None,
     force: bool,
     color: str,
@@ -39,7 +44,7 @@ def command(
     format = choose(fmt, output)
     with options.open_recording(recording, quiet) as opened:
         scene = Scene(
-            graph=ordered(opened.graph(backward)),
+            graph=_chosen(ordered(opened.graph(backward)), level),
             run=opened.run(),
             recording=str(opened.path),
             depth=depth,
@@ -47,3 +52,14 @@ def command(
             color=options.wants_color(color, output),
         )
         options.deliver(format.render(scene), output, quiet)
+
+
+def _chosen(graph: Graph, level: int | None) -> Graph:
+    """The whole graph, or what belongs to one level. Raises NothingCheckedError when nothing does."""
+    if level is None:
+        return graph
+    found = of_level(graph, level)
+    if not found.nodes:
+        sentence = f"no node of backward {graph.backward.number} belongs to level {level}"
+        raise NothingCheckedError(sentence, "`gradscope levels` lists the levels")
+    return found

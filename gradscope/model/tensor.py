@@ -1,7 +1,8 @@
-"""What is recorded of a tensor: never its data."""
+"""What is recorded of a tensor: never its data, unless `--tensors` asks for it."""
 
 from __future__ import annotations
 
+import enum
 import math
 import re
 from dataclasses import dataclass
@@ -40,3 +41,25 @@ class SavedTensor:
     bytes: int
     storage: int
     leaf: str | None = None
+
+
+class Role(enum.IntEnum):
+    """What a stored tensor is to its backward. The numbers stand in recordings."""
+
+    ROOT_GRADIENT = 0
+    SAVED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTensor:
+    """A tensor whose bytes `trace --tensors` stored, because an operator of the backward used them.
+
+    `node` is the id of the node that saves it; for a root gradient, the root's place among the roots. `position` is its
+    place among the node's saved tensors. `storage` numbers the storages of one backward call.
+    """
+
+    role: Role
+    node: int
+    position: int
+    type: TensorType
+    storage: int

@@ -19,10 +19,10 @@ from torch.utils import hooks as torch_hooks
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
-from gradscope.probes.looks import NOTHING, Look
 from gradscope.probes.multi_grad import Shared, shared
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes, token_of
+from gradscope.probes.observed import NOTHING, Look
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Thread, Threads

@@ -46,12 +46,14 @@ class OpenBlocks:
             numbers = thread.operations[:]  # one instruction: whole, whatever the thread does
             if len(numbers) >= length and thread.started == started:
                 self._given[thread.number] = length, started
-                yield self._tail(thread, numbers.tolist(), length)
+                yield self._tail(thread, numbers, length)
 
     def _tail(self, thread: Thread, numbers: list[int], length: int) -> Tail:
         heads = list(_heads(numbers, length))
         block = -1 - thread.number
-        calls = self._calls.ids(dict(thread.calls))
+        called = list(thread.calls)
+        ids = self._calls.ids({call.serial: call for call in called})
+        calls = {number: ids[call.serial] for number, call in enumerate(called, 1)}
         writes = sum(numbers[at + HEAD - 1] for at in heads)
         rows = {"operation": _operations(block, numbers, heads, calls), "written": _written(block, numbers, heads)}
         backward, versions = thread.backward, list(thread.versions)

@@ -44,9 +44,10 @@ class BackwardReader:
         self._interned = interned
         self._hooks: dict[int, Hook] = {}
 
-    def calls(self) -> Iterator[Call]:
-        """Every call, by number."""
-        for row in self._rows.select(f"{BACKWARD} ORDER BY number", BACKWARD_COLUMNS):
+    def calls(self, inside: int | None = None) -> Iterator[Call]:
+        """Every call, by number; or those that started inside one."""
+        where, chosen = ("", ()) if inside is None else ("WHERE nested_in = ?", (inside,))
+        for row in self._rows.select(f"{BACKWARD} {where} ORDER BY number", BACKWARD_COLUMNS, *chosen):
             yield self._call(row)
 
     def call(self, number: int) -> Call:
@@ -112,7 +113,7 @@ class BackwardReader:
             metas = tuple(inputs.get(node.id, ()))
             filled = replace(
                 node,
-                device=next((meta.device for meta in metas if meta is not None), node.device),
+                device=_queue_device(metas),
                 inputs_meta=metas,
                 saved=tuple(saved.get(node.id, ())),
                 hooks=tuple(hooks.get(node.id, ())),
@@ -173,6 +174,11 @@ class BackwardReader:
         return tuple(
             Firing(self._hook(hook), node, bool(changed), *measured) for hook, node, changed, *measured in fired
         )
+
+
+def _queue_device(metas: tuple[TensorType | None, ...]) -> str:
+    """Node::device() of torch 2.13: the first device of the metadata that is not the CPU."""
+    return next((meta.device for meta in metas if meta is not None and meta.device != "cpu"), "cpu")
 
 
 def _roots(text: str) -> tuple[Root, ...]:

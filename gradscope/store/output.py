@@ -39,6 +39,11 @@ class Output:
         self._file = _identity(path)
         self._shown: set[int] = set()  # threads of which an open block is in the file
 
+    @property
+    def connection(self) -> sqlite3.Connection:
+        """The open database."""
+        return self._database
+
     def write(self, content: Content, closed: set[object]) -> None:
         """Insert rows. The open blocks of the threads that have `closed` theirs are in them: take the others out."""
         if self._file != _identity(self._path):

@@ -22,10 +22,10 @@ from gradscope.store.redactor import Redactor
 from gradscope.store.run_reader import RUN_FIELDS
 
 Row = tuple[object, ...]
-REMOVED = frozenset({"source"})  # tables that stay empty
+REMOVED = frozenset({"source", "storage", "tensor", "dispatch", "condition", "exchange"})  # sources, and --tensors
 # Columns whose text gradscope made, of numbers, flags and words of its own.
 OWN = {("tensor_type", "shape"), ("backward", "roots"), ("backward", "inputs"), ("backward", "measured")}
-OWN |= {("backward", "kind"), ("hook", "kind"), ("block_run", "versions"), ("fault", "probe")}
+OWN |= {("backward", "kind"), ("hook", "kind"), ("transform", "kind"), ("block_run", "versions"), ("fault", "probe")}
 _OWN_TEXT = re.compile(r"[\w\[\], .-]*")
 _KEPT_OF_THE_RUN = frozenset(RUN_FIELDS) - {"argv", "cwd", "environment"}
 _OF_AN_ARGUMENT = ("dtype", "shape", "strides", "requires_grad")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import contextlib
 import json
 import os
+import sqlite3
 import threading
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
@@ -63,7 +64,8 @@ class Writer:
 
     def string(self, text: str) -> int:
         """Intern a text."""
-        return self._intern("string", text, (text.encode("utf-8", "replace").decode(),))
+        known = self._ids.get("string", {}).get(text)
+        return known or self._intern("string", text, (text.encode("utf-8", "replace").decode(),))
 
     def frame(self, file: str, line: int, function: str) -> int:
         """Intern a line of code, and say whose it is."""
@@ -250,6 +252,11 @@ class Writer:
                 return
             last_words = {} if self.failure is None else {**values, "stopped": self.failure}
             self._output.close(self._forgotten is not None, last_words)
+
+    def connection(self) -> sqlite3.Connection:
+        """The open database with everything that was added so far, for reading while the run goes on."""
+        self.commit()
+        return self._open().connection
 
     def size(self) -> int:
         """Bytes of the file; 0 when there is none."""
