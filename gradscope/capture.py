@@ -22,17 +22,22 @@ import torch
 
 from gradscope import __version__
 from gradscope.errors import UsageError
+from gradscope.model.limits import Limits
 from gradscope.model.window import Window
-from gradscope.probes import program
+from gradscope.probes import program, seams
 from gradscope.probes.anomaly import Anomaly
+from gradscope.probes.budget import Budget
+from gradscope.probes.collectives import Collectives
 from gradscope.probes.engine import Engine, Guest, Watcher
 from gradscope.probes.failures import Failures
 from gradscope.probes.faults import Faults, described
+from gradscope.probes.heartbeat import Heartbeat
 from gradscope.probes.hooks import Hooks
 from gradscope.probes.memory import LIMIT
 from gradscope.probes.modules import Modules
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes
+from gradscope.probes.open_blocks import OpenBlocks
 from gradscope.probes.operations import Operations
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
@@ -58,6 +63,7 @@ _ENVIRONMENT = (
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]B|)", re.IGNORECASE)
 EVERY_STEP = Window()
+NO_LIMITS = Limits()
 
 
 class Detail(str, enum.Enum):
@@ -96,6 +102,7 @@ class Recorder:
         path: Path,
         detail: Detail = Detail.OPS,
         window: Window = EVERY_STEP,
+        limits: Limits = NO_LIMITS,
         *,
         tensors: int | None = None,
         overwrite: bool = False,
@@ -103,12 +110,15 @@ class Recorder:
         guest: Invitation | None = None,
     ) -> None:
         """Create the recording; `late`: when there is something in it. `tensors`: how many bytes of tensors to store,
-        None for no tensors at all. Raises UsageError when it cannot be written.
+        None for no tensors at all.
+
+        Raises UsageError when it cannot be written, or when this torch lacks a part that the detail needs.
         """
         _refuse_a_second()
-        self.path, self.detail, self._window, self._tensors = path, Detail(detail), window, tensors
-        self.writer = Writer(path, overwrite=overwrite, late=late)
-        self._guest = guest
+        seams.require(Detail(detail).value)
+        self.path, self.detail, self._window, self._limits = path, Detail(detail), window, limits
+        self.writer = Writer(path, overwrite=overwrite, late=late, limit=limits.size)
+        self._tensors, self._guest = tensors, guest
         self._probes = contextlib.ExitStack()
         self._faults = Faults(self.writer)
         self._engine: Engine | None = None
@@ -134,10 +144,13 @@ class Recorder:
         threads, stacks, names = Threads.counting(), Stacks(writer), Names()
         stacks.anchors.add(id(program.execute.__code__))
         wanted = self.detail is not Detail.NODES
-        nodes = Nodes(writer, threads, stacks, Anomaly(), faults, operators=wanted)
+        anomaly = Anomaly()
+        nodes = Nodes(writer, threads, stacks, anomaly, faults, operators=wanted)
         hooks = Hooks(writer, threads, stacks, names, nodes, faults, measured=self.detail is Detail.FULL)
         watchers: list[Watcher] = [hooks]
-        steps = Steps(self._window, writer)
+        overhead = self._limits.overhead
+        steps = Steps(self._window, writer, None if overhead is None else Budget(overhead))
+        steps.followers.append(anomaly.want)
         walker = Walker(writer, nodes, names)
         engine = Engine(writer, threads, stacks, nodes, walker, faults, watchers, steps)
         self._failures = Failures(writer, threads, stacks, engine)
@@ -146,10 +159,15 @@ class Recorder:
         enter("transforms", Transforms(writer, threads, stacks, faults))
         enter("nodes", nodes)
         enter("hooks", hooks)
+        open_blocks = OpenBlocks(writer, [], engine.started)
         if wanted:
             operations = Operations(writer, threads, stacks, names, faults, steps, engine.started)
             watchers.append(operations)
             enter("operations", operations)
+            steps.followers.append(operations.follow)
+            open_blocks = OpenBlocks(writer, operations.threads, engine.started)
+        else:
+            enter("collectives", Collectives(writer.commit, faults))
         if self.detail is Detail.FULL:
             watchers.append(Values(writer, threads, faults))
         if self._tensors is not None:
@@ -161,6 +179,8 @@ class Recorder:
             enter("guest", guest)
         self._engine = engine
         enter("engine", engine)
+        steps.begin()
+        enter("heartbeat", Heartbeat(lambda: self._beat(open_blocks, steps), writer.fault))
 
     def _enter(self, name: str, probe: contextlib.AbstractContextManager[object]) -> None:
         """Enter a probe; one that fails is left at once, and the others go on."""
@@ -178,6 +198,11 @@ class Recorder:
             self._faults.note(name, fault)
         else:
             self._probes.push(leave)
+
+    def _beat(self, open_blocks: OpenBlocks, steps: Steps) -> None:
+        open_blocks.look()
+        self.writer.beat({"duration": time.time() - self._started}, open_blocks.tails)
+        steps.check()
 
     def stop(self, error: BaseException | None = None, status: int | None = None) -> Summary:
         """Leave the probes and close the recording; again does nothing."""
@@ -234,18 +259,22 @@ class record:
         detail: str = "ops",
         steps: str | None = None,
         keep_last: int | None = None,
+        max_size: str | None = None,
+        max_overhead: str | None = None,
         tensors: bool = False,
         tensors_limit: int | str = LIMIT,
         overwrite: bool = False,
     ) -> None:
-        """`steps` is "A:B", `tensors_limit` bytes or a text such as "500MB". Raises UsageError when an argument is
-        wrong, and when the file exists (unless `overwrite`) or cannot be written.
+        """`steps` is "A:B", `max_size` "500MB", `max_overhead` "20%", `tensors_limit` bytes or "500MB".
+
+        Raises UsageError when an argument is wrong, and when the file exists (unless `overwrite`)
+        or cannot be written.
         """
         if detail not in [one.value for one in Detail]:
             raise UsageError(f"there is no detail {detail!r}", "nodes, ops or full")
         limit = tensor_limit(tensors_limit) if tensors else None
-        wanted = window(steps, keep_last)
-        self._recorder = Recorder(Path(path), Detail(detail), wanted, tensors=limit, overwrite=overwrite)
+        bounds = window(steps, keep_last), limits(max_size, max_overhead)
+        self._recorder = Recorder(Path(path), Detail(detail), *bounds, tensors=limit, overwrite=overwrite)
         self.summary: Summary | None = None
 
     def __enter__(self) -> record:
@@ -275,6 +304,14 @@ def window(steps: str | None, keep_last: int | None) -> Window:
         return Window.parse(steps, keep_last)
     except ValueError as error:
         raise UsageError(str(error), "--steps 10:20 records the steps 10 to 19; a step ends with a backward") from None
+
+
+def limits(size: str | None, overhead: str | None) -> Limits:
+    """What the recording may cost, as a user writes it. Raises UsageError."""
+    try:
+        return Limits.parse(size, overhead)
+    except ValueError as error:
+        raise UsageError(str(error), "--max-size 500MB bounds the file, --max-overhead 20% the time") from None
 
 
 def tensor_limit(size: int | str | None) -> int:

@@ -20,6 +20,7 @@ from typing import Any
 import torch
 import torch.autograd.graph as graph_module
 
+from gradscope.probes.collectives import is_distributed
 from gradscope.probes.dynamo import is_compiled, is_traced, skip, skip_methods
 from gradscope.probes.faults import Faults, described
 from gradscope.probes.nodes import KEY, Nodes, Token, token_of
@@ -264,6 +265,8 @@ class Engine:
         call.started = time.perf_counter()
         if call.walked is not None:
             self._write(call, call.walked, None, 0)
+            if is_distributed():
+                self._sink.commit()
 
     def _look(self, call: Call, thread: Thread, outputs: Any, inputs: Any) -> None:
         """Walk the graph, and let the watchers do so, before it runs."""
@@ -294,12 +297,12 @@ class Engine:
             exception = 0 if error is None else self._sink.string(described(error))
             self._write(call, call.walked, duration, exception)
         self._ask("forget", call)
-        if call.outer is None:
-            self._steps.end()
         if self._recorder.made_in_backward:
             release_parents(self._recorder.made_in_backward)
             self._recorder.made_in_backward.clear()
         self._sink.commit()
+        if call.outer is None:  # last, so that the step's time has the commit in it
+            self._steps.end()
 
     def _write(self, call: Call, walked: Walked, duration: float | None, exception: int) -> None:
         self._sink.add("backward", (

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from gradscope.probes.collectives import is_collective
 from gradscope.probes.dispatch import Dispatching
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call as EngineCall
@@ -33,7 +34,7 @@ from gradscope.probes.tensors import storage_of
 from gradscope.probes.threads import Thread, Threads
 
 _BLOCK = 8192  # numbers after which a block is closed
-_HEAD, _WRITE = 5, 4  # numbers per operator, and per tensor written
+HEAD, WRITE = 5, 4  # numbers per operator, and per tensor written
 
 _REMEMBERED = 8  # blocks kept to compare with
 
@@ -78,6 +79,7 @@ class Operations(Watcher):
         self._all: list[Thread] = []
         faults.switch(self.probe, self._switch_off)
         self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
+        self.threads: list[Thread] = []  # that have noted an operator
 
     def __enter__(self) -> Operations:
         skip_methods(Operations)
@@ -99,11 +101,15 @@ class Operations(Watcher):
         threading.Thread._bootstrap_inner = self._bootstrap  # type: ignore[attr-defined]
         self._off = True
         self._dispatching.__exit__()
-        for thread in self._all:
+        for thread in self.threads:
             self.close(thread)
 
     def _switch_off(self) -> None:
         self._off = True
+
+    def follow(self, recorded: bool) -> None:
+        """Take this thread's mode off while nothing is recorded: it costs most of what recording operators does."""
+        self._dispatching.follow(recorded)
 
     def before(self, call: EngineCall, thread: Thread) -> None:
         """Close the forward's block."""
@@ -195,13 +201,30 @@ class Operations(Watcher):
         known.name = self._sink.string(str(operator))
         known.operator = operator
         known.run = operator._op if type(operator) is torch._ops.OpOverload else operator  # one frame less
+        if is_collective(operator):
+            known.run = self._flushing(known.run)
         self._known[id(operator)] = known
         return known
 
+    def _flushing(self, run: Any) -> Any:
+        """A collective that commits what there is, itself included, before it waits for the others."""
+
+        def flush_and_run(*arguments: Any, **keywords: Any) -> Any:
+            try:
+                thread = self._threads.current
+                self.close(thread, thread.backward)
+                self._sink.commit()
+            except Exception as error:
+                self._faults.note("operations", error)
+            return run(*arguments, **keywords)
+
+        skip(flush_and_run)
+        return flush_and_run
+
     def _open(self, thread: Thread) -> None:
         thread.started = time.perf_counter() - self._started
-        if thread not in self._all:
-            self._all.append(thread)
+        if thread not in self.threads:
+            self.threads.append(thread)
 
     def close(self, thread: Thread, backward: EngineCall | None = None) -> None:
         """Store a thread's open block, or only point at it when it was seen before."""
@@ -232,14 +255,14 @@ class Operations(Watcher):
         calls = [0, *(ids[call.serial] for call in called)]
         at = operations = writes = 0
         while at < len(numbers):
-            name, stack, call, node, count = numbers[at : at + _HEAD]
+            name, stack, call, node, count = numbers[at : at + HEAD]
             self._sink.add("operation", (block, operations, name, stack, calls[call], None if node < 0 else node))
-            at += _HEAD
+            at += HEAD
             for position in range(count):
-                argument, version, storage, leaf = numbers[at : at + _WRITE]
+                argument, version, storage, leaf = numbers[at : at + WRITE]
                 row = (argument, None if version < 0 else version, storage, leaf)
                 self._sink.add("written", (block, operations, position, *row))
-                at += _WRITE
+                at += WRITE
             operations += 1
             writes += count
         self._sink.add("block", (block, operations, writes))

@@ -28,6 +28,7 @@ from gradscope.store.measurements import read_gradients, read_node_runs
 from gradscope.store.operation_reader import read_blocks
 from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows
 from gradscope.store.run_reader import read_calls, read_census, read_failures, read_faults, read_run
+from gradscope.store.scrub import scrub
 from gradscope.store.transform_reader import read_escaped, read_transforms
 
 SUFFIX = ".gscope"
@@ -204,6 +205,10 @@ class Recording:
         sql = "SELECT id, text FROM string WHERE id IN (SELECT file FROM source)"
         number = next((number for number, text in self._rows.select(sql, (INTEGER, TEXT)) if text == file), None)
         return None if number is None else self._interned.source(number)
+
+    def scrub(self, output: Path) -> None:
+        """Write a copy without sources, paths, arguments and environment. Raises UsageError when that cannot be."""
+        scrub(self._file.connection, self.path, output)
 
     @_guarded
     def sources(self) -> dict[str, str]:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 APPLICATION_ID = 0x67534350  # "gSCP", shown by file(1)
 SCHEMA = 1
+OPEN_BLOCK = 1 << 40  # block_run numbers from here on: blocks that threads were still filling at the last commit
 
 TABLES = """
 -- the run: argv, cwd, versions, detail, status, ...: JSON values by name (model.run.Run's fields)
@@ -95,6 +96,7 @@ CREATE TABLE escaped (transform INTEGER NOT NULL, stack INTEGER NOT NULL, name I
 -- an argument: {"dtype", "shape", "strides", "requires_grad"} for a tensor, {"value"} for plain data, else {}
 CREATE TABLE function_call (function TEXT NOT NULL, arguments TEXT NOT NULL);
 
+-- a run that was killed leaves the blocks that its threads were filling: their ids are negative, their runs the last ones
 CREATE TABLE block (id INTEGER PRIMARY KEY, operations INTEGER NOT NULL, writes INTEGER NOT NULL);
 -- node: the id, in the graph of the block's backward, of the node that the operator ran in
 CREATE TABLE operation (block INTEGER NOT NULL, number INTEGER NOT NULL, name INTEGER NOT NULL, stack INTEGER NOT NULL,
