@@ -62,10 +62,18 @@ class TensorData(Watcher):
 
     def before(self, call: Call, thread: Thread) -> None:
         """Label what is at hand, hook the nodes, and see every operator from here on."""
-        if call.outer is not None:
+        if call.outer is not None or self._faults.off("tensors"):
             return  # what a nested backward does belongs to the node that it runs in
         run = self._runs[call.number] = Run(call, Memory(self._sink, call.number, self._budget), self._mode())
         run.mode.run = run
+        try:
+            self._begin_run(run)
+        except Exception as error:
+            self._faults.note("tensors", error)
+        run.mode.__enter__()
+
+    def _begin_run(self, run: Run) -> None:
+        call = run.call
         for name, value in conditions().items():
             self._sink.add("condition", (call.number, name, json.dumps(value)))
         self._label(run, Role.ROOT_GRADIENT, enumerate([gradient] for gradient in call.gradients))
@@ -74,7 +82,6 @@ class TensorData(Watcher):
         for number, node in enumerate(call.live):
             run.handles.append(node.register_prehook(self._entering(run, number)))
             run.handles.append(node.register_hook(self._leaving(run, number)))
-        run.mode.__enter__()
 
     def after(self, call: Call, thread: Thread) -> None:
         """Stop watching."""

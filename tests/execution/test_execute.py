@@ -128,7 +128,12 @@ def test_a_recording_is_not_trusted(small: Recorded, operator: str, arguments: t
 def test_torch_is_left_as_it_was(small: Recorded) -> None:
     graph, stored = small
     before = switches()
-    execute(graph, replace(stored, conditions={"threads": 3, "default_dtype": "float64", "deterministic": True}))
+    execute(
+        graph,
+        replace(
+            stored, conditions={"threads": 3, "default_dtype": "int8", "deterministic": True, "matmul_precision": "?"}
+        ),
+    )
     assert switches() == before
     assert not torch.are_deterministic_algorithms_enabled()
 
@@ -183,6 +188,18 @@ def test_an_order_that_adds_otherwise_is_named(tmp_path: Path) -> None:
     assert found.first is not None
     assert "another order" in found.first.detail
     assert not found.recorded_order
+
+
+def test_sums_that_are_not_understood_are_said(tmp_path: Path) -> None:
+    graph, stored = recorded(tmp_path, lambda: both().backward())
+    calls = tuple(call for call in stored.dispatches if call.phase is not Phase.AFTER)
+    with pytest.raises(NothingCheckedError, match="additions"):
+        execute(graph, replace(stored, dispatches=calls), tuple(reversed([each.node for each in stored.exchanges])))
+
+
+def both() -> torch.Tensor:
+    y = torch.ones(2, requires_grad=True).exp()
+    return (y * 2 + y * 3).sum()
 
 
 def test_a_node_without_operators_has_no_script(small: Recorded) -> None:
