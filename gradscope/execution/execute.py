@@ -92,7 +92,13 @@ class _Run:
 
     def outcomes(self) -> list[tuple[Outcome, tuple[str, ...]]]:
         """The outcome of each node, with digests of all it made."""
-        found = [self._node(group) for group in (*self._order, *self._rest)]
+        groups = [*self._order, *self._rest]
+        last = {storage: number for number, group in enumerate(groups) for storage in _storages(group)}
+        found = []
+        for number, group in enumerate(groups):
+            found.append(self._node(group))
+            if self._sums is None:  # in another order a sum may lie elsewhere
+                self._machine.forget(storage for storage in _storages(group) if last[storage] == number)
         if self._sums is not None:
             captured = self._sums.nodes - {outcome.node for outcome, _ in found}
             found += [(self._captured(node), ()) for node in sorted(captured)]
@@ -155,6 +161,13 @@ class _Run:
     def _captured(self, node: int) -> Outcome:
         same = self._sums is None or self._sums.settle(node)
         return Outcome(node, Status.EQUAL) if same else Outcome(node, Status.DIFFERS, None, _OTHER_SUM)
+
+
+def _storages(group: _Group) -> set[int]:
+    """Every storage that a node's calls and gradients lie in."""
+    gradients = () if group.exchange is None else (group.exchange.received, group.exchange.passed)
+    named = [(call.arguments, tuple((call.keywords or {}).values()), call.results) for call in group.calls]
+    return {place.storage for place in places(*gradients, *named)}
 
 
 def _worse(one: Outcome, other: Outcome) -> Outcome:
