@@ -21,7 +21,7 @@ from gradscope.probes.tensor_data import conditions
 MOST_THREADS = 1024
 PRECISIONS = ("highest", "high", "medium")
 _OTHER_SUM = "the gradients that meet at its input are added in another order, and so their sum is rounded otherwise"
-_UNSEEN = "its operators ran out of sight (compiled, or not torch's)"
+_UNSEEN = "what it passes on was made out of sight (compiled, or not by torch)"
 
 
 def execute(graph: Graph, stored: StoredBackward, order: Sequence[int] | None = None) -> Execution:
@@ -88,7 +88,7 @@ class _Run:
         groups = _groups(stored)
         self._order = [groups.pop(node) for node in (recorded if order is None else order) if node in groups]
         self._rest = list(groups.values())
-        self._met = {tensor.storage for tensor in stored.tensors}
+        self._met = {tensor.storage for tensor in stored.tensors}  # storages that gradients may lie in
 
     def outcomes(self) -> list[tuple[Outcome, tuple[str, ...]]]:
         """The outcome of each node, with digests of all it made."""
@@ -134,8 +134,8 @@ class _Run:
         return outcome
 
     def _call(self, node: int, call: Dispatch) -> Outcome:
-        self._met.update(place.storage for place in places(call.arguments, call.results))
-        self._met.update(place.storage for place in places(tuple((call.keywords or {}).values())))
+        if _writes(call):
+            self._met.update(place.storage for place in places(call.results))
         try:
             for detail in self._machine.call(call):
                 return Outcome(node, Status.DIFFERS, call.operator, detail)
@@ -149,7 +149,7 @@ class _Run:
         for place in exchange.passed:
             if place is None:
                 continue
-            if place.storage not in self._met:
+            if place.storage in self._stored.storages and place.storage not in self._met:
                 return Outcome(exchange.node, Status.NOT_REPEATED, None, _UNSEEN)
             try:
                 if digest(self._machine.tensor(place)) != place.digest:
@@ -161,6 +161,12 @@ class _Run:
     def _captured(self, node: int) -> Outcome:
         same = self._sums is None or self._sums.settle(node)
         return Outcome(node, Status.EQUAL) if same else Outcome(node, Status.DIFFERS, None, _OTHER_SUM)
+
+
+def _writes(call: Dispatch) -> bool:
+    """Whether an operator's results lie in memory that was there before."""
+    name, _, overload = call.operator.partition(".")[2].partition(".")
+    return name.endswith("_") or "out" in overload
 
 
 def _storages(group: _Group) -> set[int]:

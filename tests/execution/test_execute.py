@@ -222,3 +222,31 @@ def test_a_script_cannot_be_made_to_hold_code(small: Recorded) -> None:
     script = extract(graph.nodes[first.node or 0], stored, title, "t.bin", "2.13").script
     assert script.count('"""') % 2 == 0
     compile(script, "t.py", "exec")
+
+
+def test_what_a_node_passes_on_counts_too(small: Recorded) -> None:
+    graph, stored = small
+    exchanges = list(stored.exchanges)
+    place = next(place for place in exchanges[1].passed if place is not None)
+    exchanges[1] = replace(exchanges[1], passed=(replace(place, digest="0" * 16), *exchanges[1].passed[1:]))
+    found = execute(graph, replace(stored, exchanges=tuple(exchanges)))
+    assert found.first is not None
+    assert (found.first.node, found.first.operator) == (exchanges[1].node, None)
+    assert found.count(Status.DIFFERS) == 1
+
+
+class Numpy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return torch.from_numpy(gradient.numpy() * 2)
+
+
+def test_what_no_operator_made_is_not_called_repeated(tmp_path: Path) -> None:
+    apply: Any = Numpy.apply
+    graph, stored = recorded(tmp_path, lambda: apply(torch.ones(2, requires_grad=True).exp()).sum().backward())
+    unseen = [one for one in execute(graph, stored).outcomes if one.status is Status.NOT_REPEATED]
+    assert [(name(graph, one.node), one.operator) for one in unseen] == [("NumpyBackward", None)]
