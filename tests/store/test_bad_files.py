@@ -32,6 +32,9 @@ def read_everything(path: Path) -> None:
             recording.graph(backward.number)
             recording.node_runs(backward.number)
             recording.gradients(backward.number)
+            recording.operators(backward.number)
+            recording.nested(backward.number)
+            recording.stored(backward.number)
 
 
 def refused(path: Path) -> str:
