@@ -24,11 +24,13 @@ from gradscope.errors import UsageError
 from gradscope.model.window import Window
 from gradscope.probes import program
 from gradscope.probes.anomaly import Anomaly
+from gradscope.probes.declarations import Declarations
 from gradscope.probes.engine import Engine, Watcher
 from gradscope.probes.failures import Failures
 from gradscope.probes.faults import Faults
 from gradscope.probes.hooks import Hooks
 from gradscope.probes.modules import Modules
+from gradscope.probes.mutations import Mutations
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes
 from gradscope.probes.operations import Operations
@@ -124,8 +126,9 @@ class Recorder:
         enter(nodes)
         enter(hooks)
         if wanted:
-            operations = Operations(writer, threads, stacks, names, faults, steps, engine.started)
-            watchers.append(operations)
+            mutations = Mutations(writer, nodes, faults)
+            operations = Operations(writer, threads, stacks, names, faults, steps, engine.started, mutations)
+            watchers += [operations, mutations, enter(Declarations(writer, threads, stacks, names, faults))]
             enter(operations)
         if self.detail is Detail.FULL:
             watchers.append(Values(writer, threads, faults))

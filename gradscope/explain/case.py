@@ -7,6 +7,7 @@ from functools import cached_property
 from gradscope.model.failure import Failure
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.hook import Hook
+from gradscope.model.mutation import Declaration, Reused, Stale
 from gradscope.model.operation import Block
 from gradscope.model.run import Run
 from gradscope.store.reader import Recording
@@ -48,6 +49,21 @@ class Case:
     def blocks(self) -> tuple[Block, ...]:
         """The stretches of operators, in order."""
         return tuple(self.recording.blocks())
+
+    @cached_property
+    def stale(self) -> tuple[Stale, ...]:
+        """The saved tensors that a failed backward found edited."""
+        return self.recording.stale()
+
+    @cached_property
+    def reused(self) -> tuple[Reused, ...]:
+        """The nodes of failed backward calls that an earlier one had run."""
+        return self.recording.reused()
+
+    @cached_property
+    def declarations(self) -> tuple[Declaration, ...]:
+        """Where the modules that edit their input in place were built."""
+        return self.recording.declarations()
 
     def graph(self, number: int) -> Graph:
         """The graph of one backward call that reached one."""

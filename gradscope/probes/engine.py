@@ -27,7 +27,7 @@ from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
 from gradscope.probes.threads import Thread, Threads
-from gradscope.probes.walk import Walked, Walker
+from gradscope.probes.walk import Walked, Walker, discover
 
 _HINT_WITH_ANOMALY = (
     "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
@@ -84,6 +84,9 @@ class Watcher:
 
     def after(self, call: Call, thread: Thread) -> None:
         """The call has returned or raised."""
+
+    def failed(self, call: Call, error: BaseException) -> None:
+        """The call has raised; `call.live` holds its nodes again, numbered as before, until this returns."""
 
     def order(self, call: Call) -> list[int] | None:
         """The order in which the nodes ran, from a probe that measured it."""
@@ -144,7 +147,7 @@ class Engine:
             def after() -> None:
                 try:
                     if call is not None:
-                        self._end(call, sys.exc_info()[1])
+                        self._end(call, sys.exc_info()[1], outputs)
                 except Exception as error:
                     self._faults.note("engine", error)
                 if undo is not None:
@@ -205,7 +208,7 @@ class Engine:
             thread.busy = False
             call.live = []
 
-    def _end(self, call: Call, error: BaseException | None) -> None:
+    def _end(self, call: Call, error: BaseException | None, outputs: Any) -> None:
         duration = time.perf_counter() - call.started
         thread = self._threads.current
         thread.backward, thread.base = call.outer, call.outer_base
@@ -216,6 +219,8 @@ class Engine:
         if call.walked is not None:
             for watcher in self._watchers:
                 watcher.after(call, thread)
+            if error is not None:
+                self._look_again(call, thread, error, outputs)
             exception = 0 if error is None else self._sink.string(f"{type(error).__name__}: {error}")
             self._write(call, call.walked, duration, exception)
         if call.outer is None:
@@ -224,6 +229,19 @@ class Engine:
             release_parents(self._recorder.made_in_backward)
             self._recorder.made_in_backward.clear()
         self._sink.commit()
+
+    def _look_again(self, call: Call, thread: Thread, error: BaseException, outputs: Any) -> None:
+        """Let the watchers look at the graph that a failed run has left."""
+        thread.busy = True
+        try:
+            with torch._C.DisableTorchFunction():
+                roots = [edge_of(output)[0] for output in outputs]
+                call.live, _ = discover([root for root in roots if root is not None])
+                for watcher in self._watchers:
+                    watcher.failed(call, error)
+        finally:
+            thread.busy = False
+            call.live = []
 
     def _write(self, call: Call, walked: Walked, duration: float | None, exception: int) -> None:
         measured = next(

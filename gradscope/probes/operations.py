@@ -20,6 +20,7 @@ from gradscope.probes.engine import Call as EngineCall
 from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.modules import Calls
+from gradscope.probes.mutations import Mutations
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import token_of
 from gradscope.probes.sink import Sink
@@ -28,6 +29,7 @@ from gradscope.probes.steps import Steps
 from gradscope.probes.structure import digest
 from gradscope.probes.tensors import storage_of
 from gradscope.probes.threads import Thread, Threads
+from gradscope.probes.versions import counting_versions
 
 _BLOCK = 8192  # numbers after which a block is closed
 _HEAD, _WRITE = 5, 4  # numbers per operator, and per tensor written
@@ -58,7 +60,9 @@ class Operations(Watcher):
         faults: Faults,
         steps: Steps,
         started: float,
+        mutations: Mutations,
     ) -> None:
+        self._mutations = mutations
         self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
         self._steps = steps
         self._calls = Calls(sink)
@@ -152,14 +156,17 @@ class Operations(Watcher):
     def _written(
         self, thread: Thread, writes: tuple[Write, ...], arguments: tuple[Any, ...], keywords: dict[str, Any]
     ) -> None:
-        numbers = thread.operations
+        numbers, is_grad_enabled = thread.operations, torch.is_grad_enabled
         count, at = 0, len(numbers) - 1
         for position, name, keyword in writes:
             value = arguments[position] if position < len(arguments) else keywords.get(keyword)
             for tensor in value if isinstance(value, (list, tuple)) else (value,):
                 if isinstance(tensor, torch.Tensor):
                     storage, version = _numbered(thread, tensor)
-                    leaf = self._sink.string(self._names.leaf(tensor)) if tensor.is_leaf and tensor.requires_grad else 0
+                    traced = tensor.requires_grad
+                    leaf = self._sink.string(self._names.leaf(tensor)) if traced and tensor.is_leaf else 0
+                    if not (version or thread.versions[storage]) or (traced and not leaf and not is_grad_enabled()):
+                        self._mutations.wrote(tensor, thread.storages[storage], numbers[at - 4], numbers[at - 3])
                     numbers.extend((name, version, storage, leaf))
                     count += 1
         numbers[at] = count
@@ -174,7 +181,8 @@ class Operations(Watcher):
         )
         known.name = self._sink.string(str(operator))
         known.operator = operator
-        known.run = operator._op if type(operator) is torch._ops.OpOverload else operator  # one frame less
+        run = operator._op if type(operator) is torch._ops.OpOverload else operator  # one frame less
+        known.run = counting_versions(run, known.writes) if str(operator).startswith("aten._foreach_") else run
         return known
 
     def _open(self, thread: Thread) -> None:
@@ -201,12 +209,14 @@ class Operations(Watcher):
         number = None if backward is None else backward.number
         versions = json.dumps(thread.versions) if any(thread.versions) else None
         self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started, versions))
+        self._mutations.closed(self._block_runs, thread.storages)
         self._block_runs += 1
         del numbers[:]
         thread.calls.clear()
         thread.last_call = None
         thread.tensors.clear()
         thread.versions.clear()
+        del thread.storages[:]
 
     def _write(self, block: int, numbers: list[int]) -> None:
         at = number = 0
@@ -231,6 +241,7 @@ def _numbered(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
     if storage is None or -1 < version < versions[storage]:  # the address of a dead storage is used again
         storage = thread.tensors[address] = len(versions)
         versions.append(max(version, 0))
+        thread.storages.append(address)
     return storage, version if version < 0 else version - versions[storage]
 
 

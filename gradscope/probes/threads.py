@@ -30,6 +30,7 @@ class Thread:
         "pending",
         "roots",
         "started",
+        "storages",
         "tensors",
         "versions",
     )
@@ -47,6 +48,7 @@ class Thread:
         self.pending: deque[Token] = deque(maxlen=64)  # nodes made since the last operator, where operators are seen
         self.operations = array("q")  # the open block
         self.tensors: dict[int, int] = {}  # storages of the open block: address -> number
+        self.storages = array("q")  # their addresses, by number
         self.versions: list[int] = []  # of each of these storages, when it was first written
         self.started = 0.0
 

@@ -13,6 +13,7 @@ from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
 from gradscope.model.failure import Failure
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.hook import Hook
+from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
 from gradscope.model.operation import Block
 from gradscope.model.run import Census, Fault, Run
 from gradscope.model.statistics import GradientStatistics, NodeRun
@@ -20,6 +21,7 @@ from gradscope.model.summary import Calls
 from gradscope.store.backward_reader import BackwardReader
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
 from gradscope.store.interned import Interned
+from gradscope.store.mutation_reader import read_declarations, read_hidden_writes, read_reused, read_stale
 from gradscope.store.operation_reader import read_blocks
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
 from gradscope.store.run_reader import read_calls, read_census, read_failures, read_faults, read_run
@@ -131,6 +133,26 @@ class Recording:
     def hooks(self) -> tuple[Hook, ...]:
         """Every hook that the run registered, by number."""
         return tuple(self._backwards.hooks())
+
+    @_guarded
+    def stale(self) -> tuple[Stale, ...]:
+        """The saved tensors that a backward which raised found edited."""
+        return read_stale(self._rows, self._interned)
+
+    @_guarded
+    def hidden_writes(self) -> tuple[HiddenWrite, ...]:
+        """The writes to saved tensors that neither graph nor version shows."""
+        return read_hidden_writes(self._rows, self._interned)
+
+    @_guarded
+    def reused(self) -> tuple[Reused, ...]:
+        """The nodes of backward calls that raised which an earlier call had run."""
+        return read_reused(self._rows)
+
+    @_guarded
+    def declarations(self) -> tuple[Declaration, ...]:
+        """Where the modules that edit their input in place were built."""
+        return read_declarations(self._rows, self._interned)
 
     def blocks(self) -> Iterator[Block]:
         """The stretches of operators, in order."""

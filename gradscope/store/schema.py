@@ -80,6 +80,23 @@ CREATE TABLE written (block INTEGER NOT NULL, operation INTEGER NOT NULL, positi
 CREATE TABLE block_run (number INTEGER PRIMARY KEY, block INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER, started REAL NOT NULL,
   versions TEXT);
 
+-- what a backward that raised found in its graph. stale: a saved tensor whose version has moved on since it was saved;
+-- trail: the block runs, and the storage's number in each, in which its storage was written; reused: a node that an earlier
+-- backward, which did not keep its graph, had run (there it was earlier_node), and whether what it saved is gone
+CREATE TABLE stale (backward INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL, expected INTEGER NOT NULL,
+  version INTEGER NOT NULL, PRIMARY KEY (backward, node, name)) WITHOUT ROWID;
+CREATE TABLE trail (backward INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL, block_run INTEGER NOT NULL,
+  storage INTEGER NOT NULL, PRIMARY KEY (backward, node, name, block_run, storage)) WITHOUT ROWID;
+CREATE TABLE reused (backward INTEGER NOT NULL, node INTEGER NOT NULL, earlier INTEGER NOT NULL, earlier_node INTEGER NOT NULL,
+  freed INTEGER NOT NULL, PRIMARY KEY (backward, node)) WITHOUT ROWID;
+-- a saved tensor that was written without autograd and with no new version, by way of .data or under no_grad; late: after
+-- it was saved, else between the node that made it and the one that saved it
+CREATE TABLE hidden_write (backward INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL, op INTEGER NOT NULL,
+  stack INTEGER NOT NULL, late INTEGER NOT NULL, PRIMARY KEY (backward, node, name, op, stack)) WITHOUT ROWID;
+
+-- where a module that edits its input in place was built; path and class as in call
+CREATE TABLE declaration (path INTEGER NOT NULL, class INTEGER NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (path, class, stack)) WITHOUT ROWID;
+
 -- an exception that nobody caught; backward: the number of the call that it came out of
 CREATE TABLE failure (kind INTEGER NOT NULL, message INTEGER NOT NULL, stack INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER);
 CREATE TABLE fault (probe TEXT NOT NULL, message TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (probe, message)) WITHOUT ROWID;
