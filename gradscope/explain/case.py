@@ -7,7 +7,7 @@ from functools import cached_property
 from gradscope.model.failure import Failure
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.hook import Hook
-from gradscope.model.mutation import Declaration, Reused, Stale
+from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
 from gradscope.model.operation import Block
 from gradscope.model.run import Run
 from gradscope.store.reader import Recording
@@ -36,6 +36,11 @@ class Case:
         return self.recording.backwards()
 
     @cached_property
+    def backwards_by_number(self) -> dict[int, Backward]:
+        """The backward calls by number: the first ones may be missing."""
+        return {call.number: call for call in self.backwards}
+
+    @cached_property
     def failed(self) -> tuple[Backward, ...]:
         """The backward calls that raised, caught by the program or not."""
         return tuple(call for call in self.backwards if call.exception is not None)
@@ -54,6 +59,11 @@ class Case:
     def stale(self) -> tuple[Stale, ...]:
         """The saved tensors that a failed backward found edited."""
         return self.recording.stale()
+
+    @cached_property
+    def hidden_writes(self) -> tuple[HiddenWrite, ...]:
+        """The edits of saved tensors that autograd did not see."""
+        return self.recording.hidden_writes()
 
     @cached_property
     def reused(self) -> tuple[Reused, ...]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import functools
 from collections.abc import Iterator
 
 from gradscope.explain.case import Case
@@ -14,8 +15,13 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 def tree(case: Case, file: str) -> ast.Module | None:
     """The syntax tree of a recorded file."""
     source = case.recording.source(file)
+    return None if source is None else _parsed(source)
+
+
+@functools.lru_cache(maxsize=64)
+def _parsed(source: str) -> ast.Module | None:
     try:
-        return None if source is None else ast.parse(source)
+        return ast.parse(source)
     except (SyntaxError, ValueError):
         return None
 

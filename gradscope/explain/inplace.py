@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from gradscope.explain import code
 from gradscope.explain.case import Case
 from gradscope.explain.kind import Cause
+from gradscope.explain.shared import shared
 from gradscope.model.finding import Related
 from gradscope.model.graph import Backward, Node
 from gradscope.model.mutation import Stale
@@ -45,18 +46,27 @@ def inplace_on_saved(case: Case) -> Iterator[Cause]:
     """
     for call in case.failed:
         if REFUSED in (call.exception or ""):
-            stale = _refused(case, call)
-            if stale is not None:
+            stale = refused(case, call)
+            if stale is not None and not _is_carried_over(case, call, stale):
                 yield _cause(case, call, stale)
 
 
-def _refused(case: Case, call: Backward) -> Stale | None:
+def refused(case: Case, call: Backward) -> Stale | None:
     """The edited tensor that the exception speaks of: that of the node which runs first."""
     found = _VERSIONS.search(call.exception or "")
     stale = [one for one in case.stale if one.backward == call.number]
     spoken = [one for one in stale if found and (one.version, one.expected) == (int(found[1]), int(found[2]))]
     nodes = case.graph(call.number).nodes
     return max(spoken or stale, key=lambda one: _sequence(nodes[one.node]), default=None)
+
+
+def _is_carried_over(case: Case, call: Backward, stale: Stale) -> bool:
+    """Whether the node is one of an earlier round of the loop, kept alive until a step changed the weights: GS712."""
+    found = write_of(case, stale)
+    if found is None or not in_optimizer(found[1]):
+        return False
+    piece = shared(case, call, stale.node)
+    return piece is not None and piece.repeats(call)
 
 
 def _cause(case: Case, call: Backward, stale: Stale) -> Cause:

@@ -28,12 +28,13 @@ _FAILURES = 8  # backward calls that are looked into after they raised
 
 
 class Ran:
-    """A backward call that freed its graph: its number, and the number of each node by uid."""
+    """A backward call that has run: its number, whether it kept the graph, and the number of each node by uid."""
 
-    __slots__ = ("number", "numbers")
+    __slots__ = ("kept", "number", "numbers")
 
-    def __init__(self, number: int, numbers: dict[int, int]) -> None:
+    def __init__(self, number: int, kept: bool, numbers: dict[int, int]) -> None:
         self.number = number
+        self.kept = kept
         self.numbers = numbers
 
 
@@ -82,10 +83,10 @@ class Mutations(Watcher):
                 self._faults.note("mutations", error)
 
     def after(self, call: Call, thread: Thread) -> None:
-        """Remember the nodes of a call that freed its graph."""
-        if call.walked is None or call.keep_graph:
+        """Remember the nodes of a call."""
+        if call.walked is None:
             return
-        self._ran.append(Ran(call.number, call.walked.numbers))
+        self._ran.append(Ran(call.number, call.keep_graph, call.walked.numbers))
         self._remembered += len(call.walked.numbers)
         while self._remembered > _NODES and len(self._ran) > 1:
             self._remembered -= len(self._ran.popleft().numbers)
@@ -105,10 +106,10 @@ class Mutations(Watcher):
             self._faults.note("mutations", fault)
 
     def _look(self, call: Call, number: int, uid: int, node: Any) -> None:
-        for ran in reversed(self._ran):
-            if ran.number < call.number and uid in ran.numbers:
-                self._sink.add("reused", (call.number, number, ran.number, ran.numbers[uid], bool(is_freed(node))))
-                break
+        ran = [one for one in self._ran if one.number < call.number and uid in one.numbers]
+        if ran:
+            last = next((one for one in reversed(ran) if not one.kept), ran[-1])
+            self._sink.add("reused", (call.number, number, last.number, last.numbers[uid], bool(is_freed(node))))
         for name, saved in saved_of(node):
             versions = moved(node, name, saved)
             if versions is not None:

@@ -156,7 +156,7 @@ class Operations(Watcher):
     def _written(
         self, thread: Thread, writes: tuple[Write, ...], arguments: tuple[Any, ...], keywords: dict[str, Any]
     ) -> None:
-        numbers, is_grad_enabled = thread.operations, torch.is_grad_enabled
+        numbers = thread.operations
         count, at = 0, len(numbers) - 1
         for position, name, keyword in writes:
             value = arguments[position] if position < len(arguments) else keywords.get(keyword)
@@ -165,7 +165,8 @@ class Operations(Watcher):
                     storage, version = _numbered(thread, tensor)
                     traced = tensor.requires_grad
                     leaf = self._sink.string(self._names.leaf(tensor)) if traced and tensor.is_leaf else 0
-                    if not (version or thread.versions[storage]) or (traced and not leaf and not is_grad_enabled()):
+                    new = not (version or thread.versions[storage])
+                    if (new or (traced and not leaf)) and not _is_tracked(tensor, arguments):
                         self._mutations.wrote(tensor, thread.storages[storage], numbers[at - 4], numbers[at - 3])
                     numbers.extend((name, version, storage, leaf))
                     count += 1
@@ -243,6 +244,13 @@ def _numbered(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
         versions.append(max(version, 0))
         thread.storages.append(address)
     return storage, version if version < 0 else version - versions[storage]
+
+
+def _is_tracked(written: torch.Tensor, arguments: tuple[Any, ...]) -> bool:
+    """Whether autograd makes a node for an in-place operator."""
+    if not torch.is_grad_enabled():
+        return False
+    return written.requires_grad or any(isinstance(one, torch.Tensor) and one.requires_grad for one in arguments)
 
 
 def _node_number(backward: EngineCall) -> int:

@@ -82,7 +82,7 @@ CREATE TABLE block_run (number INTEGER PRIMARY KEY, block INTEGER NOT NULL, thre
 
 -- what a backward that raised found in its graph. stale: a saved tensor whose version has moved on since it was saved;
 -- trail: the block runs, and the storage's number in each, in which its storage was written; reused: a node that an earlier
--- backward, which did not keep its graph, had run (there it was earlier_node), and whether what it saved is gone
+-- backward had run (there it was earlier_node), one that freed its graph before one that kept it; freed: what it saved is gone
 CREATE TABLE stale (backward INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL, expected INTEGER NOT NULL,
   version INTEGER NOT NULL, PRIMARY KEY (backward, node, name)) WITHOUT ROWID;
 CREATE TABLE trail (backward INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL, block_run INTEGER NOT NULL,
