@@ -100,11 +100,7 @@ def inplace_on_view(case: Case) -> Iterator[Cause]:
         if (_VIEW in message or _NO_GRAD_VIEW in message) and _HOOKED not in message:
             name = code.edited(case, failure.site)
             what = f"`{name}`" if name else "the tensor"
-            why = (
-                "that was made under no_grad"
-                if _NO_GRAD_VIEW in message
-                else "that cannot take part in an in-place edit"
-            )
+            why = "that was made under no_grad" if _NO_GRAD_VIEW in message else "that cannot be edited in place"
             yield _cause(failure, f"{what} is a view {why}, and this line edits it", _made_by(case, name, _VIEWS), name)
 
 

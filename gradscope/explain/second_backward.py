@@ -92,9 +92,7 @@ def _carried_cause(case: Case, call: Backward, found: Shared) -> Cause:
     name = code.assigned(case, found.node.site)
     what = f"`{name}`" if name else f"what {found.node.name} made"
     if found.reader is None:
-        message = (
-            f"{what} is built once, but backward runs through it again and again: its graph is gone after the first"
-        )
+        message = f"{what} is built once, but backward runs through it again and again: the first run frees its graph"
         advice = "build it anew in each round of the loop, before its backward"
     else:
         message = f"{what} carries its graph from one round into the next: backward {call.number} ran into it again"

@@ -38,9 +38,8 @@ def shared(case: Case, call: Backward, node: int) -> Shared | None:
         return None
     top, reader = _climb(graph, node, set(rows))
     first = case.backwards_by_number[rows[node].earlier]
-    before = _reader_before(
-        case.graph(first.number), rows[top].earlier_node, {one.earlier_node for one in rows.values()}
-    )
+    earlier = {one.earlier_node for one in rows.values()}
+    before = _reader_before(case.graph(first.number), rows[top].earlier_node, earlier)
     leaves = frozenset(one.leaf for one in below(graph, top) if one.leaf is not None)
     return Shared(first, graph.nodes[top], reader, before, leaves)
 

@@ -7,7 +7,7 @@ from torch import nn
 class RowNorm(nn.Module):
     def forward(self, x):
         for row in x:
-            row /= row.detach().norm()  # expect: GS705
+            row.div_(row.detach().norm())  # expect: GS705
         return x
 
 

@@ -8,7 +8,7 @@ model = Reader(width=4)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
 chunks = torch.randn(24, 1, 4).split(6)
 state = None
-for epoch in range(2):
+for _ in range(2):
     for chunk in chunks:
         optimizer.zero_grad()
         out, state = model(chunk, state)
