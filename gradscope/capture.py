@@ -28,6 +28,7 @@ from gradscope.probes.declarations import Declarations
 from gradscope.probes.engine import Engine, Watcher
 from gradscope.probes.failures import Failures
 from gradscope.probes.faults import Faults
+from gradscope.probes.function_edits import Contexts
 from gradscope.probes.hooks import Hooks
 from gradscope.probes.modules import Modules
 from gradscope.probes.mutations import Mutations
@@ -128,7 +129,8 @@ class Recorder:
         if wanted:
             mutations = Mutations(writer, nodes, faults)
             operations = Operations(writer, threads, stacks, names, faults, steps, engine.started, mutations)
-            watchers += [operations, mutations, enter(Declarations(writer, threads, stacks, names, faults))]
+            declarations = enter(Declarations(writer, threads, stacks, names, faults))
+            watchers += [operations, mutations, Contexts(writer, faults), declarations]
             enter(operations)
         if self.detail is Detail.FULL:
             watchers.append(Values(writer, threads, faults))

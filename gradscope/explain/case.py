@@ -5,7 +5,8 @@ from __future__ import annotations
 from functools import cached_property
 
 from gradscope.model.failure import Failure
-from gradscope.model.graph import Backward, Graph
+from gradscope.model.function_fault import InputEdit, OnContext
+from gradscope.model.graph import Backward, FunctionClass, Graph
 from gradscope.model.hook import Hook
 from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
 from gradscope.model.operation import Block
@@ -64,6 +65,21 @@ class Case:
     def hidden_writes(self) -> tuple[HiddenWrite, ...]:
         """The edits of saved tensors that autograd did not see."""
         return self.recording.hidden_writes()
+
+    @cached_property
+    def failing_functions(self) -> tuple[FunctionClass, ...]:
+        """The custom Functions out of whose apply an uncaught exception came."""
+        return self.recording.failing_functions()
+
+    @cached_property
+    def input_edits(self) -> tuple[InputEdit, ...]:
+        """The writes to inputs in the forward of custom Functions."""
+        return self.recording.input_edits()
+
+    @cached_property
+    def on_context(self) -> tuple[OnContext, ...]:
+        """The tensors that custom Functions held on their ctx where they were differentiated again."""
+        return self.recording.on_context()
 
     @cached_property
     def reused(self) -> tuple[Reused, ...]:

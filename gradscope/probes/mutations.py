@@ -14,6 +14,7 @@ import torch
 
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
+from gradscope.probes.function_edits import FunctionEdits
 from gradscope.probes.nodes import Nodes, token_of
 from gradscope.probes.saved import is_freed, moved, saved_of
 from gradscope.probes.sink import Sink
@@ -49,6 +50,7 @@ class Mutations(Watcher):
         self._hidden = array("q")  # storage, uid of the next node, operator, stack
         self._latest = 0  # uid at the last hidden write
         self._failures = 0
+        self._function_edits = FunctionEdits(sink)
 
     # hot: called by the operators' probe
 
@@ -62,6 +64,8 @@ class Mutations(Watcher):
 
         Note the write when the graph may not know of it: an alias with a version of its own starts at 0 again.
         """
+        if tensor.requires_grad and self._function_edits.note(tensor, storage, operator, stack):
+            return
         alone = 2 if tensor._is_view() else 1
         if tensor.requires_grad or (storage and torch._C._storage_Use_Count(storage) > alone):
             self._note(storage, operator, stack)

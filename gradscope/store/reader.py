@@ -11,7 +11,8 @@ from typing import Any, TypeVar, cast
 
 from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
 from gradscope.model.failure import Failure
-from gradscope.model.graph import Backward, Graph
+from gradscope.model.function_fault import InputEdit, OnContext
+from gradscope.model.graph import Backward, FunctionClass, Graph
 from gradscope.model.hook import Hook
 from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
 from gradscope.model.operation import Block
@@ -20,6 +21,7 @@ from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.model.summary import Calls
 from gradscope.store.backward_reader import BackwardReader
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
+from gradscope.store.function_reader import read_failing_functions, read_input_edits, read_on_context
 from gradscope.store.interned import Interned
 from gradscope.store.mutation_reader import read_declarations, read_hidden_writes, read_reused, read_stale
 from gradscope.store.operation_reader import read_blocks
@@ -153,6 +155,21 @@ class Recording:
     def declarations(self) -> tuple[Declaration, ...]:
         """Where the modules that edit their input in place were built."""
         return read_declarations(self._rows, self._interned)
+
+    @_guarded
+    def failing_functions(self) -> tuple[FunctionClass, ...]:
+        """The custom Functions out of whose apply an uncaught exception came."""
+        return read_failing_functions(self._rows, self._interned)
+
+    @_guarded
+    def input_edits(self) -> tuple[InputEdit, ...]:
+        """The writes to inputs in the forward of custom Functions."""
+        return read_input_edits(self._rows, self._interned)
+
+    @_guarded
+    def on_context(self) -> tuple[OnContext, ...]:
+        """The tensors that custom Functions held on their ctx where they were differentiated again."""
+        return read_on_context(self._rows, self._interned)
 
     def blocks(self) -> Iterator[Block]:
         """The stretches of operators, in order."""

@@ -99,6 +99,12 @@ CREATE TABLE declaration (path INTEGER NOT NULL, class INTEGER NOT NULL, stack I
 
 -- an exception that nobody caught; backward: the number of the call that it came out of
 CREATE TABLE failure (kind INTEGER NOT NULL, message INTEGER NOT NULL, stack INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER);
+-- a custom Function out of whose apply an exception came that nobody caught
+CREATE TABLE failing_function (function INTEGER NOT NULL);
+-- a custom Function whose forward wrote one of its inputs that require grad
+CREATE TABLE input_edit (function INTEGER NOT NULL, op INTEGER NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (function, op, stack)) WITHOUT ROWID;
+-- a floating tensor without a gradient that a Function's ctx held as an attribute in a backward with create_graph
+CREATE TABLE on_context (backward INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL, PRIMARY KEY (backward, node, name)) WITHOUT ROWID;
 CREATE TABLE fault (probe TEXT NOT NULL, message TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (probe, message)) WITHOUT ROWID;
 CREATE TABLE dropped (reason TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
 """

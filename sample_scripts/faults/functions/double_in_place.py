@@ -1,0 +1,22 @@
+"""A Function that doubles in place, with a generated vmap rule, under vmap."""
+
+import torch
+
+
+class Double(torch.autograd.Function):  # expect: GS765 class_at
+    generate_vmap_rule = True  # expect: GS765
+
+    @staticmethod
+    def forward(x):
+        return x.mul_(2)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_dirty(inputs[0])
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * grad
+
+
+print(torch.func.vmap(Double.apply)(torch.ones(3, 2)))
