@@ -7,7 +7,7 @@ from functools import cached_property
 from gradscope.model.failure import Failure
 from gradscope.model.function_fault import InputEdit, OnContext
 from gradscope.model.graph import Backward, FunctionClass, Graph
-from gradscope.model.hook import Hook
+from gradscope.model.hook import Hook, HookPlace
 from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
 from gradscope.model.operation import Block
 from gradscope.model.run import Run
@@ -80,6 +80,21 @@ class Case:
     def on_context(self) -> tuple[OnContext, ...]:
         """The tensors that custom Functions held on their ctx where they were differentiated again."""
         return self.recording.on_context()
+
+    @cached_property
+    def hook_places(self) -> tuple[HookPlace, ...]:
+        """Where hooks hung, the first time of each line that registered one."""
+        return self.recording.hook_places()
+
+    @cached_property
+    def hook_edits(self) -> tuple[HookPlace, ...]:
+        """Where hooks edited what they got in place, the first time of each line that registered one."""
+        return self.recording.hook_edits()
+
+    @cached_property
+    def hooks_never_fired(self) -> tuple[tuple[Hook, int], ...]:
+        """The hooks that never fired, each with the first backward after its registration."""
+        return self.recording.hooks_never_fired()
 
     @cached_property
     def reused(self) -> tuple[Reused, ...]:

@@ -26,8 +26,19 @@ class Hook:
 @dataclass(frozen=True, slots=True)
 class Firing:
     """A hook ran: `node` is the id in the graph of the node being evaluated, `changed` whether the gradient
-    after it is another tensor or another version than before."""
+    after it is another tensor or another version than before, `edited` whether it is the same tensor, edited in place
+    (for a post_accumulate hook: whether the parameter is)."""
 
     hook: Hook
     node: int | None
     changed: bool
+    edited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HookPlace:
+    """A hook that hung on node `node` when backward `backward` began."""
+
+    backward: int
+    hook: Hook
+    node: int

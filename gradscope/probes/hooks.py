@@ -70,7 +70,7 @@ class Hooks(Watcher):
         self._unwritten: list[Registration] = []
         self._retained: list[Registration] = []
         self._observed: dict[int, tuple[Any, list[Any], int]] = {}  # dict -> itself, our keys, backwards that use it
-        self._fired: dict[int, list[tuple[int, int | None, bool]]] = {}
+        self._fired: dict[int, list[tuple[int, int | None, int]]] = {}
         self._running: list[Call] = []
         self._before: dict[int, tuple[int, int]] = {}  # thread -> identity and version of the gradient before a hook
 
@@ -163,6 +163,9 @@ class Hooks(Watcher):
             if registration.hooks() is None:
                 del self._registered[place]
         self._find_nodes(call)
+        for one in self._unwritten:
+            if _is_registered(one):
+                self._sink.add("hook_since", (one.number, call.number))
         self._write_registrations()
         self._say_where(call)
         for hooks in {id(found): found for found in (one.hooks() for one in self._registered.values())}.values():
@@ -216,7 +219,7 @@ class Hooks(Watcher):
         thread = self._threads.current
         call = thread.backward or (self._running[-1] if self._running else None)
         now = _identity(arguments[0])
-        changed = registration is not None and self._before.get(thread.number) != now
+        changed = 0 if registration is None else _change(self._before.get(thread.number), now)
         self._before[thread.number] = now
         if registration is None or call is None or call.walked is None:
             return
@@ -320,6 +323,12 @@ class _RetainGrad:
         return self._original.__get__(tensor, owner)
 
 
+def _is_registered(one: Registration) -> bool:
+    """Whether a hook is still where it was put: its handle was not removed."""
+    hooks = one.hooks()
+    return hooks is not None and (one.kind == "retain_grad" or one.key in hooks)
+
+
 def _is_mechanism(frame: Any) -> bool:
     """Whether torch itself registers the hook, to make module hooks work."""
     caller = frame.f_back
@@ -347,6 +356,17 @@ def _identity(gradient: Any) -> Any:
     if isinstance(gradient, (tuple, list)):
         return tuple(_identity(one) for one in gradient)
     return None
+
+
+def _change(before: Any, now: Any) -> int:
+    """0 when a hook left the gradient alone, 2 when it edited it, or the parameter that it got, in place, else 1."""
+    if before == now:
+        return 0
+    try:
+        pairs = list(zip(before, now, strict=True)) if isinstance(now[0], tuple) else [(before, now)]
+        return 2 if any(was[0] == is_[0] and was[1] != is_[1] for was, is_ in pairs if was and is_) else 1
+    except (TypeError, ValueError, IndexError):  # nothing before, or nothing now
+        return 1
 
 
 def _nothing(*arguments: object) -> None:

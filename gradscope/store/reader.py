@@ -13,7 +13,7 @@ from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
 from gradscope.model.failure import Failure
 from gradscope.model.function_fault import InputEdit, OnContext
 from gradscope.model.graph import Backward, FunctionClass, Graph
-from gradscope.model.hook import Hook
+from gradscope.model.hook import Hook, HookPlace
 from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
 from gradscope.model.operation import Block
 from gradscope.model.run import Census, Fault, Run
@@ -170,6 +170,21 @@ class Recording:
     def on_context(self) -> tuple[OnContext, ...]:
         """The tensors that custom Functions held on their ctx where they were differentiated again."""
         return read_on_context(self._rows, self._interned)
+
+    @_guarded
+    def hook_places(self) -> tuple[HookPlace, ...]:
+        """Where hooks hung, the first time of each line that registered one."""
+        return self._backwards.places()
+
+    @_guarded
+    def hook_edits(self) -> tuple[HookPlace, ...]:
+        """Where hooks edited a gradient, or a parameter, in place, the first time of each line that registered one."""
+        return self._backwards.edits()
+
+    @_guarded
+    def hooks_never_fired(self) -> tuple[tuple[Hook, int], ...]:
+        """The hooks that never fired, each with the first backward after its registration."""
+        return self._backwards.never_fired()
 
     def blocks(self) -> Iterator[Block]:
         """The stretches of operators, in order."""

@@ -62,6 +62,9 @@ CREATE TABLE gradient (backward INTEGER NOT NULL, node INTEGER NOT NULL, side IN
 CREATE TABLE hook (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, name INTEGER NOT NULL, target INTEGER NOT NULL, stack INTEGER NOT NULL);
 -- which nodes of a backward's graph held which hook when it started
 CREATE TABLE hook_on (backward INTEGER NOT NULL, hook INTEGER NOT NULL, node INTEGER NOT NULL, PRIMARY KEY (backward, hook, node)) WITHOUT ROWID;
+-- the first backward that began after a hook was registered, which was then still in place
+CREATE TABLE hook_since (hook INTEGER PRIMARY KEY, backward INTEGER NOT NULL);
+-- changed: 0 the gradient was left alone, 1 another one was returned, 2 it, or the parameter of a post_accumulate hook, was edited in place
 CREATE TABLE firing (backward INTEGER NOT NULL, position INTEGER NOT NULL, hook INTEGER NOT NULL, node INTEGER, changed INTEGER NOT NULL,
   PRIMARY KEY (backward, position)) WITHOUT ROWID;
 
