@@ -45,6 +45,8 @@ pictures: .venv/run.stamp
 		$(python) $(quiet) -m gradscope trace --quiet --force -o "demo/$$name.gscope" "sample_scripts/$$name.py" > "demo/$$name.out" && \
 		$(python) -m gradscope graph "demo/$$name.gscope" --depth 3 --force -o "docs/pictures/$$name.svg" || exit 1; \
 	done
+	@$(python) $(quiet) -m gradscope trace --quiet --force --detail full -o demo/grads.gscope sample_scripts/gpt.py > demo/grads.out
+	@$(python) -m gradscope grads demo/grads.gscope --quiet --force -o docs/pictures/grads.svg
 
 clean:
 	rm -rf .venv demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

@@ -10,9 +10,9 @@ from dataclasses import replace
 
 from gradscope.explain.case import Case
 from gradscope.explain.kind import Cause, Kind
-from gradscope.explain.table import TABLE
+from gradscope.explain.table import QUESTIONS
 from gradscope.model.choice import Choice, silences
-from gradscope.model.finding import Confidence, Finding
+from gradscope.model.finding import Confidence, Finding, Severity
 from gradscope.model.report import Report
 from gradscope.model.site import Site
 from gradscope.store.reader import Recording
@@ -21,7 +21,7 @@ EVERYTHING = Choice()
 Found = tuple[Kind, Cause]
 
 
-def explain(recording: Recording, choice: Choice = EVERYTHING, kinds: Iterable[Kind] = TABLE) -> Report:
+def explain(recording: Recording, choice: Choice = EVERYTHING, kinds: Iterable[Kind] = QUESTIONS) -> Report:
     """What is wrong with the run, the most likely cause first."""
     case = Case(recording)
     found = [(kind, cause) for kind in kinds if choice.wants(kind.code) for cause in kind.question(case)]
@@ -34,7 +34,12 @@ def explain(recording: Recording, choice: Choice = EVERYTHING, kinds: Iterable[K
 def _rank(found: Found) -> tuple[object, ...]:
     """What explains a failure, then the worse, then the surer, then the heavier; the table's order decides the rest."""
     kind, cause = found
-    return not cause.fails, (cause.severity or kind.severity).rank, not cause.certain, -cause.weight
+    return not cause.fails, _severity(kind, cause).rank, not cause.certain, -cause.weight
+
+
+def _severity(kind: Kind, cause: Cause) -> Severity:
+    """What ended a run is an error, whatever its kind is elsewhere."""
+    return cause.severity or (Severity.ERROR if cause.fails else kind.severity)
 
 
 def _without_echoes(found: list[Found]) -> Iterator[Found]:
@@ -69,7 +74,7 @@ def _place(site: Site | None) -> tuple[str, int] | None:
 
 
 def _finding(kind: Kind, cause: Cause) -> Finding:
-    finding = Finding(kind.code, kind.name, cause.severity or kind.severity, cause.message)
+    finding = Finding(kind.code, kind.name, _severity(kind, cause), cause.message)
     return replace(
         finding,
         advice=cause.advice or kind.advice,

@@ -10,9 +10,11 @@ import contextlib
 import enum
 import os
 import platform
+import re
 import sys
 import time
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -30,6 +32,7 @@ from gradscope.probes.failures import Failures
 from gradscope.probes.faults import Faults
 from gradscope.probes.function_edits import Contexts
 from gradscope.probes.hooks import Hooks
+from gradscope.probes.memory import LIMIT
 from gradscope.probes.modules import Modules
 from gradscope.probes.mutations import Mutations
 from gradscope.probes.names import Names
@@ -37,8 +40,10 @@ from gradscope.probes.nodes import Nodes
 from gradscope.probes.operations import Operations
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
+from gradscope.probes.tensor_data import TensorData
 from gradscope.probes.threads import Threads
 from gradscope.probes.tracebacks import Tracebacks
+from gradscope.probes.transforms import Transforms
 from gradscope.probes.values import Values
 from gradscope.probes.walk import Walker
 from gradscope.store.writer import Writer
@@ -54,7 +59,8 @@ _ENVIRONMENT = (
     "TORCH_LOGS",
 )
 
-
+_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]B|)", re.IGNORECASE)
 EVERY_STEP = Window()
 
 
@@ -80,6 +86,9 @@ class Summary:
     dropped: dict[str, int] = field(default_factory=dict)
 
 
+Guest = Callable[[Threads, Faults], AbstractContextManager[Watcher]]  # one more watcher: the debugger
+
+
 class Recorder:
     """Records from `start` to `stop`. One at a time in a process."""
 
@@ -91,12 +100,17 @@ class Recorder:
         detail: Detail = Detail.OPS,
         window: Window = EVERY_STEP,
         *,
+        tensors: int | None = None,
         overwrite: bool = False,
         late: bool = False,
+        guest: Guest | None = None,
     ) -> None:
-        """Create the recording; `late`: when there is something in it. Raises UsageError when it cannot be written."""
-        self.path, self.detail, self._window = path, Detail(detail), window
+        """Create the recording; `late`: when there is something in it. `tensors`: how many bytes of tensors to store,
+        None for no tensors at all. Raises UsageError when it cannot be written.
+        """
+        self.path, self.detail, self._window, self._tensors = path, Detail(detail), window, tensors
         self.writer = Writer(path, overwrite=overwrite, late=late)
+        self._guest = guest
         self._probes = contextlib.ExitStack()
         self._engine: Engine | None = None
         self._failures: Failures | None = None
@@ -116,14 +130,16 @@ class Recorder:
         stacks.anchors.add(id(program.execute.__code__))
         wanted = self.detail is not Detail.NODES
         nodes = Nodes(writer, threads, stacks, Anomaly(), faults, operators=wanted)
-        hooks = Hooks(writer, threads, stacks, names, nodes, faults)
+        hooks = Hooks(writer, threads, stacks, names, nodes, faults, measured=self.detail is Detail.FULL)
         watchers: list[Watcher] = [hooks]
         steps = Steps(self._window, writer)
-        engine = Engine(writer, threads, stacks, nodes, Walker(writer, nodes, names), faults, watchers, steps)
+        walker = Walker(writer, nodes, names)
+        engine = Engine(writer, threads, stacks, nodes, walker, faults, watchers, steps)
         enter = self._probes.enter_context
         self._failures = Failures(writer, threads, stacks, engine)
         enter(Tracebacks(self._failures.note))
         enter(Modules(threads, stacks, names, faults))
+        enter(Transforms(writer, threads, stacks, faults))
         enter(nodes)
         enter(hooks)
         if wanted:
@@ -134,6 +150,11 @@ class Recorder:
             enter(operations)
         if self.detail is Detail.FULL:
             watchers.append(Values(writer, threads, faults))
+        if self._tensors is not None:
+            folder, limit = writer.path.parent, self._tensors
+            watchers.append(TensorData(writer, walker.contents, threads, faults, folder, limit))
+        if self._guest is not None:
+            watchers.append(enter(self._guest(threads, faults)))
         self._engine = enter(engine)
 
     def stop(self, error: BaseException | None = None, status: int | None = None) -> Summary:
@@ -188,14 +209,18 @@ class record:
         detail: str = "ops",
         steps: str | None = None,
         keep_last: int | None = None,
+        tensors: bool = False,
+        tensors_limit: int | str = LIMIT,
         overwrite: bool = False,
     ) -> None:
-        """`steps` is "A:B". Raises UsageError when an argument is wrong, and when the file exists (unless `overwrite`)
-        or cannot be written.
+        """`steps` is "A:B", `tensors_limit` bytes or a text such as "500MB". Raises UsageError when an argument is
+        wrong, and when the file exists (unless `overwrite`) or cannot be written.
         """
         if detail not in [one.value for one in Detail]:
             raise UsageError(f"there is no detail {detail!r}", "nodes, ops or full")
-        self._recorder = Recorder(Path(path), Detail(detail), window(steps, keep_last), overwrite=overwrite)
+        limit = tensor_limit(tensors_limit) if tensors else None
+        wanted = window(steps, keep_last)
+        self._recorder = Recorder(Path(path), Detail(detail), wanted, tensors=limit, overwrite=overwrite)
         self.summary: Summary | None = None
 
     def __enter__(self) -> record:
@@ -216,6 +241,16 @@ def window(steps: str | None, keep_last: int | None) -> Window:
         return Window.parse(steps, keep_last)
     except ValueError as error:
         raise UsageError(str(error), "--steps 10:20 records the steps 10 to 19; a step ends with a backward") from None
+
+
+def tensor_limit(size: int | str | None) -> int:
+    """Bytes of tensors, as a user writes them; None for the usual limit. Raises UsageError."""
+    if size is None:
+        return LIMIT
+    found = _SIZE.fullmatch(str(size).strip())
+    if found is None:
+        raise UsageError(f"{size!r} is no size", "write it as 500MB or 2GB")
+    return int(float(found[1]) * _UNITS[found[2].upper()])
 
 
 def default_path(title: str, directory: Path | None = None) -> Path:

@@ -176,7 +176,8 @@ def write_backward(writer: Writer, graph_number: int | None, graph: Graph) -> No
         for hook in node.hooks:
             writer.insert("hook_on", call.number, writer.hook(hook), node.id)
     for position, firing in enumerate(graph.firings):
-        writer.insert("firing", call.number, position, writer.hook(firing.hook), firing.node, firing.changed)
+        measured = (firing.before, firing.after, firing.seconds)
+        writer.insert("firing", call.number, position, writer.hook(firing.hook), firing.node, firing.changed, *measured)
 
 
 def write_block(writer: Writer, block: Block) -> None:

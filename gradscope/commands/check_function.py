@@ -154,7 +154,7 @@ def targets_of(names: tuple[str, ...], pattern: str | None) -> list[tuple[str, A
     for name in names:
         found = resolve(name)
         if not isinstance(found, ModuleType):
-            targets.append((name.replace(":", "."), found))
+            targets.append((dotted(name), found))
             continue
         functions = [(f"{found.__name__}.{function.__name__}", function) for function in functions_in(found, pattern)]
         if not functions:
@@ -163,6 +163,12 @@ def targets_of(names: tuple[str, ...], pattern: str | None) -> list[tuple[str, A
             )
         targets += functions
     return targets
+
+
+def dotted(name: str) -> str:
+    """`path/to/file.py:Name` and `pkg.mod:Name` as `file.Name` and `pkg.mod.Name`."""
+    head, _, tail = name.partition(":")
+    return f"{Path(head).stem}.{tail}" if head.endswith(".py") else name.replace(":", ".")
 
 
 @contextmanager

@@ -5,7 +5,9 @@ from __future__ import annotations
 import click
 
 from gradscope.commands import options
-from gradscope.errors import UsageError
+from gradscope.errors import NothingCheckedError
+from gradscope.graphs.part import of_level
+from gradscope.model.graph import Graph
 from gradscope.render.formats import FORMATS, choose
 from gradscope.view.ordered import ordered
 from gradscope.view.scene import Scene
@@ -13,27 +15,12 @@ from gradscope.view.scene import Scene
 FORMAT_HELP = "; ".join(f"{format.name}: {format.help}" for format in FORMATS.values())
 
 
-def backward_number(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
-    """A backward call's number; None for the last."""
-    if value == "last":
-        return None
-    if not (value.isascii() and value.isdigit()) or len(value) > 18:
-        raise UsageError(f"--backward takes a number from 0, or last, not {value!r}", "`gradscope info` lists them")
-    return int(value)
-
-
 @click.command(context_settings=options.HELP)
 @options.recording
 @click.option("--fmt", type=click.Choice(list(FORMATS)), help=f"{FORMAT_HELP}. Default: what -o ends in, else text.")
-@click.option(
-    "--backward",
-    default="last",
-    show_default=True,
-    metavar="N|last",
-    callback=backward_number,
-    help="Which backward call to draw, counted from 0.",
-)
+@options.backward
 @click.option("--depth", type=click.IntRange(min=1), help="How many levels of modules to open; default: what fits.")
+@click.option("--level", type=click.IntRange(min=0), metavar="K", help="Only nodes of this torch.func level; 0: none.")
 @options.output
 @options.force
 @options.color
@@ -43,6 +30,7 @@ def command(
     fmt: str | None,
     backward: int | None,
     depth: int | None,
+    level: int | None,
     output: str | None,
     force: bool,
     color: str,
@@ -56,7 +44,7 @@ def command(
     format = choose(fmt, output)
     with options.open_recording(recording, quiet) as opened:
         scene = Scene(
-            graph=ordered(opened.graph(backward)),
+            graph=_chosen(ordered(opened.graph(backward)), level),
             run=opened.run(),
             recording=str(opened.path),
             depth=depth,
@@ -64,3 +52,14 @@ def command(
             color=options.wants_color(color, output),
         )
         options.deliver(format.render(scene), output, quiet)
+
+
+def _chosen(graph: Graph, level: int | None) -> Graph:
+    """The whole graph, or what belongs to one level. Raises NothingCheckedError when nothing does."""
+    if level is None:
+        return graph
+    found = of_level(graph, level)
+    if not found.nodes:
+        sentence = f"no node of backward {graph.backward.number} belongs to level {level}"
+        raise NothingCheckedError(sentence, "`gradscope levels` lists the levels")
+    return found

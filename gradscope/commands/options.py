@@ -30,6 +30,25 @@ color: Decorator = click.option(
     help="Colour the text; auto: on a terminal, unless NO_COLOR is set.",
 )
 
+
+def backward_number(context: click.Context, parameter: click.Parameter, value: str) -> int | None:
+    """A backward call's number; None for the last."""
+    if value == "last":
+        return None
+    if not (value.isascii() and value.isdigit()) or len(value) > 18:
+        raise UsageError(f"--backward takes a number from 0, or last, not {value!r}", "`gradscope info` lists them")
+    return int(value)
+
+
+backward: Decorator = click.option(
+    "--backward",
+    default="last",
+    show_default=True,
+    metavar="N|last",
+    callback=backward_number,
+    help="Which backward call, counted from 0.",
+)
+
 HELP = {"help_option_names": ["-h", "--help"]}  # in each command: click keeps what the first context asks for
 
 

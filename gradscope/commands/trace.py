@@ -10,36 +10,16 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gradscope.commands import options
-from gradscope.errors import UsageError
+from gradscope.commands import launching, options
 from gradscope.view.words import amount, seconds, size
 
 if TYPE_CHECKING:
     from gradscope.capture import Summary
-    from gradscope.probes.program import Program
 
 DETAILS = ("nodes", "ops", "full")
-_WITH_VALUE = ("-o", "--output", "--detail", "--steps", "--keep-last")
 
 
-class _Command(click.Command):
-    """A command whose options end where Python's do: what follows `-m MODULE` or `-c CODE` is the program's."""
-
-    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse, with a `--` after the program."""
-        at = 0
-        while at < len(args) and args[at].startswith("-") and args[at] != "--":
-            if args[at].startswith(("-m", "-c")):
-                at += 2 if len(args[at]) == 2 else 1
-                args = [*args[:at], "--", *args[at:]]
-                break
-            at += 2 if args[at] in _WITH_VALUE else 1
-        return super().parse_args(ctx, args)
-
-
-@click.command(
-    cls=_Command, context_settings={**options.HELP, "ignore_unknown_options": True, "allow_interspersed_args": False}
-)
+@click.command(cls=launching.ProgramCommand, context_settings=launching.SETTINGS)
 @click.option(
     "-o", "--output", type=click.Path(path_type=Path), help="Write the recording here. [default: SCRIPT.PID.gscope]"
 )
@@ -50,10 +30,10 @@ class _Command(click.Command):
 )
 @click.option("--keep-last", metavar="N", type=int, help="Keep the last N steps only, as a flight recorder does.")
 @click.option("--no-explain", is_flag=True, help="Do not look for what went wrong.")
+@click.option("--tensors", is_flag=True, help="Store what it takes to run each recorded backward again.")
+@click.option("--tensors-limit", metavar="SIZE", help="Store tensors of at most SIZE, such as 500MB. [default: 2GB]")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
-@click.option("-m", "module", metavar="MODULE", help="Run a module, as python -m does.")
-@click.option("-c", "code", metavar="CODE", help="Run a piece of code, as python -c does.")
-@click.argument("program", nargs=-1, type=click.UNPROCESSED, metavar="[SCRIPT] [ARGS]...")
+@launching.program
 def command(
     output: Path | None,
     force: bool,
@@ -61,6 +41,8 @@ def command(
     steps: str | None,
     keep_last: int | None,
     no_explain: bool,
+    tensors: bool,
+    tensors_limit: str | None,
     quiet: bool,
     module: str | None,
     code: str | None,
@@ -75,36 +57,22 @@ def command(
     --detail ops    and operators, in-place writes, tensor versions
     --detail full   and times, execution order and gradient statistics of every node
 
+    --tensors stores root gradients, saved tensors and whatever else the operators of a backward
+    use, for `gradscope replay --execute`; choose the backwards with --steps.
+
     From code: `with gradscope.record("run.gscope"): ...`. For programs whose command line
     cannot be changed: GRADSCOPE_TRACE=run.gscope in the environment (a folder works too).
     """
-    if module is not None and code is not None:
-        raise UsageError("-m and -c do not go together", "give one of them, or a script")
-    if module is None and code is None and not program:
-        raise UsageError(
-            "there is nothing to run", "gradscope trace [OPTIONS] SCRIPT ARGS..., or -m MODULE, or -c CODE"
-        )
     from gradscope import capture
 
-    what = _program(module, code, program)
+    what = launching.chosen(module, code, program)
     path = output or capture.default_path(what.title)
     window = capture.window(steps, keep_last)
-    recorder = capture.Recorder(path, capture.Detail(detail), window, overwrite=force)
+    limit = capture.tensor_limit(tensors_limit) if tensors or tensors_limit else None
+    recorder = capture.Recorder(path, capture.Detail(detail), window, tensors=limit, overwrite=force)
     explained = None if no_explain else path.absolute()  # the program may change its directory
     say = _say_nothing if quiet else partial(_say, explained=explained)
     return capture.run_program(what, recorder, say)
-
-
-def _program(module: str | None, code: str | None, arguments: tuple[str, ...]) -> Program:
-    from gradscope.probes import program
-
-    if module is not None:
-        return program.module(module, arguments)
-    if code is not None:
-        return program.command(code, arguments)
-    if arguments[0].startswith("-"):
-        raise UsageError(f"there is no option {arguments[0]}", "--help lists them; the script's own follow its name")
-    return program.script(arguments[0], arguments[1:])
 
 
 def _say_nothing(summary: Summary) -> None:
@@ -113,8 +81,7 @@ def _say_nothing(summary: Summary) -> None:
 
 def _say(summary: Summary, explained: Path | None) -> None:
     sys.stdout.flush()
-    if explained is not None:
-        _explain(explained)
+    found = explained is not None and _explain(explained)
     counts = f"{amount(summary.backwards, 'backward call')}, {amount(summary.nodes, 'node')}"
     options.talk(f"{counts}, {size(summary.size)}, {seconds(summary.seconds)} -> {summary.path}")
     path = shlex.quote(str(summary.path))  # what is printed can be typed
@@ -125,11 +92,15 @@ def _say(summary: Summary, explained: Path | None) -> None:
     if summary.faults:
         faults = amount(sum(summary.faults.values()), "fault")
         options.talk(f"{faults} of its own while recording, see: gradscope info {path}")
-    options.talk(f"next: gradscope {'graph' if summary.backwards else 'info'} {path}")
+    following = "explain" if found else "graph" if summary.backwards else "info"
+    options.talk(f"next: gradscope {following} {path}")
 
 
-def _explain(path: Path) -> None:
-    """Print what went wrong. The program's own status stays: a recording that cannot be explained is no failure."""
+def _explain(path: Path) -> bool:
+    """Print what went wrong, and answer whether anything did.
+
+    The program's own status stays: a recording that cannot be explained is no failure.
+    """
     from gradscope.anomaly import explain
     from gradscope.errors import GradscopeError
     from gradscope.render.report_text import render
@@ -140,6 +111,7 @@ def _explain(path: Path) -> None:
             report = explain(recording)
     except GradscopeError as error:
         options.talk(f"nothing is explained: {error.sentence}")
-        return
+        return False
     if report.findings:
         click.echo(render(report), err=True)
+    return bool(report.findings)

@@ -106,6 +106,11 @@ class Case:
         """Where the modules that edit their input in place were built."""
         return self.recording.declarations()
 
+    @cached_property
+    def sources(self) -> dict[str, str]:
+        """The text of every file of the user's that the recording holds, by name."""
+        return self.recording.sources()
+
     def graph(self, number: int) -> Graph:
         """The graph of one backward call that reached one."""
         if number not in self._graphs:

@@ -7,7 +7,6 @@ from collections.abc import Iterator
 
 from gradscope.explain import code
 from gradscope.explain.case import Case
-from gradscope.explain.function_transforms import DIRTY_NOT_RETURNED, failing, generates_vmap
 from gradscope.explain.inplace import short
 from gradscope.explain.kind import Cause
 from gradscope.model.finding import Related
@@ -15,6 +14,7 @@ from gradscope.model.graph import FunctionClass
 from gradscope.model.site import Site
 
 _NO_GRADIENT = {"zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "full_like"}
+_NOT_RETURNED = "Some elements marked as dirty during the forward method were not returned as output"
 _NO_NUMBERS = {"shape", "dtype", "device", "ndim"}
 _NO_GRADIENT |= {"sign", "argmax", "argmin", "detach", "size", "numel", "dim", "bernoulli", "round", "floor", "ceil"}
 
@@ -52,9 +52,10 @@ def unmarked_edit(case: Case) -> Iterator[Cause]:
                 tensor=name,
                 function=edit.function.name,
             )
-    for failure, function in failing(case):
+    for failure in case.failures if case.failing_functions else ():
+        function = case.failing_functions[-1]
         owner = code.class_at(case, function.class_site)
-        if DIRTY_NOT_RETURNED in failure.message and owner is not None and not generates_vmap(owner):
+        if _NOT_RETURNED in failure.message and owner is not None and not _generates_vmap(owner):
             yield Cause(
                 f"{_name(function)} marks an input as dirty and does not return it",
                 _line_of(case, function, _first_call(owner, "mark_dirty")),
@@ -146,6 +147,12 @@ def _depends(value: ast.AST, names: set[str]) -> bool:
     if isinstance(value, ast.Name):
         return value.id in names
     return any(_depends(child, names) for child in ast.iter_child_nodes(value))
+
+
+def _generates_vmap(owner: ast.ClassDef) -> bool:
+    """Whether a Function leaves its vmap rule to torch: then mark_dirty cannot work under vmap, which is GS213."""
+    assigned = [one for node in owner.body if isinstance(node, ast.Assign) for one in node.targets]
+    return any(ast.unparse(one) == "generate_vmap_rule" for one in assigned)
 
 
 def _reads(function: ast.AST, name: str) -> bool:

@@ -44,13 +44,17 @@ Question = Callable[[Case], Iterable[Cause]]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of fault. `after` names codes: when one of them was found at the same line, this kind has no news."""
+    """One kind of fault. `after` names codes: when one of them was found at the same line, this kind has no news.
+
+    `advises` replaces the page's advice, for a kind whose page is a rule of check-function.
+    """
 
     code: str
     name: str
     severity: Severity
     question: Question
     after: tuple[str, ...] = ()
+    advises: str = ""
 
     @property
     def page(self) -> str:
@@ -64,4 +68,4 @@ class Kind:
     @property
     def advice(self) -> str:
         """What to do instead, as one line."""
-        return line(self.section("Do instead"))
+        return self.advises or line(self.section("Do instead"))

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from gradscope.explain import transforms
 from gradscope.explain.forbidden_edit import inplace_on_expanded, inplace_on_leaf, inplace_on_view
 from gradscope.explain.function_inputs import kept_on_context, unmarked_edit
 from gradscope.explain.function_returns import backward_returns
-from gradscope.explain.function_transforms import dirty_under_vmap, no_setup_context
 from gradscope.explain.hidden_edit import hidden_edit
 from gradscope.explain.hook_edits import hook_edits_gradient, hook_edits_parameter
 from gradscope.explain.hook_places import (
@@ -15,16 +15,15 @@ from gradscope.explain.hook_places import (
     module_hook_too_late,
 )
 from gradscope.explain.inplace import inplace_on_saved
-from gradscope.explain.kind import Kind
+from gradscope.explain.kind import Kind, Question
 from gradscope.explain.second_backward import carried_over, graph_freed
+from gradscope.functions.rules.table import RULES
 from gradscope.model.finding import Severity
 
 TABLE: tuple[Kind, ...] = (
     Kind("GS712", "state-carried-over", Severity.ERROR, carried_over),
     Kind("GS711", "graph-freed", Severity.ERROR, graph_freed),
     Kind("GS761", "backward-returns", Severity.ERROR, backward_returns),
-    Kind("GS764", "no-setup-context", Severity.ERROR, no_setup_context),
-    Kind("GS765", "dirty-under-vmap", Severity.ERROR, dirty_under_vmap),
     Kind("GS762", "unmarked-edit", Severity.ERROR, unmarked_edit),
     Kind("GS763", "kept-on-context", Severity.WARNING, kept_on_context),
     Kind("GS701", "inplace-on-saved", Severity.ERROR, inplace_on_saved, after=("GS762",)),
@@ -40,3 +39,21 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS705", "inplace-on-view", Severity.ERROR, inplace_on_view),
 )
 KINDS = {kind.code: kind for kind in sorted(TABLE, key=lambda kind: kind.code)}
+
+
+def _of_rule(code: str, question: Question) -> Kind:
+    """What a rule of check-function flags, met at run time: it has the rule's code, name and page."""
+    rule = RULES[code]
+    return Kind(code, rule.name, rule.severity, question, advises=rule.section("Do instead"))
+
+
+MET_AT_RUN_TIME = (
+    _of_rule("GS110", transforms.combined_forward),
+    _of_rule("GS301", transforms.no_vmap),
+    _of_rule("GS320", transforms.no_jvp),
+    _of_rule("GS213", transforms.dirty_with_generated_vmap),
+    _of_rule("GS311", transforms.inplace_on_unbatched),
+    _of_rule("GS312", transforms.random_under_vmap),
+    _of_rule("GS330", transforms.functionalize),
+)
+QUESTIONS = (*TABLE, *MET_AT_RUN_TIME)

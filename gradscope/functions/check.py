@@ -44,6 +44,7 @@ class Settings:
 
 
 Note = Callable[[str, str], None]
+ABOUT_TORCH = "GS330"
 
 
 def check(targets: Iterable[tuple[str, Any]], settings: Settings, note: Note = lambda function, trial: None) -> Report:
@@ -56,8 +57,17 @@ def check(targets: Iterable[tuple[str, Any]], settings: Settings, note: Note = l
     with ThreadPoolExecutor(max(settings.jobs, 1)) as pool:
         gathered = list(pool.map(lambda plan: gather(plan, lambda trial: note(plan.subject.name, trial)), plans))
     results = [report_one(plan, evidence, settings) for plan, evidence in zip(plans, gathered, strict=True)]
-    findings = tuple(finding for _, found in results for finding in found)
+    findings = said_once(finding for _, found in results for finding in found)
     return Report(findings, tuple(subject for subject, _ in results), torch.__version__)
+
+
+def said_once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
+    """The findings, those about torch itself (it functionalizes no Function at all) with the first Function alone."""
+    kept: list[Finding] = []
+    for finding in findings:
+        if finding.code != ABOUT_TORCH or not any(other.code == ABOUT_TORCH for other in kept):
+            kept.append(finding)
+    return tuple(kept)
 
 
 def plan_for(subject: Subject, settings: Settings) -> Plan:
@@ -85,7 +95,7 @@ def inputs_for(subject: Subject, settings: Settings) -> tuple[tuple[Sample, ...]
         return settings.recorded[subject.name], Source.RECORDED
     declared = declared_inputs(subject)
     if declared is not None:
-        return tuple(samples_from_data(declared, f"the inputs declared for {subject.name}")), Source.DECLARED
+        return tuple(samples_from_data(declared, f"what is declared as inputs of {subject.name}")), Source.DECLARED
     return (), Source.GUESSED
 
 
@@ -103,7 +113,7 @@ def declared_inputs(subject: Subject) -> Any:
 def reason(evidence: Evidence, name: str) -> str:
     """Why a trial was not run."""
     if TRIALS[name].group == "compile" and evidence.outcomes:
-        return "run at --level compile"
+        return "only with --level compile"
     return "no inputs were found" if not evidence.inputs else "not run"
 
 
@@ -135,19 +145,27 @@ def not_checked(case: Case, evidence: Evidence) -> list[str]:
     if evidence.inputs and evidence.blind:
         gaps.append(f"the inside of a run, because the first one {evidence.blind}")
     if case.subject.function is not None and not evidence.inputs:
+        said = f" (it raises {evidence.refusal})" if evidence.refusal else ""
         gaps.append(
             f"no inputs: {first.detail}"
             if first
-            else "no inputs could be guessed that forward takes; give them with --inputs or --spec"
+            else f"no inputs could be guessed that forward takes{said}; give them with --inputs or --spec"
         )
     if case.subject.unseen:
         gaps.append(f"the source of {', '.join(case.subject.unseen)} is missing: rules that read it are silent")
-    skipped = [name for name, outcome in case.outcomes.items() if outcome.status is Status.SKIPPED]
-    if evidence.inputs and skipped:
-        gaps.append(f"not run: {', '.join(skipped)}")
+    gaps += left_out(case.outcomes) if evidence.inputs else ()
     if evidence.inputs and not evidence.isolated:
         gaps.append("the trials ran without isolation: this process cannot be forked")
     return gaps
+
+
+def left_out(outcomes: dict[str, Outcome]) -> list[str]:
+    """The trials that were not run, with the reason, one sentence for each reason."""
+    reasons: dict[str, list[str]] = {}
+    for name, outcome in outcomes.items():
+        if outcome.status is Status.SKIPPED:
+            reasons.setdefault(outcome.detail, []).append(name)
+    return [f"{', '.join(names)}: {reason}" for reason, names in reasons.items()]
 
 
 def check_function(

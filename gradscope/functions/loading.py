@@ -8,6 +8,7 @@ from __future__ import annotations
 import fnmatch
 import importlib
 import importlib.util
+import inspect
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -118,13 +119,21 @@ def attribute(owner: Any, names: Sequence[str], name: str) -> Any:
 
 
 def functions_in(module: ModuleType, pattern: str | None = None) -> Iterator[type]:
-    """The autograd.Functions that a module defines itself, in source order."""
+    """The autograd.Functions that a module defines itself, in source order; a base without forward is none."""
     from torch.autograd import Function
 
     for name, value in vars(module).items():
         own = isinstance(value, type) and issubclass(value, Function) and value.__module__ == module.__name__
-        if own and (pattern is None or fnmatch.fnmatch(name, pattern)):
+        if own and not is_base(value) and (pattern is None or fnmatch.fnmatch(name, pattern)):
             yield value
+
+
+def is_base(function: type) -> bool:
+    """Whether a class is only there for others to derive from: it has no forward, and they have."""
+    from torch.autograd import Function
+
+    forwards = {inspect.getattr_static(owner, "forward") for owner in (Function, function)}
+    return len(forwards) == 1 and bool(function.__subclasses__())
 
 
 def is_function_class(candidate: Any) -> bool:

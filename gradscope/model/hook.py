@@ -26,12 +26,16 @@ class Hook:
 @dataclass(frozen=True, slots=True)
 class Firing:
     """A hook ran: `node` is the id in the graph of the node being evaluated, `changed` whether the gradient
-    after it is another tensor or another version than before, `edited` whether it is the same tensor, edited in place
-    (for a post_accumulate hook: whether the parameter is)."""
+    after it is another tensor or another version than before. `before` and `after` are the gradient's norms and
+    `seconds` the time that it took, measured at `--detail full` only. `edited` tells whether it is the same tensor,
+    edited in place (for a post_accumulate hook: whether the parameter is)."""
 
     hook: Hook
     node: int | None
     changed: bool
+    before: float | None = None
+    after: float | None = None
+    seconds: float | None = None
     edited: bool = False
 
 

@@ -1,7 +1,10 @@
-"""What is recorded of a tensor: never its data."""
+"""What is recorded of a tensor: never its data, unless `--tensors` asks for it."""
 
 from __future__ import annotations
 
+import enum
+import math
+import re
 from dataclasses import dataclass
 
 
@@ -12,6 +15,12 @@ class TensorType:
     shape: tuple[int, ...]
     dtype: str
     device: str = "cpu"
+
+    @property
+    def bytes(self) -> int:
+        """What a tensor of this type takes, when it is laid out densely; symbolic sizes count as nothing."""
+        bits = re.search(r"\d+", self.dtype)  # float8_e4m3fn, bfloat16, complex64; bool has none
+        return max(math.prod(self.shape), 0) * (int(bits[0]) // 8 if bits else 1)
 
     def __str__(self) -> str:
         device = "" if self.device == "cpu" else f" {self.device}"
@@ -32,3 +41,25 @@ class SavedTensor:
     bytes: int
     storage: int
     leaf: str | None = None
+
+
+class Role(enum.IntEnum):
+    """What a stored tensor is to its backward. The numbers stand in recordings."""
+
+    ROOT_GRADIENT = 0
+    SAVED = 1
+
+
+@dataclass(frozen=True, slots=True)
+class StoredTensor:
+    """A tensor whose bytes `trace --tensors` stored, because an operator of the backward used them.
+
+    `node` is the id of the node that saves it; for a root gradient, the root's place among the roots. `position` is its
+    place among the node's saved tensors. `storage` numbers the storages of one backward call.
+    """
+
+    role: Role
+    node: int
+    position: int
+    type: TensorType
+    storage: int

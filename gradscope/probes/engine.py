@@ -46,6 +46,7 @@ class Call:
     __slots__ = (
         "accumulate",
         "create_graph",
+        "gradients",
         "inputs",
         "keep_graph",
         "live",
@@ -74,6 +75,7 @@ class Call:
     step: int
     walked: Walked | None
     live: list[Any]
+    gradients: Sequence[Any]  # at the roots, for as long as the nodes
 
 
 class Watcher:
@@ -173,8 +175,9 @@ class Engine:
     def _begin(self, frame: Any, outputs: Any) -> Call:
         thread = self._threads.current
         names = frame.f_locals
-        _, keep_graph, create_graph, inputs = names["args"][:4]
+        gradients, keep_graph, create_graph, inputs = names["args"][:4]
         call = Call()
+        call.gradients = gradients or ()
         call.keep_graph, call.create_graph = bool(keep_graph), bool(create_graph)
         call.accumulate = bool(names["kwargs"].get("accumulate_grad", False))
         call.walked, call.live, call.thread = None, [], thread.number
@@ -206,7 +209,7 @@ class Engine:
                     watcher.before(call, thread)
         finally:
             thread.busy = False
-            call.live = []
+            call.live, call.gradients = [], ()
 
     def _end(self, call: Call, error: BaseException | None, outputs: Any) -> None:
         duration = time.perf_counter() - call.started

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -18,8 +19,10 @@ from torch.utils import hooks as torch_hooks
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
+from gradscope.probes.multi_grad import Shared, shared
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes, token_of
+from gradscope.probes.observed import NOTHING, Look, change
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Thread, Threads
@@ -40,10 +43,13 @@ KINDS = {
 _ON_A_NODE = ("node_pre", "node_post")
 
 
+Fired = tuple[int, int | None, int, float | None, float | None, float | None]  # the columns of `firing`
+
+
 class Registration:
     """A registered hook, without the hook: its number, its place in a dict, and where it hangs."""
 
-    __slots__ = ("hint", "hooks", "key", "kind", "leaf", "name", "number", "on", "stack", "uid")
+    __slots__ = ("hint", "hooks", "key", "kind", "leaf", "name", "number", "on", "shared", "stack", "uid")
 
     number: int
     kind: str
@@ -55,14 +61,23 @@ class Registration:
     uid: int  # token of the node it hangs on, 0 when not known
     hint: int  # the youngest node when it was registered: its own is often near
     leaf: weakref.ref[Any] | None  # the leaf tensor it hangs on
+    shared: Shared | None  # what it shares with the other tensors of its multi-grad hook
 
 
 class Hooks(Watcher):
     """Records registrations at once, and firings in each backward."""
 
     def __init__(
-        self, sink: Sink, threads: Threads, stacks: Stacks, names: Names, nodes: Nodes, faults: Faults
+        self,
+        sink: Sink,
+        threads: Threads,
+        stacks: Stacks,
+        names: Names,
+        nodes: Nodes,
+        faults: Faults,
+        measured: bool = False,
     ) -> None:
+        """`measured`: what each hook does to the gradient's norm, and the time that it takes."""
         self._sink, self._threads, self._stacks = sink, threads, stacks
         self._names, self._nodes, self._faults = names, nodes, faults
         self._numbers = itertools.count()
@@ -70,9 +85,10 @@ class Hooks(Watcher):
         self._unwritten: list[Registration] = []
         self._retained: list[Registration] = []
         self._observed: dict[int, tuple[Any, list[Any], int]] = {}  # dict -> itself, our keys, backwards that use it
-        self._fired: dict[int, list[tuple[int, int | None, int]]] = {}
+        self._fired: dict[int, list[Fired]] = {}
+        self._measured = measured
         self._running: list[Call] = []
-        self._before: dict[int, tuple[int, int]] = {}  # thread -> identity and version of the gradient before a hook
+        self._looks: dict[int, Look] = {}  # thread -> the gradient as it was before a hook
 
     # registering
 
@@ -114,6 +130,7 @@ class Hooks(Watcher):
             if above is not None:
                 kind, hook = "multi_grad", above.f_locals.get("fn", hook)
             registration = self._register(kind, hook, owner, frame)
+            registration.shared = None if above is None else shared(above.f_locals)
             registration.key, registration.hooks = handle.id, weakref.ref(hooks_dict)
             self._registered[id(hooks_dict), handle.id] = registration
         except Exception as error:
@@ -125,6 +142,7 @@ class Hooks(Watcher):
         registration.name = getattr(hook, "__qualname__", type(hook).__qualname__)
         registration.stack = self._stacks.take(frame.f_back, self._threads.current.base)
         registration.uid, registration.hint, registration.leaf, registration.on = 0, self._nodes.youngest(), None, ""
+        registration.shared = None
         if isinstance(owner, torch.Tensor):
             self._hang_on_tensor(registration, owner)
         elif isinstance(owner, torch.nn.Module):
@@ -209,6 +227,7 @@ class Hooks(Watcher):
         def observe(*arguments: Any) -> None:
             try:
                 self._saw(registration, arguments)
+                self._looks[self._threads.current.number].ended = time.perf_counter()  # the next hook begins here
             except Exception as error:
                 self._faults.note("hooks", error)
 
@@ -218,10 +237,12 @@ class Hooks(Watcher):
     def _saw(self, registration: Registration | None, arguments: tuple[Any, ...]) -> None:
         thread = self._threads.current
         call = thread.backward or (self._running[-1] if self._running else None)
-        now = _identity(arguments[0])
-        changed = 0 if registration is None else _change(self._before.get(thread.number), now)
-        self._before[thread.number] = now
+        before = self._looks.get(thread.number, NOTHING)
+        now = self._looks[thread.number] = Look(arguments[0], thread if self._measured else None)
+        changed = 0 if registration is None else change(before.identity, now.identity)
         if registration is None or call is None or call.walked is None:
+            return
+        if registration.shared is not None and not registration.shared.ran():
             return
         if registration.kind == "node_post" and len(arguments) == 1:
             registration.kind = "node_pre"
@@ -230,7 +251,8 @@ class Hooks(Watcher):
         token = None if node is None else token_of(node)
         number = None if token is None else call.walked.numbers.get(token.uid)
         if call.number in self._fired:
-            self._fired[call.number].append((registration.number, number, changed))
+            took = now.began - before.ended if self._measured else None
+            self._fired[call.number].append((registration.number, number, changed, before.norm, now.norm, took))
 
     def _around(self, module: Any, dictionary: str, hooks: Any) -> Any:
         """A module's backward hooks are copied at its forward: place the observers in the copy."""
@@ -344,29 +366,6 @@ def _caller(frame: Any, name: str) -> Any:
         if frame.f_code.co_name == name:
             return frame
     return None
-
-
-def _identity(gradient: Any) -> Any:
-    """What tells a gradient from another one or from an edited one, without keeping it."""
-    if isinstance(gradient, torch.Tensor):
-        with torch._C.DisableTorchFunction():
-            version = 0 if gradient.is_inference() else gradient._version
-            held = gradient.grad if gradient.is_leaf else None  # a post-accumulate hook gets the leaf itself
-            return id(gradient), version, id(held), 0 if held is None else held._version
-    if isinstance(gradient, (tuple, list)):
-        return tuple(_identity(one) for one in gradient)
-    return None
-
-
-def _change(before: Any, now: Any) -> int:
-    """0 when a hook left the gradient alone, 2 when it edited it, or the parameter that it got, in place, else 1."""
-    if before == now:
-        return 0
-    try:
-        pairs = list(zip(before, now, strict=True)) if isinstance(now[0], tuple) else [(before, now)]
-        return 2 if any(was[0] == is_[0] and was[1] != is_[1] for was, is_ in pairs if was and is_) else 1
-    except (TypeError, ValueError, IndexError):  # nothing before, or nothing now
-        return 1
 
 
 def _nothing(*arguments: object) -> None:

@@ -10,16 +10,19 @@ import json
 import sys
 import threading
 import time
+from array import array
+from collections import deque
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
+from gradscope.probes.dispatch import Dispatching
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call as EngineCall
 from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
-from gradscope.probes.modules import Calls
+from gradscope.probes.modules import Call, Calls
 from gradscope.probes.mutations import Mutations
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import token_of
@@ -34,6 +37,9 @@ from gradscope.probes.versions import counting_versions
 _BLOCK = 8192  # numbers after which a block is closed
 _HEAD, _WRITE = 5, 4  # numbers per operator, and per tensor written
 
+_REMEMBERED = 8  # blocks kept to compare with
+
+Places = tuple[list[int], list[int], list[int]]
 Write = tuple[int, int, str]  # position, string id, name of a written argument
 
 
@@ -68,15 +74,16 @@ class Operations(Watcher):
         self._calls = Calls(sink)
         self._known: dict[int, Operator] = {}  # by id: an operator's own hash is slow
         self._started = started
+        self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
         self._block_runs = 0
-        self._mode = _mode_class(self._dispatch())()
+        self._dispatching = Dispatching(self._dispatch())
         self._all: list[Thread] = []
 
     def __enter__(self) -> Operations:
         skip_methods(Operations)
-        self._mode.__enter__()
+        self._dispatching.__enter__()
         self._bootstrap: Any = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
-        bootstrap, mode, close = self._bootstrap, self._mode, self.close
+        bootstrap, mode, close = self._bootstrap, self._dispatching.mode, self.close
 
         def bootstrap_inner(thread: threading.Thread) -> None:
             with mode:  # modes are per thread
@@ -88,7 +95,7 @@ class Operations(Watcher):
 
     def __exit__(self, *error: object) -> None:
         threading.Thread._bootstrap_inner = self._bootstrap  # type: ignore[attr-defined]
-        self._mode.__exit__(None, None, None)
+        self._dispatching.__exit__()
         for thread in self._all:
             self.close(thread)
 
@@ -101,20 +108,49 @@ class Operations(Watcher):
         self.close(thread, call)
 
     def _dispatch(self) -> Any:
-        """The mode's function: hot, so what it uses is bound here."""
-        known, describe, saw, faults = self._known, self._describe, self._saw, self._faults
+        """The mode's function: hot, so what it uses is bound here, and nothing that it makes outlives it."""
+        threads, steps, faults, known, anchors = (
+            self._threads,
+            self._steps,
+            self._faults,
+            self._known,
+            self._stacks.anchors,
+        )
+        describe, take, written, close = self._describe, self._stacks.take, self._written, self.close
+        open_block, enter_call, number_of, getframe = self._open, _enter_call, node_number, sys._getframe
 
         def dispatch(mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
-            for kind in types:
-                if kind.__name__ == "DTensor":
-                    return NotImplemented  # the collectives that it issues inside are seen then
+            if types and any(kind.__name__ == "DTensor" for kind in types):
+                return NotImplemented  # the collectives that it issues inside are seen then
             run = operator
             try:
-                found = known.get(id(operator))
-                if found is None:
-                    found = known[id(operator)] = describe(operator)
+                found = known.get(id(operator)) or describe(operator)
                 run = found.run
-                saw(found, arguments, keywords)
+                thread = threads.current
+                if thread.busy:
+                    pass
+                elif not steps.recorded:
+                    thread.pending.clear()
+                else:
+                    name = thread.operator = found.name
+                    if thread.pending:
+                        for token in thread.pending:
+                            token.operator = name
+                        thread.pending.clear()
+                    numbers = thread.operations
+                    if not numbers:
+                        open_block(thread)
+                    if thread.call is not thread.last_call:
+                        enter_call(thread)
+                    backward = thread.backward
+                    node = -1 if backward is None else number_of(backward)
+                    frame = getframe(1)
+                    stack = thread.base if id(frame.f_code) in anchors else take(frame, thread.base)
+                    numbers.extend((name, stack, thread.place, node, 0))
+                    if found.writes:
+                        written(thread, found.writes, arguments, keywords)
+                    if len(numbers) > _BLOCK:
+                        close(thread, backward)
             except Exception as error:
                 faults.note("operations", error)
             return run(*arguments, **keywords) if keywords else run(*arguments)
@@ -122,44 +158,13 @@ class Operations(Watcher):
         skip(dispatch)
         return dispatch
 
-    def _saw(self, known: Operator, arguments: tuple[Any, ...], keywords: dict[str, Any] | None) -> None:
-        thread = self._threads.current
-        if thread.busy:
-            return
-        if not self._steps.recorded:
-            thread.pending.clear()
-            return
-        name = known.name
-        pending = thread.pending
-        if pending:
-            for token in pending:
-                token.operator = name
-            pending.clear()
-        thread.operator = name
-        numbers = thread.operations
-        if not numbers:
-            self._open(thread)
-        call = thread.call
-        serial = 0
-        if call is not None:
-            serial = call.serial
-            if call is not thread.last_call:
-                thread.last_call = thread.calls[serial] = call
-        backward = thread.backward
-        node = -1 if backward is None else _node_number(backward)
-        numbers.extend((name, self._stacks.take(sys._getframe(2), thread.base), serial, node, 0))
-        if known.writes:
-            self._written(thread, known.writes, arguments, keywords or {})
-        if len(numbers) > _BLOCK:
-            self.close(thread, backward)
-
     def _written(
-        self, thread: Thread, writes: tuple[Write, ...], arguments: tuple[Any, ...], keywords: dict[str, Any]
+        self, thread: Thread, writes: tuple[Write, ...], arguments: tuple[Any, ...], keywords: dict[str, Any] | None
     ) -> None:
         numbers = thread.operations
         count, at = 0, len(numbers) - 1
         for position, name, keyword in writes:
-            value = arguments[position] if position < len(arguments) else keywords.get(keyword)
+            value = arguments[position] if position < len(arguments) else (keywords or {}).get(keyword)
             for tensor in value if isinstance(value, (list, tuple)) else (value,):
                 if isinstance(tensor, torch.Tensor):
                     storage, version = _numbered(thread, tensor)
@@ -184,6 +189,7 @@ class Operations(Watcher):
         known.operator = operator
         run = operator._op if type(operator) is torch._ops.OpOverload else operator  # one frame less
         known.run = counting_versions(run, known.writes) if str(operator).startswith("aten._foreach_") else run
+        self._known[id(operator)] = known
         return known
 
     def _open(self, thread: Thread) -> None:
@@ -196,42 +202,57 @@ class Operations(Watcher):
         numbers = thread.operations
         if not numbers:
             return
-        calls = self._calls.ids(thread.calls)
-        at, operations, writes = 0, 0, 0
-        while at < len(numbers):
-            numbers[at + 2] = calls.get(numbers[at + 2], 0)
-            operations += 1
-            writes += numbers[at + 4]
-            at += _HEAD + _WRITE * numbers[at + 4]
-        block, new = self._sink.template("block", digest(numbers))
-        if new:
-            self._sink.add("block", (block, operations, writes))
-            self._write(block, list(numbers))
+        block = self._recall(numbers, _places(thread.calls), list(thread.calls))
         number = None if backward is None else backward.number
         versions = json.dumps(thread.versions) if any(thread.versions) else None
         self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started, versions))
         self._mutations.closed(self._block_runs, thread.storages)
         self._block_runs += 1
-        del numbers[:]
-        thread.calls.clear()
-        thread.last_call = None
-        thread.tensors.clear()
-        thread.versions.clear()
-        del thread.storages[:]
+        thread.leave_block()
 
-    def _write(self, block: int, numbers: list[int]) -> None:
-        at = number = 0
+    def _recall(self, numbers: list[int], places: Places, calls: list[Call]) -> int:
+        """The id of a block that may have been seen before: most often it is one of the last few."""
+        for one in self._remembered:
+            if one[0] == numbers and one[1] == places:
+                return one[2]
+        block, new = self._sink.template("block", digest(array("q", numbers), *(array("q", one) for one in places)))
+        if new:
+            ids = self._calls.ids({call.serial: call for call in calls})
+            self._write(block, numbers, [0, *(ids[call.serial] for call in calls)])
+        self._remembered.appendleft((numbers, places, block))
+        return block
+
+    def _write(self, block: int, numbers: list[int], calls: list[int]) -> None:
+        at = operations = writes = 0
         while at < len(numbers):
             name, stack, call, node, count = numbers[at : at + _HEAD]
-            self._sink.add("operation", (block, number, name, stack, call, None if node < 0 else node))
+            self._sink.add("operation", (block, operations, name, stack, calls[call], None if node < 0 else node))
             at += _HEAD
             for position in range(count):
                 argument, version, storage, leaf = numbers[at : at + _WRITE]
-                self._sink.add(
-                    "written", (block, number, position, argument, None if version < 0 else version, storage, leaf)
-                )
+                row = (argument, None if version < 0 else version, storage, leaf)
+                self._sink.add("written", (block, operations, position, *row))
                 at += _WRITE
-            number += 1
+            operations += 1
+            writes += count
+        self._sink.add("block", (block, operations, writes))
+
+
+def _enter_call(thread: Thread) -> None:
+    """The module call that runs has changed: number it by its first operator in the open block."""
+    call = thread.last_call = thread.call
+    thread.place = 0 if call is None else thread.calls.setdefault(call, len(thread.calls) + 1)
+
+
+def _places(calls: Iterable[Call]) -> Places:
+    """What tells the module calls of one block from those of another: their places, outermost calls and modules."""
+    roots: dict[int, int] = {}
+    modules: dict[int, int] = {}
+    return (
+        [call.place for call in calls],
+        [roots.setdefault(call.root, len(roots)) for call in calls],
+        [modules.setdefault(call.module, len(modules)) for call in calls],
+    )
 
 
 def _numbered(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
@@ -253,26 +274,8 @@ def _is_tracked(written: torch.Tensor, arguments: tuple[Any, ...]) -> bool:
     return written.requires_grad or any(isinstance(one, torch.Tensor) and one.requires_grad for one in arguments)
 
 
-def _node_number(backward: EngineCall) -> int:
+def node_number(backward: EngineCall, current_node: Callable[[], Any] = torch._C._current_autograd_node) -> int:
     """The node that a backward is evaluating, -1 for none."""
-    current = torch._C._current_autograd_node()
+    current = current_node()
     token = None if current is None else token_of(current)
     return -1 if token is None or backward.walked is None else backward.walked.numbers.get(token.uid, -1)
-
-
-def _mode_class(dispatch: Any) -> Any:
-    """A dispatch mode that compilers and higher-order operators let pass."""
-
-    class Mode(TorchDispatchMode):
-        supports_higher_order_operators = True  # else cond, while_loop, scan and flex_attention raise
-
-        @classmethod
-        def is_infra_mode(cls) -> bool:
-            return True
-
-        @classmethod
-        def ignore_compile_internals(cls) -> bool:
-            return True
-
-    Mode.__torch_dispatch__ = dispatch  # type: ignore[method-assign]  # after the class: else torch wraps it, and each operator pays
-    return Mode

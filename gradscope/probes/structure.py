@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from array import array
-from dataclasses import dataclass, field
+from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from gradscope.probes.functions import Functions
@@ -18,24 +19,38 @@ _WIDTH = 12  # numbers in a node's row
 
 
 @dataclass(slots=True)
+class Edges:
+    """Edges by source, in the order of their outputs: how many each node has, and where each leads (-1: nowhere)."""
+
+    counts: list[int]
+    targets: list[int]
+    inputs: list[int]
+
+    def rows(self) -> Iterator[tuple[int, int, int, int]]:
+        """Each edge as (source, output, target, input_nr)."""
+        at = 0
+        for source, count in enumerate(self.counts):
+            for output in range(count):
+                if self.targets[at] >= 0:
+                    yield source, output, self.targets[at], self.inputs[at]
+                at += 1
+
+
+@dataclass(slots=True)
 class Look:
     """What tells one graph from another, as lists by node number: compared at C's speed, so no row per node."""
 
-    names: list[str]
-    kinds: list[type]
+    kinds: list[type]  # a generic kind has nodes of several names
     stacks: list[int]
     operators: list[int]
-    places: list[int]
+    threads: list[int]
+    places: list[int]  # of the module calls; an AccumulateGrad has its own from its edges
     roots: list[int]
     sequence: list[int]
     leaves: list[int]
     leaf_numbers: list[int]
-    edges: array[int]
-    calls: list[Call | None] = field(compare=False)
-
-    def forget_calls(self) -> None:
-        """Let go of what belongs to this step only."""
-        self.calls = []
+    shapes: list[Any]
+    edges: Edges
 
 
 class Structures:
@@ -44,16 +59,17 @@ class Structures:
     def __init__(self, sink: Sink, functions: Functions, calls: Calls) -> None:
         self._sink, self._functions, self._calls = sink, functions, calls
 
-    def take(self, look: Look, tokens: list[Token], numbers: dict[int, int]) -> int:
+    def take(self, look: Look, live: list[Any], tokens: list[Token], numbers: dict[int, int]) -> int:
         """The id of a graph."""
-        call_ids = self._calls.ids({call.serial: call for call in look.calls if call is not None})
+        calls = _calls(look, tokens)
+        call_ids = self._calls.ids({call.serial: call for call in calls if call is not None})
         leaves = dict(zip(look.leaf_numbers, look.leaves, strict=True))
-        rows = array("q")
+        rows, edges = array("q"), array("q")
         for number, token in enumerate(tokens):
-            call = look.calls[number]
+            call = calls[number]
             rows.extend(
                 (
-                    *self._of_type(look, number, token),
+                    *self._of_type(live[number], token),
                     look.sequence[number],
                     token.stack,
                     0 if call is None else call_ids[call.serial],
@@ -65,15 +81,17 @@ class Structures:
                     leaves.get(number, 0),
                 )
             )
-        graph, new = self._sink.template("graph", digest(rows, look.edges))
+        for edge in look.edges.rows():
+            edges.extend(edge)
+        graph, new = self._sink.template("graph", digest(rows, edges))
         if new:
-            self._write(graph, rows, look.edges)
+            self._write(graph, rows, edges)
         return graph
 
-    def _of_type(self, look: Look, number: int, token: Token) -> tuple[int, int, int]:
+    def _of_type(self, node: Any, token: Token) -> tuple[int, int, int]:
         """Name, custom Function and operator: a Function has none of its own, its node is made before it runs."""
-        name = look.names[number]
-        function = self._functions.take(look.kinds[number])
+        name = node.name()
+        function = self._functions.take(type(node))
         operator = token.previous if name == _AFTER_ITS_OPERATOR else token.operator
         return self._sink.string(name), function, 0 if function else operator
 
@@ -87,6 +105,17 @@ class Structures:
             place: tuple[Any, ...] = (name, _none(seq), stack, call, op, levels, thread)
             self._sink.add("node", (graph, number, *place, _none(parent), parent_name, parent_stack, leaf, function))
         self._sink.add_all("edge", ((graph, *edges[at : at + 4]) for at in range(0, len(edges), 4)))
+
+
+def _calls(look: Look, tokens: list[Token]) -> list[Call | None]:
+    """The module call of each node. An AccumulateGrad may be older: it belongs where its leaf is used."""
+    calls = [token.call for token in tokens]
+    left = set(look.leaf_numbers)
+    for source, _, target, _ in look.edges.rows():
+        if target in left:
+            left.discard(target)
+            calls[target] = calls[source]
+    return calls
 
 
 def digest(*arrays: array[int]) -> bytes:

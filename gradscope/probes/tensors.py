@@ -54,7 +54,7 @@ class Contents:
         for number, node in enumerate(live):
             for position, meta in enumerate(node._input_metadata):
                 metas.extend((number, position, self._types.take(meta)))
-            for position, (name, tensor) in enumerate(self._saved(node)):
+            for position, (name, tensor) in enumerate(self.saved(node)):
                 saved.extend((number, position, name, *self._describe(tensor, leaves, storages)))
         tensors, new = self._sink.template("tensors", digest(metas, saved))
         if new:
@@ -78,7 +78,7 @@ class Contents:
         self._sink.add_all("input_meta", ((tensors, *metas[at : at + _META]) for at in range(0, len(metas), _META)))
         self._sink.add_all("saved", ((tensors, *saved[at : at + _SAVED]) for at in range(0, len(saved), _SAVED)))
 
-    def _saved(self, node: Any) -> Sequence[tuple[int, torch.Tensor]]:
+    def saved(self, node: Any) -> Sequence[tuple[int, torch.Tensor]]:
         """Name and tensor of what a node keeps, as stored: no unpack hook runs, no version is checked, none once freed.
 
         What a pack hook of the script has put in a tensor's place is no tensor, and is left out.

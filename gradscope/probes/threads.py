@@ -28,6 +28,7 @@ class Thread:
         "operations",
         "operator",
         "pending",
+        "place",
         "roots",
         "started",
         "storages",
@@ -40,17 +41,27 @@ class Thread:
         self.base = 0
         self.busy = False
         self.call: Call | None = None
-        self.calls: dict[int, Call] = {}  # those of the open block, by serial number
-        self.last_call: Call | None = None  # the youngest of them
+        self.calls: dict[Call, int] = {}  # those of the open block, numbered from 1
+        self.last_call: Call | None = None  # of the last operator in it
+        self.place = 0  # the number of that one
         self.roots = 0  # outermost module calls so far
         self.backward: EngineCall | None = None
         self.operator = 0  # the last operator's name
         self.pending: deque[Token] = deque(maxlen=64)  # nodes made since the last operator, where operators are seen
-        self.operations = array("q")  # the open block
+        self.operations: list[int] = []  # the open block
         self.tensors: dict[int, int] = {}  # storages of the open block: address -> number
         self.storages = array("q")  # their addresses, by number
         self.versions: list[int] = []  # of each of these storages, when it was first written
         self.started = 0.0
+
+    def leave_block(self) -> None:
+        """Begin anew: what belongs to the open block is stored."""
+        self.operations = []
+        self.calls.clear()
+        self.last_call, self.place = None, 0
+        self.tensors.clear()
+        self.versions.clear()
+        del self.storages[:]
 
 
 class Threads(threading.local):

@@ -101,6 +101,17 @@ class Values(Watcher):
             thread.busy = False
 
 
+def norm_of(thread: Thread, gradient: Any) -> float | None:
+    """A gradient's 2-norm over its finite values; None for what has no plain values to look at."""
+    busy, thread.busy = thread.busy, True
+    try:
+        with torch.no_grad(), torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
+            found = statistics_of(gradient)
+    finally:
+        thread.busy = busy
+    return None if found is None else found[0]
+
+
 def statistics_of(gradient: Any) -> tuple[float, float, float, int, int] | None:
     """Norm, largest magnitude, zero share, NaN and Inf count; None for what has no plain values to look at."""
     if not isinstance(gradient, torch.Tensor) or type(gradient) not in (torch.Tensor, torch.nn.Parameter):

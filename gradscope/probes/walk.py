@@ -6,7 +6,6 @@ operators, calls, relative sequence numbers, edges, leaves and shapes. Only a gr
 
 from __future__ import annotations
 
-from array import array
 from collections import deque
 from collections.abc import Iterable
 from typing import Any
@@ -14,14 +13,15 @@ from typing import Any
 import torch
 
 from gradscope.probes.functions import Functions
-from gradscope.probes.modules import Call, Calls
+from gradscope.probes.modules import Calls
 from gradscope.probes.names import Names
-from gradscope.probes.nodes import KEY, Nodes, Token, token_of
+from gradscope.probes.nodes import KEY, DerivedToken, Nodes, Token, token_of
 from gradscope.probes.sink import Sink
-from gradscope.probes.structure import UNNUMBERED, Look, Structures
+from gradscope.probes.structure import UNNUMBERED, Edges, Look, Structures
 from gradscope.probes.tensors import Contents, storage_of
 
 _REMEMBERED = 8  # graphs kept to compare with
+_GENERIC = "CppFunction"  # the type of nodes that torch gives no type of their own
 _LOOK_AGAIN = 16  # every so many repeats the saved tensors are read anew, to see that they still repeat
 
 
@@ -41,16 +41,20 @@ class Walked:
 
 
 class Remembered:
-    """A graph as it looked in an earlier step. `repeats` counts those with the same shapes, None: do not trust it."""
+    """A graph as it looked in an earlier step. `repeats` counts its returns, None: do not trust what it saves."""
 
-    __slots__ = ("graph", "look", "repeats", "shapes", "tensors")
+    __slots__ = ("generic", "graph", "look", "repeats", "tensors")
 
-    def __init__(self, look: Look, graph: int, shapes: list[Any], tensors: int) -> None:
+    def __init__(self, look: Look, live: list[Any], graph: int, tensors: int) -> None:
         self.look = look
+        self.generic = [(n, live[n].name()) for n, kind in enumerate(look.kinds) if kind.__name__ == _GENERIC]
         self.graph = graph
-        self.shapes = shapes
         self.tensors = tensors
         self.repeats: int | None = 0
+
+    def is_like(self, look: Look, live: list[Any]) -> bool:
+        """Whether another graph looks the same."""
+        return self.look == look and all(live[number].name() == name for number, name in self.generic)
 
 
 class Walker:
@@ -59,74 +63,70 @@ class Walker:
     def __init__(self, sink: Sink, nodes: Nodes, names: Names) -> None:
         self._sink, self._nodes, self._names = sink, nodes, names
         self._structures = Structures(sink, Functions(sink), Calls(sink))
-        self._contents = Contents(sink, names)
+        self.contents = Contents(sink, names)
         self._remembered: deque[Remembered] = deque(maxlen=_REMEMBERED)
 
     def walk(self, roots: Iterable[Any]) -> tuple[Walked, list[Any]]:
         """Walk from root nodes. Returns the result, and the live nodes by number: drop these soon."""
         live, edges = discover(roots)
         tokens = self._tokens(live)
-        numbers = dict(zip([token.uid for token in tokens], range(len(tokens)), strict=True))
+        numbers = {token.uid: number for number, token in enumerate(tokens)}
         sequence = [node._sequence_nr() for node in live]
         variables = {
             number: live[number].variable
             for number, seq in enumerate(sequence)
             if seq == UNNUMBERED and hasattr(live[number], "variable")
         }
-        base = min((seq for seq in sequence if seq != UNNUMBERED), default=0)
-        look = self._look(live, tokens, sequence, base, edges, variables)
+        base = min(sequence, default=0)
+        if base == UNNUMBERED:
+            base = 0
+        look = self._look(live, tokens, [-1 if seq == UNNUMBERED else seq - base for seq in sequence], variables, edges)
         graph, tensors = self._recall(look, live, tokens, numbers, variables)
         leaves = {id(variable): number for number, variable in variables.items()}
         return Walked(graph, tensors, base, numbers, leaves), live
 
     def _tokens(self, live: list[Any]) -> list[Token]:
         tokens = [node.metadata.get(KEY) for node in live]
-        for number, token in enumerate(tokens):
-            if not isinstance(token, Token):  # made before the recording began
-                found = token_of(live[number])
-                tokens[number] = self._nodes.adopt(live[number]) if found is None else found
+        if not set(map(type, tokens)) <= {Token, DerivedToken}:
+            for number, node in enumerate(live):
+                tokens[number] = token_of(node) or self._nodes.adopt(node)  # made before the recording began
         return tokens
 
     def _look(
-        self,
-        live: list[Any],
-        tokens: list[Token],
-        sequence: list[int],
-        base: int,
-        edges: array[int],
-        variables: dict[int, Any],
+        self, live: list[Any], tokens: list[Token], sequence: list[int], variables: dict[int, Any], edges: Edges
     ) -> Look:
-        calls = _calls(tokens, variables, edges)
-        first = min((call.root for call in calls if call is not None), default=0)
+        calls = [token.call for token in tokens]
+        for number in variables:
+            calls[number] = None
+        roots = [0 if call is None else call.root for call in calls]
+        ranks = {root: rank for rank, root in enumerate(sorted(set(roots)))}
         return Look(
-            names=[node.name() for node in live],
             kinds=[type(node) for node in live],
             stacks=[token.stack for token in tokens],
             operators=[token.operator for token in tokens],
+            threads=[token.thread for token in tokens],
             places=[0 if call is None else call.place for call in calls],
-            roots=[0 if call is None else call.root - first for call in calls],
-            sequence=[-1 if seq == UNNUMBERED else seq - base for seq in sequence],
+            roots=[ranks[root] for root in roots],
+            sequence=sequence,
             leaves=[self._sink.string(self._names.leaf(variable)) for variable in variables.values()],
             leaf_numbers=list(variables),
+            shapes=[meta.shape for node in live for meta in node._input_metadata],
             edges=edges,
-            calls=calls,
         )
 
     def _recall(
         self, look: Look, live: list[Any], tokens: list[Token], numbers: dict[int, int], variables: dict[int, Any]
     ) -> tuple[int, int]:
         """The interned ids of a graph that may have been seen before."""
-        shapes = [meta.shape for node in live for meta in node._input_metadata]
-        plain = not any(token.derived for token in tokens)
+        plain = DerivedToken not in set(map(type, tokens))
         if plain:
             for one in self._remembered:
-                if one.shapes == shapes and one.look == look:
+                if one.is_like(look, live):
                     return self._again(one, look, live, variables)
-        graph = self._structures.take(look, tokens, numbers)
-        tensors = self._contents.take(live, _leaf_storages(look, variables))
+        graph = self._structures.take(look, live, tokens, numbers)
+        tensors = self.contents.take(live, _leaf_storages(look, variables))
         if plain:
-            look.forget_calls()
-            self._remembered.appendleft(Remembered(look, graph, shapes, tensors))
+            self._remembered.appendleft(Remembered(look, live, graph, tensors))
         return graph, tensors
 
     def _again(self, one: Remembered, look: Look, live: list[Any], variables: dict[int, Any]) -> tuple[int, int]:
@@ -135,43 +135,32 @@ class Walker:
             one.repeats += 1
             if one.repeats > 2 and one.repeats % _LOOK_AGAIN:
                 return one.graph, one.tensors
-        tensors = self._contents.take(live, _leaf_storages(look, variables))
+        tensors = self.contents.take(live, _leaf_storages(look, variables))
         if tensors != one.tensors:
             one.repeats, one.tensors = None, tensors
         return one.graph, tensors
 
 
-def discover(roots: Iterable[Any]) -> tuple[list[Any], array[int]]:
-    """The nodes reachable from the roots, breadth first, and the edges as (source, output, target, input_nr)."""
-    live: list[Any] = []
-    index: dict[Any, int] = {}
-    edges = array("q")
-    for root in roots:
-        if root not in index:
-            index[root] = len(live)
-            live.append(root)
-    add, known = edges.extend, index.get
-    for number, node in enumerate(live):  # grows while it is walked
-        for output, (target, input_nr) in enumerate(node.next_functions):
-            if target is not None:
-                reached = known(target)
-                if reached is None:
-                    reached = index[target] = len(live)
+def discover(roots: Iterable[Any]) -> tuple[list[Any], Edges]:
+    """The nodes reachable from the roots, breadth first, and the edges."""
+    live = list(dict.fromkeys(roots))
+    index = {node: number for number, node in enumerate(live)}
+    counts: list[int] = []
+    targets: list[int] = []
+    inputs: list[int] = []
+    for node in live:  # grows while it is walked
+        following = node.next_functions
+        counts.append(len(following))
+        for target, input_nr in following:
+            if target is None:
+                targets.append(-1)
+            else:
+                if target not in index:
+                    index[target] = len(live)
                     live.append(target)
-                add((number, output, reached, input_nr))
-    return live, edges
-
-
-def _calls(tokens: list[Token], leaves: dict[int, Any], edges: array[int]) -> list[Call | None]:
-    """The module call of each node. An AccumulateGrad may be older: it belongs where its leaf is used."""
-    calls = [token.call for token in tokens]
-    left = set(leaves)
-    for at in range(0, len(edges), 4):
-        target = edges[at + 2]
-        if target in left:
-            left.discard(target)
-            calls[target] = calls[edges[at]]
-    return calls
+                targets.append(index[target])
+            inputs.append(input_nr)
+    return live, Edges(counts, targets, inputs)
 
 
 def _leaf_storages(look: Look, variables: dict[int, Any]) -> dict[int, int]:

@@ -16,6 +16,7 @@ from gradscope.model.report import Report, Status, SubjectReport, Verdict
 from gradscope.model.site import Site
 
 WIDTH = 100
+TELLING = ("values", "torch.func")  # the families of trials whose details are worth a line when all is well
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 STATUS_COLOURS = {Status.OK: "green", Status.WRONG: "red", Status.RAISES: "red"}
 
@@ -76,7 +77,19 @@ def trial_lines(subject: SubjectReport) -> list[str]:
                 label = f"  {group:<11}{click.style(f'{status.value:<7}', fg=STATUS_COLOURS.get(status))}"
                 rows = textwrap.wrap(" ".join(names), WIDTH - 20)
                 lines += [label + rows[0], *(" " * 20 + row for row in rows[1:])]
-    return ["", *lines] if lines else []
+    return ["", *lines, *detail_lines(subject)] if lines else []
+
+
+def detail_lines(subject: SubjectReport) -> list[str]:
+    """What trials that are right have to say: which randomness modes work, what is wrong by design."""
+    said = [
+        f"{name}: {result.detail}"
+        for name, result in subject.trials.items()
+        if result.detail
+        and result.group in TELLING
+        and (result.status is Status.OK or result.detail.startswith("by design"))
+    ]
+    return [line for text in said for line in wrapped(text)]
 
 
 def finding_lines(finding: Finding) -> list[str]:

@@ -9,28 +9,11 @@ from rich.text import Text
 from rich.tree import Tree
 
 from gradscope.model.printable import printable
+from gradscope.render.styles import STYLES
 from gradscope.view.line import Line
 from gradscope.view.outline import outline
-from gradscope.view.role import Role
 from gradscope.view.scene import Scene
 from gradscope.view.title import subtitles, title
-
-STYLES = {
-    Role.ROOT: "bold green",
-    Role.VIEW: "dim",
-    Role.CUSTOM: "bold magenta",
-    Role.ACCUMULATE: "cyan",
-    Role.SAVED: "yellow",
-    Role.HOOKED: "bold red",
-    Role.IDLE: "dim strike",
-    Role.FOLDED: "dim italic",
-    Role.MODULE: "bold",
-    Role.CLASS: "magenta",
-    Role.PLACE: "dim",
-    Role.TYPE: "default",
-    Role.SITE: "blue",
-    Role.NOTE: "green",
-}
 
 
 def render(scene: Scene) -> str:

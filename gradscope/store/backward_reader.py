@@ -45,9 +45,10 @@ class BackwardReader:
         self._interned = interned
         self._hooks: dict[int, Hook] = {}
 
-    def calls(self) -> Iterator[Call]:
-        """Every call, by number."""
-        for row in self._rows.select(f"{BACKWARD} ORDER BY number", BACKWARD_COLUMNS):
+    def calls(self, inside: int | None = None) -> Iterator[Call]:
+        """Every call, by number; or those that started inside one."""
+        where, chosen = ("", ()) if inside is None else ("WHERE nested_in = ?", (inside,))
+        for row in self._rows.select(f"{BACKWARD} {where} ORDER BY number", BACKWARD_COLUMNS, *chosen):
             yield self._call(row)
 
     def call(self, number: int) -> Call:
@@ -136,7 +137,7 @@ class BackwardReader:
             metas = tuple(inputs.get(node.id, ()))
             filled = replace(
                 node,
-                device=next((meta.device for meta in metas if meta is not None), node.device),
+                device=_queue_device(metas),
                 inputs_meta=metas,
                 saved=tuple(saved.get(node.id, ())),
                 hooks=tuple(hooks.get(node.id, ())),
@@ -189,11 +190,20 @@ class BackwardReader:
         return found
 
     def _firings(self, backward: int, nodes: int) -> tuple[Firing, ...]:
-        sql = "SELECT hook, node, changed FROM firing WHERE backward = ? ORDER BY position"
-        fired = list(self._rows.select(sql, (INTEGER, INTEGER | MAYBE, INTEGER), backward))
-        if any(node is not None and not 0 <= node < nodes for _, node, _ in fired):
+        sql = """SELECT hook, node, changed, norm_before, norm_after, duration FROM firing
+          WHERE backward = ? ORDER BY position"""
+        fired = list(self._rows.select(sql, (INTEGER, INTEGER | MAYBE, INTEGER, *(REAL | MAYBE,) * 3), backward))
+        if any(node is not None and not 0 <= node < nodes for _, node, *_ in fired):
             raise ValueError("a hook fired on a node that is not there")
-        return tuple(Firing(self._hook(hook), node, bool(changed), changed == _EDITED) for hook, node, changed in fired)
+        return tuple(
+            Firing(self._hook(hook), node, bool(changed), before, after, seconds, changed == _EDITED)
+            for hook, node, changed, before, after, seconds in fired
+        )
+
+
+def _queue_device(metas: tuple[TensorType | None, ...]) -> str:
+    """Node::device() of torch 2.13: the first device of the metadata that is not the CPU."""
+    return next((meta.device for meta in metas if meta is not None and meta.device != "cpu"), "cpu")
 
 
 def _roots(text: str) -> tuple[Root, ...]:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
+from gradscope.model.dispatch import StoredBackward
 from gradscope.model.failure import Failure
 from gradscope.model.function_fault import InputEdit, OnContext
 from gradscope.model.graph import Backward, FunctionClass, Graph
@@ -19,7 +20,10 @@ from gradscope.model.operation import Block
 from gradscope.model.run import Census, Fault, Run
 from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.model.summary import Calls
+from gradscope.model.tensor import StoredTensor
+from gradscope.model.transform import Escaped, Transform
 from gradscope.store.backward_reader import BackwardReader
+from gradscope.store.dispatch_reader import read_stored, read_tensors
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
 from gradscope.store.function_reader import read_failing_functions, read_input_edits, read_on_context
 from gradscope.store.interned import Interned
@@ -27,6 +31,7 @@ from gradscope.store.mutation_reader import read_declarations, read_hidden_write
 from gradscope.store.operation_reader import read_blocks
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
 from gradscope.store.run_reader import read_calls, read_census, read_failures, read_faults, read_run
+from gradscope.store.transform_reader import read_escaped, read_transforms
 
 SUFFIX = ".gscope"
 SIDES = ("in", "out")
@@ -132,6 +137,19 @@ class Recording:
         return self._backwards.graph(self._backwards.call(chosen))
 
     @_guarded
+    def by_graph(self) -> tuple[tuple[int, ...], ...]:
+        """The numbers of the calls that reached a graph, those with the same graph together."""
+        groups: dict[int, list[int]] = {}
+        sql = "SELECT number, graph FROM backward WHERE graph IS NOT NULL ORDER BY number"
+        for number, graph in self._rows.select(sql, (INTEGER, INTEGER)):
+            groups.setdefault(graph, []).append(number)
+        return tuple(tuple(group) for group in groups.values())
+
+    def alike(self, number: int) -> tuple[int, ...]:
+        """The numbers of the calls with the same graph as one of them."""
+        return next((group for group in self.by_graph() if number in group), (number,))
+
+    @_guarded
     def hooks(self) -> tuple[Hook, ...]:
         """Every hook that the run registered, by number."""
         return tuple(self._backwards.hooks())
@@ -186,6 +204,16 @@ class Recording:
         """The hooks that never fired, each with the first backward after its registration."""
         return self._backwards.never_fired()
 
+    @_guarded
+    def transforms(self) -> tuple[Transform, ...]:
+        """Every distinct torch.func transform that ran, outer ones before inner ones."""
+        return read_transforms(self._rows, self._interned)
+
+    @_guarded
+    def escaped(self) -> tuple[Escaped, ...]:
+        """Tensors that outlived their transform."""
+        return read_escaped(self._rows, self._interned)
+
     def blocks(self) -> Iterator[Block]:
         """The stretches of operators, in order."""
         with damage_is_one_sentence(self.path):
@@ -210,11 +238,40 @@ class Recording:
         return tuple(GradientStatistics(node, SIDES[side], *rest) for node, side, *rest in found)
 
     @_guarded
+    def tensors(self, number: int) -> tuple[StoredTensor, ...]:
+        """The root gradients and saved tensors of a backward call whose bytes are stored (`trace --tensors`)."""
+        return read_tensors(self._rows, self._interned, number)
+
+    @_guarded
+    def stored(self, number: int) -> StoredBackward:
+        """What it takes to run an outermost backward call again (`trace --tensors`); empty when nothing was stored."""
+        return read_stored(self._rows, self._interned, number)
+
+    @_guarded
+    def operators(self, number: int) -> tuple[tuple[int | None, str], ...]:
+        """Node and name of each operator that ran inside a backward call, in order; quicker than its blocks."""
+        sql = """SELECT node, name FROM block_run AS stretch JOIN operation ON operation.block = stretch.block
+          WHERE backward = ? ORDER BY stretch.number, operation.number"""
+        found = self._rows.select(sql, (INTEGER | MAYBE, INTEGER), number)
+        return tuple((node, self._interned.string(name)) for node, name in found)
+
+    @_guarded
+    def nested(self, number: int) -> tuple[Backward, ...]:
+        """The backward calls that started inside one, by number."""
+        return tuple(call.backward for call in self._backwards.calls(number))
+
+    @_guarded
     def source(self, file: str) -> str | None:
         """The whole text of one of the user's files, if the recording has it."""
         sql = "SELECT id, text FROM string WHERE id IN (SELECT file FROM source)"
         number = next((number for number, text in self._rows.select(sql, (INTEGER, TEXT)) if text == file), None)
         return None if number is None else self._interned.source(number)
+
+    @_guarded
+    def sources(self) -> dict[str, str]:
+        """The text of every file of the user's that the recording holds, by name."""
+        sql = "SELECT string.text, source.text FROM source JOIN string ON string.id = source.file ORDER BY source.file"
+        return dict(self._rows.select(sql, (TEXT, TEXT)))
 
     def _last(self) -> int:
         sql = "SELECT number, graph FROM backward ORDER BY graph IS NULL, nested_in IS NOT NULL, number DESC LIMIT 1"

@@ -13,6 +13,7 @@ Column = frozenset[type]
 
 INTEGER: Column = frozenset({int})
 REAL: Column = frozenset({float})
+BLOB: Column = frozenset({bytes})
 TEXT: Column = frozenset({str})
 MAYBE: Column = frozenset({NoneType})
 

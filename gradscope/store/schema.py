@@ -59,14 +59,39 @@ CREATE TABLE node_run (backward INTEGER NOT NULL, position INTEGER NOT NULL, nod
 CREATE TABLE gradient (backward INTEGER NOT NULL, node INTEGER NOT NULL, side INTEGER NOT NULL, position INTEGER NOT NULL, norm REAL NOT NULL,
   max REAL NOT NULL, zero_share REAL NOT NULL, nan INTEGER NOT NULL, inf INTEGER NOT NULL, PRIMARY KEY (backward, node, side, position)) WITHOUT ROWID;
 
+-- With --tensors only, for outermost backward calls; what nested ones do belongs to the node that they run in.
+-- storage: the bytes of a storage before the backward first used it. Those that its operators make have numbers, but no row
+CREATE TABLE storage (backward INTEGER NOT NULL, number INTEGER NOT NULL, bytes BLOB NOT NULL, PRIMARY KEY (backward, number));
+-- role: 0 a root gradient (node is then its place among the roots), 1 saved by the node (position as in saved)
+CREATE TABLE tensor (backward INTEGER NOT NULL, role INTEGER NOT NULL, node INTEGER NOT NULL, position INTEGER NOT NULL, type INTEGER NOT NULL,
+  storage INTEGER NOT NULL, PRIMARY KEY (backward, role, node, position)) WITHOUT ROWID;
+-- an operator call. phase: 0 before the node (hooks), 1 inside it, 2 after it (sums). arguments: JSON [positional, by keyword], NULL when it
+-- cannot be repeated. generator: the storage with the random state before it. A tensor in arguments, results, received or passed is
+-- {"tensor": storage, "offset", "shape", "strides", "dtype", "device", "digest": BLAKE2b-64 of its elements}
+CREATE TABLE dispatch (backward INTEGER NOT NULL, position INTEGER NOT NULL, node INTEGER, phase INTEGER NOT NULL, operator INTEGER NOT NULL,
+  arguments TEXT, generator INTEGER, results TEXT, PRIMARY KEY (backward, position));
+-- torch's switches when the backward started, as JSON values: threads, deterministic, mkldnn, matmul_precision, default_dtype
+CREATE TABLE condition (backward INTEGER NOT NULL, name TEXT NOT NULL, value TEXT NOT NULL, PRIMARY KEY (backward, name)) WITHOUT ROWID;
+-- what a node received after its hooks and what it passed on: JSON lists of tensors and nulls
+CREATE TABLE exchange (backward INTEGER NOT NULL, position INTEGER NOT NULL, node INTEGER NOT NULL, received TEXT NOT NULL, passed TEXT NOT NULL,
+  PRIMARY KEY (backward, position));
+
 CREATE TABLE hook (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, name INTEGER NOT NULL, target INTEGER NOT NULL, stack INTEGER NOT NULL);
 -- which nodes of a backward's graph held which hook when it started
 CREATE TABLE hook_on (backward INTEGER NOT NULL, hook INTEGER NOT NULL, node INTEGER NOT NULL, PRIMARY KEY (backward, hook, node)) WITHOUT ROWID;
 -- the first backward that began after a hook was registered, which was then still in place
 CREATE TABLE hook_since (hook INTEGER PRIMARY KEY, backward INTEGER NOT NULL);
 -- changed: 0 the gradient was left alone, 1 another one was returned, 2 it, or the parameter of a post_accumulate hook, was edited in place
+-- norm_before, norm_after (of the gradient) and duration: NULL below --detail full
 CREATE TABLE firing (backward INTEGER NOT NULL, position INTEGER NOT NULL, hook INTEGER NOT NULL, node INTEGER, changed INTEGER NOT NULL,
-  PRIMARY KEY (backward, position)) WITHOUT ROWID;
+  norm_before REAL, norm_after REAL, duration REAL, PRIMARY KEY (backward, position)) WITHOUT ROWID;
+
+-- a torch.func transform that was pushed, each distinct one once: outer: the transform around it, 0 for none; kind: Vmap, Grad,
+-- Jvp or Functionalize; randomness: a string
+CREATE TABLE transform (number INTEGER PRIMARY KEY, outer INTEGER NOT NULL, kind TEXT NOT NULL, level INTEGER NOT NULL, stack INTEGER NOT NULL,
+  batch_size INTEGER, randomness INTEGER NOT NULL, calls INTEGER NOT NULL);
+-- a tensor that outlived its transform: where it was made, and as what the script keeps it
+CREATE TABLE escaped (transform INTEGER NOT NULL, stack INTEGER NOT NULL, name INTEGER NOT NULL);
 
 -- how custom Functions were called, each kind of call once: function is "module.Name", arguments a JSON list with an object
 -- an argument: {"dtype", "shape", "strides", "requires_grad"} for a tensor, {"value"} for plain data, else {}

@@ -58,7 +58,8 @@ class Writer:
 
     def string(self, text: str) -> int:
         """Intern a text."""
-        return self._intern("string", text, (text.encode("utf-8", "replace").decode(),))
+        known = self._ids.get("string", {}).get(text)
+        return known or self._intern("string", text, (text.encode("utf-8", "replace").decode(),))
 
     def frame(self, file: str, line: int, function: str) -> int:
         """Intern a line of code, and say whose it is."""
@@ -202,6 +203,11 @@ class Writer:
                 self._database.execute("PRAGMA journal_mode=DELETE")
             with contextlib.suppress(sqlite3.Error):
                 self._database.close()
+
+    def connection(self) -> sqlite3.Connection:
+        """The open database with everything that was added so far, for reading while the run goes on."""
+        self.commit()
+        return self._open()
 
     def size(self) -> int:
         """Bytes of the file; 0 when there is none."""

@@ -10,13 +10,17 @@ from gradscope.view.words import amount, first_line, place, seconds, size
 
 def title(scene: Scene) -> str:
     """`train.py, backward 3: 1,650 nodes, 1,794 edges, saves 7.8 MB`."""
-    graph = scene.graph
+    return title_of(scene.graph, scene.run)
+
+
+def title_of(graph: Graph, run: Run) -> str:
+    """The same of a graph and its run."""
     kept = {tensor.storage: tensor.bytes for node in graph.nodes for tensor in node.saved if tensor.leaf is None}
     saved = sum(kept.values())
     counts = [amount(len(graph.nodes), "node"), amount(len(graph.edges), "edge")]
     if saved:
         counts.append(f"saves {size(saved)}")
-    return f"{program(scene.run)}, backward {graph.backward.number}: {', '.join(counts)}"
+    return f"{program(run)}, backward {graph.backward.number}: {', '.join(counts)}"
 
 
 def subtitles(scene: Scene) -> tuple[str, ...]:

@@ -24,7 +24,20 @@ class Mixed(torch.autograd.Function):
         return first + second, first - 2 * second
 
 
+class Drop(torch.autograd.Function):
+    """Passes no gradient on to its second input."""
+
+    @staticmethod
+    def forward(ctx: Any, left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:
+        return left * right
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> tuple[torch.Tensor, None]:
+        return gradient, None
+
+
 apply: Callable[..., Any] = Mixed.apply
+drop: Callable[..., Any] = Drop.apply
 
 
 def edit_in_place(left: torch.Tensor, right: torch.Tensor) -> torch.Tensor:

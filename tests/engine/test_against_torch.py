@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import random
 from collections.abc import Sequence
+from dataclasses import replace
 
 import pytest
 import torch
 
 from gradscope.engine.order import predict
+from gradscope.model.graph import Root
 from tests.engine.live import Live, live_graph, observing
-from tests.engine.programs import OPERATIONS, make_ties, random_tensors, reentrant
+from tests.engine.programs import OPERATIONS, drop, make_ties, random_tensors, reentrant
 
 Tensors = Sequence[torch.Tensor]
 
@@ -58,3 +60,30 @@ def test_random_graphs(seed: int, mode: str) -> None:
     assert_predicted(live, outputs, inputs)  # once more over the retained graph
     if gradients:  # double backward
         assert_predicted(live_graph(gradients, pool[:4], "grad"), gradients, pool[:4])
+
+
+@pytest.mark.parametrize("seed", range(60))
+def test_a_gradient_that_is_none_changes_no_order(seed: int) -> None:
+    choose = random.Random(f"none {seed}")
+    pool = random_tensors(choose, (*OPERATIONS, *[drop] * 4))
+    outputs = choose.choices(pool[-8:], k=choose.choice([1, 2]))
+    inputs = choose.choices(pool, k=2) if seed % 3 else None
+    live = live_graph(outputs, inputs, "grad" if seed % 3 == 1 else "backward")
+    with observing(live) as observed:
+        run_engine(outputs, inputs, live.graph.backward.kind, create_graph=False)
+    assert predict(live.graph).order == observed.order
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_gradient_edges_as_roots_and_as_inputs(seed: int) -> None:
+    choose = random.Random(f"edge {seed}")
+    pool = random_tensors(choose, OPERATIONS)
+    edge = torch.autograd.graph.get_gradient_edge(pool[-1])
+    inputs = [torch.autograd.graph.get_gradient_edge(tensor) for tensor in choose.sample(pool, 2)]
+    live = live_graph([pool[-1]])
+    numbers = {node: number for number, node in enumerate(live.nodes)}
+    roots = tuple(Root(numbers.get(one.node), one.output_nr) for one in inputs)
+    graph = replace(live.graph, backward=replace(live.graph.backward, kind="grad", inputs=roots))
+    with observing(live) as observed:
+        torch.autograd.grad([edge], inputs, [torch.ones(4, 4)], allow_unused=True)
+    assert predict(graph).order == observed.order

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Mapping
+from dataclasses import replace
 from typing import Any
 
 import pytest
 import torch
 
 from gradscope.engine.heap import Task
+from gradscope.engine.nested import orders
 from gradscope.engine.order import steps
 from gradscope.model.graph import Graph
 from tests.engine.live import Observed, live_graph, observing
@@ -58,3 +60,9 @@ def test_orders_with_ties(seed: int, monkeypatch: pytest.MonkeyPatch) -> None:
             assert tuple(inner_step.node for inner_step in steps(inner, queue, depth=1)) == inner_observed.order
     assert tuple(order) == observed.order
     assert queue == []
+
+    numbered = {
+        node: replace(inner, backward=replace(inner.backward, number=node + 1)) for node, (inner, _) in nested.items()
+    }
+    together = orders(live.graph, {(0, node): (inner,) for node, inner in numbered.items()})
+    assert together == {0: observed.order, **{node + 1: seen.order for node, (_, seen) in nested.items()}}

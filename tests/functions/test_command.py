@@ -35,7 +35,7 @@ def run(*arguments):
 def test_names_are_accepted_with_dots_colons_and_paths(name):
     result = run(name, "--fmt", "json")
     assert result.return_value == 1
-    assert json.loads(result.stdout)["subjects"][0]["function"].endswith("Combined")
+    assert json.loads(result.stdout)["subjects"][0]["function"] in (f"{CASES}.Combined", "choices.Combined")
 
 
 @pytest.mark.parametrize(
@@ -94,6 +94,18 @@ def test_modules_patterns_and_several_names(tmp_path, monkeypatch):
     assert result.return_value == 0
     assert json.loads(result.stdout)["subjects"][0]["inputs"] == "declared"
     assert isinstance(run("rightmod", "--pattern", "W*").exception, NothingCheckedError)
+
+
+def test_a_base_without_forward_is_checked_only_by_name(tmp_path, monkeypatch):
+    (tmp_path / "basemod.py").write_text(
+        RIGHT.replace("Right", "Base").replace("    @staticmethod\n    def forward(x): return x * x\n", "")
+        + "class Right(Base):\n    @staticmethod\n    def forward(x): return x * x\nRight_inputs = Base_inputs\n"
+    )
+    monkeypatch.chdir(tmp_path)
+    subjects = json.loads(run("basemod", "--fmt", "json").stdout)["subjects"]
+    assert [subject["function"] for subject in subjects] == ["basemod.Right"]
+    named = json.loads(run("basemod.Base", "--fmt", "json").stdout)
+    assert [found["code"] for found in named["findings"]] == ["GS102"]
 
 
 def test_given_inputs_are_named_and_all_run():

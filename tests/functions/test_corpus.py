@@ -7,24 +7,21 @@ from functools import cache
 from pathlib import Path
 
 import pytest
-from torch.autograd import Function
 
 from gradscope.functions.check import Settings, check
+from gradscope.functions.loading import functions_in
 from gradscope.functions.rules.table import RULES
 from gradscope.model.finding import Severity
 
 CORPUS = Path(__file__).parent / "corpus"
-MODULES = sorted(path.stem for path in CORPUS.glob("*.py") if path.stem not in ("__init__", "base"))
+MODULES = sorted(path.stem for path in CORPUS.glob("*.py") if path.stem != "__init__")
+CLEAN = re.compile(r"# clean: ([A-Z0-9 ]+)$", re.MULTILINE)
+RIGHT = ("base", "realistic", "libraries", "everyday")  # no errors; warnings may be
 EXPECT = re.compile(r"# expect: ([A-Z0-9? ]+?)(?: @(\w+))?$")
 
 
 def functions_of(name):
-    module = importlib.import_module(f"tests.functions.corpus.{name}")
-    return [
-        v
-        for v in vars(module).values()
-        if isinstance(v, type) and issubclass(v, Function) and v.__module__ == module.__name__
-    ]
+    return list(functions_in(importlib.import_module(f"tests.functions.corpus.{name}")))
 
 
 def expected_of(function):
@@ -38,6 +35,11 @@ def expected_of(function):
         if match and (match[2] == function.__name__ or (inside and not match[2])):
             found |= {(code, number) for code in match[1].split()}
     return found
+
+
+def clean_of(function):
+    """The codes of which the comments in the class's own source say that it is a clean example."""
+    return {code for codes in CLEAN.findall(inspect.getsource(function)) for code in codes.split()}
 
 
 CASES = [(name, function) for name in MODULES for function in functions_of(name)]
@@ -60,7 +62,7 @@ def test_function_gets_the_expected_findings(name, function):
     findings = reports(name, level_of(name, function))[function]
     expected = expected_of(function)
     codes = {code for code, _ in expected}
-    if name == "realistic":
+    if name in RIGHT:
         assert not [f for f in findings if f.severity is Severity.ERROR]
         return
     found = {(f.code, f.site.line) for f in findings if f.severity is not Severity.INFO or f.code in codes}
@@ -70,3 +72,18 @@ def test_function_gets_the_expected_findings(name, function):
 def test_every_rule_has_a_faulty_function():
     expected = {code for _, function in CASES for code, _ in expected_of(function)}
     assert set(RULES) - expected == {"GS101", "GS199"}  # no class; nothing that is known
+
+
+def test_every_rule_has_a_clean_function():
+    named = {code for _, function in CASES for code in clean_of(function)}
+    assert set(RULES) - named == {"GS101", "GS199"}
+
+
+@pytest.mark.parametrize(("name", "function"), [case for case in CASES if clean_of(case[1])], ids=str)
+def test_a_clean_function_does_not_get_the_finding(name, function):
+    findings = reports(name, level_of(name, function))[function]
+    assert not [f for f in findings if f.code in clean_of(function) and f.severity is not Severity.INFO]
+
+
+def test_there_are_a_dozen_realistic_functions_and_more():
+    assert sum(name in RIGHT[1:] for name, _ in CASES) >= 24

@@ -2,6 +2,7 @@
 
 import json
 import re
+from pathlib import Path
 from urllib.parse import unquote
 from xml.etree import ElementTree
 
@@ -14,9 +15,12 @@ from gradscope.model.report import Report
 from gradscope.model.site import Site
 from gradscope.render.report_formats import REPORT_FORMATS
 from tests.functions.cases import choices
-from tests.functions.sarif_schema import SARIF
 from tests.functions.test_formats import REPORT
 
+SCHEMA = Path(__file__).parent / "schemas" / "sarif-2.1.0-rtm.5.json"  # the official one; its licence is beside it
+SARIF = jsonschema.Draft4Validator(
+    json.loads(SCHEMA.read_text(encoding="utf-8")), format_checker=jsonschema.FormatChecker()
+)
 COMMAND = re.compile(r"::(error|warning|notice) ([^:]*)::(.*)")
 ODD_SITE = Site("a folder/ünï, 100%:x#.py", 3, "f", "pass")
 ODD = Finding(
@@ -51,18 +55,25 @@ def commands(text):
 
 @pytest.mark.parametrize("report", REPORTS.values(), ids=REPORTS)
 def test_sarif_follows_the_schema(report):
-    jsonschema.Draft202012Validator(SARIF).validate(json.loads(written("sarif", report)))
+    SARIF.validate(json.loads(written("sarif", report)))
 
 
 def test_sarif_of_a_real_report_follows_the_schema(real):
-    jsonschema.Draft202012Validator(SARIF).validate(json.loads(written("sarif", real)))
+    SARIF.validate(json.loads(written("sarif", real)))
 
 
 def test_the_schema_refuses_what_sarif_refuses():
     content = json.loads(written("sarif", REPORT))
     content["runs"][0]["results"][0]["locations"][0]["physicalLocation"]["region"]["startLine"] = 0
     with pytest.raises(jsonschema.ValidationError):
-        jsonschema.Draft202012Validator(SARIF).validate(content)
+        SARIF.validate(content)
+
+
+def test_the_schema_refuses_words_that_sarif_does_not_know():
+    content = json.loads(written("sarif", REPORT))
+    content["runs"][0]["results"][0]["severity"] = "error"
+    with pytest.raises(jsonschema.ValidationError):
+        SARIF.validate(content)
 
 
 def test_sarif_names_every_rule_that_a_result_has(real):

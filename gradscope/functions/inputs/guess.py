@@ -9,6 +9,7 @@ import inspect
 import itertools
 import time
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from typing import Any
 
 import torch
@@ -57,7 +58,7 @@ SCALARS: tuple[tuple[tuple[str, ...], tuple[Any, ...]], ...] = (
 )
 
 
-def guess(subject: Subject, wanted: int = 2, blind: bool = False) -> list[Sample]:
+def guess(subject: Subject, wanted: int = 2, blind: bool = False, device: str = "cpu") -> list[Sample]:
     """Up to `wanted` samples of different shapes that forward accepts.
 
     Those that backward accepts, too, come first: a backward that fails on a few of them may be right, and the guess
@@ -69,15 +70,38 @@ def guess(subject: Subject, wanted: int = 2, blind: bool = False) -> list[Sample
     found: list[Sample] = []
     doubtful: list[Sample] = []
     deadline = time.monotonic() + SECONDS
-    for args in itertools.islice(candidates(forward, subject.separate_context), TRIES):
+    for number, args in enumerate(guesses(subject)):
         if len(found) >= wanted or len(doubtful) >= DOUBTS or time.monotonic() > deadline:
             break
-        sample = make_sample(args)
+        sample = replace(make_sample(args), guess=number).on(device)
         if sample.differentiable and not any(same_kind(args, other.args) for other in found):
             outputs = outputs_of(subject.function.apply, sample)
             if outputs:
                 (found if blind or backward_runs(outputs) else doubtful).append(sample)
     return found or different(doubtful, wanted)
+
+
+def guesses(subject: Subject) -> Iterator[tuple[Any, ...]]:
+    """All that is tried, in order; the same every time."""
+    forward = subject.method("forward")
+    return itertools.islice(candidates(forward, subject.separate_context), TRIES) if forward else iter(())
+
+
+def guessed_again(subject: Subject, numbers: tuple[int, ...]) -> list[Sample]:
+    """The guesses with these numbers, without running anything."""
+    chosen = {number: args for number, args in enumerate(guesses(subject)) if number in numbers}
+    return [replace(make_sample(chosen[number]), guess=number) for number in numbers]
+
+
+def refusal(subject: Subject, device: str) -> str:
+    """What the Function says to the first guess, where it takes none."""
+    for args in guesses(subject):
+        try:
+            subject.function.apply(*make_sample(args).on(device).fresh())
+        except Exception as error:
+            return f"{type(error).__name__}: {error}".splitlines()[0][:200]
+        break
+    return ""
 
 
 def different(samples: list[Sample], wanted: int) -> list[Sample]:
@@ -122,8 +146,9 @@ def candidates(forward: Method, separate_context: bool) -> Iterator[tuple[Any, .
     """Argument tuples, the likeliest first: tensors for everything, then scalars by name, shape by shape."""
     parameters = [p for p in forward.parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     parameters = parameters if separate_context else parameters[1:]
-    if not parameters and forward.takes_any:
-        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in ("x", "y")]
+    if not parameters and (forward.takes_any or not forward.parameters):
+        names = ("x", "y") if forward.takes_any else ("x",)  # a forward without a signature is written in C
+        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]
     for positive in (False, True):
         for shape in SHAPES:
             generator = torch.Generator().manual_seed(len(shape))

@@ -6,7 +6,7 @@ The surprise: a tensor may sit inside a list or tuple, and a copy keeps strides,
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
@@ -15,23 +15,37 @@ from torch import Tensor
 
 @dataclass(frozen=True)
 class Sample:
-    """One tuple of arguments for `apply`. `differentiable` are the positions of tensors that require grad."""
+    """One tuple of arguments for `apply`. `differentiable` are the positions of tensors that require grad, `guess` is
+    the number of the guess that it was.
+    """
 
     args: tuple[Any, ...]
     differentiable: tuple[int, ...]
+    guess: int | None = None
 
     @property
     def tensors(self) -> tuple[int, ...]:
         """The positions of all tensors."""
         return tuple(i for i, value in enumerate(self.args) if isinstance(value, Tensor))
 
+    def on(self, device: str) -> Sample:
+        """The sample with all its tensors on a device, requiring grad as they did."""
+        if device == "cpu":
+            return self
+
+        def moved(tensor: Tensor) -> Tensor:
+            return tensor.detach().to(device).requires_grad_(tensor.requires_grad)
+
+        return replace(self, args=tuple(map_tensors(value, moved) for value in self.args))
+
     def __str__(self) -> str:
         return "(" + ", ".join(describe(value) for value in self.args) + ")"
 
     def fresh(self, dtype: torch.dtype | None = None, grad: bool = True) -> list[Any]:
-        """Copies of the arguments: new leaves, requiring grad where the sample says so."""
+        """Copies of the arguments: new leaves, requiring grad where the sample says so, or (grad=False) nowhere."""
+        nested = marked_copy if grad else copied
         values = [
-            copied(value, dtype) if isinstance(value, Tensor) else map_tensors(value, lambda t: marked_copy(t, dtype))
+            copied(value, dtype) if isinstance(value, Tensor) else map_tensors(value, lambda t: nested(t, dtype))
             for value in self.args
         ]
         for index in self.differentiable if grad else ():
@@ -40,17 +54,18 @@ class Sample:
 
 
 def make_sample(args: tuple[Any, ...]) -> Sample:
-    """A sample from arguments; when none is marked as requiring grad, every floating tensor is taken to."""
+    """A sample from arguments; when none is marked as requiring grad, every dense floating tensor is taken to."""
     marked = [i for i, v in enumerate(args) if isinstance(v, Tensor) and v.requires_grad]
     nested = any(t.requires_grad for v in args if not isinstance(v, Tensor) for t in tensors_in(v))
-    floating = [i for i, v in enumerate(args) if isinstance(v, Tensor) and (v.is_floating_point() or v.is_complex())]
+    dense = {i: v for i, v in enumerate(args) if isinstance(v, Tensor) and v.layout is torch.strided}
+    floating = [i for i, v in dense.items() if v.is_floating_point() or v.is_complex()]
     return Sample(args, tuple(marked or ([] if nested else floating)))
 
 
 def copied(tensor: Tensor, dtype: torch.dtype | None) -> Tensor:
     """A detached copy with the same strides, in another floating type if asked."""
     with torch.no_grad():
-        copy = tensor.detach().clone(memory_format=torch.preserve_format)
+        copy = tensor.detach().clone()
         if dtype is not None and copy.is_floating_point():
             copy = copy.to(dtype)
         elif dtype is torch.float64 and copy.is_complex():

@@ -126,7 +126,7 @@ def noncontiguous_input(case: Case) -> Iterator[Fault]:
             (
                 *explains,
                 *(case.same_cause("noncontig") if outcome.site else ()),
-                *(case.failing(*VMAPS, "jacrev", "jacfwd", "hessian") if in_forward else ()),
+                *(case.failing(*VMAPS, "jacrev", "jacfwd", "hessian", "jvp_grad") if in_forward else ()),
             ),
         )
 
@@ -191,7 +191,17 @@ def depends_on_transform(case: Case) -> Iterator[Fault]:
     forks = case.subject.generates_vmap and case.gives_wrong("vmap")
     if forks or case.fact("vjp", "primal") or case.fact("jvp", "primal") or case.fact("vjp", "output_changed"):
         explains = case.failing(
-            "vjp", "jvp", "grad", "jacrev", "jacfwd", "hessian", "grad_grad", "functional_call", *VMAPS
+            "vjp",
+            "jvp",
+            "grad",
+            "jacrev",
+            "jacfwd",
+            "hessian",
+            "jvp_grad",
+            "grad_grad",
+            "functional_call",
+            "dead_wrapper",
+            *VMAPS,
         )
         if explains:
             yield Fault(
@@ -210,11 +220,36 @@ def grad_in_backward(case: Case) -> Iterator[Fault]:
     calls = backward.calls("grad", "backward", "requires_grad_") if backward else []
     calls = [c for c in calls if not (called_name(c) == "grad" and "func" in ast.dump(c.func))]
     explains = case.failing(
-        "grad", "vjp", "jacrev", "functional_call", "hessian", "grad_grad", *VMAPS, "compile", "compiled_autograd"
+        "grad",
+        "vjp",
+        "jacrev",
+        "functional_call",
+        "hessian",
+        "jvp_grad",
+        "grad_grad",
+        *VMAPS,
+        "compile",
+        "compiled_autograd",
     )
     raising = tuple(n for n in explains if case.outcome(n).status.value == "raises")
     if calls and raising:
         yield Fault("backward uses autograd itself, which torch.func refuses", case.at("backward", calls[0]), raising)
+
+
+def outlives_transform(case: Case) -> Iterator[Fault]:
+    """What it flags: the Function keeps a tensor from inside a transform (a cache in a global or on the class) and
+    uses it after the transform has ended.
+    Why: the tensor is a wrapper of that transform: one of vmap has the whole batch inside and raises "escaped from
+    inside a function being vmapped", or later values are silently others.
+    Do instead: key caches by nothing that a transform wraps: fill them with plain tensors (made from sizes, dtype and
+    device, not with ones_like(x)), or not at all.
+    How it is decided: in a new process the Function is called under vmap and func.grad first, then plainly; and
+    tensors that escaped from func.grad are passed to it.
+    """
+    outcome = case.outcome("dead_wrapper")
+    if case.failing("dead_wrapper") and case.ok("eager_fwd"):
+        explains = (*case.failing("dead_wrapper"), *case.raising("escaped from inside a function"))
+        yield Fault(f"after a transform: {outcome.detail}", outcome.site or case.site("forward"), explains)
 
 
 def once_differentiable_under_func(case: Case) -> Iterator[Fault]:
@@ -225,8 +260,9 @@ def once_differentiable_under_func(case: Case) -> Iterator[Fault]:
     How it is decided: from the decorator, confirmed by a wrong second derivative under func.grad. A warning at
     level eager.
     """
-    explains = case.failing("grad_grad", "hessian")
-    if case.subject.once_differentiable and case.wrong("grad_grad", "hessian") and explains:
+    trials = ("grad_grad", "hessian", "jvp_grad")
+    explains = case.failing(*trials)
+    if case.subject.once_differentiable and case.wrong(*trials) and explains:
         severity = None if case.promises_func else Severity.INFO
         yield Fault(
             "once_differentiable does not hold under torch.func: second derivatives are silently wrong",

@@ -18,10 +18,11 @@ if TYPE_CHECKING:
     from gradscope.functions.trials.anatomy import Anatomy
 
 LEVELS = ("eager", "func", "compile")
-SECOND_ORDER = ("eager_bwd2", "bwd2_engine", "gradgradcheck", "grad_grad", "hessian")
+SECOND_ORDER = ("eager_bwd2", "bwd2_engine", "gradgradcheck", "grad_grad", "hessian", "jvp_grad")
 VMAPS = (
     "vmap",
     "vmap_lastdim",
+    "vmap_mixed",
     "vmap_partial",
     "vmap_vmap",
     "vmap_grad",
@@ -29,7 +30,7 @@ VMAPS = (
     "grad_vmap_partial",
     "eager_grad_of_vmap",
 )
-TANGENTS = ("jvp", "jvp_partial", "jacfwd", "hessian", "fwad", "gradcheck_fwd")
+TANGENTS = ("jvp", "jvp_partial", "jacfwd", "hessian", "jvp_grad", "fwad", "gradcheck_fwd")
 REVERSE = (
     "eager_bwd",
     "gradcheck",
@@ -42,11 +43,7 @@ REVERSE = (
     "grad_vmap_partial",
     "eager_grad_of_vmap",
 )
-FUNC = tuple(
-    dict.fromkeys(
-        ("grad", "vjp", "jacrev", "functional_call", "grad_grad", *VMAPS, "jvp", "jvp_partial", "jacfwd", "hessian")
-    )
-)
+FUNC = tuple(dict.fromkeys(("grad", "vjp", "jacrev", "functional_call", "grad_grad", *VMAPS, *TANGENTS[:5])))
 WITHOUT_BACKWARD = (
     "eager_fwd",
     "jvp",
@@ -56,6 +53,7 @@ WITHOUT_BACKWARD = (
     "gradcheck_fwd",
     "vmap",
     "vmap_lastdim",
+    "vmap_mixed",
     "vmap_partial",
     "vmap_vmap",
     "functionalize",
@@ -169,7 +167,7 @@ class Case:
 
     def site(self, *methods: str) -> Site | None:
         """The line of the first of these methods that exists, else the class's."""
-        found = next((m.site for name in methods if (m := self.method(name))), None)
+        found = next((m.site for name in methods if (m := self.method(name)) and m.file), None)
         return found or self.subject.site
 
     def at(self, method: str, node: ast.AST | None) -> Site | None:

@@ -196,15 +196,17 @@ def backward_saves_again(case: Case) -> Iterator[Fault]:
 
 
 def state_on_class(case: Case) -> Iterator[Fault]:
-    """What it flags: forward or backward stores values on the class (MyFn.x = ...) to hand them over.
-    Why: the class is shared: two applications before a backward, and two threads at once, overwrite each other's
-    values.
+    """What it flags: forward or backward stores values on the class (MyFn.x = ...) or in a global to hand them over.
+    Why: they are shared: two applications before a backward, and two threads at once, overwrite each other's values.
     Do instead: keep them on ctx.
-    How it is decided: the class's attributes are compared before and after a run; several threads run at once. Only
-    a hint in the source is a warning.
+    How it is decided: the class's attributes are compared before and after a run; several applications come before
+    their backwards, and several threads run at once. Only a hint in the source is a warning.
     """
     node, method = class_store(case)
     changed = case.anatomy.class_changed
+    if not changed and node is None and case.fact("threads", "interleaved") and case.gives_wrong("threads"):
+        detail = f"{case.outcome('threads').detail}: backward reads what forward keeps outside of ctx"
+        yield Fault(detail, case.site("forward"), case.failing("threads"))
     if changed or node is not None:
         explains = case.failing()
         what = changed[0] if changed else getattr(node, "attr", "")

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradscope.functions.rules.case import TANGENTS, Case
+from gradscope.functions.rules.case import SECOND_ORDER, TANGENTS, Case
 from gradscope.functions.rules.rule import Fault
 
 
@@ -26,11 +26,12 @@ def jvp_wrong(case: Case) -> Iterator[Fault]:
     Why: jacfwd, hessian and jvp are silently wrong.
     Do instead: correct the formula; jvp is the Jacobian times the tangent, backward its transpose times the gradient.
     How it is decided: tangents are compared with numerical differences along a fixed direction, for all inputs and
-    one at a time.
+    one at a time; where the gradient is custom by design, they may follow backward instead.
     """
     explains = tuple(n for n in case.failing(*TANGENTS) if case.outcome(n).status.value == "wrong")
-    if case.subject.has("jvp") and not case.custom_gradient and any(n != "hessian" for n in explains):
-        first = next(n for n in explains if n != "hessian")
+    first_order = [n for n in explains if n not in SECOND_ORDER]
+    if case.subject.has("jvp") and first_order:
+        first = first_order[0]
         yield Fault(f"jvp is wrong: {case.outcome(first).detail}", case.site("jvp"), explains)
 
 
@@ -123,4 +124,4 @@ def functionalize(case: Case) -> Iterator[Fault]:
     """
     explains = case.raising("Functionalize rule")
     if explains:
-        yield Fault("functionalize supports no custom Function", case.subject.site, explains)
+        yield Fault("torch.func.functionalize takes no custom Function (said once)", case.subject.site, explains)

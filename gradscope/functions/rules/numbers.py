@@ -56,7 +56,7 @@ def broadcast_not_reduced(case: Case) -> Iterator[Fault]:
     if (refused and shape and shape[0] in small) or (wrong and wrong <= small and numerically_wrong(case)):
         index = shape[0] if shape else min(wrong)
         yield Fault(
-            f"the gradient of input {index}, which forward broadcasts, is not summed to its shape",
+            f"the gradient of input {index}, which forward broadcasts, is not summed to its shape as it should be",
             case.site("backward"),
             (*refused, *numerically_wrong(case)),
         )
@@ -116,7 +116,7 @@ def wrong_gradient(case: Case) -> Iterator[Fault]:
     """What it flags: backward's gradient disagrees with numerical differences of forward.
     Why: training goes in a wrong direction without any message.
     Do instead: correct the formula; when the difference is meant (straight-through, reversal), say custom_gradient
-    = True on the class.
+    = True on the class; when an input shall have no gradient, give inputs of which only the others require grad.
     How it is decided: gradcheck in double precision, and numerical differences along fixed directions.
     """
     explains = numerically_wrong(case)

@@ -140,7 +140,7 @@ def namedtuple_output(case: Case) -> Iterator[Fault]:
         yield Fault(
             "forward returns a namedtuple, which apply turns into a plain tuple",
             case.site("forward"),
-            case.failing(*VMAPS, "jacrev", "jacfwd", "hessian"),
+            case.failing(*VMAPS, "jacrev", "jacfwd", "hessian", "jvp_grad"),
         )
 
 

@@ -21,6 +21,7 @@ KNOWN = (
     "custom_gradient",
     "gradscope_inputs",
 )
+CONTEXT_NAMES = (("ctx",), ("context",), ("_ctx",))
 USUAL_SLIPS = (
     "backwards",
     "setup_ctx",
@@ -162,7 +163,7 @@ def ctx_and_setup_context(case: Case) -> Iterator[Fault]:
     How it is decided: from the name of forward's first parameter, confirmed by apply's TypeError.
     """
     forward = case.method("forward")
-    if forward and case.subject.separate_context and forward.context in ("ctx", "context", "_ctx"):
+    if forward and case.subject.separate_context and forward.names[:1] in CONTEXT_NAMES:
         yield Fault("forward takes ctx although setup_context is defined", forward.site, case.failing())
 
 
@@ -233,6 +234,15 @@ def boxed_grads_call(case: Case) -> Iterator[Fault]:
     """
     if getattr(case.subject.function, "boxed_grads_call", False) and case.subject.separate_context:
         trials = case.failing(
-            "grad", "vjp", "jacrev", "hessian", "grad_grad", "functional_call", *VMAPS, "compiled_autograd", "compile"
+            "grad",
+            "vjp",
+            "jacrev",
+            "hessian",
+            "jvp_grad",
+            "grad_grad",
+            "functional_call",
+            *VMAPS,
+            "compiled_autograd",
+            "compile",
         )
         yield Fault("boxed_grads_call is combined with setup_context", case.subject.site, trials)

@@ -116,6 +116,7 @@ TABLE = (
     Rule("GS323", "jvp-none-tangent", E, forward_mode.jvp_none_tangent),
     Rule("GS324", "jvp-view-rule", E, forward_mode.jvp_view_rule),
     Rule("GS321", "jvp-wrong", E, forward_mode.jvp_wrong),
+    Rule("GS342", "outlives-transform", E, backward.outlives_transform),
     Rule("GS340", "grad-in-backward", W, backward.grad_in_backward),
     # second order
     Rule("GS341", "once-differentiable-under-func", E, backward.once_differentiable_under_func),

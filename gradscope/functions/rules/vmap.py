@@ -8,7 +8,7 @@ from gradscope.functions.rules.backward import through_numpy
 from gradscope.functions.rules.case import VMAPS, Case
 from gradscope.functions.rules.rule import Fault
 
-OVER = ("vmap", "vmap_lastdim", "vmap_partial", "vmap_vmap")
+OVER = ("vmap", "vmap_lastdim", "vmap_mixed", "vmap_partial", "vmap_vmap")
 JACOBIANS = ("jacrev", "jacfwd", "hessian")
 
 
@@ -69,8 +69,9 @@ def vmap_in_dim_ignored(case: Case) -> Iterator[Fault]:
     wrongly.
     Why: with another in_dim the result is silently transposed or mixed between samples.
     Do instead: x.movedim(in_dims[i], 0) first, return out_dim 0; leave an input alone whose in_dim is None.
-    How it is decided: vmap with the batch in the last dimension, and with one input batched at a time, against a
-    Python loop. Inputs go in untouched, because an operator before them would move the batch to the front.
+    How it is decided: vmap with the batch in the last dimension, in another one for each input, and with one input
+    batched at a time, against a Python loop. Inputs go in untouched, because an operator before them would move the
+    batch to the front.
     """
     if not case.subject.has("vmap"):
         return
@@ -78,11 +79,10 @@ def vmap_in_dim_ignored(case: Case) -> Iterator[Fault]:
     if not explains:
         return
     shape_fault = any(case.fact(n, "shape") for n in explains)
-    only_moved = case.ok("vmap") and (
-        "vmap_lastdim" in explains or ("vmap_partial" in explains and case.wrong("vmap_partial"))
-    )
+    moved = tuple(n for n in ("vmap_lastdim", "vmap_mixed") if n in explains)
+    only_moved = case.ok("vmap") and (moved or ("vmap_partial" in explains and case.wrong("vmap_partial")))
     if only_moved or shape_fault:
-        first = "vmap_lastdim" if "vmap_lastdim" in explains else explains[0]
+        first = (*moved, *explains)[0]
         message = "vmap does not follow in_dims" if only_moved else "vmap returns a wrong out_dim"
         yield Fault(
             f"{message}: {case.outcome(first).detail}",
@@ -187,7 +187,9 @@ def random_under_generated(case: Case) -> Iterator[Fault]:
     Do instead: draw the numbers outside and pass them in, or write vmap by hand.
     How it is decided: vmap raises torch's message about randomness.
     """
-    yield from generated(case, ("random operation",), "random numbers are drawn")
+    _, _, modes = case.outcome("vmap").detail.rpartition("; ")
+    what = "random numbers are drawn" + f" ({modes})" * modes.startswith("randomness")
+    yield from generated(case, ("random operation",), what)
 
 
 def generated(case: Case, texts: tuple[str, ...], what: str) -> Iterator[Fault]:

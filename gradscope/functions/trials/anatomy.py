@@ -17,7 +17,7 @@ import torch
 from torch import Tensor
 
 from gradscope.functions.inputs.sample import Sample, tensors_in
-from gradscope.functions.trials.ctx import Kept, describe_context, name_tensor
+from gradscope.functions.trials.ctx import Kept, describe_context, name_tensor, shares_storage
 
 CTX_CALLS = ("save_for_backward", "save_for_forward", "mark_dirty", "mark_non_differentiable", "set_materialize_grads")
 
@@ -189,6 +189,8 @@ def context_state(context: Any) -> dict[str, Any]:
 
 def same(old: Tensor, new: Tensor) -> bool:
     """Whether a tensor still holds the values it had."""
+    if old.layout is not torch.strided:
+        old, new = old.to_dense(), new.to_dense()
     return (
         old.shape == new.shape and torch.equal(torch.nan_to_num(old), torch.nan_to_num(new.detach()))
         if old.dtype != torch.bool
@@ -271,13 +273,7 @@ def describe_output(output: Any, args: list[Any]) -> str:
     if any(output is value for value in args):
         return "input"
     if output.dtype.is_floating_point or output.is_complex():
-        shares = any(
-            isinstance(v, Tensor)
-            and v.numel()
-            and output.numel()
-            and v.untyped_storage().data_ptr() == output.untyped_storage().data_ptr()
-            for v in args
-        )
+        shares = any(isinstance(v, Tensor) and output.numel() and shares_storage(v, output) for v in args)
         return "view" if shares else "float"
     return "integer"
 

@@ -5,7 +5,8 @@ Inputs go in untouched, because an operator before the Function would move the b
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import functools
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,12 +15,14 @@ from torch import Tensor
 
 from gradscope.functions.inputs.sample import tensors_in
 from gradscope.functions.trials.bench import Bench, Tensors, seeded
-from gradscope.functions.trials.outcome import OK, NotApplicable, Outcome, wrong
+from gradscope.functions.trials.draws import CONSTANTS, ConstantDraws
+from gradscope.functions.trials.outcome import OK, NotApplicable, NotTried, Outcome, worst, wrong
 
 SCALES = (1.0, 0.9, 1.1)
 BATCH = len(SCALES)
 MODES = ("error", "different", "same")
-OWN_DRAWS = "shapes only, because forward draws random numbers"
+CONSTANT_DRAWS = "values compared with constant draws"
+OWN_DRAWS = "shapes only, because forward draws random numbers of its own"
 
 
 @dataclass
@@ -100,6 +103,22 @@ def fixed_weights(bench: Bench) -> Tensors:
     return weights
 
 
+def still(trial: Callable[[Bench], Outcome]) -> Callable[[Bench], Outcome]:
+    """The trial with constant draws, where forward draws random numbers."""
+
+    @functools.wraps(trial)
+    def run(bench: Bench) -> Outcome:
+        if not bench.random:
+            return trial(bench)
+        outcomes = []
+        for constant in CONSTANTS:
+            with ConstantDraws(constant):
+                outcomes.append(trial(bench))
+        return worst(outcomes)
+
+    return run
+
+
 def against_loop(batch: Batch) -> Outcome:
     """vmap over one batch, compared with the loop; a rule by hand that refuses random numbers is tried with "same"."""
     try:
@@ -111,30 +130,25 @@ def against_loop(batch: Batch) -> Outcome:
 
 
 def in_mode(batch: Batch, mode: str) -> Outcome:
-    """vmap in one randomness mode, compared with the loop: by shapes alone where every element draws its own."""
-    bench = batch.bench
-    loop = [raw_call(bench, *(t.clone() for t in batch.slice(b))) for b in range(BATCH)]
+    """vmap in one randomness mode, compared with the loop."""
+    loop = [raw_call(batch.bench, *(t.clone() for t in batch.slice(b))) for b in range(BATCH)]
+    function = lambda *tensors: raw_call(batch.bench, *tensors)  # noqa: E731
+    found = torch.vmap(function, batch.dims, randomness=mode)(*batch.stacked)
     expected = [torch.stack([outputs[j] for outputs in loop]) for j in range(len(loop[0]))]
-    torch.manual_seed(20)
-    found = torch.vmap(lambda *tensors: raw_call(bench, *tensors), batch.dims, randomness=mode)(*batch.stacked)
+    return compared(batch.bench, found, expected)
+
+
+def compared(bench: Bench, found: Sequence[Tensor], expected: Sequence[Tensor]) -> Outcome:
+    """The outputs of vmap against the loop's: by shapes alone where nobody can hold the draws still."""
     for j, (f, e) in enumerate(zip(found, expected, strict=True)):
         if f.shape != e.shape:
             return wrong(f"output {j} has shape {list(f.shape)}, a loop gives {list(e.shape)}", shape=True)
-        if not bench.close(f, e):
-            if draws_its_own(bench, mode):
-                return Outcome(OK.status, OWN_DRAWS)
+        if not bench.close(f, e) and bench.draws != "foreign":
             return wrong(f"output {j} differs from a loop over the batch", shape=False)
-    return OK
+    return Outcome(OK.status, {"": "", "torch": CONSTANT_DRAWS, "foreign": OWN_DRAWS}[bench.draws])
 
 
-def draws_its_own(bench: Bench, mode: str = "same") -> bool:
-    """Whether each element of a batch has random numbers that no loop with a fixed random state draws.
-
-    A rule by hand runs outside of its own vmap, where one draw is for the whole batch.
-    """
-    return bench.random and (mode == "different" or not bench.generated)
-
-
+@still
 def vmap(bench: Bench) -> Outcome:
     """Every tensor batched along its first dimension, in each randomness mode; the detail says which modes work."""
     batch = all_batched(bench)
@@ -165,20 +179,48 @@ def end_of(batch: Batch, mode: str) -> str:
         return "raises"
 
 
+@still
 def vmap_lastdim(bench: Bench) -> Outcome:
     """Every tensor batched along its last dimension."""
     return against_loop(all_batched(bench, -1))
 
 
+@still
 def vmap_partial(bench: Bench) -> Outcome:
     """One tensor batched at a time."""
-    for batch in partly_batched(bench):
-        outcome = against_loop(batch)
+    return first_failure(partly_batched(bench), against_loop)
+
+
+def first_failure(batches: Sequence[Batch], run: Callable[[Batch], Outcome]) -> Outcome:
+    """The first batch whose values are wrong, with its in_dims."""
+    for batch in batches:
+        outcome = run(batch)
         if outcome.status.failed:
             return Outcome(outcome.status, f"in_dims={batch.dims}: {outcome.detail}", facts=outcome.facts)
     return OK
 
 
+@still
+def vmap_mixed(bench: Bench) -> Outcome:
+    """in_dims that differ between inputs, and batch dimensions in the middle."""
+    choices = batch_dims(bench)
+    mixed = [tuple(dims[(number + turn) % len(dims)] for number, dims in enumerate(choices)) for turn in range(3)]
+    plain = {tuple(dims[0] for dims in choices), tuple(dims[-1] for dims in choices)}
+    batches = [Batch(bench, dims) for dims in dict.fromkeys(mixed) if dims not in plain]
+    if not batches:
+        raise NotApplicable("the batch dimension is the first or the last")
+    return first_failure(batches, against_loop)
+
+
+def batch_dims(bench: Bench) -> list[tuple[int, ...]]:
+    """For each tensor, where its batch dimension can be: in front, in the middle, last."""
+    sizes = [bench.sample.args[i].dim() for i in bench.sample.tensors]
+    if not sizes:
+        raise NotApplicable("there is no tensor among the inputs")
+    return [(0, 1, -1) if size > 1 else (0, -1) if size else (0,) for size in sizes]
+
+
+@still
 def vmap_vmap(bench: Bench) -> Outcome:
     """Two levels of vmap against two loops."""
     batch = all_batched(bench)
@@ -186,14 +228,10 @@ def vmap_vmap(bench: Bench) -> Outcome:
     stacked = tuple(
         torch.stack([torch.stack([item[i] for item in row]) for row in rows]) for i in range(len(batch.dims))
     )
+    nested = torch.vmap(torch.vmap(lambda *tensors: raw_call(bench, *tensors), randomness="same"), randomness="same")
     loop = [[raw_call(bench, *(t.clone() for t in item)) for item in row] for row in rows]
     expected = [torch.stack([torch.stack([item[j] for item in row]) for row in loop]) for j in range(len(loop[0][0]))]
-    nested = torch.vmap(torch.vmap(lambda *tensors: raw_call(bench, *tensors), randomness="same"), randomness="same")
-    if bench.all_close(nested(*stacked), expected):
-        return OK
-    if draws_its_own(bench):
-        raise NotApplicable("forward draws random numbers: a batch has others than a loop")
-    return wrong("differs from two loops")
+    return compared(bench, nested(*stacked), expected)
 
 
 def loop_gradients(batch: Batch) -> list[Tensors]:
@@ -217,8 +255,8 @@ def compare_batched(batch: Batch, found: Sequence[Tensor | None]) -> Outcome:
         stack = torch.stack([grads[k] for grads in loop])
         expected = stack.sum(0) if batch.dims[i] is None else stack
         if not batch.bench.close(found[k], expected):
-            if draws_its_own(batch.bench):
-                raise NotApplicable("forward draws random numbers: a batch has others than a loop")
+            if batch.bench.draws == "foreign":
+                raise NotTried("forward draws random numbers of its own: a batch has others than a loop")
             return wrong(
                 f"the gradient of input {batch.bench.positions[k]} differs from a loop's",
                 differs="loop",
@@ -227,6 +265,7 @@ def compare_batched(batch: Batch, found: Sequence[Tensor | None]) -> Outcome:
     return OK
 
 
+@still
 def vmap_grad(bench: Bench) -> Outcome:
     """Per-sample gradients: vmap over func.grad."""
     batch = all_batched(bench)
@@ -243,6 +282,7 @@ def summed(batch: Batch, *tensors: Tensor) -> Tensor:
     return total
 
 
+@still
 def grad_vmap(bench: Bench) -> Outcome:
     """func.grad over a vmapped Function."""
     return grad_over_vmap(all_batched(bench))
@@ -255,20 +295,31 @@ def grad_over_vmap(batch: Batch) -> Outcome:
     return compare_batched(batch, found)
 
 
+@still
 def grad_vmap_partial(bench: Bench) -> Outcome:
     """func.grad over a vmapped Function with one tensor batched at a time."""
-    wanted = [batch for batch in partly_batched(bench) if any(batch.dims[i] is not None for i in batch.wanted)]
-    for batch in wanted[:3]:
-        outcome = grad_over_vmap(batch)
-        if outcome.status.failed:
-            return Outcome(outcome.status, f"in_dims={batch.dims}: {outcome.detail}", facts=outcome.facts)
-    return OK
+    return first_failure(partly_differentiated(bench)[:3], grad_over_vmap)
 
 
+def partly_differentiated(bench: Bench) -> list[Batch]:
+    """Partly batched, with a differentiable input among the batched ones.
+
+    The others torch 2.13 gets wrong itself: where forward ignores the batched input, its output has no batch
+    dimension, and a backward that reads the input is summed over the batch once too often.
+    """
+    return [batch for batch in partly_batched(bench) if any(batch.dims[i] is not None for i in batch.wanted)]
+
+
+@still
 def eager_grad_of_vmap(bench: Bench) -> Outcome:
-    """Plain autograd through a vmapped Function, first with all tensors batched and then with some."""
-    batch = all_batched(bench)
+    """Plain autograd through a vmapped Function: all tensors batched, then the first alone and the last alone."""
     bench.positions, fixed_weights(bench)
+    some = partly_differentiated(bench) if len(bench.sample.tensors) > 1 else []
+    return first_failure([all_batched(bench), *some[:1], *some[-1:]], eager_over_vmap)
+
+
+def eager_over_vmap(batch: Batch) -> Outcome:
+    """Plain autograd of the batch's sum."""
     tensors = list(batch.stacked)
     leaves = tuple(tensors[i].requires_grad_() for i in batch.wanted)
     total = summed(batch, *tensors)

@@ -5,6 +5,7 @@ The surprise: a Function that writes its input in place cannot be given a leaf, 
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -15,7 +16,9 @@ from torch import Tensor
 
 from gradscope.functions.inputs.sample import Sample, tensors_in
 from gradscope.functions.trials.anatomy import Anatomy, examine
-from gradscope.functions.trials.outcome import NotApplicable
+from gradscope.functions.trials.draws import seed, states
+from gradscope.functions.trials.outcome import NotApplicable, NotTried
+from gradscope.functions.trials.precision import EXACT, HALF, SINGLE, Precision, precision_of
 
 SEED = 20
 Tensors = tuple[Tensor, ...]
@@ -48,10 +51,26 @@ class Bench:
         single = any(t.dtype in (torch.float32, torch.float16, torch.bfloat16) for t in outputs)
         return torch.float32 if single else torch.float64
 
+    @cached_property
+    def precision(self) -> Precision:
+        """How exactly forward computes: it may cast to a narrower type inside and back again."""
+        if self.dtype is not torch.float64:
+            return SINGLE
+        try:
+            with torch.no_grad():
+                return precision_of(self.call, tuple(x.detach() for x in self.inputs()))
+        except Exception:
+            return EXACT  # what the Function raises here, a trial will say
+
+    def refuse_coarse(self) -> None:
+        """torch's own checks need differences of double precision."""
+        if self.precision is not EXACT:
+            raise NotTried("forward computes in less than double precision")
+
     @property
     def step(self) -> float:
         """The step of central differences."""
-        return 1e-6 if self.dtype is torch.float64 else 1e-2
+        return self.precision.step
 
     def close(self, left: Tensor | None, right: Tensor | None, loose: float = 1.0) -> bool:
         """Whether two values agree as well as numerical differences can; a missing gradient counts as zeros."""
@@ -61,7 +80,7 @@ class Bench:
         if left.shape != right.shape:
             return False
         left, right = left.detach().cpu(), right.detach().cpu()
-        relative, absolute = (1e-4, 1e-6) if self.dtype is torch.float64 else (5e-2, 1e-2)
+        relative, absolute = self.precision.relative, self.precision.absolute
         wide = torch.complex128 if left.is_complex() or right.is_complex() else torch.float64
         return torch.allclose(
             left.detach().to(wide), right.detach().to(wide), relative * loose, absolute * loose, equal_nan=True
@@ -93,13 +112,21 @@ class Bench:
         return bool(getattr(self.function, "generate_vmap_rule", False))
 
     @cached_property
+    def draws(self) -> str:
+        """Whose random numbers forward draws: torch's, foreign ones (Python's or numpy's), or "" for none."""
+        args = self.arguments()
+        seed(SEED)
+        torch_before, foreign_before = states(self.device)
+        self.function.apply(*[a.clone() if isinstance(a, Tensor) else a for a in args])
+        torch_after, foreign_after = states(self.device)
+        if foreign_before != foreign_after:
+            return "foreign"
+        return "" if all(map(torch.equal, torch_before, torch_after)) else "torch"
+
+    @property
     def random(self) -> bool:
         """Whether forward draws random numbers: its values then depend on dtype, layout and the number of threads."""
-        args = self.arguments()
-        torch.manual_seed(SEED)
-        before = torch.get_rng_state()
-        self.function.apply(*[a.clone() if isinstance(a, Tensor) else a for a in args])
-        return not torch.equal(before, torch.get_rng_state())
+        return bool(self.draws)
 
     def refuse_random(self) -> None:
         """Trials that compare across dtypes, layouts or threads say nothing about a random forward."""
@@ -176,6 +203,22 @@ class Bench:
         """The eager gradient at the sample."""
         return tuple(g.detach() for g in self.gradient(self.inputs()))
 
+    @cached_property
+    def linear(self) -> bool:
+        """Whether twice the incoming gradient gives twice the gradient, as any derivative does (clipping does not)."""
+        inputs = self.inputs()
+        outputs = self.call(*inputs)
+        total = self.weigh(outputs, tuple(2 * w for w in self.cotangents(outputs)))
+        grads: Sequence[Tensor | None] = (None,) * len(inputs)
+        if total.requires_grad:
+            grads = torch.autograd.grad(total, inputs, allow_unused=True)
+        return self.all_close([2 * g for g in self.eager_gradient], grads)
+
+    def refuse_nonlinear(self) -> None:
+        """Trials that add gradients up say nothing about a gradient that is clipped, by design."""
+        if self.custom_gradient and not self.linear:
+            raise NotApplicable("the gradient is not linear in the incoming one, by design")
+
     def shifted(self, direction: Tensors, sign: int) -> Tensors:
         """The sample's inputs, a small step along a direction."""
         return tuple(
@@ -206,10 +249,10 @@ class Bench:
         """Whether a gradient of the scalar agrees with numerical differences along the fixed directions."""
         if self.custom_gradient:
             return True
-        for seed in (1, 2):
-            direction = self.directions(seed)
-            change = self.forward_difference if seed == 1 else self.difference(self.formula, direction)
-            if not self.close(self.weigh(change), dot(gradient, direction), loose=10):
+        for number in (1, 2):
+            direction = self.directions(number)
+            change = self.forward_difference if number == 1 else self.difference(self.formula, direction)
+            if not self.agrees(self.weigh(change), dot(gradient, direction)):
                 return False
         return True
 
@@ -221,12 +264,35 @@ class Bench:
     def second_order_agrees(self, second: Sequence[Tensor | None]) -> bool:
         """Whether `second`, the gradient of <gradient, directions(3)>, agrees with differences of the gradient."""
         expected = self.weigh(self.gradient_difference, self.directions(3))
-        return self.close(expected, dot(second, self.directions()), loose=10)
+        return self.agrees(expected, dot(second, self.directions()))
+
+    def second_order_agrees_along(self, change: Sequence[Tensor | None]) -> bool:
+        """Whether `change`, the gradient's derivative along the fixed direction, agrees with differences."""
+        pairs = zip(self.gradient_difference, change, self.directions(3), strict=True)
+        return all(self.agrees(dot([expected], [weight]), dot([found], [weight])) for expected, found, weight in pairs)
+
+    def agrees(self, difference: Tensor, derivative: Tensor) -> bool:
+        """Whether a numerical difference and a derivative agree, given the rounding errors that the step magnifies."""
+        noise = 4 * self.precision.rounding * self.size / self.step
+        gap, scale = abs(float(difference) - float(derivative)), abs(float(derivative))
+        return gap <= 10 * (self.precision.absolute + self.precision.relative * scale) + noise
+
+    @cached_property
+    def size(self) -> float:
+        """The size of the weighed outputs, element by element."""
+        outputs = self.call(*self.inputs())
+        pairs = zip(outputs, self.cotangents(outputs), strict=True)
+        return math.sqrt(sum(float((o.detach() * w).abs().square().sum()) for o, w in pairs))
+
+    def refuse_half(self) -> None:
+        """Differences of the gradient are noise in half precision."""
+        if self.precision is HALF:
+            raise NotTried("forward computes in half precision")
 
 
 def seeded(function: Callable[..., Any], *args: Any) -> Any:
     """Call with a fixed random state, so that a Function that draws random numbers can be compared with itself."""
-    torch.manual_seed(SEED)
+    seed(SEED)
     return function(*args)
 
 

@@ -48,6 +48,7 @@ def saved_inplace(bench: Bench) -> Outcome:
 
 def out_inplace(bench: Bench) -> Outcome:
     """After the caller writes into an output, the gradient follows or torch's version error comes."""
+    bench.refuse_nonlinear()
     inputs = bench.inputs()
     outputs = require_grad(bench.call(*inputs))
     for output in outputs:
@@ -125,6 +126,7 @@ def needless_grad(bench: Bench) -> Outcome:
 
 def one_output(bench: Bench) -> Outcome:
     """When the loss uses one of several outputs, the gradients add up to that of all."""
+    bench.refuse_nonlinear()
     inputs = bench.inputs()
     outputs = bench.call(*inputs)
     if len(outputs) < 2:
@@ -176,22 +178,20 @@ def grad_none_requires(bench: Bench) -> Outcome:
 
 
 def threads(bench: Bench) -> Outcome:
-    """Several threads at once give what one after the other gives."""
+    """Several applications before a backward, and several threads at once, give what one after the other gives."""
     import threading
 
     bench.refuse_random()
-    scales = (1.0, 0.9, 1.1, 0.95)
-
-    def gradient(scale: float) -> Tensors:
-        return bench.gradient(tuple((x.detach() * scale).requires_grad_() for x in bench.inputs()))
-
-    expected = [gradient(scale) for scale in scales]
-    found: dict[int, list[Tensors]] = {number: [] for number in range(len(scales))}
-    barrier = threading.Barrier(len(scales))
+    samples = different_inputs(bench)
+    expected = [bench.gradient(leaves(sample)) for sample in samples]
+    if not all(map(bench.all_close, interleaved(bench, samples), expected)):
+        return wrong("two applications before a backward disturb each other", interleaved=True)
+    found: dict[int, list[Tensors]] = {number: [] for number in range(len(samples))}
+    barrier = threading.Barrier(len(samples))
 
     def work(number: int) -> None:
         barrier.wait(10)
-        found[number] = [gradient(scales[number]) for _ in range(6)]
+        found[number] = [bench.gradient(leaves(samples[number])) for _ in range(6)]
 
     workers = [threading.Thread(target=work, args=(number,), daemon=True) for number in found]
     for worker in workers:
@@ -200,3 +200,28 @@ def threads(bench: Bench) -> Outcome:
         worker.join(10)
     same = all(len(found[n]) == 6 and all(bench.all_close(grads, expected[n]) for grads in found[n]) for n in found)
     return OK if same else wrong("threads that run it at the same time disturb each other")
+
+
+def leaves(tensors: Tensors) -> Tensors:
+    """Fresh inputs that require grad."""
+    return tuple(t.clone().requires_grad_() for t in tensors)
+
+
+def different_inputs(bench: Bench) -> list[Tensors]:
+    """Four lists of inputs whose values differ in size and, where the Function takes that, in order."""
+    inputs = tuple(x.detach() for x in bench.inputs())
+    turned = tuple(x.flatten().flip(0).reshape(x.shape) for x in inputs)
+    try:
+        bench.gradient(leaves(turned))
+    except Exception:
+        turned = inputs
+    return [tuple(x * scale for x in xs) for xs, scale in ((inputs, 1.0), (turned, 0.9), (inputs, 1.1), (turned, 0.95))]
+
+
+def interleaved(bench: Bench, samples: list[Tensors]) -> list[Tensors]:
+    """The gradients when all forwards come before all backwards."""
+    inputs = [leaves(sample) for sample in samples]
+    totals = [bench.scalar(*xs) for xs in inputs]
+    if not all(total.requires_grad for total in totals):
+        raise NotApplicable("the outputs do not require grad")
+    return [filled(torch.autograd.grad(t, xs, allow_unused=True), xs) for t, xs in zip(totals, inputs, strict=True)]

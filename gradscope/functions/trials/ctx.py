@@ -6,6 +6,7 @@ import types
 from dataclasses import dataclass
 from typing import Any
 
+import torch
 from torch import Tensor
 
 from gradscope.functions.inputs.sample import tensors_in
@@ -46,6 +47,8 @@ def contents(value: Any) -> tuple[str, list[Tensor]]:
         return "tensor", [value]
     if type(value).__module__.partition(".")[0] == "numpy" and bool(getattr(value, "ndim", False)):
         return "numpy", []
+    if isinstance(value, torch.nn.Module):
+        return "", []  # its parameters outlive every graph, and belong to no input
     if isinstance(value, types.FunctionType):
         cells = [cell.cell_contents for cell in value.__closure__ or () if not is_empty(cell)]
         return ("closure", found) if (found := [t for c in cells for t in tensors_in(c)]) else ("", [])

@@ -55,6 +55,7 @@ def complex_numbers(bench: Bench) -> Outcome:
     """gradcheck with complex inputs, for a forward that takes them."""
     if bench.custom_gradient:
         raise NotApplicable("the gradient is custom by design")
+    bench.refuse_coarse()
     declared = any(bench.sample.args[i].is_complex() for i in bench.positions)
     bench = bench if declared else complex_bench(bench)
     try:
@@ -101,6 +102,8 @@ def zero_size(bench: Bench) -> Outcome:
     sizes = {value.shape[0] for i in bench.sample.tensors if (value := bench.sample.args[i]).dim()}
     if not sizes:
         raise NotApplicable("no input has a dimension")
+    if any(bench.sample.args[i].layout is not torch.strided for i in bench.sample.tensors):
+        raise NotApplicable("an input is sparse")
     first = bench.sample.args[bench.positions[0]]
     if not first.dim():
         raise NotApplicable("the first input has no dimension")

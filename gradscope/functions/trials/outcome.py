@@ -35,6 +35,10 @@ class NotApplicable(Exception):
     """Raised in a trial that makes no sense for this Function or sample."""
 
 
+class NotTried(Exception):
+    """Raised in a trial that makes sense but is not run here: the report says why it was left out."""
+
+
 def worst(outcomes: list[Outcome]) -> Outcome:
     """The outcome that stands for several samples: a failure before ok before n/a; it counts how many failed."""
     order = (Status.RAISES, Status.WRONG, Status.OK, Status.NOT_APPLICABLE, Status.SKIPPED)

@@ -22,15 +22,14 @@ from multiprocessing.connection import Connection
 from typing import Any
 
 import torch
-from torch import Tensor
 
-from gradscope.functions.inputs.guess import guess
-from gradscope.functions.inputs.sample import Sample, map_tensors
+from gradscope.functions.inputs.guess import guess, guessed_again, refusal
+from gradscope.functions.inputs.sample import Sample
 from gradscope.functions.source import Method
 from gradscope.functions.subject import METHODS, Subject
 from gradscope.functions.trials.anatomy import Anatomy
 from gradscope.functions.trials.bench import Bench
-from gradscope.functions.trials.outcome import NotApplicable, Outcome, worst
+from gradscope.functions.trials.outcome import NotApplicable, NotTried, Outcome, worst
 from gradscope.functions.trials.table import TRIALS
 from gradscope.model.report import Source, Status
 from gradscope.model.site import Site
@@ -39,7 +38,10 @@ FIRST = "inputs"  # the step before the first trial: guess inputs, look inside o
 MOST_DEATHS = 4
 FORKING = threading.Lock()
 ENDS = ("Hang", "Crash")
-FORK_FAILS = "fork-based multiprocessing"  # torch's words when autograd's device threads do not survive a fork
+FORK_FAILS = (  # torch's words when autograd's device threads, or a CUDA in use, do not survive a fork
+    "fork-based multiprocessing",
+    "in forked subprocess",
+)
 
 
 @dataclass(frozen=True)
@@ -55,6 +57,7 @@ class Plan:
     timeout: float | None = None
     source: Source | None = None
     blind: bool = False  # do not look inside a run: that killed the child before
+    guesses: tuple[int, ...] = ()  # the numbers of the guesses that were good, in a child before
 
 
 @dataclass
@@ -62,10 +65,12 @@ class Evidence:
     """What the trials gave. `inputs` describes the samples, one text each; `anatomy` is that of the first."""
 
     inputs: tuple[str, ...] = ()
+    guesses: tuple[int, ...] = ()
     anatomy: Anatomy = field(default_factory=Anatomy)
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     isolated: bool = True
     blind: str = ""  # why nobody could look inside a run
+    refusal: str = ""  # what the Function says to guesses when it takes none
 
 
 def gather(plan: Plan, note: Callable[[str], None] = lambda name: None) -> Evidence:
@@ -76,7 +81,8 @@ def gather(plan: Plan, note: Callable[[str], None] = lambda name: None) -> Evide
     warm_up()
     if not hasattr(os, "fork"):
         return gather_here(plan, evidence, note)
-    remaining = [FIRST, *plan.trials]
+    fresh = [name for name in plan.trials if TRIALS[name].fresh]
+    remaining = [FIRST, *(name for name in plan.trials if name not in fresh)]
     deaths = 0
     while remaining and deaths < MOST_DEATHS:
         done = run_child(plan, remaining, evidence, note)
@@ -92,6 +98,8 @@ def gather(plan: Plan, note: Callable[[str], None] = lambda name: None) -> Evide
         deaths += 1
     for name in remaining if deaths == MOST_DEATHS else ():
         evidence.outcomes[name] = Outcome(Status.SKIPPED, f"not run: {deaths} trials before ended the process")
+    for name in fresh:
+        run_child(replace(plan, guesses=evidence.guesses), [name], evidence, note)
     return evidence
 
 
@@ -178,7 +186,7 @@ def take(evidence: Evidence, name: str, value: Any) -> None:
         evidence.outcomes[FIRST] = value
     else:
         evidence.outcomes.pop(FIRST, None)
-        evidence.inputs, evidence.anatomy = value
+        evidence.inputs, evidence.guesses, evidence.anatomy, evidence.refusal = value
 
 
 def child_main(plan: Plan, names: list[str], pipe: Connection) -> None:
@@ -206,23 +214,32 @@ def steps(plan: Plan, names: list[str]) -> Iterator[tuple[str, Any]]:
     try:
         benches = make_benches(plan)
     except Exception as error:
-        problem = raised(plan.subject, error)
+        problem = unforked(error) or raised(plan.subject, error)
     for name in names:
         if name == FIRST:
-            yield name, problem or prepared(benches)
+            yield name, problem or prepared(plan, benches)
         else:
             yield name, attempt(plan.subject, benches, name)
 
 
-def prepared(benches: list[Bench]) -> Any:
+def prepared(plan: Plan, benches: list[Bench]) -> Any:
     """The first step's result, or the news that autograd does not work in a forked child here."""
     try:
         (torch.ones(1, requires_grad=True) * 2).sum().backward()  # type: ignore[no-untyped-call]
     except RuntimeError as error:
-        if FORK_FAILS in str(error):
-            return Outcome(Status.RAISES, str(error), error="Fork")
+        if failure := unforked(error):
+            return failure
         raise
-    return tuple(str(b.sample) for b in benches), benches[0].anatomy if benches else Anatomy()
+    numbers = tuple(b.sample.guess for b in benches if b.sample.guess is not None)
+    if not benches:
+        return (), (), Anatomy(), refusal(plan.subject, plan.device)
+    return tuple(str(b.sample) for b in benches), numbers, benches[0].anatomy, ""
+
+
+def unforked(error: Exception) -> Outcome | None:
+    """The outcome that sends the trials back into the parent, when it was the fork that torch refuses."""
+    refused = any(text in str(error) for text in FORK_FAILS)
+    return Outcome(Status.RAISES, str(error), error="Fork") if refused else None
 
 
 def blinded(bench: Bench) -> Bench:
@@ -233,21 +250,13 @@ def blinded(bench: Bench) -> Bench:
 
 def make_benches(plan: Plan) -> list[Bench]:
     """One bench for each sample, on the device asked for."""
-    samples = list(plan.samples) or guess(plan.subject, blind=plan.blind)
-    if plan.device != "cpu":
-        samples = [
-            Sample(tuple(map_tensors(v, moved_to(plan.device)) for v in s.args), s.differentiable) for s in samples
-        ]
+    samples = list(plan.samples) or guessed_again(plan.subject, plan.guesses)
+    samples = [s.on(plan.device) for s in samples] or guess(plan.subject, blind=plan.blind, device=plan.device)
     once = plan.subject.once_differentiable
     benches = [
         Bench(plan.subject.function, s, plan.custom_gradient, plan.reference, plan.device, once) for s in samples
     ]
     return [blinded(bench) for bench in benches] if plan.blind else benches
-
-
-def moved_to(device: str) -> Callable[[Tensor], Tensor]:
-    """A function that moves tensors, keeping whether they require grad."""
-    return lambda tensor: tensor.detach().to(device).requires_grad_(tensor.requires_grad)
 
 
 def attempt(subject: Subject, benches: list[Bench], name: str) -> Outcome:
@@ -260,6 +269,8 @@ def attempt(subject: Subject, benches: list[Bench], name: str) -> Outcome:
             outcomes.append(TRIALS[name].run(bench))
         except NotApplicable as reason:
             outcomes.append(Outcome(Status.NOT_APPLICABLE, str(reason)))
+        except NotTried as reason:
+            outcomes.append(Outcome(Status.SKIPPED, str(reason)))
         except (Exception, SystemExit) as error:
             outcomes.append(raised(subject, error))
     return worst(outcomes) if outcomes else Outcome(Status.SKIPPED, "no inputs")

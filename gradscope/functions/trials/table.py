@@ -5,19 +5,20 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gradscope.functions.trials import batching, compiled, contract, memory, numbers, transforms, values
+from gradscope.functions.trials import batching, compiled, contract, levels, memory, numbers, transforms, values
 from gradscope.functions.trials.bench import Bench
 from gradscope.functions.trials.outcome import Outcome
 
 
 @dataclass(frozen=True, slots=True)
 class Trial:
-    """One way to try a Function; `seconds` is the time limit."""
+    """One way to try a Function; `seconds` is the time limit. `fresh`: in a process that never called the Function."""
 
     name: str
     group: str
     run: Callable[[Bench], Outcome]
     seconds: float = 20.0
+    fresh: bool = False
 
 
 TRIALS: dict[str, Trial] = {
@@ -44,9 +45,11 @@ TRIALS: dict[str, Trial] = {
         Trial("jacrev", "torch.func", transforms.jacrev),
         Trial("jacfwd", "torch.func", transforms.jacfwd),
         Trial("hessian", "torch.func", transforms.hessian),
+        Trial("jvp_grad", "torch.func", transforms.jvp_grad),
         Trial("grad_grad", "torch.func", transforms.grad_grad),
         Trial("vmap", "torch.func", batching.vmap),
         Trial("vmap_lastdim", "torch.func", batching.vmap_lastdim),
+        Trial("vmap_mixed", "torch.func", batching.vmap_mixed),
         Trial("vmap_partial", "torch.func", batching.vmap_partial),
         Trial("vmap_vmap", "torch.func", batching.vmap_vmap),
         Trial("vmap_grad", "torch.func", batching.vmap_grad),
@@ -55,6 +58,8 @@ TRIALS: dict[str, Trial] = {
         Trial("eager_grad_of_vmap", "torch.func", batching.eager_grad_of_vmap),
         Trial("functionalize", "torch.func", transforms.functionalize),
         Trial("functional_call", "torch.func", transforms.functional_call),
+        Trial("mark_dirty", "torch.func", levels.mark_dirty),
+        Trial("dead_wrapper", "torch.func", levels.dead_wrapper, fresh=True),
         Trial("gout_mutated", "contract", contract.gout_mutated),
         Trial("input_mutated", "contract", contract.input_mutated),
         Trial("saved_inplace", "contract", contract.saved_inplace),

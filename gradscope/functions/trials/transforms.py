@@ -9,8 +9,8 @@ import torch
 from torch import Tensor
 
 from gradscope.functions.trials.bench import Bench, Tensors
-from gradscope.functions.trials.outcome import OK, NotApplicable, Outcome, wrong
-from gradscope.functions.trials.values import compare_tangents, only, second_order
+from gradscope.functions.trials.outcome import OK, NotApplicable, NotTried, Outcome, wrong
+from gradscope.functions.trials.values import OTHER_SECOND, SILENT, compare_tangents, only, second_order
 
 LARGEST_JACOBIAN = 4096
 
@@ -86,6 +86,7 @@ def jvp_partial(bench: Bench) -> Outcome:
 def jacrev(bench: Bench) -> Outcome:
     """func.jacrev, contracted with the weights."""
     refuse_large(bench)
+    bench.refuse_nonlinear()
     rows = torch.func.jacrev(bench.call, argnums=everything(bench))(*plain(bench))
     outputs = bench.call(*plain(bench))
     weights = bench.cotangents(outputs)
@@ -113,7 +114,7 @@ def refuse_large(bench: Bench) -> None:
     if any(t.is_complex() for t in (*outputs, *plain(bench))):
         raise NotApplicable("torch.func makes no Jacobians of complex numbers")
     if sum(o.numel() for o in outputs) * sum(x.numel() for x in plain(bench)) > LARGEST_JACOBIAN:
-        raise NotApplicable("the sample is too large for a full Jacobian")
+        raise NotTried("the sample is too large for a full Jacobian")
 
 
 def grad_grad(bench: Bench) -> Outcome:
@@ -137,6 +138,17 @@ def hessian(bench: Bench) -> Outcome:
         terms = [torch.tensordot(weights[i], blocks[i][j], weights[i].dim()) for i in numbers]
         second.append(sum(terms[1:], terms[0]).reshape(x.shape))
     return second_order(bench, tuple(second))
+
+
+def jvp_grad(bench: Bench) -> Outcome:
+    """func.jvp of func.grad along the fixed direction: forward over reverse, without vmap."""
+    gradient = torch.func.grad(bench.scalar, argnums=everything(bench))
+    result: Any = torch.func.jvp(gradient, plain(bench), bench.directions())
+    bench.refuse_half()
+    if bench.second_order_agrees_along(result[1]):
+        return OK
+    silent = not any(bool(change.any()) for change in result[1])
+    return wrong(SILENT if silent else OTHER_SECOND, silent=silent)
 
 
 def functionalize(bench: Bench) -> Outcome:

@@ -14,8 +14,11 @@ from torch.autograd.gradcheck import GradcheckError
 from gradscope.functions.inputs.build import finite
 from gradscope.functions.inputs.sample import tensors_in
 from gradscope.functions.trials.bench import Bench, Tensors, dot, seeded
-from gradscope.functions.trials.outcome import OK, NotApplicable, Outcome, wrong
+from gradscope.functions.trials.outcome import OK, NotApplicable, NotTried, Outcome, wrong
+from gradscope.functions.trials.precision import EXACT
 
+SILENT = "the second derivative is silently zero"
+OTHER_SECOND = "the second derivative differs from differences of the first"
 LARGE = 200  # elements above which gradcheck looks along random directions instead of at every element
 
 
@@ -39,15 +42,9 @@ def eager_bwd(bench: Bench) -> Outcome:
     again = bench.gradient(bench.inputs())
     if not bench.all_close(first, again):
         return wrong("two runs from the same start give different gradients", nondeterministic=True)
-    inputs = bench.inputs()
-    outputs = bench.call(*inputs)
-    doubled = torch.autograd.grad(
-        bench.weigh(outputs, tuple(2 * w for w in bench.cotangents(outputs))), inputs, allow_unused=True
-    )
-    if not bench.all_close(
-        [2 * g for g in first], [torch.zeros_like(x) if g is None else g for g, x in zip(doubled, inputs, strict=True)]
-    ):
-        return wrong("twice the incoming gradient does not give twice the gradient", nonlinear=True)
+    if not bench.linear:
+        detail = "twice the incoming gradient does not give twice the gradient"
+        return wrong("by design: " + detail, by_design=True) if bench.custom_gradient else wrong(detail, nonlinear=True)
     if not bench.gradient_agrees(first):
         return wrong("the gradient differs from numerical differences", differs="numbers")
     return Outcome(OK.status, facts={"edge": nan_at_zero(bench)})
@@ -67,9 +64,7 @@ def nan_at_zero(bench: Bench) -> bool:
 def gradcheck(bench: Bench) -> Outcome:
     """Every element of the Jacobian against numerical differences."""
     pairs = compare_pairs(bench)
-    mismatch = (
-        "" if bench.dtype is not torch.float64 or bench.reference else torch_check(bench, torch.autograd.gradcheck)
-    )
+    mismatch = "" if bench.precision is not EXACT or bench.reference else torch_check(bench, torch.autograd.gradcheck)
     bad = [pair for pair, kind in pairs.items() if kind != "ok"]
     if not bad and not mismatch:
         return OK
@@ -79,6 +74,8 @@ def gradcheck(bench: Bench) -> Outcome:
     output, position = bad[0] if bad else (int(numbers[1]), int(numbers[2])) if numbers else (0, 0)
     argument = bench.positions[min(position, len(bench.positions) - 1)]
     detail = f"output {output} with respect to input {argument} differs from numerical differences"
+    if pairs.get((output, position)) == "missing":
+        detail = f"input {argument} gets none, or zeros, although output {output} depends on it"
     return wrong(detail, pairs=pairs, differs="numbers")
 
 
@@ -114,7 +111,7 @@ def compare_pairs(bench: Bench) -> dict[tuple[int, int], str]:
 
 def compare_pair(bench: Bench, expected: Tensor, found: Tensor) -> str:
     """In a word, how one directional derivative compares with its numerical difference."""
-    if bench.close(expected, found, loose=10):
+    if bench.agrees(expected, found):
         return "ok"
     if found.abs() < 1e-12:
         return "missing"
@@ -140,15 +137,11 @@ def eager_bwd2(bench: Bench) -> Outcome:
 
 def second_order(bench: Bench, second: tuple[Tensor | None, ...]) -> Outcome:
     """Compare a second-order gradient, naming the silent kind of fault: a plain zero."""
+    bench.refuse_half()
     if bench.second_order_agrees(second):
         return OK
     silent = all(g is None or not g.any() for g in second)
-    return wrong(
-        "the second derivative is silently zero"
-        if silent
-        else "the second derivative differs from differences of the first",
-        silent=silent,
-    )
+    return wrong(SILENT if silent else OTHER_SECOND, silent=silent)
 
 
 def bwd2_engine(bench: Bench) -> Outcome:
@@ -178,23 +171,21 @@ def bwd2_engine(bench: Bench) -> Outcome:
 def gradgradcheck(bench: Bench) -> Outcome:
     """Every element of the second order; the incoming gradient is an input of it, too."""
     bench.refuse_once_differentiable()
-    if bench.dtype is not torch.float64:
-        raise NotApplicable("the Function computes in single precision")
+    bench.refuse_coarse()
     if sum(x.numel() for x in bench.inputs()) > LARGE:
-        raise NotApplicable("too large to look at every element")
+        raise NotTried("the sample is too large to look at every element")
     if not bench.scalar(*bench.inputs()).requires_grad:
         raise NotApplicable("the outputs do not require grad")
     mismatch = torch_check(bench, torch.autograd.gradgradcheck)
     if not mismatch:
         return OK
     silent = "not have requires_grad" in mismatch or "does not require grad" in mismatch
-    return wrong("the second derivative differs from differences of the first", silent=silent)
+    return wrong(OTHER_SECOND, silent=silent)
 
 
 def gradcheck_fwd(bench: Bench) -> Outcome:
     """Every element of the Jacobian, computed forwards."""
-    if bench.dtype is not torch.float64:
-        raise NotApplicable("the Function computes in single precision")
+    bench.refuse_coarse()
     mismatch = torch_check(bench, torch.autograd.gradcheck, check_forward_ad=True, check_backward_ad=False)
     if mismatch and bench.custom_gradient:
         return wrong("by design", by_design=True)
@@ -214,12 +205,22 @@ def fwad(bench: Bench) -> Outcome:
 
 
 def compare_tangents(bench: Bench, tangents: tuple[Tensor | None, ...], direction: Tensors) -> Outcome:
-    """Compare tangents with numerical differences along the same direction."""
-    if bench.custom_gradient:
-        return OK
+    """Compare tangents with numerical differences along the same direction; a custom gradient's with backward's."""
     expected = bench.difference(bench.formula, direction)
     if len(tangents) == len(expected) and all(
         bench.close(e, t, loose=10) for e, t in zip(expected, tangents, strict=True)
     ):
         return OK
-    return wrong("the tangent differs from numerical differences", differs="numbers")
+    if not bench.custom_gradient:
+        return wrong("the tangent differs from numerical differences", differs="numbers")
+    if dual(bench, tangents, direction):
+        return Outcome(OK.status, "follows the custom gradient")
+    return wrong("the tangent follows neither numerical differences nor the custom gradient", differs="numbers")
+
+
+def dual(bench: Bench, tangents: tuple[Tensor | None, ...], direction: Tensors) -> bool:
+    """Whether jvp is backward's transpose: weights times tangents is the gradient times the direction."""
+    bench.refuse_nonlinear()
+    outputs = bench.call(*bench.inputs())
+    pushed = bench.weigh(tuple(torch.zeros_like(o) if t is None else t for o, t in zip(outputs, tangents, strict=True)))
+    return bench.close(pushed.detach(), dot(bench.eager_gradient, direction), loose=10)

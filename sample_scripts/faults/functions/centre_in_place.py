@@ -4,7 +4,7 @@ import torch
 
 
 class CentreRow(torch.autograd.Function):
-    generate_vmap_rule = True  # expect: GS765
+    generate_vmap_rule = True
 
     @staticmethod
     def forward(x):
@@ -12,7 +12,7 @@ class CentreRow(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        ctx.mark_dirty(inputs[0])
+        ctx.mark_dirty(inputs[0])  # expect: GS213
 
     @staticmethod
     def backward(ctx, grad):
@@ -20,4 +20,4 @@ class CentreRow(torch.autograd.Function):
 
 
 rows = torch.randn(4, 3)
-print(torch.func.vmap(lambda row: CentreRow.apply(row.clone()))(rows).shape)  # expect: GS765 fails_at
+print(torch.func.vmap(lambda row: CentreRow.apply(row.clone()))(rows).shape)  # expect: GS213 fails_at

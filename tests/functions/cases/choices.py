@@ -147,3 +147,82 @@ def factory():
 
 def broken_factory():
     raise RuntimeError("no data today")
+
+
+class NotBuilt(Function):
+    @staticmethod
+    def forward(ctx, x):
+        raise ValueError("the kernel is not built")
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
+class SparseLeft(Function):
+    """A sparse matrix times a dense one."""
+
+    @staticmethod
+    def gradscope_inputs():
+        return torch.eye(3).to_sparse(), torch.rand(3, 2)
+
+    @staticmethod
+    @torch.amp.custom_fwd(device_type="cpu")
+    def forward(ctx, sparse, dense):
+        ctx.save_for_backward(sparse)
+        return torch.sparse.mm(sparse, dense)
+
+    @staticmethod
+    @torch.amp.custom_bwd(device_type="cpu")
+    def backward(ctx, grad):
+        return None, torch.sparse.mm(ctx.saved_tensors[0].t(), grad)
+
+
+class HalfInside(Function):
+    """Multiplies in bfloat16 and casts back."""
+
+    @staticmethod
+    def gradscope_inputs():
+        values = torch.randn(12, 8, generator=torch.Generator().manual_seed(5)) / 2
+        return values[:4], values[4:]
+
+    @staticmethod
+    def forward(ctx, x, weight):
+        ctx.save_for_backward(x, weight)
+        return (x.bfloat16() @ weight.bfloat16()).to(x.dtype)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, weight = (saved.bfloat16() for saved in ctx.saved_tensors)
+        first = (grad.bfloat16() @ weight.t()).to(grad.dtype) if ctx.needs_input_grad[0] else None
+        return first, (x.t() @ grad.bfloat16()).to(grad.dtype) if ctx.needs_input_grad[1] else None
+
+
+class HalfInsideAndWrong(HalfInside):
+    @staticmethod
+    def backward(ctx, grad):
+        first, second = HalfInside.backward(ctx, grad)
+        return first, second if second is None else 3 * second
+
+
+class MarksDirty(Function):
+    @staticmethod
+    def forward(x):
+        return x.mul_(2)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.mark_dirty(inputs[0])
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * grad
+
+    @staticmethod
+    def vmap(info, in_dims, x):
+        return MarksDirty.apply(x), in_dims[0]
+
+
+class MarksDirtyGenerated(MarksDirty):
+    generate_vmap_rule = True
+    vmap = Function.vmap

@@ -138,6 +138,7 @@ class OnceUnderFunc(Function):
 
 
 class CleanInplaceOnOwnTensor(Product):
+    # clean: GS224 GS408 GS417
     """Writes in place in backward, but only into a tensor of its own."""
 
     @staticmethod

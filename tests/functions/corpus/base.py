@@ -14,7 +14,13 @@ def two(*shape):
     return lambda: (*one(*shape)(), one(*shape)()[0] * 1.3 + 0.2)
 
 
+def fixed(*shape):
+    """Normal values that are the same every time."""
+    return torch.randn(*shape, generator=torch.Generator().manual_seed(5))
+
+
 class Square(Function):
+    # clean: GS102 GS103 GS104 GS105 GS110 GS111 GS112 GS119 GS301 GS320 GS321 GS322 GS325 GS402
     generate_vmap_rule = True
     gradscope_inputs = staticmethod(one())
 
@@ -39,6 +45,7 @@ class Square(Function):
 
 
 class Product(Function):
+    # clean: GS106 GS107 GS108 GS109 GS201 GS219 GS220 GS323 GS225 GS420
     generate_vmap_rule = True
     gradscope_inputs = staticmethod(two())
 
@@ -64,6 +71,7 @@ class Product(Function):
 
 
 class Pair(Function):
+    # clean: GS114 GS115 GS120 GS206
     """Two outputs."""
 
     generate_vmap_rule = True

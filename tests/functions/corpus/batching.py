@@ -1,7 +1,7 @@
 import torch
 from torch.autograd import Function
 
-from tests.functions.corpus.base import Pair, Product, Square, one
+from tests.functions.corpus.base import Pair, Product, Square, one, two
 
 
 class NoVmap(Product):  # expect: GS301
@@ -56,6 +56,33 @@ class InDimIgnored(RowSum):
     @staticmethod
     def vmap(info, in_dims, x):  # expect: GS305
         return InDimIgnored.apply(x), 0
+
+
+class OneDimForAll(Function):
+    """Takes every input's batch dimension to be the first input's."""
+
+    gradscope_inputs = staticmethod(two(3, 3))
+
+    @staticmethod
+    def forward(x, y):
+        return x * y.cumsum(-1)
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        first = grad * y.cumsum(-1) if ctx.needs_input_grad[0] else None
+        return first, (grad * x).flip(-1).cumsum(-1).flip(-1) if ctx.needs_input_grad[1] else None
+
+    @staticmethod
+    def vmap(info, in_dims, x, y):  # expect: GS305
+        dim = in_dims[1] if in_dims[0] is None else in_dims[0]
+        x = x.unsqueeze(0) if in_dims[0] is None else x.movedim(dim, 0)
+        y = y.unsqueeze(0) if in_dims[1] is None else y.movedim(dim, 0)
+        return OneDimForAll.apply(x, y), 0
 
 
 class NoneUnexpected(Product):
@@ -160,6 +187,7 @@ class RandomGenerated(Function):
 
 
 class CleanVmap(Product):
+    # clean: GS302 GS303 GS304 GS305 GS306 GS307 GS308
     generate_vmap_rule = False
 
     @staticmethod

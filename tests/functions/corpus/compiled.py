@@ -5,6 +5,7 @@ from tests.functions.corpus.base import Square, one
 
 
 class Plain(Function):
+    # clean: GS601 GS602 GS604 GS605
     generate_vmap_rule = True
     gradscope_inputs = staticmethod(one())
 
@@ -52,6 +53,15 @@ class DefaultsOmitted(Function):
     @staticmethod
     def backward(ctx, grad):
         return ctx.factor * grad, None
+
+
+class DefaultsPassed(DefaultsOmitted):
+    # clean: GS603
+    gradscope_inputs = staticmethod(lambda: (*one()(), 3.0))
+
+    @staticmethod
+    def forward(x, factor=2.0):
+        return factor * x
 
 
 class StraightThrough(Function):

@@ -156,6 +156,7 @@ class ViewOfOutputSaved(Square):
 
 
 class CleanPlainValues(Pair):
+    # clean: GS203 GS209 GS222 GS113
     gradscope_inputs = staticmethod(lambda: (*one()(), 3, "sum"))
 
     @staticmethod

@@ -142,6 +142,7 @@ class FakeQuantize(Function):
 
 
 class LayerNorm(Function):
+    # clean: GS415 GS412 GS501
     """Statistics are outputs of their own, so that second derivatives stay right."""
 
     generate_vmap_rule = True
@@ -168,6 +169,7 @@ class LayerNorm(Function):
 
 
 class RMSNorm(Function):
+    # clean: GS403 GS414
     generate_vmap_rule = True
     gradscope_inputs = staticmethod(lambda: (*spread(3, 4)(), torch.rand(4) + 0.5))
 
@@ -252,6 +254,7 @@ class Recompute(Function):
 
 
 class AllReduce(Function):
+    # clean: GS215
     """All-reduce-like: a sum over a group of one."""
 
     generate_vmap_rule = True
@@ -313,6 +316,7 @@ class FirstColumn(Function):
 
 
 class ScatterSum(Function):
+    # clean: GS311
     """Sums rows into segments, as graph libraries do."""
 
     gradscope_inputs = staticmethod(lambda: (*one(4, 3)(), torch.tensor([0, 1, 0, 1]), 2))
@@ -331,6 +335,7 @@ class ScatterSum(Function):
 
 
 class Dropout(Function):
+    # clean: GS312 GS409
     """Dropout whose mask is an output of its own."""
 
     gradscope_inputs = staticmethod(lambda: (*one()(), 0.5))
@@ -351,6 +356,7 @@ class Dropout(Function):
 
 
 class ReluInPlace(Function):
+    # clean: GS210 GS213 GS214 GS502
     gradscope_inputs = staticmethod(spread(3, 4))
 
     @staticmethod
@@ -372,6 +378,7 @@ class ReluInPlace(Function):
 
 
 class CrossEntropy(Function):
+    # clean: GS113 GS309
     """Loss with integer targets."""
 
     generate_vmap_rule = True

@@ -123,6 +123,7 @@ class SavedForShape(Function):
 
 
 class CleanOnceDifferentiable(Function):
+    # clean: GS205 GS207 GS341
     """Saves an intermediate, and says that it cannot be differentiated twice."""
 
     generate_vmap_rule = True
@@ -144,6 +145,7 @@ class CleanOnceDifferentiable(Function):
 
 
 class CleanLocallyConstant(Function):
+    # clean: GS205 GS207 GS216 GS217
     """Saves a mask, whose derivative is zero: no fault."""
 
     generate_vmap_rule = True

@@ -122,12 +122,14 @@ class Boxed(Square):  # expect: GS122
 
 
 class CleanDelegating(Product):
+    # clean: GS118 GS116
     @staticmethod
     def forward(x, y):
         return Product.forward(x, y)
 
 
 class CleanNoGradient(Function):
+    # clean: GS105
     generate_vmap_rule = True
     gradscope_inputs = staticmethod(one())
 

@@ -85,6 +85,7 @@ class TangentArity(Product):
 
 
 class CleanTangent(Square):
+    # clean: GS321 GS324
     @staticmethod
     def forward(x):
         return torch.square(x)

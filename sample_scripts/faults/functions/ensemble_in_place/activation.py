@@ -4,7 +4,7 @@ import torch
 
 
 class Leaky(torch.autograd.Function):
-    generate_vmap_rule = True  # expect: GS765
+    generate_vmap_rule = True
 
     @staticmethod
     def forward(x, slope):
@@ -12,7 +12,7 @@ class Leaky(torch.autograd.Function):
 
     @staticmethod
     def setup_context(ctx, inputs, output):
-        ctx.mark_dirty(inputs[0])
+        ctx.mark_dirty(inputs[0])  # expect: GS213
         ctx.slope = inputs[1]
         ctx.save_for_backward(output > 0)
 
@@ -23,4 +23,4 @@ class Leaky(torch.autograd.Function):
 
 
 def leaky(x, slope=0.1):
-    return Leaky.apply(x, slope)  # expect: GS765 fails_at
+    return Leaky.apply(x, slope)  # expect: GS213 fails_at

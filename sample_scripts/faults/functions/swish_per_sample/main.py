@@ -12,7 +12,7 @@ class Network(nn.Module):
         self.first, self.second = nn.Linear(3, 4), nn.Linear(4, 1)
 
     def forward(self, x):
-        return self.second(swish(self.first(x)))  # expect: GS764 fails_at
+        return self.second(swish(self.first(x)))  # expect: GS110 fails_at
 
 
 torch.manual_seed(0)

@@ -1,0 +1,1 @@
+"""Stops a running program inside a backward, before chosen nodes, and answers questions there."""

@@ -1,0 +1,127 @@
+"""Holds a backward before a node: a pre-hook on every node, which the prompt may answer with another gradient."""
+
+from __future__ import annotations
+
+import signal
+from collections.abc import Callable
+from typing import Any
+
+from gradscope.debugger.prompt import Prompt
+from gradscope.debugger.stop import Go, Stop
+from gradscope.debugger.tensors import is_finite
+from gradscope.model.graph import Graph, Node
+from gradscope.probes.dynamo import skip
+from gradscope.probes.engine import Call, Watcher
+from gradscope.probes.faults import Faults
+from gradscope.probes.threads import Thread, Threads
+
+
+class Quit(SystemExit):
+    """The user quits. The program ends with status 0, as under pdb, unless it catches SystemExit itself."""
+
+
+class Watch(Watcher):
+    """Decides before each node whether to stop. `read` gives the graph of a running backward call."""
+
+    def __init__(
+        self,
+        read: Callable[[int], Graph],
+        prompt: Prompt,
+        threads: Threads,
+        faults: Faults,
+        backward: int | None = None,
+    ) -> None:
+        self._read, self._prompt, self._only = read, prompt, backward
+        self._threads, self._faults = threads, faults
+        self._graphs: dict[int, Graph] = {}
+        self._handles: dict[int, list[Any]] = {}
+        self._go = Go.CONTINUE if prompt.breakpoints else Go.STEP  # nothing named: stop before the first node
+        self._here: int | None = None  # the backward that `next` stays in
+        self._interrupted = self._asking = False
+        self._quitting = False
+
+    def __enter__(self) -> Watch:
+        self._handler = signal.getsignal(signal.SIGINT)
+        if self._handler is signal.default_int_handler:
+            signal.signal(signal.SIGINT, self._interrupt)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if signal.getsignal(signal.SIGINT) == self._interrupt:
+            signal.signal(signal.SIGINT, self._handler)
+
+    def _interrupt(self, number: int, frame: Any) -> None:
+        """Ctrl-C in a backward stops before the next node; outside, or when it comes again, it is the program's."""
+        if self._interrupted or self._asking or not self._handles:
+            self._interrupted = False
+            raise KeyboardInterrupt
+        self._interrupted = True
+
+    def before(self, call: Call, thread: Thread) -> None:
+        """Hook every node."""
+        if self._only is not None and call.number != self._only and call.outer is None:
+            return
+        handles = self._handles[call.number] = []
+        for number, node in enumerate(call.live):
+            handles.append(node.register_prehook(self._entering(call, number, node)))
+
+    def after(self, call: Call, thread: Thread) -> None:
+        """Take the hooks away."""
+        for handle in self._handles.pop(call.number, ()):
+            handle.remove()
+        self._graphs.pop(call.number, None)
+        if self._here == call.number:
+            self._here, self._go = None, Go.STEP if self._go is Go.NEXT else self._go
+
+    def _entering(self, call: Call, number: int, live: Any) -> Callable[[Any], Any]:
+        def entering(gradients: Any) -> Any:
+            if self._quitting:
+                raise Quit(0)
+            try:
+                why = self._why(call, number, gradients)
+            except Exception as error:
+                self._faults.note("debugger", error)
+                return None
+            return None if why is None else self._stop(call, number, live, gradients, why)
+
+        skip(entering)
+        return entering
+
+    def _why(self, call: Call, number: int, gradients: Any) -> str | None:
+        """The reason to stop before this node, None to let it run."""
+        if self._interrupted:
+            self._interrupted = False
+            return "by Ctrl-C"
+        if self._go is Go.STEP or (self._go is Go.NEXT and call.number == self._here):
+            return "before the next node"
+        node = self._node(call, number)
+        until = [self._prompt.until] if self._prompt.until is not None else []
+        for each in (*self._prompt.breakpoints, *until):
+            if each.wants_values:
+                if not all(map(is_finite, gradients)):
+                    return "at a gradient that is not finite"
+            elif each.matches(node):
+                return f"at {each.text}"
+        return None
+
+    def _stop(self, call: Call, number: int, live: Any, gradients: Any, why: str) -> Any:
+        thread = self._threads.current
+        stop = Stop(self._graph(call), self._node(call, number), live, tuple(gradients), why)
+        self._asking = thread.busy = True  # what is tried at the prompt is not recorded
+        try:
+            go = self._prompt.ask(stop)
+        finally:
+            self._asking = thread.busy = False
+        if go is None:
+            self._quitting = True
+            raise Quit(0)
+        self._go, self._here = go, call.number
+        return stop.seen if stop.replaced else None
+
+    def _node(self, call: Call, number: int) -> Node:
+        return self._graph(call).nodes[number]
+
+    def _graph(self, call: Call) -> Graph:
+        if call.number not in self._graphs:
+            self._graphs[call.number] = self._read(call.number)
+        return self._graphs[call.number]

@@ -1,0 +1,175 @@
+"""Runs a recorded backward again and compares every node's results with the recorded ones, bit for bit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from typing import Any
+
+import torch
+
+from gradscope.execution.machine import Machine, NotRepeatableError, dtype_of
+from gradscope.execution.sums import Sums
+from gradscope.model.dispatch import Dispatch, Exchange, Phase, Place, StoredBackward
+from gradscope.model.execution import Execution, Outcome, Status
+from gradscope.model.graph import Graph
+from gradscope.probes.memory import digest
+
+_OTHER_SUM = "the gradients that meet at its input are added in another order, and so their sum is rounded otherwise"
+_UNSEEN = "its operators ran out of sight (compiled, or not torch's)"
+
+
+def execute(graph: Graph, stored: StoredBackward, order: Sequence[int] | None = None) -> Execution:
+    """Run it in the recorded order, or in another. When a node differs, all is run twice, to see whether that stays."""
+    with as_recorded(stored):
+        found = _Run(graph, stored, order).outcomes()
+        first = next((one for one in found if one[0].status is Status.DIFFERS), None)
+        if first is not None:
+            again = first in _Run(graph, stored, order).outcomes()
+            found = [(replace(one[0], again=again), one[1]) if one is first else one for one in found]
+        threads = torch.get_num_threads()
+    outcomes = tuple(outcome for outcome, _ in found)
+    recorded = order is None or tuple(order) == tuple(each.node for each in stored.exchanges)
+    return Execution(graph.backward.number, outcomes, recorded, torch.__version__, threads)
+
+
+@contextmanager
+def as_recorded(stored: StoredBackward) -> Iterator[None]:
+    """torch with the number of threads and the switches of the recorded run; afterwards as it was."""
+    wanted = stored.conditions
+    before = (
+        torch.get_num_threads(),
+        torch.are_deterministic_algorithms_enabled(),
+        torch.get_float32_matmul_precision(),
+        torch.get_default_dtype(),
+        torch._C._get_mkldnn_enabled(),
+    )
+    with torch.no_grad(), torch.random.fork_rng():
+        try:
+            torch._C._set_mkldnn_enabled(bool(wanted.get("mkldnn", before[4])))
+            torch.set_num_threads(min(max(int(wanted.get("threads", before[0])), 1), 1024))
+            torch.use_deterministic_algorithms(bool(wanted.get("deterministic", before[1])), warn_only=True)
+            torch.set_float32_matmul_precision(str(wanted.get("matmul_precision", before[2])))
+            torch.set_default_dtype(dtype_of(str(wanted.get("default_dtype", str(before[3]).removeprefix("torch.")))))
+            yield
+        finally:
+            torch.set_num_threads(before[0])
+            torch.use_deterministic_algorithms(before[1])
+            torch.set_float32_matmul_precision(before[2])
+            torch.set_default_dtype(before[3])
+            torch._C._set_mkldnn_enabled(before[4])
+
+
+@dataclass(slots=True)
+class _Group:
+    """What ran for one node; `exchange` is None for a node that raised, and for those whose gradient was captured."""
+
+    node: int | None
+    calls: list[Dispatch]
+    exchange: Exchange | None = None
+
+
+class _Run:
+    """One execution."""
+
+    def __init__(self, graph: Graph, stored: StoredBackward, order: Sequence[int] | None) -> None:
+        self._stored, self._machine = stored, Machine(stored)
+        recorded = [exchange.node for exchange in stored.exchanges]
+        self._sums = None if order is None or list(order) == recorded else Sums(graph, stored, self._machine)
+        groups = _groups(stored)
+        self._order = [groups.pop(node) for node in (recorded if order is None else order) if node in groups]
+        self._rest = list(groups.values())
+        self._met = {tensor.storage for tensor in stored.tensors}
+
+    def outcomes(self) -> list[tuple[Outcome, tuple[str, ...]]]:
+        """The outcome of each node, with digests of all it made."""
+        found = [self._node(group) for group in (*self._order, *self._rest)]
+        if self._sums is not None:
+            captured = self._sums.nodes - {outcome.node for outcome, _ in found}
+            found += [(self._captured(node), ()) for node in sorted(captured)]
+        return [one for one in found if one[0].node >= 0]
+
+    def _node(self, group: _Group) -> tuple[Outcome, tuple[str, ...]]:
+        node = -1 if group.node is None else group.node
+        start = len(self._machine.made)
+        wrong = Outcome(node, Status.EQUAL)
+        if self._sums is not None and not self._sums.settle(node):
+            wrong = Outcome(node, Status.DIFFERS, None, _OTHER_SUM)
+        for call in group.calls:
+            if call.phase is not Phase.AFTER:
+                wrong = _worse(wrong, self._call(node, call))
+        if group.exchange is not None:
+            wrong = _worse(wrong, self._passed(group.exchange))
+        made = tuple(self._machine.made[start:])
+        wrong = _worse(wrong, self._add(group))
+        return wrong, made
+
+    def _add(self, group: _Group) -> Outcome:
+        """Add up what the node passed on: by the recorded additions, or in this order's own way."""
+        node, outcome = -1 if group.node is None else group.node, Outcome(-1, Status.EQUAL)
+        if self._sums is None:
+            for call in group.calls:
+                if call.phase is Phase.AFTER:
+                    outcome = _worse(outcome, self._call(node, call))
+        elif group.exchange is not None:
+            try:
+                self._sums.arrive(group.exchange)
+            except NotRepeatableError as error:
+                outcome = Outcome(node, Status.NOT_REPEATED, None, str(error))
+        return outcome
+
+    def _call(self, node: int, call: Dispatch) -> Outcome:
+        self._met.update(place.storage for place in places(call.arguments, call.results))
+        self._met.update(place.storage for place in places(tuple((call.keywords or {}).values())))
+        try:
+            for detail in self._machine.call(call):
+                return Outcome(node, Status.DIFFERS, call.operator, detail)
+        except NotRepeatableError as error:
+            return Outcome(node, Status.NOT_REPEATED, call.operator, str(error))
+        return Outcome(node, Status.EQUAL)
+
+    def _passed(self, exchange: Exchange) -> Outcome:
+        """Compare what a node passes on, which covers what it made out of sight."""
+        self._met.update(place.storage for place in exchange.received if place is not None)
+        for place in exchange.passed:
+            if place is None:
+                continue
+            if place.storage not in self._met:
+                return Outcome(exchange.node, Status.NOT_REPEATED, None, _UNSEEN)
+            try:
+                if digest(self._machine.tensor(place)) != place.digest:
+                    return Outcome(exchange.node, Status.DIFFERS, None, "what it passes on has other bits")
+            except NotRepeatableError as error:
+                return Outcome(exchange.node, Status.NOT_REPEATED, None, str(error))
+        return Outcome(exchange.node, Status.EQUAL)
+
+    def _captured(self, node: int) -> Outcome:
+        same = self._sums is None or self._sums.settle(node)
+        return Outcome(node, Status.EQUAL) if same else Outcome(node, Status.DIFFERS, None, _OTHER_SUM)
+
+
+def _worse(one: Outcome, other: Outcome) -> Outcome:
+    """The first that is not equal; that an operator differs says more than that what it led to was not repeated."""
+    return other if one.status is Status.EQUAL and other.status is not Status.EQUAL else one
+
+
+def _groups(stored: StoredBackward) -> dict[int | None, _Group]:
+    """The calls by node, in the order of the nodes' first calls."""
+    found: dict[int | None, _Group] = {}
+    for call in stored.dispatches:
+        found.setdefault(call.node, _Group(call.node, [])).calls.append(call)
+    for exchange in stored.exchanges:
+        found.setdefault(exchange.node, _Group(exchange.node, [])).exchange = exchange
+    return found
+
+
+def places(*values: Any) -> Iterator[Place]:
+    """Every place in arguments or results."""
+    waiting = list(values)
+    while waiting:
+        value = waiting.pop()
+        if isinstance(value, Place):
+            yield value
+        elif isinstance(value, tuple):
+            waiting.extend(value)

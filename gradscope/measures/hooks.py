@@ -1,0 +1,208 @@
+"""The hooks of one backward call in firing order, among the nodes that they fired at; and those that did not fire."""
+
+from __future__ import annotations
+
+import enum
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gradscope.engine.order import predict
+from gradscope.measures.places import op, single
+from gradscope.model.graph import Graph, Node
+from gradscope.model.hook import Firing, Hook
+from gradscope.model.site import user_site
+from gradscope.model.table import Column, Row, Table, Unit
+
+# What torch promises at one node: tensor hooks as they were registered, retain_grad, node pre-hooks, the node,
+# post-hooks; a leaf's accumulator runs post-accumulate hooks inside the node (torch 2.13, verified).
+PROMISE = {
+    "tensor": 0,
+    "multi_grad": 0,
+    "module_backward_pre": 2,
+    "retain_grad": 1,
+    "node_pre": 2,
+    "post_accumulate": 4,
+    "module_backward": 5,
+    "node_post": 5,
+}
+_NODE = 3
+RAN = "node runs"
+RETAIN = "retain_grad"
+
+
+class Why(enum.Enum):
+    """Why a hook did not fire."""
+
+    OFF_THE_PATH = "its node did not run: no gradient was asked of it"
+    CAPTURED = "its node's gradient was only captured for inputs=: hooks of the node itself do not run then"
+    NOT_IN_THE_GRAPH = "what it hangs on is not in this graph"
+    UNKNOWN = "its node ran: torch gave it no gradient, or it was removed on the way"
+
+
+@dataclass(frozen=True, slots=True)
+class Event:
+    """One line of the timeline: a node that ran, or a hook that fired at it."""
+
+    node: Node | None
+    firing: Firing | None = None
+    by_rule: bool = False
+
+    @property
+    def rank(self) -> int:
+        """Where torch promises it among what happens at the node."""
+        return _NODE if self.firing is None else PROMISE.get(self.firing.hook.kind, _NODE)
+
+
+def timeline(graph: Graph) -> Iterator[Event]:
+    """Nodes and firings in the order in which they happened."""
+    fired: dict[int | None, list[Firing]] = defaultdict(list)
+    for firing in graph.firings:
+        fired[firing.node].append(firing)
+    ran = sorted((node for node in graph.nodes if node.order is not None), key=lambda node: node.order or 0)
+    for node in ran:
+        yield from _at(node, fired.pop(node.id, []))
+    for number, rest in fired.items():  # at nodes that were only captured, or outside any
+        where = None if number is None else graph.nodes[number]
+        yield from (Event(where, firing) for firing in rest)
+
+
+def _at(node: Node, fired: list[Firing]) -> Iterator[Event]:
+    """The node among its firings; retain_grad is torch's own, and stands where torch promises it."""
+    before = [firing for firing in fired if PROMISE.get(firing.hook.kind, _NODE) < _NODE]
+    kept = [Event(node, Firing(hook, node.id, False), by_rule=True) for hook in node.hooks if hook.kind == RETAIN]
+    early = [firing for firing in before if PROMISE[firing.hook.kind] < PROMISE[RETAIN]]
+    yield from (Event(node, firing) for firing in early)
+    yield from kept
+    yield from (Event(node, firing) for firing in before if firing not in early)
+    yield Event(node)
+    yield from (Event(node, firing) for firing in fired if firing not in before)
+
+
+def silent(graph: Graph, registered: Iterable[Hook]) -> Iterator[tuple[Hook, Node | None, Why]]:
+    """The hooks that did not fire in this backward, and why. What a loop registers anew for every step is here only
+    when this step's did not fire.
+    """
+    fired = {firing.hook.number for firing in graph.firings}
+    here = {_origin(hook) for node in graph.nodes for hook in node.hooks}
+    captured = set(predict(graph).captured_only)
+    places = {hook.number: node for node in graph.nodes for hook in node.hooks}
+    for hook in registered:
+        node = places.get(hook.number)
+        if hook.number in fired or (hook.kind == RETAIN and node is not None and node.order is not None):
+            continue
+        if node is None and _origin(hook) in here:
+            continue
+        yield hook, node, _why(node, captured)
+
+
+def _origin(hook: Hook) -> tuple[object, ...]:
+    return hook.kind, hook.name, hook.stack
+
+
+def _why(node: Node | None, captured: set[int]) -> Why:
+    if node is None:
+        return Why.NOT_IN_THE_GRAPH
+    if node.id in captured:
+        return Why.CAPTURED
+    return Why.OFF_THE_PATH if node.order is None else Why.UNKNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """What to show: hooks of some kinds, of one node (an id or a name), of one parameter. Nothing named means all."""
+
+    kinds: tuple[str, ...] = ()
+    node: str | None = None
+    tensor: str | None = None
+
+    def wants(self, hook: Hook, node: Node | None) -> bool:
+        """Whether a hook is shown."""
+        return (not self.kinds or hook.kind in self.kinds) and self._here(node) and self._of(hook, node)
+
+    def _here(self, node: Node | None) -> bool:
+        return self.node is None or (node is not None and self.node in (str(node.id), op(node), node.name))
+
+    def _of(self, hook: Hook, node: Node | None) -> bool:
+        return self.tensor is None or self.tensor in (hook.on, node.leaf if node is not None else None)
+
+
+ALL = Selection()
+
+
+def fired_table(graph: Graph, selection: Selection = ALL, every_node: bool = False) -> Table:
+    """The timeline as a table: the hooks that are wanted, and the nodes that they fired at (or every node)."""
+    columns = (
+        Column("position", Unit.COUNT, "in the order in which it happened"),
+        Column("event", help="the kind of hook, or that the node ran"),
+        Column("node", help="at which node"),
+        Column("hook", help="the function"),
+        Column("registered", Unit.PLACE, "the line that registered it"),
+        Column("changed", help="whether the gradient was another one after it"),
+        Column("before", Unit.NUMBER, "norm of the gradient before it (--detail full)"),
+        Column("after", Unit.NUMBER, "norm of the gradient after it (--detail full)"),
+        Column("time", Unit.SECONDS, "what it took (--detail full)"),
+        Column("promised", help="whether it stands where torch promises it among the hooks of its node"),
+    )
+    events = list(enumerate(_checked(timeline(graph))))
+    shown = {id(event) for _, (event, _) in events if event.firing and selection.wants(event.firing.hook, event.node)}
+    hooked = {event.node.id for _, (event, _) in events if id(event) in shown and event.node is not None}
+    rows = [
+        _row(position, event, right)
+        for position, (event, right) in events
+        if id(event) in shown or (event.firing is None and event.node and (every_node or event.node.id in hooked))
+    ]
+    return Table("hooks", columns, tuple(rows))
+
+
+def _checked(events: Iterable[Event]) -> Iterator[tuple[Event, bool]]:
+    """Each event, and whether nothing that torch promises later has happened at its node before."""
+    highest: dict[int | None, int] = {}
+    for event in events:
+        key = None if event.node is None else event.node.id
+        right = event.rank >= highest.get(key, 0)
+        highest[key] = max(highest.get(key, 0), event.rank)
+        yield event, right
+
+
+def _row(position: int, event: Event, right: bool) -> Row:
+    node = None if event.node is None else single(event.node)
+    if event.firing is None:
+        return position, RAN, node, None, None, None, None, None, None, "yes"
+    hook, firing = event.firing.hook, event.firing
+    changed = "yes" if firing.changed else "no"
+    promised = "by rule" if event.by_rule else "yes" if right else "no"
+    return (
+        position,
+        hook.kind,
+        node,
+        hook.name,
+        _line(hook),
+        changed,
+        firing.before,
+        firing.after,
+        firing.seconds,
+        promised,
+    )
+
+
+def silent_table(graph: Graph, registered: Iterable[Hook], selection: Selection = ALL) -> Table:
+    """The hooks that did not fire, and why, as a table."""
+    columns = (
+        Column("event", help="the kind of hook"),
+        Column("node", help="the node that it hangs on"),
+        Column("hook", help="the function"),
+        Column("registered", Unit.PLACE, "the line that registered it"),
+        Column("why", help="why it did not fire"),
+    )
+    rows = [
+        (hook.kind, hook.on if node is None else single(node), hook.name, _line(hook), why.value)
+        for hook, node, why in silent(graph, registered)
+        if selection.wants(hook, node)
+    ]
+    return Table("silent", columns, tuple(rows))
+
+
+def _line(hook: Hook) -> str | None:
+    site = user_site(hook.stack)
+    return None if site is None else str(site)

@@ -1,0 +1,129 @@
+"""The torch.func transforms of a run: which call pushed each, what ran under it, and what escaped."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+
+from gradscope.graphs.transforms import Under, transforms
+from gradscope.measures.places import single
+from gradscope.model.graph import Graph
+from gradscope.model.operation import Block
+from gradscope.model.table import Column, Table, Unit
+from gradscope.model.transform import Escaped, Transform
+
+Key = tuple[tuple[str, str | None], ...]
+PLAIN = "(no transform)"
+
+
+@dataclass(slots=True)
+class Inside:
+    """What ran directly under one stack of transforms."""
+
+    nodes: int = 0
+    operators: int = 0
+    functions: Counter[str] = field(default_factory=Counter)
+
+
+def key_of(under: tuple[Under, ...]) -> Key:
+    """What tells one stack of transforms from another."""
+    return tuple((one.kind, None if one.site is None else str(one.site)) for one in under)
+
+
+def inside(graphs: Iterable[Graph], blocks: Iterable[Block]) -> dict[Key, Inside]:
+    """Nodes and operators by the transforms that they ran under."""
+    found: dict[Key, Inside] = {}
+    known: dict[int, Key] = {}  # stacks are shared between nodes, and steps repeat
+    for graph in graphs:
+        for node in graph.nodes:
+            each = found.setdefault(_key(known, node.stack), Inside())
+            each.nodes += 1
+            if node.function is not None:
+                each.functions[node.function.name] += 1
+    for block in blocks:
+        for operation in block.operations:
+            found.setdefault(_key(known, operation.stack), Inside()).operators += 1
+    return found
+
+
+def _key(known: dict[int, Key], stack: tuple[object, ...]) -> Key:
+    found = known.get(id(stack))
+    if found is None:
+        found = known[id(stack)] = key_of(transforms(stack))  # type: ignore[arg-type]
+    return found
+
+
+def levels(pushed: tuple[Transform, ...], ran: dict[Key, Inside]) -> Table:
+    """One row for each transform, inner ones indented under those around them."""
+    columns = (
+        Column("transform", help="what was called, inner ones indented"),
+        Column("level", Unit.COUNT, "torch's number of it"),
+        Column("called", Unit.PLACE, "the line that called it"),
+        Column("batch", Unit.COUNT, "the batch size of a vmap"),
+        Column("randomness", help="what a vmap does with random operators"),
+        Column("calls", Unit.COUNT, "how often"),
+        Column("nodes", Unit.COUNT, "nodes built under it and no inner one, in the distinct graphs"),
+        Column("operators", Unit.COUNT, "operators that ran under it and no inner one"),
+        Column("functions", help="custom autograd.Functions among the nodes"),
+    )
+    rows = []
+    for one in _in_order(pushed):
+        under = transforms(one.stack)
+        content = ran.get(key_of(under), Inside())
+        name = "  " * (len(under) - 1) + (under[-1].name if under else one.kind.lower())
+        where = None if one.site is None else str(one.site)
+        functions = ", ".join(sorted(content.functions)) or None
+        counts = (one.calls, content.nodes, content.operators, functions)
+        rows.append((name, one.level, where, one.batch_size, one.randomness, *counts))
+    return Table("levels", columns, tuple(rows))
+
+
+def _in_order(pushed: tuple[Transform, ...]) -> list[Transform]:
+    """Each transform followed by those inside it."""
+    found: list[Transform] = []
+
+    def visit(outer: int | None) -> None:
+        for one in pushed:
+            if one.outer == outer:
+                found.append(one)
+                visit(one.number)
+
+    visit(None)
+    return found
+
+
+def escapes(escaped: tuple[Escaped, ...], pushed: tuple[Transform, ...]) -> Table:
+    """The tensors that outlived their transform."""
+    calls = {one.number: one for one in pushed}
+    columns = (
+        Column("kept as", help="the name under which the script keeps it"),
+        Column("made", Unit.PLACE, "the line that made it"),
+        Column("transform", Unit.PLACE, "the call that it escaped from"),
+    )
+    rows = [(one.name, _line(one), _line(calls[one.transform])) for one in escaped if one.transform in calls]
+    return Table("escaped", columns, tuple(rows))
+
+
+def of_nodes(graph: Graph) -> Table:
+    """The transforms of every node of one graph."""
+    columns = (
+        Column("node"),
+        Column("line", Unit.PLACE),
+        Column("own level", Unit.COUNT, "the level that the node belongs to, 0 for none"),
+        Column("transforms", help="what it ran under, outermost first"),
+    )
+    rows = [
+        (
+            single(node),
+            None if node.site is None else str(node.site),
+            node.levels[-1].number if node.levels else 0,
+            " > ".join(one.name for one in transforms(node.stack)) or PLAIN,
+        )
+        for node in graph.nodes
+    ]
+    return Table("nodes", columns, tuple(rows))
+
+
+def _line(one: Escaped | Transform) -> str | None:
+    return None if one.site is None else str(one.site)

@@ -1,0 +1,71 @@
+"""Memory while a backward runs: what is still saved, and the gradients that wait for their node.
+
+An estimate from the graph: what a node's own operators use in between is not in it.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradscope.model.graph import Graph, Node
+
+
+@dataclass(frozen=True, slots=True)
+class Peak:
+    """The most bytes that lie there when a node begins to run: saved activations, and gradients on their way."""
+
+    node: int | None
+    saved: int
+    gradients: int
+
+    @property
+    def bytes(self) -> int:
+        """Both together."""
+        return self.saved + self.gradients
+
+
+def peak(graph: Graph) -> Peak:
+    """The peak of one backward. With retain_graph nothing that is saved is freed on the way."""
+    ran = sorted((node for node in graph.nodes if node.order is not None), key=lambda node: node.order or 0)
+    uses = _uses(ran)
+    sizes = {tensor.storage: tensor.bytes for node in ran for tensor in node.saved if tensor.leaf is None}
+    waiting: dict[int, int] = {root: _gradient(graph.nodes[root]) for root in graph.roots}
+    saved = sum(sizes.values())
+    highest = Peak(None, saved, 0)
+    targets: dict[int, list[int]] = {}
+    for edge in graph.edges:
+        targets.setdefault(edge.source, []).append(edge.target)
+    for node in ran:
+        waiting.setdefault(node.id, _gradient(node))
+        highest = max(highest, Peak(node.id, saved, sum(waiting.values())), key=lambda one: one.bytes)
+        for target in targets.get(node.id, ()):
+            if graph.nodes[target].order is not None:
+                waiting[target] = _gradient(graph.nodes[target])
+        if not node.accumulates:  # what an accumulator received lives on as .grad
+            waiting.pop(node.id)
+        if not graph.backward.keep_graph:
+            saved -= _freed(node, uses, sizes)
+    return highest
+
+
+def _gradient(node: Node) -> int:
+    """Bytes of the gradients that a node receives."""
+    return sum(meta.bytes for meta in node.inputs_meta if meta is not None)
+
+
+def _uses(nodes: list[Node]) -> dict[int, int]:
+    """How many nodes keep each storage."""
+    uses: dict[int, int] = {}
+    for node in nodes:
+        for storage in {tensor.storage for tensor in node.saved}:
+            uses[storage] = uses.get(storage, 0) + 1
+    return uses
+
+
+def _freed(node: Node, uses: dict[int, int], sizes: dict[int, int]) -> int:
+    freed = 0
+    for storage in {tensor.storage for tensor in node.saved}:
+        uses[storage] -= 1
+        if not uses[storage]:
+            freed += sizes.get(storage, 0)
+    return freed

@@ -1,0 +1,44 @@
+"""torch.func transforms: one that ran, and what escaped from it."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradscope.model.site import Site, Stack, user_site
+
+
+@dataclass(frozen=True, slots=True)
+class Transform:
+    """One distinct transform, that is a push of a level from one place: `calls` is how often it happened.
+
+    `kind` is Grad, Vmap, Jvp or Functionalize, `outer` the number of the transform around it (None for none), `level`
+    torch's number of it, from 1. `batch_size` and `randomness` ("error", "same", "different") are those of a vmap.
+    """
+
+    number: int
+    kind: str
+    level: int
+    stack: Stack = ()
+    outer: int | None = None
+    batch_size: int | None = None
+    randomness: str | None = None
+    calls: int = 1
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line that called it."""
+        return user_site(self.stack)
+
+
+@dataclass(frozen=True, slots=True)
+class Escaped:
+    """A tensor that outlived its transform: kept as `name`, made at `stack` (empty when it is not known)."""
+
+    transform: int
+    name: str
+    stack: Stack = ()
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line that made it."""
+        return user_site(self.stack)

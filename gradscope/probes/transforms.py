@@ -1,0 +1,154 @@
+"""Sees torch.func transforms begin and end: every level that is pushed, by which call, and what escapes from it.
+
+The surprise: torch pushes a level through a function that it looks up in its module's names, so another one can stand
+there; Dynamo treats the context managers around these calls by name and never looks inside.
+"""
+
+from __future__ import annotations
+
+import gc
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import torch
+from torch._functorch import eager_transforms, vmap
+
+from gradscope.probes.dynamo import skip
+from gradscope.probes.faults import Faults
+from gradscope.probes.nodes import token_of
+from gradscope.probes.sink import Sink
+from gradscope.probes.stacks import Stacks
+from gradscope.probes.threads import Threads
+
+# module, name of what pushes, name of what pops, kind
+PUSHES = (
+    (vmap, "_vmap_increment_nesting", "_vmap_decrement_nesting", "Vmap"),
+    (eager_transforms, "_grad_increment_nesting", "_grad_decrement_nesting", "Grad"),
+    (eager_transforms, "_jvp_increment_nesting", "_jvp_decrement_nesting", "Jvp"),
+    (eager_transforms, "_func_increment_nesting", "_func_decrement_nesting", "Functionalize"),
+)
+is_dead: Callable[[torch.Tensor], bool] = torch._C._functorch.is_dead_tensor_wrapper  # type: ignore[attr-defined]
+_LOOKS = 3  # how often one transform is searched for what escaped: steps repeat
+
+
+class Transforms:
+    """Records each distinct transform once, and how often it was called."""
+
+    def __init__(self, sink: Sink, threads: Threads, stacks: Stacks, faults: Faults) -> None:
+        self._sink, self._threads, self._stacks, self._faults = sink, threads, stacks, faults
+        self._numbers: dict[tuple[object, ...], int] = {}
+        self._calls: dict[int, int] = {}
+        self._ended: int | None = None  # an outermost one, not yet searched for what escaped from it
+        self._escaped: set[tuple[int, int]] = set()
+        self._open: dict[int, list[int]] = {}  # by thread: the transforms that run, outermost first
+        self._originals: list[tuple[Any, str, Any]] = []
+
+    def __enter__(self) -> Transforms:
+        for module, push, pop, kind in PUSHES:
+            self._replace(module, push, self._pushing(kind, getattr(module, push)))
+            self._replace(module, pop, self._popping(getattr(module, pop)))
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        for module, name, original in self._originals:
+            setattr(module, name, original)
+        self._look_for_escaped()
+        for place, number in self._numbers.items():
+            self._sink.add("transform", (number, *place, self._calls[number]))  # with its final count
+
+    def _replace(self, module: Any, name: str, function: Callable[..., Any]) -> None:
+        self._originals.append((module, name, getattr(module, name)))
+        setattr(module, name, function)
+
+    def _pushing(self, kind: str, original: Callable[..., int]) -> Callable[..., int]:
+        def push(*arguments: Any) -> int:
+            level = original(*arguments)
+            if not torch.compiler.is_compiling():
+                try:
+                    self._begin(kind, level, arguments, sys._getframe(1))
+                except Exception as error:
+                    self._faults.note("transforms", error)
+            return level
+
+        skip(push)
+        return push
+
+    def _popping(self, original: Callable[..., Any]) -> Callable[..., Any]:
+        def pop(*arguments: Any) -> Any:
+            answer = original(*arguments)
+            if not torch.compiler.is_compiling():
+                try:
+                    self._end()
+                except Exception as error:
+                    self._faults.note("transforms", error)
+            return answer
+
+        skip(pop)
+        return pop
+
+    def _begin(self, kind: str, level: int, arguments: tuple[Any, ...], frame: Any) -> None:
+        thread = self._threads.current
+        running = self._open.setdefault(thread.number, [])
+        if not running:
+            self._look_for_escaped()
+        batch, randomness = arguments if kind == "Vmap" else (None, None)
+        place = (
+            running[-1] if running else 0,
+            kind,
+            level,
+            self._stacks.take(frame, thread.base),
+            batch if isinstance(batch, int) else None,
+            0 if randomness is None else self._sink.string(randomness),
+        )
+        number = self._numbers.get(place)
+        if number is None:
+            number = self._numbers[place] = len(self._numbers) + 1
+            self._sink.add("transform", (number, *place, 1))
+        self._calls[number] = self._calls.get(number, 0) + 1
+        running.append(number)
+
+    def _end(self) -> None:
+        running = self._open.get(self._threads.current.number)
+        if not running:
+            return  # it began before the recording
+        number = running.pop()
+        if not running and self._calls[number] <= _LOOKS:
+            self._ended = number
+
+    def _look_for_escaped(self) -> None:
+        """Note the tensors that outlive the transform which made them, where they were made, and what holds them.
+
+        Asked when the next one begins, or at the end: while a transform returns, torch's own frames still hold some.
+        """
+        number, self._ended = self._ended, None
+        if number is not None:
+            dead = [one for one in gc.get_objects() if type(one) is torch.Tensor and is_dead(one)]
+            for tensor in dead:
+                self._note_escaped(number, tensor, dead)
+
+    def _note_escaped(self, number: int, tensor: torch.Tensor, ours: list[torch.Tensor]) -> None:
+        with torch._C.DisableTorchFunction():
+            node = tensor.grad_fn
+        token = None if node is None else token_of(node)
+        name = _name_of(tensor, ours)
+        if name is None:
+            return  # a local of a frame that still runs, or held by torch itself
+        place = (0 if token is None else token.stack, self._sink.string(name))
+        if place not in self._escaped:
+            self._escaped.add(place)
+            self._sink.add("escaped", (number, *place))
+
+
+def _name_of(tensor: torch.Tensor, ours: list[torch.Tensor]) -> str | None:
+    """What the script keeps a tensor as: an attribute or a key, or something that it put it into."""
+    for holder in gc.get_referrers(tensor):
+        if holder is ours:
+            continue
+        if type(holder) in (list, tuple, set):
+            return f"in a {type(holder).__name__}"
+        names = holder if type(holder) is dict else getattr(holder, "__dict__", None)
+        found = next((str(key) for key, value in names.items() if value is tensor), None) if names else None
+        if found is not None:
+            return found
+    return None

@@ -1,0 +1,152 @@
+"""Tables as text, JSON and CSV. The choices of `--fmt` and the tests derive from TABLE_FORMATS."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+
+from rich import box
+from rich.console import Console
+from rich.table import Table as Grid
+from rich.text import Text
+
+from gradscope import __version__
+from gradscope.errors import UsageError
+from gradscope.model.printable import printable
+from gradscope.model.table import Column, Table, Unit, Value, curve
+from gradscope.render import plot
+from gradscope.view.sparkline import sparkline
+from gradscope.view.words import seconds, size
+
+FORMAT = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Page:
+    """Tables of one recording. `folder` is the run's working directory: lines in it are shown relative to it."""
+
+    recording: str
+    tables: tuple[Table, ...]
+    folder: str = ""
+    width: int = 100
+    color: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class TableFormat:
+    """A name for `--fmt`, the suffix that `-o` guesses it from, and what writes it."""
+
+    name: str
+    suffix: str
+    render: Callable[[Page], str]
+
+
+def text(page: Page) -> str:
+    """For people: units and shares as words, one table after the other."""
+    stream = io.StringIO()
+    terminal = Console(
+        file=stream, width=page.width, force_terminal=page.color, color_system="standard" if page.color else None
+    )
+    for table in page.tables:
+        if not table.rows:
+            terminal.print(Text(f"{table.name}: nothing to show"))
+        else:
+            terminal.print(_grid(table, page.folder))
+        for note in table.notes:
+            terminal.print(Text(printable(note)))
+    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+
+
+def to_json(page: Page) -> str:
+    """For programs: the values as they are, one row a line."""
+    head = {"format": FORMAT, "gradscope": __version__, "recording": page.recording}
+    tables = {table.name: {"rows": _objects(table), "notes": list(table.notes)} for table in page.tables}
+    return json.dumps({**head, **tables}, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
+
+
+def to_csv(page: Page) -> str:
+    """For spreadsheets: the first table's values as they are."""
+    stream = io.StringIO()
+    writer = csv.writer(stream, lineterminator="\n")
+    table = page.tables[0]
+    writer.writerow(table.names)
+    writer.writerows(table.rows)
+    return stream.getvalue()
+
+
+def to_svg(page: Page) -> str:
+    """A plot of the first table's curves. Raises UsageError when it has none."""
+    table = page.tables[0]
+    places = [place for place, column in enumerate(table.columns) if column.unit is Unit.CURVE]
+    if not places:
+        sentence = f"{table.name} has no curves to plot"
+        raise UsageError(sentence, "`gradscope grads --fmt svg` has; text, json and csv are for every table")
+    return plot.render({str(row[0]): curve(str(row[places[0]])) for row in table.rows}, table.columns[places[0]].help)
+
+
+TABLE_FORMATS = {
+    each.name: each
+    for each in (
+        TableFormat("text", ".txt", text),
+        TableFormat("json", ".json", to_json),
+        TableFormat("csv", ".csv", to_csv),
+        TableFormat("svg", ".svg", to_svg),
+    )
+}
+
+
+def choose(name: str | None, output: str | None) -> TableFormat:
+    """The format that was named, else the one of the output's suffix, else text."""
+    if name is not None:
+        return TABLE_FORMATS[name]
+    suffix = Path(output).suffix if output and output != "-" else ""
+    return next((each for each in TABLE_FORMATS.values() if each.suffix == suffix), TABLE_FORMATS["text"])
+
+
+def _objects(table: Table) -> list[dict[str, Value]]:
+    return [dict(zip(table.names, row, strict=True)) for row in table.rows]
+
+
+def _grid(table: Table, folder: str) -> Grid:
+    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
+    for column in table.columns:
+        justify = "left" if column.unit.is_text else "right"
+        grid.add_column(Text(column.name), justify=justify, overflow="fold")  # type: ignore[arg-type]
+    for row in table.rows:
+        cells = (_words(column, value, folder) for column, value in zip(table.columns, row, strict=True))
+        grid.add_row(*(Text(cell) for cell in cells))
+    return grid
+
+
+def _words(column: Column, value: Value, folder: str) -> str:
+    """A value as people read it."""
+    if value is None:
+        return "-"
+    if isinstance(value, str):
+        if column.unit is Unit.CURVE:
+            return sparkline(curve(value))
+        return _short(value, folder) if column.unit is Unit.PLACE else printable(value)
+    return NUMBERS[column.unit](value)
+
+
+NUMBERS: dict[Unit, Callable[[float], str]] = {
+    Unit.BYTES: lambda value: size(int(value)),
+    Unit.SECONDS: seconds,
+    Unit.SHARE: lambda value: f"{value:.1%}",
+    Unit.COUNT: lambda value: f"{value:,}",
+    Unit.NUMBER: lambda value: f"{value:.3g}",
+}
+
+
+def _short(value: str, folder: str) -> str:
+    """A place, its file relative to the folder when it lies there, else without its directory."""
+    file, colon, rest = value.partition(":")
+    path = PurePath(file)
+    if not path.is_absolute():
+        return printable(value)
+    shown = path.relative_to(folder) if folder and path.is_relative_to(folder) else path.name
+    return printable(f"{shown}{colon}{rest}")

@@ -1,0 +1,27 @@
+"""A custom Function whose forward takes ctx, under grad."""
+
+import torch
+from torch.func import grad
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(x):
+        return x**3
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return gradient * 3 * x * x
+
+
+def energy(x):
+    return Cube.apply(x).sum()
+
+
+print(energy(torch.ones(3)))
+print(grad(energy)(torch.ones(3)))

@@ -1,0 +1,16 @@
+"""A running total that vmap fills."""
+
+import torch
+from torch.func import vmap
+
+
+class History:
+    def __init__(self):
+        self.total = torch.zeros(3)
+
+    def add(self, sample):
+        self.total.add_(sample)  # expect: GS311
+        return self.total.sum()
+
+
+print(vmap(History().add)(torch.ones(4, 3)))

@@ -1,0 +1,118 @@
+"""Sessions as a user has them, the commands piped in."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from tests.capture.side_by_side import environment
+
+SCRIPT = """\
+import os, signal, sys
+import torch
+
+torch.manual_seed(0)
+x = torch.ones(2, 2, requires_grad=True)
+w = torch.full((2, 2), 0.5, requires_grad=True)
+for step in range(2):
+    y = (x * w).tanh()
+    if "nan" in sys.argv:
+        y = y + torch.sqrt(x - 1) * 0
+    if "interrupt" in sys.argv:
+        y.register_hook(lambda gradient: os.kill(os.getpid(), signal.SIGINT))
+    y.sum().backward()
+print("gradient", x.grad.tolist())
+"""
+PLAIN = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True).stdout
+
+
+def session(tmp_path: Path, *commands: str, options: tuple[str, ...] = (), arguments: tuple[str, ...] = ()) -> str:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    command = [sys.executable, "-m", "gradscope", "debug", *options, "script.py", *arguments]
+    run = subprocess.run(
+        command,
+        cwd=tmp_path,
+        env=environment(),
+        input="".join(f"{line}\n" for line in commands),
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    assert (run.returncode, run.stderr) == (0, "")
+    assert list(tmp_path.iterdir()) == [tmp_path / "script.py"], "nothing is left behind"
+    return run.stdout
+
+
+def test_stops_before_the_first_node_and_goes_on_without_a_trace(tmp_path: Path) -> None:
+    printed = session(tmp_path, "continue")
+    assert "stopped before the next node, in backward 0\n-> 0 SumBackward0" in printed
+    assert printed.endswith(PLAIN)
+
+
+def test_walks_node_by_node_in_the_engines_order(tmp_path: Path) -> None:
+    printed = session(tmp_path, "next", "n", "", "n", "c")
+    stops = [line.split()[2] for line in printed.splitlines() if line.startswith("-> ")]
+    assert stops == ["SumBackward0", "TanhBackward0", "MulBackward0", "AccumulateGrad", "AccumulateGrad"]
+
+
+def test_answers_questions(tmp_path: Path) -> None:
+    printed = session(
+        tmp_path, "where", "grads", "saved", "hooks", "order", "queue", "nonsense", "c", options=("-b", "MulBackward0")
+    )
+    assert "> script.py:8 <module>  y = (x * w).tanh()" in printed
+    assert "float32[2, 2] cpu  norm 1.5729, max 0.786448, 0.0% zeros" in printed
+    assert "self: float32[2, 2]" in printed
+    assert "no hooks" in printed
+    assert "-> #2 2 MulBackward0" in printed
+    assert "nothing waits" in printed
+    assert "there is no command nonsense" in printed
+
+
+def test_set_changes_what_is_computed(tmp_path: Path) -> None:
+    printed = session(tmp_path, "set 0 g * 0", "clear", "c", options=("-b", "TanhBackward0"))
+    assert "100.0% zeros  (set)" in printed
+    assert printed.splitlines()[-1] != PLAIN.strip()
+
+
+@pytest.mark.parametrize(
+    ("command", "answer"),
+    [("set 0 1", "no tensor of shape"), ("set 5 g", "position below 1"), ("set 0 g +", "SyntaxError")],
+)
+def test_a_wrong_set_changes_nothing(command: str, answer: str, tmp_path: Path) -> None:
+    printed = session(tmp_path, command, "c")
+    assert answer in printed
+    assert printed.endswith(PLAIN)
+
+
+def test_stops_at_the_first_gradient_that_is_not_finite(tmp_path: Path) -> None:
+    printed = session(tmp_path, "grads", "q", options=("-b", "nan"), arguments=("nan",))
+    assert "stopped at a gradient that is not finite" in printed
+    assert "SubBackward0" in printed
+    assert "4 NaN" in printed
+
+
+def test_until_runs_to_a_node_once(tmp_path: Path) -> None:
+    printed = session(tmp_path, "until script.py:8", "c")
+    assert [line.split()[2] for line in printed.splitlines() if line.startswith("-> ")][:2] == [
+        "SumBackward0",
+        "TanhBackward0",
+    ]
+    assert printed.endswith(PLAIN)
+
+
+def test_only_in_the_backward_that_was_named(tmp_path: Path) -> None:
+    printed = session(tmp_path, "c", "c", options=("-b", "TanhBackward0", "--backward", "1"))
+    assert "in backward 1" in printed
+    assert "in backward 0" not in printed
+
+
+def test_the_end_of_input_quits(tmp_path: Path) -> None:
+    assert "gradient" not in session(tmp_path)
+
+
+def test_ctrl_c_stops_before_the_next_node(tmp_path: Path) -> None:
+    printed = session(tmp_path, "q", options=("-b", "AccumulateGrad"), arguments=("interrupt",))
+    assert "stopped by Ctrl-C, in backward 0\n-> 1 TanhBackward0" in printed
