@@ -35,6 +35,7 @@ test: .venv/dev.stamp
 
 bench: .venv/dev.stamp
 	$(python) benchmarks/overhead.py
+	$(python) benchmarks/recordings.py
 
 docs: pictures
 	$(python) docs/generate.py

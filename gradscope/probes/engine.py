@@ -90,10 +90,6 @@ class Watcher:
     def failed(self, call: Call, error: BaseException) -> None:
         """The call has raised; `call.live` holds its nodes again, numbered as before, until this returns."""
 
-    def order(self, call: Call) -> list[int] | None:
-        """The order in which the nodes ran, from a probe that measured it."""
-        return None
-
 
 class Engine:
     """Records backward calls: what they were asked, their graphs, how they ended."""
@@ -247,15 +243,11 @@ class Engine:
             call.live = []
 
     def _write(self, call: Call, walked: Walked, duration: float | None, exception: int) -> None:
-        measured = next(
-            (order for order in (watcher.order(call) for watcher in self._watchers) if order is not None), None
-        )
         self._sink.add("backward", (
             call.number, "backward" if call.accumulate else "grad", walked.graph, walked.tensors, walked.seq_base,
             call.roots, call.inputs, call.keep_graph, call.create_graph,
             None if call.outer is None else call.outer.number, call.step, call.thread, call.stack,
             call.started - self.started, duration, exception,
-            None if measured is None else json.dumps(measured),
         ))  # fmt: skip
 
 

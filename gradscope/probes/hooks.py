@@ -96,11 +96,12 @@ class Hooks(Watcher):
         skip_methods(Hooks)
         self._handle_init = torch_hooks.RemovableHandle.__init__
         self._module_init = torch_hooks.BackwardHook.__init__
-        handle_init, module_init = self._handle_init, self._module_init
+        handle_init, module_init, threads = self._handle_init, self._module_init, self._threads
 
         def make_handle(handle: Any, hooks_dict: Any, *, extra_dict: Any = None) -> None:
             handle_init(handle, hooks_dict, extra_dict=extra_dict)
-            self._note(handle, hooks_dict, sys._getframe(1))
+            if not threads.current.busy:  # else it is ours
+                self._note(handle, hooks_dict, sys._getframe(1))
 
         def make_module_hook(hook: Any, module: Any, user_hooks: Any, user_pre_hooks: Any) -> None:
             observed = self._around(module, "_backward_hooks", user_hooks)
@@ -122,7 +123,7 @@ class Hooks(Watcher):
     def _note(self, handle: Any, hooks_dict: Any, frame: Any) -> None:
         try:
             kind = KINDS.get(frame.f_code.co_name)
-            if kind is None or self._threads.current.busy or _is_mechanism(frame):
+            if kind is None or _is_mechanism(frame):
                 return
             names = frame.f_locals
             hook, owner = names.get("hook"), names.get("self")

@@ -118,10 +118,10 @@ def _calls(look: Look, tokens: list[Token]) -> list[Call | None]:
     return calls
 
 
-def digest(*arrays: array[int]) -> bytes:
+def digest(*parts: array[int] | bytes) -> bytes:
     """What tells the content of flat rows from any other."""
     found = hashlib.blake2b(digest_size=16)
-    for one in arrays:
+    for one in parts:
         found.update(len(one).to_bytes(8, "little"))
         found.update(one)
     return found.digest()
