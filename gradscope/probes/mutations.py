@@ -66,7 +66,7 @@ class Mutations(Watcher):
         """
         if tensor.requires_grad and self._function_edits.note(tensor, storage, operator, stack):
             return
-        alone = 2 if tensor._is_view() else 1
+        alone = 3 if tensor._is_view() else 2  # torch counts the question too
         if tensor.requires_grad or (storage and torch._C._storage_Use_Count(storage) > alone):
             self._note(storage, operator, stack)
 
