@@ -28,13 +28,16 @@ from gradscope.probes import program, seams
 from gradscope.probes.anomaly import Anomaly
 from gradscope.probes.budget import Budget
 from gradscope.probes.collectives import Collectives
+from gradscope.probes.declarations import Declarations
 from gradscope.probes.engine import Engine, Guest, Watcher
 from gradscope.probes.failures import Failures
 from gradscope.probes.faults import Faults, described
+from gradscope.probes.function_edits import Contexts
 from gradscope.probes.heartbeat import Heartbeat
 from gradscope.probes.hooks import Hooks
 from gradscope.probes.memory import LIMIT
 from gradscope.probes.modules import Modules
+from gradscope.probes.mutations import Mutations
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes
 from gradscope.probes.open_blocks import OpenBlocks
@@ -161,8 +164,11 @@ class Recorder:
         enter("hooks", hooks)
         open_blocks = OpenBlocks(writer, [], engine.started)
         if wanted:
-            operations = Operations(writer, threads, stacks, names, faults, steps, engine.started)
-            watchers.append(operations)
+            mutations = Mutations(writer, nodes, faults)
+            operations = Operations(writer, threads, stacks, names, faults, steps, engine.started, mutations)
+            declarations = Declarations(writer, threads, stacks, names, faults)
+            watchers += [operations, mutations, Contexts(writer, faults), declarations]
+            enter("declarations", declarations)
             enter("operations", operations)
             steps.followers.append(operations.follow)
             open_blocks = OpenBlocks(writer, operations.threads, engine.started)

@@ -5,8 +5,10 @@ from __future__ import annotations
 from functools import cached_property
 
 from gradscope.model.failure import Failure
-from gradscope.model.graph import Backward, Graph
-from gradscope.model.hook import Hook
+from gradscope.model.function_fault import InputEdit, OnContext
+from gradscope.model.graph import Backward, FunctionClass, Graph
+from gradscope.model.hook import Hook, HookPlace
+from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
 from gradscope.model.operation import Block
 from gradscope.model.run import Run
 from gradscope.store.reader import Recording
@@ -35,6 +37,11 @@ class Case:
         return self.recording.backwards()
 
     @cached_property
+    def backwards_by_number(self) -> dict[int, Backward]:
+        """The backward calls by number: the first ones may be missing."""
+        return {call.number: call for call in self.backwards}
+
+    @cached_property
     def failed(self) -> tuple[Backward, ...]:
         """The backward calls that raised, caught by the program or not."""
         return tuple(call for call in self.backwards if call.exception is not None)
@@ -48,6 +55,56 @@ class Case:
     def blocks(self) -> tuple[Block, ...]:
         """The stretches of operators, in order."""
         return tuple(self.recording.blocks())
+
+    @cached_property
+    def stale(self) -> tuple[Stale, ...]:
+        """The saved tensors that a failed backward found edited."""
+        return self.recording.stale()
+
+    @cached_property
+    def hidden_writes(self) -> tuple[HiddenWrite, ...]:
+        """The edits of saved tensors that autograd did not see."""
+        return self.recording.hidden_writes()
+
+    @cached_property
+    def failing_functions(self) -> tuple[FunctionClass, ...]:
+        """The custom Functions out of whose apply an uncaught exception came."""
+        return self.recording.failing_functions()
+
+    @cached_property
+    def input_edits(self) -> tuple[InputEdit, ...]:
+        """The writes to inputs in the forward of custom Functions."""
+        return self.recording.input_edits()
+
+    @cached_property
+    def on_context(self) -> tuple[OnContext, ...]:
+        """The tensors that custom Functions held on their ctx where they were differentiated again."""
+        return self.recording.on_context()
+
+    @cached_property
+    def hook_places(self) -> tuple[HookPlace, ...]:
+        """Where hooks hung, the first time of each line that registered one."""
+        return self.recording.hook_places()
+
+    @cached_property
+    def hook_edits(self) -> tuple[HookPlace, ...]:
+        """Where hooks edited what they got in place, the first time of each line that registered one."""
+        return self.recording.hook_edits()
+
+    @cached_property
+    def hooks_never_fired(self) -> tuple[tuple[Hook, int], ...]:
+        """The hooks that never fired, each with the first backward after its registration."""
+        return self.recording.hooks_never_fired()
+
+    @cached_property
+    def reused(self) -> tuple[Reused, ...]:
+        """The nodes of failed backward calls that an earlier one had run."""
+        return self.recording.reused()
+
+    @cached_property
+    def declarations(self) -> tuple[Declaration, ...]:
+        """Where the modules that edit their input in place were built."""
+        return self.recording.declarations()
 
     @cached_property
     def sources(self) -> dict[str, str]:

@@ -3,10 +3,41 @@
 from __future__ import annotations
 
 from gradscope.explain import transforms
+from gradscope.explain.forbidden_edit import inplace_on_expanded, inplace_on_leaf, inplace_on_view
+from gradscope.explain.function_inputs import kept_on_context, unmarked_edit
+from gradscope.explain.function_returns import backward_returns
+from gradscope.explain.hidden_edit import hidden_edit
+from gradscope.explain.hook_edits import hook_edits_gradient, hook_edits_parameter
+from gradscope.explain.hook_places import (
+    gradient_before_hooks,
+    hook_on_old_node,
+    module_hook_and_inplace,
+    module_hook_too_late,
+)
+from gradscope.explain.inplace import inplace_on_saved
 from gradscope.explain.kind import Kind, Question
+from gradscope.explain.second_backward import carried_over, graph_freed
 from gradscope.functions.rules.table import RULES
+from gradscope.model.finding import Severity
 
-TABLE: tuple[Kind, ...] = ()
+TABLE: tuple[Kind, ...] = (
+    Kind("GS712", "state-carried-over", Severity.ERROR, carried_over),
+    Kind("GS711", "graph-freed", Severity.ERROR, graph_freed),
+    Kind("GS761", "backward-returns", Severity.ERROR, backward_returns),
+    Kind("GS762", "unmarked-edit", Severity.ERROR, unmarked_edit),
+    Kind("GS763", "kept-on-context", Severity.WARNING, kept_on_context),
+    Kind("GS701", "inplace-on-saved", Severity.ERROR, inplace_on_saved, after=("GS762",)),
+    Kind("GS753", "hook-edits-parameter", Severity.ERROR, hook_edits_parameter),
+    Kind("GS754", "module-hook-and-inplace", Severity.ERROR, module_hook_and_inplace),
+    Kind("GS756", "hook-edits-gradient", Severity.WARNING, hook_edits_gradient, after=("GS753", "GS704")),
+    Kind("GS755", "gradient-before-hooks", Severity.WARNING, gradient_before_hooks),
+    Kind("GS752", "module-hook-too-late", Severity.WARNING, module_hook_too_late),
+    Kind("GS751", "hook-on-old-node", Severity.WARNING, hook_on_old_node),
+    Kind("GS702", "hidden-edit", Severity.ERROR, hidden_edit),
+    Kind("GS703", "inplace-on-leaf", Severity.ERROR, inplace_on_leaf),
+    Kind("GS704", "inplace-on-expanded", Severity.ERROR, inplace_on_expanded),
+    Kind("GS705", "inplace-on-view", Severity.ERROR, inplace_on_view),
+)
 KINDS = {kind.code: kind for kind in sorted(TABLE, key=lambda kind: kind.code)}
 
 

@@ -28,7 +28,7 @@ from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
 from gradscope.probes.threads import Thread, Threads
-from gradscope.probes.walk import Walked, Walker
+from gradscope.probes.walk import Walked, Walker, discover
 
 _HINT_WITH_ANOMALY = (
     "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
@@ -113,6 +113,9 @@ class Guest(Watcher):
     def __exit__(self, *error: object) -> None:
         """The recording ends."""
 
+    def failed(self, call: Call, error: BaseException) -> None:
+        """The call has raised; `call.live` holds its nodes again, numbered as before, until this returns."""
+
 
 class Engine:
     """Records backward calls: what they were asked, their graphs, how they ended."""
@@ -177,7 +180,7 @@ class Engine:
                 try:
                     self._unhide_anomaly()
                     if call.began:
-                        self._end(call, raised)
+                        self._end(call, raised, outputs)
                 except BaseException as error:
                     self._failed(call, error)
                 finally:
@@ -284,7 +287,7 @@ class Engine:
             thread.busy = False
             call.live, call.gradients = [], ()
 
-    def _end(self, call: Call, error: BaseException | None) -> None:
+    def _end(self, call: Call, error: BaseException | None, outputs: Any) -> None:
         duration = time.perf_counter() - call.started
         thread = self._threads.current
         thread.backward, thread.base = call.outer, call.outer_base
@@ -294,6 +297,8 @@ class Engine:
                 _plain_hint(error)
         if call.walked is not None:
             self._ask("after", call, thread)
+            if error is not None:
+                self._look_again(call, thread, error, outputs)
             exception = 0 if error is None else self._sink.string(described(error))
             self._write(call, call.walked, duration, exception)
         self._ask("forget", call)
@@ -303,6 +308,18 @@ class Engine:
         self._sink.commit()
         if call.outer is None:  # last, so that the step's time has the commit in it
             self._steps.end()
+
+    def _look_again(self, call: Call, thread: Thread, error: BaseException, outputs: Any) -> None:
+        """Let the watchers look at the graph that a failed run has left."""
+        thread.busy = True
+        try:
+            with torch._C.DisableTorchFunction():
+                roots = [edge_of(output)[0] for output in outputs]
+                call.live, _ = discover([root for root in roots if root is not None])
+                self._ask("failed", call, error)
+        finally:
+            thread.busy = False
+            call.live = []
 
     def _write(self, call: Call, walked: Walked, duration: float | None, exception: int) -> None:
         self._sink.add("backward", (

@@ -24,6 +24,7 @@ from gradscope.probes.engine import Call as EngineCall
 from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.modules import Call, Calls
+from gradscope.probes.mutations import Mutations
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import token_of
 from gradscope.probes.sink import Sink, store
@@ -32,6 +33,7 @@ from gradscope.probes.steps import Steps
 from gradscope.probes.structure import digest
 from gradscope.probes.tensors import storage_of
 from gradscope.probes.threads import Thread, Threads
+from gradscope.probes.versions import counting_versions
 
 _BLOCK = 8192  # numbers after which a block is closed
 HEAD, WRITE = 5, 4  # numbers per operator, and per tensor written
@@ -67,7 +69,9 @@ class Operations(Watcher):
         faults: Faults,
         steps: Steps,
         started: float,
+        mutations: Mutations,
     ) -> None:
+        self._mutations = mutations
         self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
         self._steps = steps
         self._calls = Calls(sink)
@@ -181,8 +185,11 @@ class Operations(Watcher):
                 for tensor in value if isinstance(value, (list, tuple)) else (value,):
                     if isinstance(tensor, torch.Tensor):
                         storage, version = _numbered(thread, tensor)
-                        named = tensor.is_leaf and tensor.requires_grad
-                        leaf = self._sink.string(self._names.leaf(tensor)) if named else 0
+                        traced = tensor.requires_grad
+                        leaf = self._sink.string(self._names.leaf(tensor)) if traced and tensor.is_leaf else 0
+                        new = not (version or thread.versions[storage])
+                        if (new or (traced and not leaf)) and not _is_tracked(tensor, arguments):
+                            self._mutations.wrote(tensor, thread.storages[storage], numbers[at - 4], numbers[at - 3])
                         numbers.extend((name, version, storage, leaf))
                         count += 1
         except BaseException:  # a fault, or the script's signal handler struck: the operator counts without its writes
@@ -200,7 +207,8 @@ class Operations(Watcher):
         )
         known.name = self._sink.string(str(operator))
         known.operator = operator
-        known.run = operator._op if type(operator) is torch._ops.OpOverload else operator  # one frame less
+        run = operator._op if type(operator) is torch._ops.OpOverload else operator  # one frame less
+        known.run = counting_versions(run, known.writes) if str(operator).startswith("aten._foreach_") else run
         if is_collective(operator):
             known.run = self._flushing(known.run)
         self._known[id(operator)] = known
@@ -236,6 +244,7 @@ class Operations(Watcher):
             number = None if backward is None else backward.number
             versions = json.dumps(thread.versions) if any(thread.versions) else None
             self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started, versions))
+            self._mutations.closed(self._block_runs, thread.storages)
             self._block_runs += 1
         finally:
             thread.leave_block()
@@ -293,7 +302,15 @@ def _numbered(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
     if storage is None or -1 < version < versions[storage]:  # the address of a dead storage is used again
         storage = thread.tensors[address] = len(versions)
         versions.append(max(version, 0))
+        thread.storages.append(address)
     return storage, version if version < 0 else version - versions[storage]
+
+
+def _is_tracked(written: torch.Tensor, arguments: tuple[Any, ...]) -> bool:
+    """Whether autograd makes a node for an in-place operator."""
+    if not torch.is_grad_enabled():
+        return False
+    return written.requires_grad or any(isinstance(one, torch.Tensor) and one.requires_grad for one in arguments)
 
 
 def node_number(backward: EngineCall, current_node: Callable[[], Any] = torch._C._current_autograd_node) -> int:

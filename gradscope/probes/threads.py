@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from array import array
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -30,6 +31,7 @@ class Thread:
         "place",
         "roots",
         "started",
+        "storages",
         "tensors",
         "versions",
     )
@@ -48,6 +50,7 @@ class Thread:
         self.pending: deque[Token] = deque(maxlen=64)  # nodes made since the last operator, where operators are seen
         self.operations: list[int] = []  # the open block
         self.tensors: dict[int, int] = {}  # storages of the open block: address -> number
+        self.storages = array("q")  # their addresses, by number
         self.versions: list[int] = []  # of each of these storages, when it was first written
         self.started = 0.0
 
@@ -58,6 +61,7 @@ class Thread:
         self.last_call, self.place = None, 0
         self.tensors.clear()
         self.versions.clear()
+        del self.storages[:]
 
 
 class Threads(threading.local):

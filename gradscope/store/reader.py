@@ -12,8 +12,10 @@ from typing import Any, TypeVar, cast
 from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
 from gradscope.model.dispatch import StoredBackward
 from gradscope.model.failure import Failure
-from gradscope.model.graph import Backward, Graph
-from gradscope.model.hook import Hook
+from gradscope.model.function_fault import InputEdit, OnContext
+from gradscope.model.graph import Backward, FunctionClass, Graph
+from gradscope.model.hook import Hook, HookPlace
+from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
 from gradscope.model.operation import Block
 from gradscope.model.run import Census, Fault, Run
 from gradscope.model.statistics import GradientStatistics, NodeRun
@@ -23,8 +25,10 @@ from gradscope.model.transform import Escaped, Transform
 from gradscope.store.backward_reader import BackwardReader
 from gradscope.store.dispatch_reader import read_stored, read_tensors
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
+from gradscope.store.function_reader import read_failing_functions, read_input_edits, read_on_context
 from gradscope.store.interned import Interned
 from gradscope.store.measurements import read_gradients, read_node_runs
+from gradscope.store.mutation_reader import read_declarations, read_hidden_writes, read_reused, read_stale
 from gradscope.store.operation_reader import read_blocks
 from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows
 from gradscope.store.run_reader import read_calls, read_census, read_failures, read_faults, read_run
@@ -150,6 +154,56 @@ class Recording:
     def hooks(self) -> tuple[Hook, ...]:
         """Every hook that the run registered, by number."""
         return tuple(self._backwards.hooks())
+
+    @_guarded
+    def stale(self) -> tuple[Stale, ...]:
+        """The saved tensors that a backward which raised found edited."""
+        return read_stale(self._rows, self._interned)
+
+    @_guarded
+    def hidden_writes(self) -> tuple[HiddenWrite, ...]:
+        """The writes to saved tensors that neither graph nor version shows."""
+        return read_hidden_writes(self._rows, self._interned)
+
+    @_guarded
+    def reused(self) -> tuple[Reused, ...]:
+        """The nodes of backward calls that raised which an earlier call had run."""
+        return read_reused(self._rows)
+
+    @_guarded
+    def declarations(self) -> tuple[Declaration, ...]:
+        """Where the modules that edit their input in place were built."""
+        return read_declarations(self._rows, self._interned)
+
+    @_guarded
+    def failing_functions(self) -> tuple[FunctionClass, ...]:
+        """The custom Functions out of whose apply an uncaught exception came."""
+        return read_failing_functions(self._rows, self._interned)
+
+    @_guarded
+    def input_edits(self) -> tuple[InputEdit, ...]:
+        """The writes to inputs in the forward of custom Functions."""
+        return read_input_edits(self._rows, self._interned)
+
+    @_guarded
+    def on_context(self) -> tuple[OnContext, ...]:
+        """The tensors that custom Functions held on their ctx where they were differentiated again."""
+        return read_on_context(self._rows, self._interned)
+
+    @_guarded
+    def hook_places(self) -> tuple[HookPlace, ...]:
+        """Where hooks hung, the first time of each line that registered one."""
+        return self._backwards.places()
+
+    @_guarded
+    def hook_edits(self) -> tuple[HookPlace, ...]:
+        """Where hooks edited a gradient, or a parameter, in place, the first time of each line that registered one."""
+        return self._backwards.edits()
+
+    @_guarded
+    def hooks_never_fired(self) -> tuple[tuple[Hook, int], ...]:
+        """The hooks that never fired, each with the first backward after its registration."""
+        return self._backwards.never_fired()
 
     @_guarded
     def transforms(self) -> tuple[Transform, ...]:

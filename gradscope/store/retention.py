@@ -7,7 +7,10 @@ from __future__ import annotations
 
 import sqlite3
 
-_OF_A_BACKWARD = ("measurement", "hook_on", "firing", "storage", "tensor", "dispatch", "exchange", "condition")
+_OF_A_BACKWARD = (
+    *("measurement", "hook_on", "firing", "storage", "tensor", "dispatch", "exchange", "condition"),
+    *("stale", "trail", "reused", "hidden_write", "on_context"),
+)
 _BY_GRAPH = ("node", "edge")
 _BY_TENSORS = ("input_meta", "saved")
 _BY_BLOCK = ("operation", "written")

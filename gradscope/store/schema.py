@@ -81,6 +81,9 @@ CREATE TABLE exchange (backward INTEGER NOT NULL, position INTEGER NOT NULL, nod
 CREATE TABLE hook (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, name INTEGER NOT NULL, target INTEGER NOT NULL, stack INTEGER NOT NULL);
 -- which nodes of a backward's graph held which hook when it started
 CREATE TABLE hook_on (backward INTEGER NOT NULL, hook INTEGER NOT NULL, node INTEGER NOT NULL, PRIMARY KEY (backward, hook, node)) WITHOUT ROWID;
+-- the first backward that began after a hook was registered, which was then still in place
+CREATE TABLE hook_since (hook INTEGER PRIMARY KEY, backward INTEGER NOT NULL);
+-- changed: 0 the gradient was left alone, 1 another one was returned, 2 it, or the parameter of a post_accumulate hook, was edited in place
 -- norm_before, norm_after (of the gradient) and duration: NULL below --detail full
 CREATE TABLE firing (backward INTEGER NOT NULL, position INTEGER NOT NULL, hook INTEGER NOT NULL, node INTEGER, changed INTEGER NOT NULL,
   norm_before REAL, norm_after REAL, duration REAL, PRIMARY KEY (backward, position)) WITHOUT ROWID;
@@ -108,8 +111,31 @@ CREATE TABLE written (block INTEGER NOT NULL, operation INTEGER NOT NULL, positi
 CREATE TABLE block_run (number INTEGER PRIMARY KEY, block INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER, started REAL NOT NULL,
   versions TEXT);
 
+-- what a backward that raised found in its graph. stale: a saved tensor whose version has moved on since it was saved;
+-- trail: the block runs, and the storage's number in each, in which its storage was written; reused: a node that an earlier
+-- backward had run (there it was earlier_node), one that freed its graph before one that kept it; freed: what it saved is gone
+CREATE TABLE stale (backward INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL, expected INTEGER NOT NULL,
+  version INTEGER NOT NULL, PRIMARY KEY (backward, node, name)) WITHOUT ROWID;
+CREATE TABLE trail (backward INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL, block_run INTEGER NOT NULL,
+  storage INTEGER NOT NULL, PRIMARY KEY (backward, node, name, block_run, storage)) WITHOUT ROWID;
+CREATE TABLE reused (backward INTEGER NOT NULL, node INTEGER NOT NULL, earlier INTEGER NOT NULL, earlier_node INTEGER NOT NULL,
+  freed INTEGER NOT NULL, PRIMARY KEY (backward, node)) WITHOUT ROWID;
+-- a saved tensor that was written without autograd and with no new version, by way of .data or under no_grad; late: after
+-- it was saved, else between the node that made it and the one that saved it
+CREATE TABLE hidden_write (backward INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL, op INTEGER NOT NULL,
+  stack INTEGER NOT NULL, late INTEGER NOT NULL, PRIMARY KEY (backward, node, name, op, stack)) WITHOUT ROWID;
+
+-- where a module that edits its input in place was built; path and class as in call
+CREATE TABLE declaration (path INTEGER NOT NULL, class INTEGER NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (path, class, stack)) WITHOUT ROWID;
+
 -- an exception that nobody caught; backward: the number of the call that it came out of
 CREATE TABLE failure (kind INTEGER NOT NULL, message INTEGER NOT NULL, stack INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER);
+-- a custom Function out of whose apply an exception came that nobody caught
+CREATE TABLE failing_function (function INTEGER NOT NULL);
+-- a custom Function whose forward wrote one of its inputs that require grad
+CREATE TABLE input_edit (function INTEGER NOT NULL, op INTEGER NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (function, op, stack)) WITHOUT ROWID;
+-- a floating tensor without a gradient that a Function's ctx held as an attribute in a backward with create_graph
+CREATE TABLE on_context (backward INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL, PRIMARY KEY (backward, node, name)) WITHOUT ROWID;
 CREATE TABLE fault (probe TEXT NOT NULL, message TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (probe, message)) WITHOUT ROWID;
 CREATE TABLE dropped (reason TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
 """
