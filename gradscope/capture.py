@@ -24,6 +24,7 @@ from gradscope.errors import UsageError
 from gradscope.model.window import Window
 from gradscope.probes import program
 from gradscope.probes.anomaly import Anomaly
+from gradscope.probes.births import Births
 from gradscope.probes.engine import Engine, Watcher
 from gradscope.probes.failures import Failures
 from gradscope.probes.faults import Faults
@@ -124,8 +125,9 @@ class Recorder:
         enter(nodes)
         enter(hooks)
         if wanted:
-            operations = Operations(writer, threads, stacks, names, faults, steps, engine.started)
-            watchers.append(operations)
+            births = enter(Births(writer, threads, stacks, names, faults, steps))
+            operations = Operations(writer, threads, stacks, names, faults, steps, engine.started, births)
+            watchers.extend((operations, births))
             enter(operations)
         if self.detail is Detail.FULL:
             watchers.append(Values(writer, threads, faults))

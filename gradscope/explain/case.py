@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from gradscope.model.birth import Arrival, Birth
 from gradscope.model.failure import Failure
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.hook import Hook
@@ -48,6 +49,16 @@ class Case:
     def blocks(self) -> tuple[Block, ...]:
         """The stretches of operators, in order."""
         return tuple(self.recording.blocks())
+
+    @cached_property
+    def births(self) -> tuple[Birth, ...]:
+        """The operators that gave a NaN or Inf which did harm, or was the run's last."""
+        return self.recording.births()
+
+    @cached_property
+    def arrivals(self) -> tuple[Arrival, ...]:
+        """The losses and gradients that were not finite."""
+        return self.recording.arrivals()
 
     def graph(self, number: int) -> Graph:
         """The graph of one backward call that reached one."""

@@ -2,7 +2,13 @@
 
 from __future__ import annotations
 
+from gradscope.explain import nonfinite
 from gradscope.explain.kind import Kind
+from gradscope.model.finding import Severity
 
-TABLE: tuple[Kind, ...] = ()
+TABLE: tuple[Kind, ...] = (
+    Kind("GS730", "non-finite-forward", Severity.ERROR, nonfinite.non_finite_forward),
+    Kind("GS731", "non-finite-derivative", Severity.ERROR, nonfinite.non_finite_derivative),
+    Kind("GS732", "non-finite-input", Severity.ERROR, nonfinite.non_finite_input),
+)
 KINDS = {kind.code: kind for kind in sorted(TABLE, key=lambda kind: kind.code)}

@@ -52,6 +52,7 @@ class Call:
         "number",
         "outer",
         "outer_base",
+        "outputs",
         "roots",
         "stack",
         "started",
@@ -74,13 +75,14 @@ class Call:
     step: int
     walked: Walked | None
     live: list[Any]
+    outputs: Any
 
 
 class Watcher:
     """What other probes do around a backward: `before` while the nodes are at hand, `after` when it has run."""
 
     def before(self, call: Call, thread: Thread) -> None:
-        """The call is about to run; `call.live` holds its nodes, until this returns."""
+        """The call is about to run; `call.live` and `call.outputs` hold its nodes and roots, until this returns."""
 
     def after(self, call: Call, thread: Thread) -> None:
         """The call has returned or raised."""
@@ -174,7 +176,7 @@ class Engine:
         call = Call()
         call.keep_graph, call.create_graph = bool(keep_graph), bool(create_graph)
         call.accumulate = bool(names["kwargs"].get("accumulate_grad", False))
-        call.walked, call.live, call.thread = None, [], thread.number
+        call.walked, call.live, call.outputs, call.thread = None, [], (), thread.number
         call.outer, call.outer_base = thread.backward, thread.base
         call.number = next(self._numbers)
         call.step = self._steps.current if call.outer is None else call.outer.step
@@ -199,11 +201,12 @@ class Engine:
                 self.nodes += len(call.live)
                 call.roots = json.dumps([_entry(edge, call.walked) for edge in roots])
                 call.inputs = json.dumps([_input(one, call.walked) for one in inputs]) if inputs else None
+                call.outputs = outputs
                 for watcher in self._watchers:
                     watcher.before(call, thread)
         finally:
             thread.busy = False
-            call.live = []
+            call.live, call.outputs = [], ()
 
     def _end(self, call: Call, error: BaseException | None) -> None:
         duration = time.perf_counter() - call.started

@@ -15,10 +15,12 @@ from typing import Any
 import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
+from gradscope.probes.births import Births
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call as EngineCall
 from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
+from gradscope.probes.looks import look_of
 from gradscope.probes.modules import Calls
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import token_of
@@ -38,8 +40,9 @@ Write = tuple[int, int, str]  # position, string id, name of a written argument
 class Operator:
     """What is known of an operator: its name, what runs it, what it writes. Keeps it alive: its id is a key."""
 
-    __slots__ = ("name", "operator", "run", "writes")
+    __slots__ = ("look", "name", "operator", "run", "writes")
 
+    look: int
     name: int
     operator: Any
     run: Any
@@ -58,9 +61,10 @@ class Operations(Watcher):
         faults: Faults,
         steps: Steps,
         started: float,
+        births: Births,
     ) -> None:
         self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
-        self._steps = steps
+        self._steps, self._births = steps, births
         self._calls = Calls(sink)
         self._known: dict[int, Operator] = {}  # by id: an operator's own hash is slow
         self._started = started
@@ -99,12 +103,13 @@ class Operations(Watcher):
     def _dispatch(self) -> Any:
         """The mode's function: hot, so what it uses is bound here."""
         known, describe, saw, faults = self._known, self._describe, self._saw, self._faults
+        births, look = self._births, self._births.look
 
         def dispatch(mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
             for kind in types:
                 if kind.__name__ == "DTensor":
                     return NotImplemented  # the collectives that it issues inside are seen then
-            run = operator
+            run, found = operator, None
             try:
                 found = known.get(id(operator))
                 if found is None:
@@ -113,7 +118,10 @@ class Operations(Watcher):
                 saw(found, arguments, keywords)
             except Exception as error:
                 faults.note("operations", error)
-            return run(*arguments, **keywords) if keywords else run(*arguments)
+            result = run(*arguments, **keywords) if keywords else run(*arguments)
+            if found is not None and found.look >= births.looking:
+                look(found, result, arguments, keywords)
+            return result
 
         skip(dispatch)
         return dispatch
@@ -174,6 +182,7 @@ class Operations(Watcher):
         )
         known.name = self._sink.string(str(operator))
         known.operator = operator
+        known.look = look_of(operator)
         known.run = operator._op if type(operator) is torch._ops.OpOverload else operator  # one frame less
         return known
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
+from gradscope.model.birth import Arrival, Birth
 from gradscope.model.failure import Failure
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.hook import Hook
@@ -18,6 +19,7 @@ from gradscope.model.run import Census, Fault, Run
 from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.model.summary import Calls
 from gradscope.store.backward_reader import BackwardReader
+from gradscope.store.birth_reader import read_arrivals, read_births
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
 from gradscope.store.interned import Interned
 from gradscope.store.operation_reader import read_blocks
@@ -154,6 +156,16 @@ class Recording:
           WHERE backward = ? ORDER BY node, side, position"""
         found = self._rows.select(sql, (*(INTEGER,) * 3, *(REAL,) * 3, *(INTEGER,) * 2), number)
         return tuple(GradientStatistics(node, SIDES[side], *rest) for node, side, *rest in found)
+
+    @_guarded
+    def births(self) -> tuple[Birth, ...]:
+        """The operators that gave a NaN or Inf which arrived at a loss or gradient, or was the run's last."""
+        return read_births(self._rows, self._interned)
+
+    @_guarded
+    def arrivals(self) -> tuple[Arrival, ...]:
+        """The losses and gradients that were not finite."""
+        return read_arrivals(self._rows, self._interned)
 
     @_guarded
     def source(self, file: str) -> str | None:

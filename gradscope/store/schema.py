@@ -80,6 +80,15 @@ CREATE TABLE written (block INTEGER NOT NULL, operation INTEGER NOT NULL, positi
 CREATE TABLE block_run (number INTEGER PRIMARY KEY, block INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER, started REAL NOT NULL,
   versions TEXT);
 
+-- a NaN or Inf that an operator gave for finite arguments (kind 'born'), or a NaN that came in with an argument ('entered', named
+-- in argument); node: the id in the graph of its backward; evidence: JSON (model.birth.Evidence); masked and masked_by: the operator
+-- and the stack that gave something finite for it, 0 for none
+CREATE TABLE birth (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, step INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER, node INTEGER,
+  operator INTEGER NOT NULL, stack INTEGER NOT NULL, call INTEGER NOT NULL, argument INTEGER NOT NULL, evidence TEXT NOT NULL,
+  masked INTEGER NOT NULL, masked_by INTEGER NOT NULL);
+-- what was not finite when a backward began (place 'root') or had ended ('gradient', of the leaf named); birth: where that came from
+CREATE TABLE nonfinite (backward INTEGER NOT NULL, place TEXT NOT NULL, leaf INTEGER NOT NULL, birth INTEGER, nan INTEGER NOT NULL, inf INTEGER NOT NULL);
+
 -- an exception that nobody caught; backward: the number of the call that it came out of
 CREATE TABLE failure (kind INTEGER NOT NULL, message INTEGER NOT NULL, stack INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER);
 CREATE TABLE fault (probe TEXT NOT NULL, message TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (probe, message)) WITHOUT ROWID;
