@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradscope.explain.arrivals import Trouble, node_of, trouble
 from gradscope.explain.case import Case
 from gradscope.explain.kind import Cause
-from gradscope.explain.reasons import number, reason
+from gradscope.explain.reasons import reason
 from gradscope.model.birth import Birth
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
@@ -114,10 +114,10 @@ def non_finite_input(case: Case) -> Iterator[Cause]:
     if found is None or found.birth is None or not found.birth.entered:
         return
     birth = found.birth
-    argument = birth.argument or "an argument"
-    count = birth.nan
-    told = f"{argument} is NaN already when {birth.base} reads it ({number(count)} NaN in its result)"
-    yield _cause(found, birth, f"{told}; {found.where}", birth.site, tensor=birth.argument)
+    given = birth.argument in [one.name for one in birth.given]
+    what = f"the argument {birth.argument} of {birth.base}" if given else f"{birth.argument}"
+    told = f"{what} holds NaN already when this line reads it, and nothing before it made that"
+    yield _cause(found, birth, f"{told}; {found.where}", birth.site, tensor=None if given else birth.argument)
 
 
 def _cause(
@@ -134,7 +134,7 @@ def _cause(
         related = (*related, Related("masked_by", masked, birth.masked or ""))
     module = node.module if node is not None else birth.module
     return Cause(
-        message=message[:1].upper() + message[1:],
+        message=message,
         site=site,
         related=related,
         fails=found.fails,

@@ -7,7 +7,7 @@ or at the operator before it, whose result it keeps.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
@@ -17,7 +17,7 @@ from gradscope.probes.structure import UNNUMBERED
 
 _GIVEN = ("result", "result0", "result1", "output", "out")  # what a node keeps of what its operator gave
 _MOVE = ("Relu", "View", "T", "Transpose", "Permute", "Cat", "Stack", "Select", "Slice", "Expand", "Squeeze", "Unsqueeze",
-         "Clone", "ToCopy", "Threshold", "LeakyRelu", "UnsafeView", "Split", "Index", "Add", "Reshape")  # fmt: skip
+         "Clone", "ToCopy", "Threshold", "LeakyRelu", "UnsafeView", "Split", "Index", "Reshape")  # fmt: skip
 
 
 class Finding:
@@ -29,36 +29,40 @@ class Finding:
         self.node, self.argument, self.tensor, self.evidence = node, argument, tensor, evidence
 
 
-def autopsy(live: list[Any]) -> Finding | None:
-    """The oldest operator that a saved NaN or Inf points at; None when no node keeps one."""
+def autopsy(live: list[Any], names: Callable[[Any], list[str]]) -> Finding | None:
+    """The oldest operator that a saved NaN or Inf points at; None when no node keeps one.
+
+    `names` gives the names of a node's operator's tensor arguments, in the order of its edges.
+    """
     numbered = [node for node in live if node._sequence_nr() != UNNUMBERED]
     for node in sorted(numbered, key=lambda node: node._sequence_nr()):
         for name, tensor in saved_of(node):
             if is_plain(tensor) and tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
-                return _judged(node, name, tensor)
+                return _judged(node, name, tensor, names(node))
     return None
 
 
-def _judged(node: Any, name: str, tensor: torch.Tensor) -> Finding | None:
+def _judged(node: Any, name: str, tensor: torch.Tensor, names: list[str]) -> Finding | None:
     """Whether the node's operator made it, the one before it, or nobody in this graph."""
-    before = [target for target, _ in node.next_functions if target is not None]
-    makers = [target for target in before if target._sequence_nr() != UNNUMBERED]
     if name in _GIVEN and not _moves(node):
         return _made(node, tensor)
-    if len(makers) == 1 or (makers and name in _GIVEN):
-        maker = makers[0]
-        while _moves(maker) and maker.next_functions and _followed(maker) is not None:
-            maker = _followed(maker)
-        return _made(maker, tensor)
-    if not bool(torch.isnan(tensor).any()):
-        return None  # an Inf that was given is a mask, as far as anybody knows
-    return Finding(node, name, tensor, _told(tensor, [(name, tensor)]))
+    edges = [target for target, _ in node.next_functions]
+    maker = edges[names.index(name)] if name in names and len(names) == len(edges) else None
+    if name in _GIVEN:
+        maker = edges[0] if len(edges) == 1 else None
+    while maker is not None and _moves(maker):
+        below = [target for target, _ in maker.next_functions if target is not None]
+        maker = below[0] if len(below) == 1 else None
+    if maker is not None and _adds(maker) and None in [target for target, _ in maker.next_functions]:
+        return _came(maker, "one side", tensor)  # what came without an edge was given by nobody in the graph
+    if maker is not None:
+        return _made(maker, tensor) if maker._sequence_nr() != UNNUMBERED else _came(node, name, tensor)
+    return _came(node, name, tensor)
 
 
-def _followed(node: Any) -> Any:
-    """The numbered node before one that only moves values, when it is the only one."""
-    before = [target for target, _ in node.next_functions if target is not None]
-    return before[0] if len(before) == 1 and before[0]._sequence_nr() != UNNUMBERED else None
+def _came(node: Any, name: str, tensor: torch.Tensor) -> Finding | None:
+    """Nobody in the graph made it: it came with an argument. An Inf that did is a mask, as far as anybody knows."""
+    return Finding(node, name, tensor, _told(tensor, [(name, tensor)])) if bool(torch.isnan(tensor).any()) else None
 
 
 def _made(node: Any, tensor: torch.Tensor) -> Finding:
@@ -82,6 +86,10 @@ def _told(tensor: torch.Tensor, arguments: list[tuple[str, torch.Tensor]]) -> st
     return json.dumps(
         {"result": result, "arguments": [described_argument(name, one, tensor, index, None) for name, one in arguments]}
     )
+
+
+def _adds(node: Any) -> bool:
+    return bool(node.name().startswith(("AddBackward", "SubBackward", "RsubBackward")))
 
 
 def _moves(node: Any) -> bool:

@@ -66,7 +66,9 @@ class Births(Watcher):
         self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
         self._steps, self._calls = steps, Calls(sink)
         self.looking = CLOSELY  # in the first step, which shows most faults
+        self._whole = True  # every operator of this step was looked at
         self._armed = False
+        self.operators: dict[int, Any] = {}  # those that have run
         self._events: dict[tuple[int, int, int], Event] = {}
         self._origins: dict[int, Event] = {}  # by the identity of a storage
         self._leaves: dict[int, int] = {}  # those of the last backward, by identity
@@ -110,7 +112,7 @@ class Births(Watcher):
         total = output.item() if output.numel() == 1 else torch.sum(output.detach()).item()
         if total - total != 0:
             origin = self._origins.get(storage_of(output)[0])
-            if origin is None or origin.kind == ENTERED:
+            if origin is None or (origin.kind == ENTERED and not self._whole):
                 self._dissect(call, output)
             self._arrived(call, ROOT, 0, output)
         elif abs(total) > _HUGE:
@@ -118,7 +120,7 @@ class Births(Watcher):
 
     def _dissect(self, call: Call, output: Any) -> None:
         """Ask the graph, when no operator that was looked at is to blame."""
-        found = None if bool(torch.isfinite(output).all()) else autopsy(call.live)
+        found = None if bool(torch.isfinite(output).all()) else autopsy(call.live, self._arguments)
         token = None if found is None else token_of(found.node)
         if found is None or token is None:
             return
@@ -130,6 +132,15 @@ class Births(Watcher):
         if found.argument is not None:
             event.argument = self._named(found.argument, found.tensor)
         self._origins[storage_of(output)[0]] = self._events[event.operator, event.stack, -1] = event
+
+    def _arguments(self, node: Any) -> list[str]:
+        """The names of the tensors that a node's operator was given."""
+        token = token_of(node)
+        for known in self.operators.values():
+            if token is not None and known.name == token.operator:
+                schema = known.operator._schema
+                return [one.name for one in schema.arguments if str(one.type) in ("Tensor", "Optional[Tensor]")]
+        return []
 
     def after(self, call: Call, thread: Thread) -> None:
         """The gradients are at hand."""
@@ -157,6 +168,7 @@ class Births(Watcher):
         self._origins.clear()
         self._age = 0
         self.looking = OFF if self._reached >= _ENOUGH else CLOSELY if self._armed else FORWARD
+        self._whole = self.looking == CLOSELY
         self._armed = False
 
     def _gradients(self, call: Call) -> None:

@@ -67,6 +67,7 @@ class Operations(Watcher):
         self._steps, self._births = steps, births
         self._calls = Calls(sink)
         self._known: dict[int, Operator] = {}  # by id: an operator's own hash is slow
+        births.operators = self._known
         self._started = started
         self._block_runs = 0
         self._mode = _mode_class(self._dispatch())()

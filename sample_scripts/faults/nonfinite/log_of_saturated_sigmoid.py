@@ -10,7 +10,7 @@ x = torch.randn(16, 3)
 y = (x[:, :1] > 0).float()
 x[3] = 400.0  # one outlier saturates the sigmoid
 
-for step in range(5):
+for step in range(8):
     logits = model(x)
     p = torch.sigmoid(logits)
     loss = -(y * torch.log(p) + (1 - y) * torch.log(1 - p)).mean()  # expect: GS730

@@ -7,7 +7,7 @@ from torch import nn
 class Quadratic(nn.Module):
     def __init__(self):
         super().__init__()
-        self.b = nn.Parameter(torch.tensor(3.0))
+        self.b = 3.0
         self.c = nn.Parameter(torch.tensor(2.0))
 
     def forward(self):
@@ -17,9 +17,9 @@ class Quadratic(nn.Module):
 
 model = Quadratic()
 optimizer = torch.optim.SGD(model.parameters(), lr=0.3)
-for step in range(5):
+for step in range(8):
     optimizer.zero_grad()
-    loss = (model() + 0.5) ** 2 + 0.01 * (model.c - 4) ** 2 - 0.5 * model.c
+    loss = (model() + 1.5) ** 2 - 0.2 * model.c
     loss.backward()
     optimizer.step()
     print(step, loss.item())
