@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from gradscope.explain import nonfinite
+from gradscope.explain import nonfinite, second_order, transforms
 from gradscope.explain.kind import Kind
 from gradscope.model.finding import Severity
 
 TABLE: tuple[Kind, ...] = (
     Kind("GS730", "non-finite-forward", Severity.ERROR, nonfinite.non_finite_forward),
     Kind("GS731", "non-finite-derivative", Severity.ERROR, nonfinite.non_finite_derivative),
+    Kind("GS774", "branch-under-vmap", Severity.ERROR, transforms.branch_under_vmap),
+    Kind("GS775", "mutation-under-transform", Severity.ERROR, transforms.mutation_under_transform),
+    Kind("GS776", "once-differentiable", Severity.ERROR, second_order.once_differentiable),
+    Kind("GS772", "missing-create-graph", Severity.ERROR, second_order.missing_create_graph),
+    Kind("GS773", "zero-second-derivative", Severity.WARNING, second_order.zero_second_derivative),
     Kind("GS732", "non-finite-input", Severity.ERROR, nonfinite.non_finite_input),
 )
 KINDS = {kind.code: kind for kind in sorted(TABLE, key=lambda kind: kind.code)}
