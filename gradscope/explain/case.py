@@ -8,6 +8,7 @@ from gradscope.model.birth import Arrival, Birth
 from gradscope.model.failure import Failure
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.hook import Hook
+from gradscope.model.notice import Notice
 from gradscope.model.operation import Block
 from gradscope.model.run import Run
 from gradscope.store.reader import Recording
@@ -59,6 +60,11 @@ class Case:
     def arrivals(self) -> tuple[Arrival, ...]:
         """The losses and gradients that were not finite."""
         return self.recording.arrivals()
+
+    @cached_property
+    def notices(self) -> tuple[Notice, ...]:
+        """What probes saw that says by itself what it means."""
+        return self.recording.notices()
 
     def graph(self, number: int) -> Graph:
         """The graph of one backward call that reached one."""

@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from gradscope.explain import nonfinite, second_order, transforms
+from gradscope.explain import checkpoints, nonfinite, second_order, transforms
 from gradscope.explain.kind import Kind
 from gradscope.model.finding import Severity
 
 TABLE: tuple[Kind, ...] = (
     Kind("GS730", "non-finite-forward", Severity.ERROR, nonfinite.non_finite_forward),
     Kind("GS731", "non-finite-derivative", Severity.ERROR, nonfinite.non_finite_derivative),
+    Kind("GS770", "recomputation-differs", Severity.ERROR, checkpoints.recomputation_differs),
+    Kind("GS771", "reentrant-without-grad", Severity.ERROR, checkpoints.reentrant_without_grad),
     Kind("GS774", "branch-under-vmap", Severity.ERROR, transforms.branch_under_vmap),
     Kind("GS775", "mutation-under-transform", Severity.ERROR, transforms.mutation_under_transform),
     Kind("GS776", "once-differentiable", Severity.ERROR, second_order.once_differentiable),

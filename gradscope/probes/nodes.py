@@ -163,7 +163,7 @@ class Nodes:
                 frame = getframe(1)
                 token.stack = take(frame, thread.base)
                 if frame.f_code is APPLY:
-                    called(frame)
+                    called(frame, token.stack)
                 if operators:
                     thread.pending.append(token)
             except Exception as error:

@@ -15,6 +15,7 @@ from gradscope.model.failure import Failure
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.hook import Hook
 from gradscope.model.operation import Block
+from gradscope.model.notice import Notice
 from gradscope.model.run import Census, Fault, Run
 from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.model.summary import Calls
@@ -166,6 +167,12 @@ class Recording:
     def arrivals(self) -> tuple[Arrival, ...]:
         """The losses and gradients that were not finite."""
         return read_arrivals(self._rows, self._interned)
+
+    @_guarded
+    def notices(self) -> tuple[Notice, ...]:
+        """What probes saw that says by itself what it means."""
+        found = self._rows.select("SELECT what, stack FROM notice ORDER BY what, stack", (TEXT, INTEGER))
+        return tuple(Notice(what, self._interned.stack(stack)) for what, stack in found)
 
     @_guarded
     def source(self, file: str) -> str | None:

@@ -89,6 +89,9 @@ CREATE TABLE birth (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, step INTEGER
 -- what was not finite when a backward began (place 'root') or had ended ('gradient', of the leaf named); birth: where that came from
 CREATE TABLE nonfinite (backward INTEGER NOT NULL, place TEXT NOT NULL, leaf INTEGER NOT NULL, birth INTEGER, nan INTEGER NOT NULL, inf INTEGER NOT NULL);
 
+-- what a probe saw and what says by itself what it means, once for a stack
+CREATE TABLE notice (what TEXT NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (what, stack)) WITHOUT ROWID;
+
 -- an exception that nobody caught; backward: the number of the call that it came out of
 CREATE TABLE failure (kind INTEGER NOT NULL, message INTEGER NOT NULL, stack INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER);
 CREATE TABLE fault (probe TEXT NOT NULL, message TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (probe, message)) WITHOUT ROWID;
