@@ -15,6 +15,7 @@ MODULE = "/torch/utils/checkpoint.py"
 BOUNDARIES = ("checkpoint", "recompute_fn")
 DIFFERS = ("A different number of tensors was saved", "have different metadata than during the forward pass")
 REENTRANT = "reentrant-checkpoint-without-grad"
+DETACH = "aten.detach.default"  # the recomputation detaches what it keeps
 NO_GRAD = "does not require grad"
 Step = tuple[str, tuple[tuple[str, int], ...]]  # an operator and the lines that led to it within the checkpoint
 
@@ -116,6 +117,8 @@ def _stretches(operations: Iterable[Operation]) -> list[list[Operation]]:
     found: list[list[Operation]] = []
     inside = False
     for operation in operations:
+        if operation.name == DETACH:
+            continue
         if _boundary(operation.stack) is None:
             inside = False
             continue

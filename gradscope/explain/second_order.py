@@ -141,33 +141,29 @@ def once_differentiable(case: Case) -> Iterator[Cause]:
     its own; where no second derivative is meant, leave create_graph out.
 
     How it is found: a derivative was taken with create_graph=True through a Function whose backward carries the mark in its
-    source, and the next backward raised, or could not get back to its inputs.
+    source. Where the backward that follows raised, that is explained.
     """
-    said: set[object] = set()
-    for call in case.backwards:
-        raised = TWICE in (call.exception or "") or NO_GRAPH in (call.exception or "")
-        lost = call.exception is None and call.inputs and (not _has_graph(call) or _flat(case.graph(call.number)))
-        if not raised and not lost:
+    said: set[Site] = set()
+    raising = [call for call in case.failed if TWICE in (call.exception or "") or NO_GRAPH in (call.exception or "")]
+    silent = [call for call in case.backwards if call.create_graph and _has_graph(call) and call.exception is None]
+    for call in (*raising, *silent):
+        through = (*_before(case, call), *([call] if _has_graph(call) else [])) if call in raising else (call,)
+        node, site = next((found for found in (_once(case, one) for one in through) if found), (None, None))
+        if node is None or site is None or site in said:
             continue
-        for first in (*_before(case, call), *([call] if TWICE in (call.exception or "") and _has_graph(call) else [])):
-            found = _once(case, first)
-            if found is not None and found[1] not in said:
-                node, site = found
-                said.add(site)
-                name = node.function.name if node.function is not None else node.name
-                fails = any(failure.backward == call.number for failure in case.failures)
-                told = "raised" if raised else "is silently zero"
-                yield Cause(
-                    f"backward of {name} is marked once_differentiable, so the second derivative through it {told}",
-                    site,
-                    (Related("second_backward_at", call.site), Related("saved_at", node.site, node.name)),
-                    fails=fails,
-                    severity=Severity.ERROR if raised else Severity.WARNING,
-                    node=node.id,
-                    backward=call.number,
-                    function=name,
-                )
-                break
+        said.add(site)
+        name = node.function.name if node.function is not None else node.name
+        told = "raised" if call in raising else "raises, or is silently zero"
+        yield Cause(
+            f"backward of {name} is marked once_differentiable: the second derivative through it {told}",
+            site,
+            (Related("second_backward_at", call.site), Related("saved_at", node.site, node.name)),
+            fails=any(failure.backward == call.number for failure in case.failures),
+            severity=Severity.ERROR if call in raising else Severity.WARNING,
+            node=node.id,
+            backward=call.number,
+            function=name,
+        )
 
 
 def _before(case: Case, call: Backward) -> Iterator[Backward]:
