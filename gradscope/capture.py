@@ -33,6 +33,7 @@ from gradscope.probes.modules import Modules
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes
 from gradscope.probes.operations import Operations
+from gradscope.probes.sizes import Sizes
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
 from gradscope.probes.threads import Threads
@@ -127,7 +128,7 @@ class Recorder:
         if wanted:
             births = enter(Births(writer, threads, stacks, names, faults, steps))
             operations = Operations(writer, threads, stacks, names, faults, steps, engine.started, births)
-            watchers.extend((operations, births))
+            watchers.extend((operations, births, Sizes(writer, names, faults, births)))
             enter(operations)
         if self.detail is Detail.FULL:
             watchers.append(Values(writer, threads, faults))

@@ -11,6 +11,7 @@ from gradscope.model.hook import Hook
 from gradscope.model.notice import Notice
 from gradscope.model.operation import Block
 from gradscope.model.run import Run
+from gradscope.model.size import LeafSize
 from gradscope.store.reader import Recording
 
 
@@ -65,6 +66,11 @@ class Case:
     def notices(self) -> tuple[Notice, ...]:
         """What probes saw that says by itself what it means."""
         return self.recording.notices()
+
+    @cached_property
+    def sizes(self) -> tuple[LeafSize, ...]:
+        """How large leaves and their gradients were, in a sample of the steps."""
+        return self.recording.sizes()
 
     def graph(self, number: int) -> Graph:
         """The graph of one backward call that reached one."""

@@ -23,9 +23,9 @@ Step = tuple[str, tuple[tuple[str, int], ...]]  # an operator and the lines that
 def recomputation_differs(case: Case) -> Iterator[Cause]:
     """What it flags: a checkpointed function does other things when it is run again in the backward.
 
-    Why: a checkpoint keeps the inputs only and runs the function again to get what the backward needs. What the function
-    reads from outside must be the same then: Python's random numbers, counters, caches filled by the first run,
-    train() and eval(), the data of a tensor that was changed since.
+    Why: a checkpoint keeps the inputs only and runs the function again to get what the backward needs. What the
+    function reads from outside must be the same then: Python's random numbers, counters, caches filled by the first
+    run, train() and eval(), the data of a tensor that was changed since.
 
     Wrong:
         def forward(self, x):
@@ -72,8 +72,8 @@ def recomputation_differs(case: Case) -> Iterator[Cause]:
 def reentrant_without_grad(case: Case) -> Iterator[Cause]:
     """What it flags: a reentrant checkpoint none of whose inputs requires grad, so that nothing in it is trained.
 
-    Why: with use_reentrant=True a checkpoint is a Function of its inputs: where none of them requires grad, neither does its
-    result, whatever the parameters inside. Their gradients stay None; torch says so in a warning only.
+    Why: with use_reentrant=True a checkpoint is a Function of its inputs: where none of them requires grad, neither
+    does its result, whatever the parameters inside. Their gradients stay None; torch says so in a warning only.
 
     Wrong:
         hidden = checkpoint(first_block, data, use_reentrant=True)

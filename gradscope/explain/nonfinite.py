@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.arrivals import Trouble, node_of, trouble
 from gradscope.explain.case import Case
+from gradscope.explain.growth import growth
 from gradscope.explain.kind import Cause
 from gradscope.explain.reasons import reason
 from gradscope.model.birth import Birth
@@ -44,16 +45,18 @@ def non_finite_forward(case: Case) -> Iterator[Cause]:
         return
     if found.arrival is not None and found.arrival.leaf is not None:
         return  # the loss is finite: a derivative is to blame
+    if growth(case) is not None:
+        return  # the weights have grown until something overflowed
     yield _cause(found, found.birth, f"{reason(found.birth)}; {found.where}", found.birth.site)
 
 
 def non_finite_derivative(case: Case) -> Iterator[Cause]:
     """What it flags: the loss is finite, but a derivative is not, and gradients become NaN or Inf.
 
-    Why: a function can be finite where its derivative is not: sqrt and fractional powers at 0, acos and asin at 1, a norm
-    written as sqrt(sum(x ** 2)) at 0. The same happens in a branch that torch.where or a mask does not take: both
-    branches are computed and differentiated, and the gradient 0 of the branch that is not taken times an infinite
-    derivative is NaN.
+    Why: a function can be finite where its derivative is not: sqrt and fractional powers at 0, acos and asin at 1, a
+    norm written as sqrt(sum(x ** 2)) at 0. The same happens in a branch that torch.where or a mask does not take:
+    both branches are computed and differentiated, and the gradient 0 of the branch that is not taken times an
+    infinite derivative is NaN.
 
     Wrong:
         y = torch.where(x > 0, x.sqrt(), 0.0)
@@ -95,8 +98,8 @@ def non_finite_derivative(case: Case) -> Iterator[Cause]:
 def non_finite_input(case: Case) -> Iterator[Cause]:
     """What it flags: a NaN came in from outside: with the data, or in a parameter that nobody initialised.
 
-    Why: torch.empty gives whatever the memory held; a file, a division in the preprocessing or a missing value gives NaN
-    in a batch. Everything that is computed from it is NaN.
+    Why: torch.empty gives whatever the memory held; a file, a division in the preprocessing or a missing value gives
+    NaN in a batch. Everything that is computed from it is NaN.
 
     Wrong:
         self.scale = nn.Parameter(torch.empty(width))
@@ -104,8 +107,8 @@ def non_finite_input(case: Case) -> Iterator[Cause]:
     Right:
         self.scale = nn.Parameter(torch.ones(width))
 
-    Do instead: initialise the parameter; look for the NaN where the data is made (torch.isnan(batch).any()), and drop or
-    replace it there.
+    Do instead: initialise the parameter; look for the NaN where the data is made (torch.isnan(batch).any()), and drop
+    or replace it there.
 
     How it is found: the first operator that was given a NaN which no operator before it has made. Its line is where the
     NaN comes in; the argument's name is the parameter's where it is one.
@@ -114,6 +117,8 @@ def non_finite_input(case: Case) -> Iterator[Cause]:
     if found is None or found.birth is None or not found.birth.entered:
         return
     birth = found.birth
+    if growth(case) is not None:
+        return
     given = birth.argument in [one.name for one in birth.given]
     what = f"the argument {birth.argument} of {birth.base}" if given else f"{birth.argument}"
     told = f"{what} holds NaN already when this line reads it, and nothing before it made that"

@@ -34,12 +34,12 @@ def missing_create_graph(case: Case) -> Iterator[Cause]:
         (gradient,) = torch.autograd.grad(critic(x).sum(), x, create_graph=True)
         loss = loss + 10 * (gradient.norm() - 1) ** 2
 
-    Do instead: give create_graph=True to the call whose result is differentiated; retain_graph alone keeps the old graph
-    and builds none of the derivative.
+    Do instead: give create_graph=True to the call whose result is differentiated; retain_graph alone keeps the old
+    graph and builds none of the derivative.
 
     How it is found: a backward that found nothing to differentiate, and before it a grad call without create_graph
-    whose result goes there, by the names in your source. Where nothing is raised, the source alone shows that the result
-    is added to what backward() is called on.
+    whose result goes there, by the names in your source. Where nothing is raised, the source alone shows that the
+    result is added to what backward() is called on.
     """
     for call in case.failed:
         if NO_GRAPH in (call.exception or ""):
@@ -96,9 +96,9 @@ def zero_second_derivative(case: Case) -> Iterator[Cause]:
         first = next(iter(_before(case, call)), None)
         if first is None or not first.create_graph or _once(case, first):
             continue
-        if NO_GRAPH in (call.exception or "") and _goes_to(case, first, call) is not None:
-            graph = case.graph(first.number)
-        elif call.inputs and _has_graph(call) and _flat(case.graph(call.number)):
+        if (NO_GRAPH in (call.exception or "") and _goes_to(case, first, call) is not None) or (
+            call.inputs and _has_graph(call) and _flat(case.graph(call.number))
+        ):
             graph = case.graph(first.number)
         else:
             continue
@@ -124,8 +124,8 @@ def zero_second_derivative(case: Case) -> Iterator[Cause]:
 def once_differentiable(case: Case) -> Iterator[Cause]:
     """What it flags: the second derivative of a custom Function whose backward is marked @once_differentiable.
 
-    Why: the mark says that backward does things which autograd cannot follow. A second derivative through it raises; where
-    the gradient that comes in needs no derivative itself, what comes out counts as a constant, and the second
+    Why: the mark says that backward does things which autograd cannot follow. A second derivative through it raises;
+    where the gradient that comes in needs no derivative itself, what comes out counts as a constant, and the second
     derivative is silently zero.
 
     Wrong:
@@ -137,11 +137,11 @@ def once_differentiable(case: Case) -> Iterator[Cause]:
         @staticmethod
         def backward(ctx, gradient): ...        # of differentiable operators only
 
-    Do instead: write backward with differentiable operators on saved tensors and take the mark away, or give it a Function of
-    its own; where no second derivative is meant, leave create_graph out.
+    Do instead: write backward with differentiable operators on saved tensors and take the mark away, or give it a
+    Function of its own; where no second derivative is meant, leave create_graph out.
 
-    How it is found: a derivative was taken with create_graph=True through a Function whose backward carries the mark in its
-    source. Where the backward that follows raised, that is explained.
+    How it is found: a derivative was taken with create_graph=True through a Function whose backward carries the mark
+    in its source. Where the backward that follows raised, that is explained.
     """
     said: set[Site] = set()
     raising = [call for call in case.failed if TWICE in (call.exception or "") or NO_GRAPH in (call.exception or "")]

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from gradscope.explain import checkpoints, nonfinite, second_order, transforms
+from gradscope.explain import checkpoints, nonfinite, second_order, sizes, transforms
 from gradscope.explain.kind import Kind
 from gradscope.model.finding import Severity
 
 TABLE: tuple[Kind, ...] = (
+    Kind("GS737", "diverged", Severity.ERROR, sizes.diverged),
     Kind("GS730", "non-finite-forward", Severity.ERROR, nonfinite.non_finite_forward),
     Kind("GS731", "non-finite-derivative", Severity.ERROR, nonfinite.non_finite_derivative),
     Kind("GS770", "recomputation-differs", Severity.ERROR, checkpoints.recomputation_differs),
@@ -17,5 +18,9 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS772", "missing-create-graph", Severity.ERROR, second_order.missing_create_graph),
     Kind("GS773", "zero-second-derivative", Severity.WARNING, second_order.zero_second_derivative),
     Kind("GS732", "non-finite-input", Severity.ERROR, nonfinite.non_finite_input),
+    Kind("GS733", "softmax-over-one", Severity.WARNING, sizes.softmax_over_one),
+    Kind("GS734", "dead-relu", Severity.WARNING, sizes.dead_relu),
+    Kind("GS735", "zero-gradient", Severity.WARNING, sizes.zero_gradient, after=("GS733",)),
+    Kind("GS736", "vanishing-gradient", Severity.WARNING, sizes.vanishing_gradient),
 )
 KINDS = {kind.code: kind for kind in sorted(TABLE, key=lambda kind: kind.code)}

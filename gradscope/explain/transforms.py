@@ -26,8 +26,8 @@ MUTATIONS = {
 def branch_under_vmap(case: Case) -> Iterator[Cause]:
     """What it flags: a function under vmap branches on a tensor's value, or makes a result whose size depends on it.
 
-    Why: vmap runs the function once for all samples. A tensor stands for many values there, so no `if`, float() or item()
-    can have one answer, and a boolean index has another size for each sample.
+    Why: vmap runs the function once for all samples. A tensor stands for many values there, so no `if`, float() or
+    item() can have one answer, and a boolean index has another size for each sample.
 
     Wrong:
         def huber(error):
@@ -37,8 +37,8 @@ def branch_under_vmap(case: Case) -> Iterator[Cause]:
         def huber(error):
             return torch.where(error.abs() < 1, 0.5 * error**2, error.abs() - 0.5)
 
-    Do instead: compute both sides and choose with torch.where; keep scalars as tensors; multiply by a mask instead of indexing with
-    it.
+    Do instead: compute both sides and choose with torch.where; keep scalars as tensors; multiply by a mask instead of
+    indexing with it.
 
     How it is found: the exception of vmap that ended the run, and your innermost line in its stack.
     """
@@ -48,8 +48,9 @@ def branch_under_vmap(case: Case) -> Iterator[Cause]:
 def mutation_under_transform(case: Case) -> Iterator[Cause]:
     """What it flags: a function under grad or vmap writes in place into a buffer or another tensor from outside.
 
-    Why: transforms work on functions without side effects. A buffer that the function captures, such as the running mean of
-    a BatchNorm, belongs to no sample and to no level of the transform, so what is written into it has no meaning.
+    Why: transforms work on functions without side effects. A buffer that the function captures, such as the running
+    mean of a BatchNorm, belongs to no sample and to no level of the transform, so what is written into it has no
+    meaning.
 
     Wrong:
         self.mean.lerp_(out.mean(0), 0.1)

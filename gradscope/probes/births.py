@@ -31,6 +31,7 @@ from gradscope.probes.threads import Thread, Threads
 BORN, ENTERED = "born", "entered"
 ROOT, GRADIENT = "root", "gradient"
 OFF = ALWAYS + 1
+SOFTMAX = "softmax-over-one"
 _ENOUGH = 3  # backward calls that were reached, after which the cause is long known
 _MOST = 64  # events of one step
 _HUGE = 1e10  # a loss after which the next step is looked at closely
@@ -67,7 +68,9 @@ class Births(Watcher):
         self._steps, self._calls = steps, Calls(sink)
         self.looking = CLOSELY  # in the first step, which shows most faults
         self._whole = True  # every operator of this step was looked at
-        self._armed = False
+        self._armed = False  # the next step is to be looked at
+        self.alarmed = False  # this step's loss was huge or not finite
+        self._softmaxes: dict[int, bool] = {}  # by stack: whether each ran over one element
         self.operators: dict[int, Any] = {}  # those that have run
         self._events: dict[tuple[int, int, int], Event] = {}
         self._origins: dict[int, Event] = {}  # by the identity of a storage
@@ -82,10 +85,13 @@ class Births(Watcher):
         """What was born since the last backward may be why there is none."""
         for event in list(self._events.values()):
             self._write(event)
+        self._sink.add_all("notice", ((SOFTMAX, stack) for stack, one in self._softmaxes.items() if one))
 
     def look(self, operator: Any, result: Any, arguments: tuple[Any, ...], keywords: Any) -> None:
         """Look at an operator's result. Called from the dispatch mode's function."""
         try:
+            if operator.softmax and torch.is_grad_enabled():
+                self._sized(result, arguments, sys._getframe(2))
             close = self.looking <= CLOSELY
             whole = tensors_of(result) if close else result[:1] if type(result) is tuple else (result,)
             for tensor in whole:
@@ -98,6 +104,13 @@ class Births(Watcher):
         except Exception as error:
             self._faults.note("births", error)
 
+    def _sized(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
+        """Note whether a softmax runs over one element."""
+        dimension = arguments[1] if len(arguments) > 1 else None
+        if type(result) is torch.Tensor and result.dim() and type(dimension) is int:
+            stack = self._stacks.take(frame, self._threads.current.base)
+            self._softmaxes[stack] = self._softmaxes.get(stack, True) and result.shape[dimension] == 1
+
     def before(self, call: Call, thread: Thread) -> None:
         """The loss is at hand, and so are the leaves."""
         self._leaves = call.walked.leaves if call.walked is not None else {}
@@ -109,14 +122,16 @@ class Births(Watcher):
             self.looking = ALWAYS
 
     def _root(self, call: Call, output: Any) -> None:
+        self.alarmed = False
         total = output.item() if output.numel() == 1 else torch.sum(output.detach()).item()
         if total - total != 0:
+            self.alarmed = True
             origin = self._origins.get(storage_of(output)[0])
             if origin is None or (origin.kind == ENTERED and not self._whole):
                 self._dissect(call, output)
             self._arrived(call, ROOT, 0, output)
         elif abs(total) > _HUGE:
-            self._armed = True
+            self._armed = self.alarmed = True
 
     def _dissect(self, call: Call, output: Any) -> None:
         """Ask the graph, when no operator that was looked at is to blame."""

@@ -20,7 +20,7 @@ from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call as EngineCall
 from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
-from gradscope.probes.looks import look_of
+from gradscope.probes.looks import is_softmax, look_of
 from gradscope.probes.modules import Calls
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import token_of
@@ -40,12 +40,13 @@ Write = tuple[int, int, str]  # position, string id, name of a written argument
 class Operator:
     """What is known of an operator: its name, what runs it, what it writes. Keeps it alive: its id is a key."""
 
-    __slots__ = ("look", "name", "operator", "run", "writes")
+    __slots__ = ("look", "name", "operator", "run", "softmax", "writes")
 
     look: int
     name: int
     operator: Any
     run: Any
+    softmax: bool
     writes: tuple[Write, ...]
 
 
@@ -184,6 +185,7 @@ class Operations(Watcher):
         known.name = self._sink.string(str(operator))
         known.operator = operator
         known.look = look_of(operator)
+        known.softmax = is_softmax(operator)
         known.run = operator._op if type(operator) is torch._ops.OpOverload else operator  # one frame less
         return known
 

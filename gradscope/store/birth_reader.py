@@ -7,8 +7,9 @@ import math
 from typing import Any
 
 from gradscope.model.birth import Arrival, Birth, Given
+from gradscope.model.size import LeafSize
 from gradscope.store.interned import Interned
-from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows
+from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
 
 _BIRTHS = """SELECT number, kind, step, thread, backward, node, operator, stack, call, argument, evidence, masked, masked_by
   FROM birth ORDER BY number"""
@@ -27,6 +28,16 @@ def read_arrivals(rows: Rows, interned: Interned) -> tuple[Arrival, ...]:
     return tuple(
         Arrival(backward, interned.name(leaf) or "leaf" if place == "gradient" else None, birth, nan, inf)
         for backward, place, leaf, birth, nan, inf in found
+    )
+
+
+def read_sizes(rows: Rows, interned: Interned) -> tuple[LeafSize, ...]:
+    """The leaves and gradients that were measured, by backward."""
+    sql = "SELECT backward, leaf, gradient, weight, zero_share, count FROM leaf_size ORDER BY backward, leaf"
+    found = rows.select(sql, (INTEGER, INTEGER, TEXT, TEXT, REAL, INTEGER))
+    return tuple(
+        LeafSize(backward, interned.string(leaf), float(gradient), float(weight), finite(zeros), max(count, 1))
+        for backward, leaf, gradient, weight, zeros, count in found
     )
 
 

@@ -14,13 +14,14 @@ from gradscope.model.birth import Arrival, Birth
 from gradscope.model.failure import Failure
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.hook import Hook
-from gradscope.model.operation import Block
 from gradscope.model.notice import Notice
+from gradscope.model.operation import Block
 from gradscope.model.run import Census, Fault, Run
+from gradscope.model.size import LeafSize
 from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.model.summary import Calls
 from gradscope.store.backward_reader import BackwardReader
-from gradscope.store.birth_reader import read_arrivals, read_births
+from gradscope.store.birth_reader import read_arrivals, read_births, read_sizes
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
 from gradscope.store.interned import Interned
 from gradscope.store.operation_reader import read_blocks
@@ -167,6 +168,11 @@ class Recording:
     def arrivals(self) -> tuple[Arrival, ...]:
         """The losses and gradients that were not finite."""
         return read_arrivals(self._rows, self._interned)
+
+    @_guarded
+    def sizes(self) -> tuple[LeafSize, ...]:
+        """How large leaves and their gradients were, in a sample of the steps."""
+        return read_sizes(self._rows, self._interned)
 
     @_guarded
     def notices(self) -> tuple[Notice, ...]:

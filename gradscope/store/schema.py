@@ -89,6 +89,9 @@ CREATE TABLE birth (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, step INTEGER
 -- what was not finite when a backward began (place 'root') or had ended ('gradient', of the leaf named); birth: where that came from
 CREATE TABLE nonfinite (backward INTEGER NOT NULL, place TEXT NOT NULL, leaf INTEGER NOT NULL, birth INTEGER, nan INTEGER NOT NULL, inf INTEGER NOT NULL);
 
+-- after the backward calls 0, 1, 2, 4, 8, ...: the norms of a leaf's gradient and of the leaf, as Python prints them
+CREATE TABLE leaf_size (backward INTEGER NOT NULL, leaf INTEGER NOT NULL, gradient TEXT NOT NULL, weight TEXT NOT NULL, zero_share REAL NOT NULL,
+  count INTEGER NOT NULL, PRIMARY KEY (backward, leaf)) WITHOUT ROWID;
 -- what a probe saw and what says by itself what it means, once for a stack
 CREATE TABLE notice (what TEXT NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (what, stack)) WITHOUT ROWID;
 
