@@ -15,7 +15,7 @@ SAYS_SO = re.compile(r"\b(nan|inf|infinite|non-?finite|isfinite|isnan|isinf|fini
 
 @dataclass(frozen=True, slots=True)
 class Trouble:
-    """What went wrong first: the birth, what it reached (None: the program stopped before), whether it explains the end."""
+    """What went wrong first: the birth, what it reached (None: the program stopped before), whether that ended it."""
 
     birth: Birth | None
     arrival: Arrival | None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from itertools import groupby
 
 from gradscope.explain.case import Case
 from gradscope.explain.kind import Cause
@@ -17,6 +18,7 @@ DIFFERS = ("A different number of tensors was saved", "have different metadata t
 REENTRANT = "reentrant-checkpoint-without-grad"
 DETACH = "aten.detach.default"  # the recomputation detaches what it keeps
 NO_GRAD = "does not require grad"
+_ALIKE = 3  # operators by which a beginning is known
 Step = tuple[str, tuple[tuple[str, int], ...]]  # an operator and the lines that led to it within the checkpoint
 
 
@@ -51,7 +53,9 @@ def recomputation_differs(case: Case) -> Iterator[Cause]:
             continue
         same = [one for one in forward if _step(one[0]) == _step(again[-1][0])]
         place = len([one for one in again if _step(one[0]) == _step(again[-1][0])])
-        first = same[-place] if 0 < place <= len(same) else same[0] if same else []
+        order = [*reversed(same[: len(same) - place + 1]), *reversed(same)]  # run again from the last to the first
+        other = [one for one in order if list(map(_step, one)) != list(map(_step, again[-1]))]
+        first = (other or order or [[]])[0]
         operation, told = _difference(first, again[-1])
         start = _outer(first[0].stack) if first else None
         site = operation.site if operation is not None else start
@@ -113,20 +117,18 @@ def _runs(case: Case, call: Backward) -> tuple[list[list[Operation]], list[list[
 
 
 def _stretches(operations: Iterable[Operation]) -> list[list[Operation]]:
-    """The operators inside checkpoints, cut where the first one comes again or a checkpoint ends."""
-    found: list[list[Operation]] = []
-    inside = False
-    for operation in operations:
-        if operation.name == DETACH:
-            continue
-        if _boundary(operation.stack) is None:
-            inside = False
-            continue
-        if not inside or _step(operation) == _step(found[-1][0]):
-            found.append([])
-        found[-1].append(operation)
-        inside = True
-    return found
+    """The operators inside checkpoints, cut where a checkpoint ends or begins as it began before."""
+    kept = (one for one in operations if one.name != DETACH)
+    runs = (list(run) for inside, run in groupby(kept, lambda one: _boundary(one.stack) is not None) if inside)
+    return [stretch for run in runs for stretch in _cut(run)]
+
+
+def _cut(run: list[Operation]) -> Iterator[list[Operation]]:
+    """Parts of a run that begin alike, as the checkpoints of equal layers do."""
+    steps = list(map(_step, run))
+    begins = [at for at in range(len(run)) if steps[at : at + _ALIKE] == steps[:_ALIKE]]
+    for begin, end in zip(begins, [*begins[1:], len(run)], strict=True):
+        yield run[begin:end]
 
 
 def _boundary(stack: Stack) -> int | None:

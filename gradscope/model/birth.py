@@ -30,8 +30,8 @@ class Birth:
     """An operator gave a NaN or Inf for finite arguments, or was given a NaN in the argument named `argument`.
 
     `backward` and `node` say in which node of which backward it ran, None in a forward. `value` stands at `index` of
-    its result, the first of `nan` and `inf` that are not finite. `masked_by` is the last known operator's stack that gave
-    something finite for it, `masked` that operator's name.
+    its result, the first of `nan` and `inf` that are not finite. `masked_by` is the stack of an operator that
+    gave something finite for it, `masked` that operator's name.
     """
 
     number: int

@@ -11,8 +11,8 @@ from gradscope.model.size import LeafSize
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
 
-_BIRTHS = """SELECT number, kind, step, thread, backward, node, operator, stack, call, argument, evidence, masked, masked_by
-  FROM birth ORDER BY number"""
+_BIRTHS = """SELECT number, kind, step, thread, backward, node, operator, stack, call, argument, evidence, masked,
+  masked_by FROM birth ORDER BY number"""
 _BIRTH_COLUMNS = (INTEGER, TEXT, *(INTEGER,) * 2, *(INTEGER | MAYBE,) * 2, *(INTEGER,) * 4, TEXT, *(INTEGER,) * 2)
 
 
