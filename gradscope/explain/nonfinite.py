@@ -88,7 +88,7 @@ def non_finite_derivative(case: Case) -> Iterator[Cause]:
     site = node.site
     selector = _selector(graph, node)
     told = f"the derivative of {_forward_name(node)} is not finite: {reason(birth)}, in {node.name}"
-    related = ()
+    related: tuple[Related, ...] = ()
     if selector is not None:
         told += f"; {selector.name} does not take this branch, but its derivative is still computed"
         related = (Related("masked_by", selector.site, selector.name),)

@@ -82,7 +82,7 @@ def _exponential(birth: Birth) -> str | None:
 
 def _mean(birth: Birth) -> str | None:
     given = birth.argument_named("self")
-    if given is None or given.shape is None or math.prod(given.shape):
+    if given is None or given.shape is None or 0 not in given.shape:
         return None
     return f"the mean of a tensor without elements (shape {list(given.shape)}) is nan"
 
@@ -107,7 +107,7 @@ def _labels(birth: Birth) -> str | None:
         return None
     if ignored is None or ignored.value != target.least:
         return None
-    count = math.prod(target.shape or (1,))
+    count = math.prod(target.shape) if target.shape else 1
     return f"each of the {count} labels is the ignored {number(target.least)}, so the mean is over none of them"
 
 

@@ -15,8 +15,8 @@ from gradscope.model.site import Origin, Site
 NO_GRAPH = "element 0 of tensors does not require grad"
 TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
 ONCE = "once_differentiable"
-STRAIGHT = ("Relu", "LeakyRelu", "Threshold", "Hardtanh", "Abs", "Clamp", "MaxPool", "Max", "Min", "Prelu", "RreluWithNoise",
-            "Hardsigmoid", "Sign", "Maximum", "Minimum")  # fmt: skip
+STRAIGHT = ("Relu", "LeakyRelu", "Threshold", "Hardtanh", "Abs", "Clamp", "MaxPool", "Max", "Min", "Prelu",
+            "RreluWithNoise", "Hardsigmoid", "Sign", "Maximum", "Minimum")  # fmt: skip
 _FAR = 3  # backward calls between the first derivative and the one that needs its graph
 
 

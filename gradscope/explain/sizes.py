@@ -217,7 +217,7 @@ def diverged(case: Case) -> Iterator[Cause]:
     if site is not None:
         born = None if found.birth is None else found.birth.site
         yield Cause(
-            f"{last.leaf} grew from a norm of {first.weight:.2g} to {last.weight:.2g} from backward {first.backward} to "
+            f"{last.leaf} grew from a norm of {first.weight:.2g} in backward {first.backward} to {last.weight:.2g} in "
             f"{last.backward}, until something overflowed; {found.where}",
             site,
             () if born is None else (Related("first_nonfinite_at", born, found.birth.op if found.birth else ""),),

@@ -8,18 +8,19 @@ from gradscope.explain.case import Case
 from gradscope.explain.kind import Cause
 from gradscope.model.failure import Failure
 
+SHARED = "writes a value per sample into a tensor that all samples share"
 BRANCHES = {
-    "data-dependent control flow": "asks for the value of a tensor (in an if, or with item()), and under vmap it has many",
+    "data-dependent control flow": "asks for a tensor's value (in an if, or with item()), and under vmap it has many",
     "operators that can support dynamic shape": "gives each sample a result of another size, which vmap cannot stack",
     "vmap: It looks like you're calling .item()": "calls item() on a tensor, and under vmap it has many values",
 }
 MUTATIONS = {
     "that would mutate a captured Tensor": "writes in place into a tensor from outside the transformed function",
-    "being vmapped over but `self` not being vmapped over": "writes a value per sample into a tensor that all samples share",
+    "being vmapped over but `self` not being vmapped over": SHARED,
     "running_mean or running_var, which will be updated in place, were not batched": (
         "updates running statistics that all samples share"
     ),
-    "vmap: inplace arithmetic(self": "writes a value per sample into a tensor that all samples share",
+    "vmap: inplace arithmetic(self": SHARED,
 }
 
 

@@ -16,8 +16,9 @@ from gradscope.probes.evidence import described_argument, first, is_plain
 from gradscope.probes.structure import UNNUMBERED
 
 _GIVEN = ("result", "result0", "result1", "output", "out")  # what a node keeps of what its operator gave
-_MOVE = ("Relu", "View", "T", "Transpose", "Permute", "Cat", "Stack", "Select", "Slice", "Expand", "Squeeze", "Unsqueeze",
-         "Clone", "ToCopy", "Threshold", "LeakyRelu", "UnsafeView", "Split", "Index", "Reshape")  # fmt: skip
+_MOVE = ("Relu", "View", "T", "Transpose", "Permute", "Cat", "Stack", "Select", "Slice", "Expand", "Squeeze",
+         "Unsqueeze", "Clone", "ToCopy", "Threshold",
+         "LeakyRelu", "UnsafeView", "Split", "Index", "Reshape")  # fmt: skip
 
 
 class Finding:

@@ -114,7 +114,7 @@ class Births(Watcher):
     def before(self, call: Call, thread: Thread) -> None:
         """The loss is at hand, and so are the leaves."""
         self._leaves = call.walked.leaves if call.walked is not None else {}
-        with torch.no_grad(), torch._C._DisableTorchDispatch():  # type: ignore[attr-defined]
+        with torch.no_grad(), torch._C._DisableTorchDispatch():
             for output in call.outputs:
                 if is_plain(output) and not torch._C._functorch.is_functorch_wrapped_tensor(output):
                     self._root(call, output)
@@ -167,7 +167,7 @@ class Births(Watcher):
         elif self._events and call.accumulate:
             thread.busy = True
             try:
-                with torch.no_grad(), torch._C._DisableTorchDispatch():  # type: ignore[attr-defined]
+                with torch.no_grad(), torch._C._DisableTorchDispatch():
                     self._gradients(call)
             finally:
                 thread.busy = False
@@ -190,7 +190,7 @@ class Births(Watcher):
         for identity in self._leaves:
             variable = self._names.tensor(identity)
             gradient = None if variable is None else variable.grad
-            if is_plain(gradient) and not bool(torch.isfinite(gradient).all()):
+            if variable is not None and is_plain(gradient) and not bool(torch.isfinite(gradient).all()):
                 self._arrived(call, GRADIENT, self._sink.string(self._names.leaf(variable)), gradient)
 
     def _arrived(self, call: Call, where: str, name: int, tensor: Any) -> None:

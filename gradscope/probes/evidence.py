@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from typing import Any
+from typing import Any, TypeGuard
 
 import torch
 
@@ -20,7 +20,7 @@ def tensors_of(value: Any) -> tuple[torch.Tensor, ...]:
     return tuple(one for one in several if is_plain(one))
 
 
-def is_plain(value: Any) -> bool:
+def is_plain(value: Any) -> TypeGuard[torch.Tensor]:
     """Whether a look at the values is possible and waits for no accelerator."""
     return (
         type(value) in (torch.Tensor, torch.nn.Parameter) and value.is_cpu and value.layout is torch.strided

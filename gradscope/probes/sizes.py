@@ -28,7 +28,7 @@ class Sizes(Watcher):
         if count & (count - 1) and not self._births.alarmed:
             return
         try:
-            with torch.no_grad(), torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():  # type: ignore[attr-defined]
+            with torch.no_grad(), torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
                 for identity in call.walked.leaves:
                     self._measure(call, self._names.tensor(identity))
         except Exception as error:
