@@ -41,11 +41,11 @@ def trouble(case: Case) -> Trouble | None:
     fails = _said(case)
     scaled: set[int] | None = None
     for arrival in case.arrivals:
-        if arrival.leaf is not None:
+        birth = None if arrival.birth is None else births.get(arrival.birth)
+        if arrival.leaf is not None or (birth is not None and _by_scaler(birth)):
             scaled = _scaled(case) if scaled is None else scaled
             if arrival.backward in scaled:
                 continue  # the scaler has seen it, and skips the step
-        birth = None if arrival.birth is None else births.get(arrival.birth)
         same = [one for one in case.arrivals if one.backward == arrival.backward and one.leaf is not None]
         return Trouble(birth, arrival, fails, tuple(one.leaf for one in same if one.leaf))
     unmasked = [birth for birth in case.births if birth.masked is None]
@@ -67,6 +67,10 @@ def _said(case: Case) -> bool:
     texts = [f"{failure.message} {failure.site.source if failure.site else ''}" for failure in case.failures]
     texts += [call.exception for call in case.failed if call.exception]
     return any(SAYS_SO.search(text) for text in texts)
+
+
+def _by_scaler(birth: Birth) -> bool:
+    return any(site.file.endswith("/torch/amp/grad_scaler.py") for site in birth.stack)
 
 
 def _scaled(case: Case) -> set[int]:

@@ -33,7 +33,8 @@ FLAT = (
     "ClampMax",
     "Threshold",
 )
-SQUASHES = ("Sigmoid", "Tanh", "Softmax", "Hardsigmoid", "Softsign")
+SQUASHES = ("Sigmoid", "Tanh", "Hardsigmoid", "Softsign")
+_SEVERAL = 4  # squashing operators on the way, fewer of which do not make a gradient vanish
 
 
 def softmax_over_one(case: Case) -> Iterator[Cause]:
@@ -269,13 +270,12 @@ def _stopper(graph: Graph, name: str) -> Node | None:
 
 
 def _squash(graph: Graph, name: str) -> Node | None:
-    """A node of the kind and line that squash most often between a leaf and the loss; else the layer's own."""
+    """A node of the line that squashes most often between a leaf and the loss, where several do."""
     leaf = _leaf_node(graph, name)
     if leaf is None:
         return None
     found: list[Node] = []
     front, seen = _users(graph, leaf.id), set()
-    layer = graph.nodes[front[0]] if front else None
     while front:
         at = front.pop()
         if at not in seen:
@@ -283,8 +283,8 @@ def _squash(graph: Graph, name: str) -> Node | None:
             if graph.nodes[at].name.startswith(SQUASHES) and graph.nodes[at].site is not None:
                 found.append(graph.nodes[at])
             front.extend(_users(graph, at))
-    if not found:
-        return layer
+    if len(found) < _SEVERAL:
+        return None
     site = Counter(node.site for node in found).most_common(1)[0][0]
     return next(node for node in found if node.site == site)
 

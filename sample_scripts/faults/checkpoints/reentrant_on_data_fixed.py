@@ -1,4 +1,4 @@
-"""The first block of a network is checkpointed with the old, reentrant kind: its input is data, which needs no gradient."""
+"""The first block is checkpointed with the old, reentrant kind: its input is data, which needs no gradient."""
 
 import torch
 from torch import nn

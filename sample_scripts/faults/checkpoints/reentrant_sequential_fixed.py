@@ -1,4 +1,4 @@
-"""Fine-tuning with a frozen embedding in front: what it gives needs no gradient, so neither does the checkpointed part."""
+"""Fine-tuning with a frozen embedding: what it gives needs no gradient, so neither does the checkpointed part."""
 
 import torch
 from torch import nn

@@ -8,7 +8,7 @@ model = nn.Linear(4, 1)
 optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
 x = torch.randn(32, 4)
 y = x.sum(1, keepdim=True)
-for step in range(40):
+for _ in range(40):
     loss = (model(x) - y).square().mean()
     optimizer.zero_grad()
     loss.backward()

@@ -12,7 +12,7 @@ class Recurrent(nn.Module):
 
     def forward(self, x):
         state = torch.tanh(self.encode(x[0]))
-        for one in range(16):
+        for _ in range(16):
             state = state + 0.01 * torch.tanh(self.step(state))
         return self.read(state)
 

@@ -5,7 +5,7 @@ import torch
 torch.manual_seed(0)
 w = torch.randn(5, requires_grad=True)
 x, y = torch.randn(64, 5), torch.randn(64)
-for step in range(60):
+for _ in range(60):
     loss = ((x @ w - y) ** 2).sum()
     loss.backward()
     with torch.no_grad():

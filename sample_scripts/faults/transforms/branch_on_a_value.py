@@ -13,7 +13,7 @@ def huber(parameters, x, y):
 
 torch.manual_seed(0)
 parameters = torch.zeros(3)
-for step in range(2):
+for _ in range(2):
     x, y = torch.randn(8, 3), torch.randn(8)
     per_sample = vmap(grad(huber), in_dims=(None, 0, 0))(parameters, x, y)
     parameters = parameters - 0.1 * per_sample.mean(0)

@@ -25,7 +25,7 @@ def loss(parameters, x):
     return functional_call(model, parameters, (x,)).square().mean()
 
 
-for step in range(2):
+for _ in range(2):
     gradients = grad(loss)(parameters, torch.randn(4, 3))
     parameters = {name: value - 0.1 * gradients[name] for name, value in parameters.items()}
 print(loss(parameters, torch.randn(4, 3)).item())

@@ -2,7 +2,6 @@
 
 import torch
 from torch.autograd import Function
-from torch.autograd.function import once_differentiable
 
 
 class Square(Function):

@@ -1,7 +1,5 @@
 """Targets that are ratios of two counts."""
 
-import math
-
 import torch
 from torch.utils.data import Dataset
 

@@ -1,7 +1,6 @@
 """Swish with a backward written by hand."""
 
 import torch
-from torch.autograd.function import once_differentiable
 
 
 class Swish(torch.autograd.Function):
