@@ -161,9 +161,9 @@ def _difference(first: list[Operation], again: list[Operation]) -> tuple[Operati
     if at is None:
         at = min(len(first), len(again))
     if at < len(again) and (at >= len(first) or before[at] in after[at:]):
-        return again[at], f"{_name(again[at])} runs in the recomputation only"
+        return again[at], f"this line runs in the recomputation only (its {_name(again[at])})"
     if at < len(first):
-        return first[at], f"{_name(first[at])} ran in the forward only"
+        return first[at], f"this line ran in the forward only (its {_name(first[at])})"
     return None, "the same operators gave tensors of another shape or dtype"
 
 
