@@ -26,6 +26,7 @@ from gradscope.model.limits import Limits
 from gradscope.model.window import Window
 from gradscope.probes import program, seams
 from gradscope.probes.anomaly import Anomaly
+from gradscope.probes.births import Births
 from gradscope.probes.budget import Budget
 from gradscope.probes.collectives import Collectives
 from gradscope.probes.declarations import Declarations
@@ -42,6 +43,7 @@ from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes
 from gradscope.probes.open_blocks import OpenBlocks
 from gradscope.probes.operations import Operations
+from gradscope.probes.sizes import Sizes
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
 from gradscope.probes.tensor_data import TensorData
@@ -165,9 +167,12 @@ class Recorder:
         open_blocks = OpenBlocks(writer, [], engine.started)
         if wanted:
             mutations = Mutations(writer, nodes, faults)
-            operations = Operations(writer, threads, stacks, names, faults, steps, engine.started, mutations)
+            births = Births(writer, threads, stacks, names, faults, steps)
+            operations = Operations(writer, threads, stacks, names, faults, steps, engine.started, mutations, births)
             declarations = Declarations(writer, threads, stacks, names, faults)
             watchers += [operations, mutations, Contexts(writer, faults), declarations]
+            watchers += [births, Sizes(writer, names, faults, births)]
+            enter("births", births)
             enter("declarations", declarations)
             enter("operations", operations)
             steps.followers.append(operations.follow)

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from gradscope.model.birth import Arrival, Birth
 from gradscope.model.failure import Failure
 from gradscope.model.function_fault import InputEdit, OnContext
 from gradscope.model.graph import Backward, FunctionClass, Graph
 from gradscope.model.hook import Hook, HookPlace
 from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
+from gradscope.model.notice import Notice
 from gradscope.model.operation import Block
 from gradscope.model.run import Run
+from gradscope.model.size import LeafSize
 from gradscope.store.reader import Recording
 
 
@@ -110,6 +113,26 @@ class Case:
     def sources(self) -> dict[str, str]:
         """The text of every file of the user's that the recording holds, by name."""
         return self.recording.sources()
+
+    @cached_property
+    def births(self) -> tuple[Birth, ...]:
+        """The operators that gave a NaN or Inf which did harm, or was the run's last."""
+        return self.recording.births()
+
+    @cached_property
+    def arrivals(self) -> tuple[Arrival, ...]:
+        """The losses and gradients that were not finite."""
+        return self.recording.arrivals()
+
+    @cached_property
+    def notices(self) -> tuple[Notice, ...]:
+        """What probes saw that says by itself what it means."""
+        return self.recording.notices()
+
+    @cached_property
+    def sizes(self) -> tuple[LeafSize, ...]:
+        """How large leaves and their gradients were, in a sample of the steps."""
+        return self.recording.sizes()
 
     def graph(self, number: int) -> Graph:
         """The graph of one backward call that reached one."""

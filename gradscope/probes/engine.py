@@ -6,7 +6,6 @@ and after the run. Standing in for these two adds no frame to the tracebacks of 
 
 from __future__ import annotations
 
-import gc
 import itertools
 import json
 import logging
@@ -23,7 +22,8 @@ import torch.autograd.graph as graph_module
 from gradscope.probes.collectives import is_distributed
 from gradscope.probes.dynamo import is_compiled, is_traced, skip, skip_methods
 from gradscope.probes.faults import Faults, described
-from gradscope.probes.nodes import KEY, Nodes, Token, token_of
+from gradscope.probes.nodes import Nodes, token_of
+from gradscope.probes.parents import release_parents
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
@@ -39,7 +39,6 @@ _HINT_WITHOUT = (
     "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
 )
 _MODULE_CALL = torch.nn.Module._wrapped_call_impl.__name__
-_REFERENCES_OF_A_DEAD_ONE = 3  # the list, the loop and getrefcount itself
 
 
 class Call:
@@ -57,6 +56,7 @@ class Call:
         "number",
         "outer",
         "outer_base",
+        "outputs",
         "roots",
         "stack",
         "started",
@@ -83,6 +83,8 @@ class Call:
     live: list[Any]
     gradients: Sequence[Any]  # at the roots, for as long as the nodes
 
+    outputs: Any
+
     def __init__(self) -> None:
         self.began = False
         self.started = 0.0
@@ -94,10 +96,13 @@ class Watcher:
     probe = ""  # its name among the faults
 
     def before(self, call: Call, thread: Thread) -> None:
-        """The call is about to run; `call.live` holds its nodes, until this returns."""
+        """The call is about to run; `call.live` and `call.outputs` hold its nodes and roots, until this returns."""
 
     def after(self, call: Call, thread: Thread) -> None:
         """The call has returned or raised."""
+
+    def failed(self, call: Call, error: BaseException) -> None:
+        """The call has raised; `call.live` holds its nodes again, numbered as before, until this returns."""
 
     def forget(self, call: Call) -> None:
         """The call is over, whatever became of it: again does nothing."""
@@ -255,7 +260,7 @@ class Engine:
         call.keep_graph, call.create_graph = bool(keep_graph), bool(create_graph)
         call.accumulate = bool(names["kwargs"].get("accumulate_grad", False))
         call.compiled = is_compiled()
-        call.walked, call.live, call.thread = None, [], thread.number
+        call.walked, call.live, call.outputs, call.thread = None, [], (), thread.number
         call.outer, call.outer_base = thread.backward, thread.base
         call.number = next(self._numbers)
         call.step = self._steps.current if call.outer is None else call.outer.step
@@ -282,10 +287,11 @@ class Engine:
                 self.nodes += len(call.live)
                 call.roots = json.dumps([_entry(edge, call.walked) for edge in roots])
                 call.inputs = json.dumps([_input(one, call.walked) for one in inputs]) if inputs else None
+                call.outputs = outputs
                 self._ask("before", call, thread)
         finally:
             thread.busy = False
-            call.live, call.gradients = [], ()
+            call.live, call.outputs, call.gradients = [], (), ()
 
     def _end(self, call: Call, error: BaseException | None, outputs: Any) -> None:
         duration = time.perf_counter() - call.started
@@ -379,21 +385,3 @@ def _plain_hint(error: BaseException) -> None:
     """Give torch's in-place error the hint of a run without anomaly mode."""
     if isinstance(error, RuntimeError) and error.args and isinstance(error.args[0], str):
         error.args = (error.args[0].replace(_HINT_WITH_ANOMALY, _HINT_WITHOUT), *error.args[1:])
-
-
-def release_parents(made: list[Token]) -> None:
-    """Drop the strong reference to its parent that anomaly mode gives to every node made in a backward.
-
-    It makes a cycle that the collector cannot see. The nodes' metadata is found among the young objects; only when a
-    node that still lives was not found there, among all.
-    """
-    left = {token.uid for token in made if sys.getrefcount(token) > _REFERENCES_OF_A_DEAD_ONE}
-    for generation in (0, 1, 2):
-        if not left:
-            return
-        for candidate in gc.get_objects(generation=generation):
-            if type(candidate) is dict and "parent_" in candidate:
-                token = candidate.get(KEY)
-                if isinstance(token, Token):
-                    del candidate["parent_"]
-                    left.discard(token.uid)

@@ -164,7 +164,7 @@ class Nodes:
                 frame = getframe(0).f_back  # none on the engine's own threads
                 token.stack = take(frame, thread.base)
                 if frame is not None and frame.f_code is APPLY:
-                    called(frame)
+                    called(frame, token.stack)
                 if operators:
                     thread.pending.append(token)
             except Exception as error:

@@ -17,12 +17,14 @@ from typing import Any
 
 import torch
 
+from gradscope.probes.births import Births
 from gradscope.probes.collectives import is_collective
 from gradscope.probes.dispatch import Dispatching
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call as EngineCall
 from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
+from gradscope.probes.looks import is_softmax, look_of
 from gradscope.probes.modules import Call, Calls
 from gradscope.probes.mutations import Mutations
 from gradscope.probes.names import Names
@@ -47,11 +49,13 @@ Write = tuple[int, int, str]  # position, string id, name of a written argument
 class Operator:
     """What is known of an operator: its name, what runs it, what it writes. Keeps it alive: its id is a key."""
 
-    __slots__ = ("name", "operator", "run", "writes")
+    __slots__ = ("look", "name", "operator", "run", "softmax", "writes")
 
+    look: int
     name: int
     operator: Any
     run: Any
+    softmax: bool
     writes: tuple[Write, ...]
 
 
@@ -70,17 +74,18 @@ class Operations(Watcher):
         steps: Steps,
         started: float,
         mutations: Mutations,
+        births: Births,
     ) -> None:
         self._mutations = mutations
         self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
-        self._steps = steps
+        self._steps, self._births = steps, births
         self._calls = Calls(sink)
         self._known: dict[int, Operator] = {}  # by id: an operator's own hash is slow
+        births.operators = self._known
         self._started = started
         self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
         self._block_runs = 0
         self._dispatching = Dispatching(self._dispatch())
-        self._all: list[Thread] = []
         faults.switch(self.probe, self._switch_off)
         self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
         self.threads: list[Thread] = []  # that have noted an operator
@@ -134,11 +139,12 @@ class Operations(Watcher):
         )
         describe, take, written, close = self._describe, self._stacks.take, self._written, self.close
         open_block, enter_call, number_of, getframe = self._open, _enter_call, node_number, sys._getframe
+        births, look = self._births, self._births.look
 
         def dispatch(mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
             if types and any(kind.__name__ == "DTensor" for kind in types):
                 return NotImplemented  # the collectives that it issues inside are seen then
-            run = operator
+            run, found = operator, None
             try:
                 found = known.get(id(operator)) or describe(operator)
                 run = found.run
@@ -169,7 +175,10 @@ class Operations(Watcher):
                         close(thread, backward)
             except Exception as error:
                 faults.note(self.probe, error)
-            return run(*arguments, **keywords) if keywords else run(*arguments)
+            result = run(*arguments, **keywords) if keywords else run(*arguments)
+            if found is not None and found.look >= births.looking:
+                look(found, result, arguments, keywords)
+            return result
 
         skip(dispatch)
         return dispatch
@@ -211,6 +220,8 @@ class Operations(Watcher):
         known.run = counting_versions(run, known.writes) if str(operator).startswith("aten._foreach_") else run
         if is_collective(operator):
             known.run = self._flushing(known.run)
+        known.look = look_of(operator)
+        known.softmax = is_softmax(operator)
         self._known[id(operator)] = known
         return known
 

@@ -10,19 +10,23 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
+from gradscope.model.birth import Arrival, Birth
 from gradscope.model.dispatch import StoredBackward
 from gradscope.model.failure import Failure
 from gradscope.model.function_fault import InputEdit, OnContext
 from gradscope.model.graph import Backward, FunctionClass, Graph
 from gradscope.model.hook import Hook, HookPlace
 from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
+from gradscope.model.notice import Notice
 from gradscope.model.operation import Block
 from gradscope.model.run import Census, Fault, Run
+from gradscope.model.size import LeafSize
 from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.model.summary import Calls
 from gradscope.model.tensor import StoredTensor
 from gradscope.model.transform import Escaped, Transform
 from gradscope.store.backward_reader import BackwardReader
+from gradscope.store.birth_reader import read_arrivals, read_births, read_sizes
 from gradscope.store.dispatch_reader import read_stored, read_tensors
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
 from gradscope.store.function_reader import read_failing_functions, read_input_edits, read_on_context
@@ -252,6 +256,27 @@ class Recording:
     def nested(self, number: int) -> tuple[Backward, ...]:
         """The backward calls that started inside one, by number."""
         return tuple(call.backward for call in self._backwards.calls(number))
+
+    @_guarded
+    def births(self) -> tuple[Birth, ...]:
+        """The operators that gave a NaN or Inf which arrived at a loss or gradient, or was the run's last."""
+        return read_births(self._rows, self._interned)
+
+    @_guarded
+    def arrivals(self) -> tuple[Arrival, ...]:
+        """The losses and gradients that were not finite."""
+        return read_arrivals(self._rows, self._interned)
+
+    @_guarded
+    def sizes(self) -> tuple[LeafSize, ...]:
+        """How large leaves and their gradients were, in a sample of the steps."""
+        return read_sizes(self._rows, self._interned)
+
+    @_guarded
+    def notices(self) -> tuple[Notice, ...]:
+        """What probes saw that says by itself what it means."""
+        found = self._rows.select("SELECT what, stack FROM notice ORDER BY what, stack", (TEXT, INTEGER))
+        return tuple(Notice(what, self._interned.stack(stack)) for what, stack in found)
 
     @_guarded
     def source(self, file: str) -> str | None:

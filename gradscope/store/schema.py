@@ -127,6 +127,20 @@ CREATE TABLE hidden_write (backward INTEGER NOT NULL, node INTEGER NOT NULL, nam
 
 -- where a module that edits its input in place was built; path and class as in call
 CREATE TABLE declaration (path INTEGER NOT NULL, class INTEGER NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (path, class, stack)) WITHOUT ROWID;
+-- a NaN or Inf that an operator gave for finite arguments (kind 'born'), or a NaN that came in with an argument ('entered', named
+-- in argument); node: the id in the graph of its backward; evidence: JSON (model.birth.Evidence); masked and masked_by: the operator
+-- and the stack that gave something finite for it, 0 for none
+CREATE TABLE birth (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, step INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER, node INTEGER,
+  operator INTEGER NOT NULL, stack INTEGER NOT NULL, call INTEGER NOT NULL, argument INTEGER NOT NULL, evidence TEXT NOT NULL,
+  masked INTEGER NOT NULL, masked_by INTEGER NOT NULL);
+-- what was not finite when a backward began (place 'root') or had ended ('gradient', of the leaf named); birth: where that came from
+CREATE TABLE nonfinite (backward INTEGER NOT NULL, place TEXT NOT NULL, leaf INTEGER NOT NULL, birth INTEGER, nan INTEGER NOT NULL, inf INTEGER NOT NULL);
+
+-- after the backward calls 0, 1, 2, 4, 8, ...: the norms of a leaf's gradient and of the leaf, as Python prints them
+CREATE TABLE leaf_size (backward INTEGER NOT NULL, leaf INTEGER NOT NULL, gradient TEXT NOT NULL, weight TEXT NOT NULL, zero_share REAL NOT NULL,
+  count INTEGER NOT NULL, PRIMARY KEY (backward, leaf)) WITHOUT ROWID;
+-- what a probe saw and what says by itself what it means, once for a stack
+CREATE TABLE notice (what TEXT NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (what, stack)) WITHOUT ROWID;
 
 -- an exception that nobody caught; backward: the number of the call that it came out of
 CREATE TABLE failure (kind INTEGER NOT NULL, message INTEGER NOT NULL, stack INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER);
