@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gradscope.explain import checkpoints, nonfinite, second_order, sizes, transforms, under_transforms
 from gradscope.explain.forbidden_edit import inplace_on_expanded, inplace_on_leaf, inplace_on_view
 from gradscope.explain.function_inputs import kept_on_context, unmarked_edit
@@ -67,7 +69,7 @@ MET_AT_RUN_TIME = (
     _of_rule("GS301", transforms.no_vmap),
     _of_rule("GS320", transforms.no_jvp),
     _of_rule("GS213", transforms.dirty_with_generated_vmap),
-    _of_rule("GS311", transforms.inplace_on_unbatched),
+    replace(_of_rule("GS311", transforms.inplace_on_unbatched), after=("GS775",)),
     _of_rule("GS312", transforms.random_under_vmap),
     _of_rule("GS330", transforms.functionalize),
 )
