@@ -27,13 +27,16 @@ from gradscope.probes.anomaly import Anomaly
 from gradscope.probes.engine import Engine, Watcher
 from gradscope.probes.failures import Failures
 from gradscope.probes.faults import Faults
+from gradscope.probes.flow import Flow
 from gradscope.probes.hooks import Hooks
 from gradscope.probes.modules import Modules
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes
 from gradscope.probes.operations import Operations
+from gradscope.probes.optimizers import Optimizers
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
+from gradscope.probes.survivors import Survivors
 from gradscope.probes.threads import Threads
 from gradscope.probes.tracebacks import Tracebacks
 from gradscope.probes.values import Values
@@ -124,8 +127,11 @@ class Recorder:
         enter(nodes)
         enter(hooks)
         if wanted:
-            operations = Operations(writer, threads, stacks, names, faults, steps, engine.started)
-            watchers.append(operations)
+            flow = Flow(writer, threads, names, faults, steps)
+            operations = Operations(writer, threads, stacks, names, faults, steps, engine.started, flow)
+            optimizers = Optimizers(writer, threads, stacks, names, faults, flow)
+            watchers += [operations, flow, optimizers, Survivors(writer, nodes, faults)]
+            enter(optimizers)
             enter(operations)
         if self.detail is Detail.FULL:
             watchers.append(Values(writer, threads, faults))

@@ -52,10 +52,13 @@ class Call:
         "number",
         "outer",
         "outer_base",
+        "outputs",
+        "reached",
         "roots",
         "stack",
         "started",
         "step",
+        "targets",
         "thread",
         "walked",
     )
@@ -74,6 +77,9 @@ class Call:
     step: int
     walked: Walked | None
     live: list[Any]
+    outputs: Sequence[Any]  # the tensors that it starts from and is asked for, while `live` is there
+    targets: Sequence[Any]
+    reached: bool  # whether every output had a graph
 
 
 class Watcher:
@@ -175,6 +181,7 @@ class Engine:
         call.keep_graph, call.create_graph = bool(keep_graph), bool(create_graph)
         call.accumulate = bool(names["kwargs"].get("accumulate_grad", False))
         call.walked, call.live, call.thread = None, [], thread.number
+        call.outputs = call.targets = ()
         call.outer, call.outer_base = thread.backward, thread.base
         call.number = next(self._numbers)
         call.step = self._steps.current if call.outer is None else call.outer.step
@@ -197,6 +204,8 @@ class Engine:
                 roots = [edge_of(output) for output in outputs]
                 call.walked, call.live = self._walker.walk([node for node, _ in roots if node is not None])
                 self.nodes += len(call.live)
+                call.outputs, call.targets = outputs, inputs or ()
+                call.reached = all(node is not None for node, _ in roots)
                 call.roots = json.dumps([_entry(edge, call.walked) for edge in roots])
                 call.inputs = json.dumps([_input(one, call.walked) for one in inputs]) if inputs else None
                 for watcher in self._watchers:
@@ -204,6 +213,7 @@ class Engine:
         finally:
             thread.busy = False
             call.live = []
+            call.outputs = call.targets = ()
 
     def _end(self, call: Call, error: BaseException | None) -> None:
         duration = time.perf_counter() - call.started

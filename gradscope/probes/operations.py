@@ -19,6 +19,7 @@ from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call as EngineCall
 from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
+from gradscope.probes.flow import Flow
 from gradscope.probes.modules import Calls
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import token_of
@@ -30,8 +31,10 @@ from gradscope.probes.tensors import storage_of
 from gradscope.probes.threads import Thread, Threads
 
 _BLOCK = 8192  # numbers after which a block is closed
+_PLAIN, _NO_GRAD = -1, -2  # in place of a node, for operators outside of a backward
 _HEAD, _WRITE = 5, 4  # numbers per operator, and per tensor written
 
+grad_enabled = torch.is_grad_enabled
 Write = tuple[int, int, str]  # position, string id, name of a written argument
 
 
@@ -58,9 +61,10 @@ class Operations(Watcher):
         faults: Faults,
         steps: Steps,
         started: float,
+        flow: Flow,
     ) -> None:
         self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
-        self._steps = steps
+        self._steps, self._flow = steps, flow
         self._calls = Calls(sink)
         self._known: dict[int, Operator] = {}  # by id: an operator's own hash is slow
         self._started = started
@@ -99,6 +103,7 @@ class Operations(Watcher):
     def _dispatch(self) -> Any:
         """The mode's function: hot, so what it uses is bound here."""
         known, describe, saw, faults = self._known, self._describe, self._saw, self._faults
+        flow = self._flow
 
         def dispatch(mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
             for kind in types:
@@ -113,7 +118,10 @@ class Operations(Watcher):
                 saw(found, arguments, keywords)
             except Exception as error:
                 faults.note("operations", error)
-            return run(*arguments, **keywords) if keywords else run(*arguments)
+            result = run(*arguments, **keywords) if keywords else run(*arguments)
+            if flow.on:
+                flow.saw(arguments, keywords, result)
+            return result
 
         skip(dispatch)
         return dispatch
@@ -133,6 +141,8 @@ class Operations(Watcher):
             pending.clear()
         thread.operator = name
         numbers = thread.operations
+        if len(numbers) > _BLOCK:
+            self.close(thread, thread.backward)
         if not numbers:
             self._open(thread)
         call = thread.call
@@ -142,12 +152,10 @@ class Operations(Watcher):
             if call is not thread.last_call:
                 thread.last_call = thread.calls[serial] = call
         backward = thread.backward
-        node = -1 if backward is None else _node_number(backward)
+        node = (_PLAIN if grad_enabled() else _NO_GRAD) if backward is None else _node_number(backward)
         numbers.extend((name, self._stacks.take(sys._getframe(2), thread.base), serial, node, 0))
         if known.writes:
             self._written(thread, known.writes, arguments, keywords or {})
-        if len(numbers) > _BLOCK:
-            self.close(thread, backward)
 
     def _written(
         self, thread: Thread, writes: tuple[Write, ...], arguments: tuple[Any, ...], keywords: dict[str, Any]
@@ -189,11 +197,14 @@ class Operations(Watcher):
             return
         calls = self._calls.ids(thread.calls)
         at, operations, writes = 0, 0, 0
+        ends: dict[int, int] = {}
         while at < len(numbers):
             numbers[at + 2] = calls.get(numbers[at + 2], 0)
             operations += 1
             writes += numbers[at + 4]
             at += _HEAD + _WRITE * numbers[at + 4]
+            if thread.flow:
+                ends[at] = operations - 1
         block, new = self._sink.template("block", digest(numbers))
         if new:
             self._sink.add("block", (block, operations, writes))
@@ -201,6 +212,7 @@ class Operations(Watcher):
         number = None if backward is None else backward.number
         versions = json.dumps(thread.versions) if any(thread.versions) else None
         self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started, versions))
+        self._flow.close(thread, self._block_runs, ends, new)
         self._block_runs += 1
         del numbers[:]
         thread.calls.clear()
@@ -212,7 +224,8 @@ class Operations(Watcher):
         at = number = 0
         while at < len(numbers):
             name, stack, call, node, count = numbers[at : at + _HEAD]
-            self._sink.add("operation", (block, number, name, stack, call, None if node < 0 else node))
+            row = (block, number, name, stack, call, None if node < 0 else node)
+            self._sink.add("operation", (*row, int(node != _NO_GRAD)))
             at += _HEAD
             for position in range(count):
                 argument, version, storage, leaf = numbers[at : at + _WRITE]

@@ -23,6 +23,7 @@ class Thread:
         "busy",
         "call",
         "calls",
+        "flow",
         "last_call",
         "number",
         "operations",
@@ -46,6 +47,7 @@ class Thread:
         self.operator = 0  # the last operator's name
         self.pending: deque[Token] = deque(maxlen=64)  # nodes made since the last operator, where operators are seen
         self.operations = array("q")  # the open block
+        self.flow = array("q")  # the tensors that its operators read and made
         self.tensors: dict[int, int] = {}  # storages of the open block: address -> number
         self.versions: list[int] = []  # of each of these storages, when it was first written
         self.started = 0.0
