@@ -23,10 +23,11 @@ class FlowTensor:
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """An operator read a tensor, which required grad then or not."""
+    """An operator read a tensor, which required grad then or not, as a leaf or as a result."""
 
     tensor: int
     requires_grad: bool
+    leaf: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +57,7 @@ class FlowEnd:
     position: int
     tensor: int
     requires_grad: bool
+    leaf: bool = False
 
 
 class GradientState(enum.IntEnum):

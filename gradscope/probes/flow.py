@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 import torch
+from torch.multiprocessing.reductions import StorageWeakRef
 
 from gradscope.probes.dynamo import skip_methods
 from gradscope.probes.engine import Call, Watcher
@@ -38,7 +39,7 @@ class Flow(Watcher):
         self._sink, self._threads, self._names, self._faults, self._steps = sink, threads, names, faults, steps
         self._types = TensorTypes(sink)
         self._known: dict[int, tuple[weakref.ref[Any], int]] = {}  # id() -> tensor, number
-        self._storages: dict[int, tuple[weakref.ref[Any], int]] = {}  # identity -> a tensor in it, number
+        self._storages: dict[int, tuple[Any, int]] = {}  # by identity, its own while the weak reference is held
         self._numbers = self._storage_numbers = 0
         self._unnamed: list[tuple[weakref.ref[Any], tuple[int, ...]]] = []
         self._until, self._news = _FIRST, 0
@@ -53,14 +54,13 @@ class Flow(Watcher):
         try:
             place, rows = len(thread.operations), thread.flow
             read = [
-                (self.number(tensor), tensor.requires_grad)
+                (self.number(tensor), _requires(tensor))
                 for tensor in _tensors((arguments, tuple(keywords.values())) if keywords else arguments)
             ]
             for number, requires in read:
                 rows.extend((place, _READ, number, requires))
-            shared = {storage_of(tensor)[0] for tensor in _tensors(arguments)}
             for tensor in _tensors((result,)):
-                rows.extend((place, _MADE, self._made(tensor, shared), 0))
+                rows.extend((place, _MADE, self.number(tensor), 0))
         except Exception as error:
             self._faults.note("flow", error)
 
@@ -69,33 +69,24 @@ class Flow(Watcher):
         known = self._known.get(id(tensor))
         if known is not None and known[0]() is tensor:
             return known[1]
-        storage = storage_of(tensor)[0]
-        holder = self._storages.get(storage)
-        alive = None if holder is None else holder[0]()
-        same = alive is not None and storage_of(alive)[0] == storage
-        return self._new(tensor, storage, keep=same)
-
-    def _made(self, tensor: torch.Tensor, shared: set[int]) -> int:
-        """The number of an operator's result: one of its arguments when it wrote in place."""
-        known = self._known.get(id(tensor))
-        storage = storage_of(tensor)[0]
-        if known is not None and known[0]() is tensor and storage in shared:
-            return known[1]
-        return self._new(tensor, storage, keep=storage in shared)
-
-    def _new(self, tensor: torch.Tensor, storage: int, keep: bool) -> int:
         self._numbers += 1
         reference = weakref.ref(tensor)
-        if not keep or storage not in self._storages:
-            self._storage_numbers += 1
-            self._storages[storage] = (reference, self._storage_numbers)
         self._known[id(tensor)] = (reference, self._numbers)
-        row = (self._numbers, self._storages[storage][1], self._types.take(tensor))
+        row = (self._numbers, self._storage(tensor), self._types.take(tensor))
         if tensor.is_leaf and (tensor.requires_grad or isinstance(tensor, torch.nn.Parameter)):
             self._unnamed.append((reference, row))
         else:
             self._sink.add("flow_tensor", (*row, 0, 0))
         return self._numbers
+
+    def _storage(self, tensor: torch.Tensor) -> int:
+        identity = storage_of(tensor)[0]
+        known = self._storages.get(identity)
+        if known is None or not identity:
+            self._storage_numbers += 1
+            known = (StorageWeakRef(tensor.untyped_storage()) if identity else None, self._storage_numbers)
+            self._storages[identity] = known
+        return known[1]
 
     def name(self) -> None:
         """Write the leaves of this step: their names are learned when their module runs, not when they are made."""
@@ -126,7 +117,7 @@ class Flow(Watcher):
         for side, tensors in ((_ROOT, call.outputs), (_TARGET, call.targets)):
             for position, tensor in enumerate(tensors):
                 if isinstance(tensor, torch.Tensor):
-                    number, requires = self.number(tensor), int(tensor.requires_grad)
+                    number, requires = self.number(tensor), _requires(tensor)
                     self._sink.add("flow_end", (call.number, side, position, number, requires))
         self.name()
 
@@ -136,7 +127,12 @@ class Flow(Watcher):
             self.on = call.step + 1 < self._until
             if not self.on or len(self._known) > _LIVING:
                 self._known = {key: one for key, one in self._known.items() if one[0]() is not None}
-                self._storages = {key: one for key, one in self._storages.items() if one[0]() is not None}
+                self._storages = {key: one for key, one in self._storages.items() if one[0] and not one[0].expired()}
+
+
+def _requires(tensor: torch.Tensor) -> int:
+    """Whether it requires grad: 2 for a leaf, which needs no operator to do so."""
+    return (2 if tensor.is_leaf else 1) if tensor.requires_grad else 0
 
 
 def _tensors(values: Any) -> Iterator[torch.Tensor]:

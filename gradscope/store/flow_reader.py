@@ -22,6 +22,7 @@ from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, Rows
 
 _READ, _MADE = 0, 1
+_LEAF = 2  # requires_grad of a leaf
 
 
 def read_flow(rows: Rows, blocks: Iterable[Block]) -> Iterator[FlowOperation]:
@@ -34,7 +35,9 @@ def read_flow(rows: Rows, blocks: Iterable[Block]) -> Iterator[FlowOperation]:
         for position, touched in found.get(block.number, {}).items():
             if not 0 <= position < len(block.operations):
                 raise ValueError("a tensor was read by an operator that is not there")
-            reads = tuple(Read(tensor, bool(requires)) for side, tensor, requires in touched if side == _READ)
+            reads = tuple(
+                Read(tensor, bool(requires), requires == _LEAF) for side, tensor, requires in touched if side == _READ
+            )
             makes = tuple(tensor for side, tensor, _ in touched if side == _MADE)
             yield FlowOperation(block.number, position, block.operations[position], block.backward, reads, makes)
 
@@ -50,7 +53,7 @@ def read_ends(rows: Rows) -> Iterator[FlowEnd]:
     """The tensors that backward calls started from and were asked for."""
     sql = "SELECT backward, side, position, tensor, requires_grad FROM flow_end ORDER BY backward, side, position"
     for backward, side, position, tensor, requires in rows.select(sql, (INTEGER,) * 5):
-        yield FlowEnd(backward, bool(side), position, tensor, bool(requires))
+        yield FlowEnd(backward, bool(side), position, tensor, bool(requires), requires == _LEAF)
 
 
 def read_looks(rows: Rows, interned: Interned) -> Iterator[OptimizerLook]:

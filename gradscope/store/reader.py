@@ -199,6 +199,12 @@ class Recording:
         number = next((number for number, text in self._rows.select(sql, (INTEGER, TEXT)) if text == file), None)
         return None if number is None else self._interned.source(number)
 
+    @_guarded
+    def sources(self) -> tuple[str, ...]:
+        """The user's files whose text the recording has."""
+        sql = "SELECT text FROM string WHERE id IN (SELECT file FROM source) ORDER BY text"
+        return tuple(text for (text,) in self._rows.select(sql, (TEXT,)))
+
     def _last(self) -> int:
         sql = "SELECT number, graph FROM backward ORDER BY graph IS NULL, nested_in IS NOT NULL, number DESC LIMIT 1"
         for number, graph in self._rows.select(sql, (INTEGER, INTEGER | MAYBE)):

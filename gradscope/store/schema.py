@@ -81,7 +81,8 @@ CREATE TABLE block_run (number INTEGER PRIMARY KEY, block INTEGER NOT NULL, thre
   versions TEXT);
 
 -- The way of tensors through operators, in the first steps and after new operators. A tensor's storage is a number;
--- name: a leaf's, 0 for none. side: 0 read, 1 made; requires_grad: as it was when it was read.
+-- name: a leaf's, 0 for none. side: 0 read, 1 made; requires_grad: as it was when it was read,
+-- 2 for a leaf.
 CREATE TABLE flow_tensor (number INTEGER PRIMARY KEY, storage INTEGER NOT NULL, type INTEGER NOT NULL, name INTEGER NOT NULL, parameter INTEGER NOT NULL);
 CREATE TABLE flow (block_run INTEGER NOT NULL, position INTEGER NOT NULL, operation INTEGER NOT NULL, side INTEGER NOT NULL,
   tensor INTEGER NOT NULL, requires_grad INTEGER NOT NULL, PRIMARY KEY (block_run, position)) WITHOUT ROWID;
