@@ -71,6 +71,11 @@ class Case:
         return self.recording.leaf_gradients()
 
     @cached_property
+    def sizes(self) -> dict[int, int]:
+        """How many nodes each backward call reached."""
+        return self.recording.graph_sizes()
+
+    @cached_property
     def survivors(self) -> tuple[Survivors, ...]:
         """The nodes that outlived their step."""
         return self.recording.survivors()

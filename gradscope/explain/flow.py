@@ -113,6 +113,11 @@ class Flow:
         return self._ends.get(tensor)
 
     @cached_property
+    def _parameters(self) -> frozenset[int]:
+        """The storages of parameters."""
+        return frozenset(tensor.storage for tensor in self.tensors.values() if tensor.parameter)
+
+    @cached_property
     def _ends(self) -> dict[int, FlowEnd]:
         return {end.tensor: end for end in reversed(self.ends)}
 
@@ -125,10 +130,15 @@ class Flow:
             if one in seen or one not in self.useful:
                 continue
             seen.add(one)
-            met = self.later(one, -1)
-            if any(read.leaf for _, read in self.flags.get(one, ())) or (met is not None and met.leaf):
+            met, known = self.later(one, -1), self.tensors.get(one)
+            view = known is not None and known.storage in self._parameters  # made under no_grad, it looks like a leaf
+            if (not view and any(read.leaf for _, read in self.flags.get(one, ()))) or (
+                not view and met is not None and met.leaf
+            ):
                 return True
-            waiting += [made for at in self.readers.get(one, ()) for made in self.operations[at].makes]
+            for at in self.readers.get(one, ()):
+                if self.operations[at].backward is None:
+                    waiting += [made for made in self.operations[at].makes if not self.sets_leaf(at, made)]
         return False
 
     def behind(self, tensor: int) -> list[Cut]:

@@ -107,19 +107,37 @@ class LeafGradient:
 
 @dataclass(frozen=True, slots=True)
 class Survivors:
-    """Nodes made in step `made` by one stack, of which `count` still lived at the end of step `step`."""
+    """Nodes made in step `made` by one stack, of which `count` still lived at the end of step `step`.
+
+    `youngest` numbers the last of them in the order in which the run made nodes.
+    """
 
     step: int
     made: int
     stack: Stack
     count: int
+    youngest: int = 0
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line that made them."""
+        return user_site(self.stack)
 
 
 @dataclass(frozen=True, slots=True)
 class Holder:
-    """What holds a tensor that such a node made: a kind (list, variable, ...), its name, and whose name it is."""
+    """What holds a tensor whose graph holds such nodes: a kind (list, variable, ...), its name, and whose name it is.
+
+    `stack` made the tensor's node, `count` is how many of the nodes it keeps.
+    """
 
     stack: Stack
     kind: str
     name: str
     owner: str
+    count: int = 0
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line that made the tensor."""
+        return user_site(self.stack)

@@ -7,6 +7,8 @@ tokens tell which still live later. Only when nodes of several steps do, the liv
 from __future__ import annotations
 
 import gc
+import os
+import sys
 import weakref
 from collections import Counter
 from typing import Any
@@ -24,7 +26,7 @@ from gradscope.probes.threads import Thread
 _COHORTS = frozenset((1, 2, 3, 4, *(2**power for power in range(3, 40))))  # steps whose nodes are watched
 _GRACE = 2  # steps after which a step's nodes should be dead: the script may still hold its last results
 _GROWING = 3  # cohorts with survivors at which the holder is searched for
-_MOST_HELD = 50  # tensors whose holder is described
+_MOST_HELD, _MOST_WALKED = 200, 20_000  # tensors whose holder is looked for, and nodes walked from each
 
 
 class Survivors(Watcher):
@@ -57,30 +59,56 @@ class Survivors(Watcher):
                 del self._cohorts[made]
             elif step - made >= _GRACE:
                 old.add(made)
-                counts = Counter(token.stack for token in (one() for one in alive) if token is not None)
-                self._sink.add_all("survivor", ((step, made, stack, count) for stack, count in counts.items()))
+                self._write(step, made, [token for token in (one() for one in alive) if token is not None])
         if len(old) >= _GROWING and not self._searched:
             self._searched = True
             self._search(old)
+
+    def _write(self, step: int, made: int, alive: list[Token]) -> None:
+        counts = Counter(token.stack for token in alive)
+        youngest: dict[int, int] = {}
+        for token in alive:  # in the order in which they were made
+            youngest[token.stack] = token.uid
+        rows = ((step, made, stack, count, youngest[stack]) for stack, count in counts.items())
+        self._sink.add_all("survivor", rows)
 
     def _search(self, steps: set[int]) -> None:
         """Say what holds the tensors of nodes that live too long. Slow: done once in a run."""
         tokens = (one() for made in steps for one in self._cohorts[made])
         uids = {token.uid for token in tokens if token is not None}
+        found: Counter[tuple[int, tuple[int, ...]]] = Counter()
         with torch._C.DisableTorchFunction():
-            held = [(thing, stack) for thing, stack in _tensors_of_nodes() if stack[0] in uids]
-            places = Places(ignored=(held, *held))
-            for tensor, (_, stack) in held[:_MOST_HELD]:
-                for place in places.of(tensor):
-                    self._sink.add("holder", (stack, *map(self._sink.string, place)))
+            tensors = [thing for thing in gc.get_objects() if type(thing) is torch.Tensor and thing.grad_fn is not None]
+            places = Places(ignored=(tensors,))
+            for tensor in tensors[:_MOST_HELD]:
+                token, reached = token_of(tensor.grad_fn), _reached(tensor.grad_fn, uids)
+                if token is not None and reached:
+                    for place in places.of(tensor):
+                        words = tuple(map(self._sink.string, place))
+                        found[token.stack, words] += reached
+        self._sink.add_all("holder", ((stack, *words, count) for (stack, words), count in found.items()))
+        for file in _files():
+            self._sink.frame(
+                file, 1, "<module>"
+            )  # so that the holder's line can be found: its file may run no operator
 
 
-def _tensors_of_nodes() -> list[tuple[Any, tuple[int, int]]]:
-    """Every live tensor that a recorded node made, with the uid and the stack of the node."""
-    found = []
-    for thing in gc.get_objects():
-        if type(thing) is torch.Tensor and thing.grad_fn is not None:
-            token = token_of(thing.grad_fn)
-            if token is not None:
-                found.append((thing, (token.uid, token.stack)))
+def _reached(start: Any, uids: set[int]) -> int:
+    """How many of the nodes can be walked to from one."""
+    seen, waiting, found = {start}, [start], 0
+    while waiting and len(seen) < _MOST_WALKED:
+        node = waiting.pop()
+        token = token_of(node)
+        found += token is not None and token.uid in uids
+        for target, _ in node.next_functions:
+            if target is not None and target not in seen:
+                seen.add(target)
+                waiting.append(target)
     return found
+
+
+def _files() -> list[str]:
+    """The files of the modules outside of Python's own folders."""
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    own = (sys.prefix, sys.base_prefix, os.path.dirname(os.path.dirname(__file__)))
+    return [file for file in files if isinstance(file, str) and file.endswith(".py") and not file.startswith(own)]

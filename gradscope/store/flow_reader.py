@@ -78,13 +78,14 @@ def read_leaf_gradients(rows: Rows) -> Iterator[LeafGradient]:
 
 def read_survivors(rows: Rows, interned: Interned) -> Iterator[Survivors]:
     """The nodes that outlived their step, at every look."""
-    sql = "SELECT step, made, stack, count FROM survivor ORDER BY step, made, stack"
-    for step, made, stack, count in rows.select(sql, (INTEGER,) * 4):
-        yield Survivors(step, made, interned.stack(stack), count)
+    sql = "SELECT step, made, stack, count, youngest FROM survivor ORDER BY step, made, stack"
+    for step, made, stack, count, youngest in rows.select(sql, (INTEGER,) * 5):
+        yield Survivors(step, made, interned.stack(stack), count, youngest)
 
 
 def read_holders(rows: Rows, interned: Interned) -> Iterator[Holder]:
     """What holds tensors that such nodes made."""
-    sql = "SELECT stack, kind, name, owner FROM holder ORDER BY stack, kind, name, owner"
-    for stack, *words in rows.select(sql, (INTEGER,) * 4):
-        yield Holder(interned.stack(stack), *map(interned.string, words))
+    sql = "SELECT stack, count, kind, name, owner FROM holder ORDER BY stack, kind, name, owner"
+    for stack, count, *words in rows.select(sql, (INTEGER,) * 5):
+        kind, name, owner = map(interned.string, words)
+        yield Holder(interned.stack(stack), kind, name, owner, count)

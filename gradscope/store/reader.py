@@ -140,6 +140,12 @@ class Recording:
             yield from read_blocks(self._rows, self._interned)
 
     @_guarded
+    def graph_sizes(self) -> dict[int, int]:
+        """How many nodes each backward call reached, by number."""
+        sql = "SELECT b.number, g.nodes FROM backward b JOIN graph g ON g.id = b.graph ORDER BY b.number"
+        return dict(self._rows.select(sql, (INTEGER, INTEGER)))
+
+    @_guarded
     def flow(self) -> tuple[FlowOperation, ...]:
         """The operators whose tensors were looked at: those of the first steps, and what was new later."""
         return tuple(flow_reader.read_flow(self._rows, read_blocks(self._rows, self._interned)))

@@ -99,10 +99,13 @@ CREATE TABLE optimizer_parameter (look INTEGER NOT NULL, position INTEGER NOT NU
 CREATE TABLE leaf_gradient (backward INTEGER NOT NULL, node INTEGER NOT NULL, tensor INTEGER NOT NULL, state INTEGER NOT NULL,
   PRIMARY KEY (backward, node)) WITHOUT ROWID;
 
--- nodes made in step `made` that still live at the end of step `step`, by the stack that made them
-CREATE TABLE survivor (step INTEGER NOT NULL, made INTEGER NOT NULL, stack INTEGER NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (step, made, stack)) WITHOUT ROWID;
--- what holds the tensor that such a node made: "list", "variable", "attribute", ...; its name; whose name that is
-CREATE TABLE holder (stack INTEGER NOT NULL, kind INTEGER NOT NULL, name INTEGER NOT NULL, owner INTEGER NOT NULL, PRIMARY KEY (stack, kind, name, owner)) WITHOUT ROWID;
+-- nodes made in step `made` that still live at the end of step `step`, by the stack that made them; youngest: grows in
+-- the order in which nodes are made
+CREATE TABLE survivor (step INTEGER NOT NULL, made INTEGER NOT NULL, stack INTEGER NOT NULL, count INTEGER NOT NULL, youngest INTEGER NOT NULL, PRIMARY KEY (step, made, stack)) WITHOUT ROWID;
+-- what holds the tensor that such a node made: "list", "variable", "attribute", ...; its name; whose name that is; how many
+-- of those nodes it keeps. stack: of the node of the tensor that is held
+CREATE TABLE holder (stack INTEGER NOT NULL, kind INTEGER NOT NULL, name INTEGER NOT NULL, owner INTEGER NOT NULL, count INTEGER NOT NULL,
+  PRIMARY KEY (stack, kind, name, owner)) WITHOUT ROWID;
 
 -- an exception that nobody caught; backward: the number of the call that it came out of
 CREATE TABLE failure (kind INTEGER NOT NULL, message INTEGER NOT NULL, stack INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER);
