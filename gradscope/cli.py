@@ -29,6 +29,8 @@ COMMANDS = {
     "trace": Entry("gradscope.commands.trace", "Run a script unchanged and record what autograd does."),
     "graph": Entry("gradscope.commands.graph", "Draw the graph of a recorded backward."),
     "explain": Entry("gradscope.commands.explain", "Say why a backward failed or went wrong, and which line to edit."),
+    "who": Entry("gradscope.commands.who", "Say who wrote a tensor last, who saved it, who reads it."),
+    "why": Entry("gradscope.commands.why", "Show the way from the loss to a parameter, or where it is cut."),
     "check-function": Entry("gradscope.commands.check_function", "Check custom autograd.Functions."),
     "rule": Entry("gradscope.commands.rule", "Print a rule's page."),
     "info": Entry("gradscope.commands.info", "Say what a recording holds."),

@@ -132,9 +132,8 @@ class Flow:
             seen.add(one)
             met, known = self.later(one, -1), self.tensors.get(one)
             view = known is not None and known.storage in self._parameters  # made under no_grad, it looks like a leaf
-            if (not view and any(read.leaf for _, read in self.flags.get(one, ()))) or (
-                not view and met is not None and met.leaf
-            ):
+            leaf = any(read.leaf for _, read in self.flags.get(one, ())) or (met is not None and met.leaf)
+            if leaf and not view:
                 return True
             for at in self.readers.get(one, ()):
                 if self.operations[at].backward is None:
