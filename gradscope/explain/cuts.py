@@ -28,6 +28,7 @@ class Lost:
     cause: Cause
     names: tuple[str, ...] = ()
     says: str = ""  # what happens to them, after their names
+    reason: str = ""  # the message without their names
 
 
 def at_cut(case: Case, cut: Cut) -> Lost:

@@ -54,7 +54,7 @@ def _together(found: list[Lost]) -> Iterator[Lost]:
         if names:
             message = f"{several(names)} {be(names)} {same[0].says}: {cause.message}"
             cause = replace(cause, message=message, tensor=names[0], weight=len(names))
-        yield replace(same[0], cause=cause, names=names)
+        yield replace(same[0], cause=cause, names=names, reason=same[0].cause.message)
 
 
 # a loss without a graph

@@ -35,9 +35,8 @@ def _find(case: Case, asked: str) -> int:
     flow = case.flow
     file, _, line = asked.rpartition(":")
     if file and line.isdigit():
-        made = [
-            at for at in range(len(flow.operations)) if _on(case, at, file, int(line)) and flow.operations[at].makes
-        ]
+        here = [at for at in range(len(flow.operations)) if _on(case, at, file, int(line))]
+        made = [at for at in here if flow.operations[at].makes]
         if made:
             return _result(case, made)
         raise UsageError(f"no operator that was looked at ran at {asked}", "only the first steps are looked at closely")
@@ -79,9 +78,8 @@ def _assignments(case: Case, name: str) -> Iterator[Site]:
     wanted = name.rpartition(".")[2]
 
     def assigns(node: ast.AST) -> bool:
-        targets = (
-            node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
-        )
+        single = [node.target] if isinstance(node, (ast.AugAssign, ast.AnnAssign)) else []
+        targets = node.targets if isinstance(node, ast.Assign) else single
         every = [one for target in targets for one in getattr(target, "elts", [target])]
         return any(dotted(one) == wanted for one in every)
 
@@ -91,21 +89,29 @@ def _assignments(case: Case, name: str) -> Iterator[Site]:
 
 def _touches(case: Case, tensor: int) -> Iterator[tuple[tuple[int, int], Touch]]:
     flow = case.flow
-    before = len(flow.operations)
-    for at in sorted(set(flow.sources(tensor, before)) | set(flow.makers.get(tensor, ()))):
-        operation = flow.operations[at]
-        yield (
-            (at, 0),
-            Touch("wrote", operation.operation.name, operation.site, module_of(case, at), operation.backward),
-        )
+    wrote = sorted({*flow.sources(tensor, len(flow.operations)), *flow.makers.get(tensor, ())})
+    for at in wrote:
+        yield (at, 0), _touch(case, "wrote", at)
     for at in flow.readers.get(tensor, ()):
-        operation = flow.operations[at]
-        if tensor not in operation.makes:
-            yield (
-                (at, 1),
-                Touch("read", operation.operation.name, operation.site, module_of(case, at), operation.backward),
-            )
+        if tensor in flow.operations[at].makes:
+            continue
+        if any(_saves_its_result(case, maker, at) for maker in wrote):
+            yield (at, 1), _touch(case, "saved", at, flow.operations[wrote[-1]].operation.name)
+        else:
+            yield (at, 1), _touch(case, "read", at)
             yield from (((at, 2), touch) for touch in _savers(case, tensor, at))
+
+
+def _touch(case: Case, how: str, at: int, name: str | None = None) -> Touch:
+    operation = case.flow.operations[at]
+    what = name or operation.operation.name
+    return Touch(how, what, operation.site, module_of(case, at), operation.backward)
+
+
+def _saves_its_result(case: Case, maker: int, at: int) -> bool:
+    """Whether an operator keeps its own result for the backward: torch detaches it, on the same stack."""
+    made, read = case.flow.operations[maker].operation, case.flow.operations[at].operation
+    return at == maker + 1 and read.name == "aten.detach.default" and made.stack == read.stack
 
 
 def _savers(case: Case, tensor: int, at: int) -> Iterator[Touch]:

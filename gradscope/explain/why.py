@@ -99,7 +99,7 @@ def _cut(case: Case, name: str) -> Why:
     shown = [at for at in way.operations if last is None or at <= last]
     path = tuple(Step(_name(case, at), _site(case, at), module_of(case, at)) for at in shown)
     if found is not None:
-        return Why(name, None, path, found.cause.site, found.cause.message, found.code)
+        return Why(name, None, path, found.cause.site, found.reason or found.cause.message, found.code)
     if not way.operations:
         return Why(name, None, (), None, "no operator that was looked at read it")
     return Why(name, None, path, path[-1].site, "what is computed from it does not go into a loss")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gradscope import __version__
@@ -20,10 +20,12 @@ def who_text(who: Who, recording: str) -> str:
     wrote = who.wrote
     last = f"last written by {wrote.what}{_at(wrote.site)}" if wrote else "written before the recording looked"
     head = f"{who.tensor}: {who.type}, {last}"
-    rows = [
-        (one.how if one.certain else f"{one.how}?", one.what, _where(one.site), _beside(one)) for one in who.touches
-    ]
+    rows = [(_how(one), one.what, _where(one.site), _beside(one)) for one in who.touches]
     return "\n".join([head, *_table(rows)]) + "\n"
+
+
+def _how(touch: Touch) -> str:
+    return touch.how if touch.certain else f"{touch.how}?"
 
 
 def _beside(touch: Touch) -> str:
@@ -96,10 +98,10 @@ def _at(site: Site | None) -> str:
     return f" at {place(site)}" if site else ""
 
 
-def _table(rows: list[tuple[str, ...]]) -> Iterable[str]:
+def _table(rows: Sequence[tuple[str, ...]]) -> Iterable[str]:
     """Rows in columns; a long table loses its middle, and says so."""
     left_out = len(rows) - _MOST
-    shown = rows if left_out <= 0 else [*rows[: _MOST // 2], *rows[-_MOST // 2 :]]
+    shown = rows if left_out <= 0 else [*rows[: _MOST // 2], *rows[-(_MOST // 2) :]]
     widths = [max(map(len, column)) for column in zip(*shown, strict=True)]
     lines = ["  " + "  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)) for row in shown]
     if left_out > 0:
