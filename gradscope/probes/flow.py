@@ -42,7 +42,8 @@ class Flow(Watcher):
         self._storages: dict[int, tuple[Any, int]] = {}  # by identity, its own while the weak reference is held
         self._numbers = self._storage_numbers = 0
         self._unnamed: list[tuple[weakref.ref[Any], tuple[int, ...]]] = []
-        self._until, self._news = _FIRST, 0
+        self._until: int | None = None  # the step at which to stop, once the first was seen
+        self._news = 0
         self.on = True
         skip_methods(Flow)
 
@@ -112,6 +113,8 @@ class Flow(Watcher):
     def before(self, call: Call, thread: Thread) -> None:
         """Note which tensors a backward starts from, and which it is asked for."""
         self.name()
+        if self._until is None:
+            self._until = call.step + _FIRST
         if not self.on and call.reached:
             return
         for side, tensors in ((_ROOT, call.outputs), (_TARGET, call.targets)):
@@ -124,7 +127,7 @@ class Flow(Watcher):
     def after(self, call: Call, thread: Thread) -> None:
         """A step may have ended: look on only while it is young."""
         if call.outer is None and self.on:
-            self.on = call.step + 1 < self._until
+            self.on = self._until is None or call.step + 1 < self._until
             if not self.on or len(self._known) > _LIVING:
                 self._known = {key: one for key, one in self._known.items() if one[0]() is not None}
                 self._storages = {key: one for key, one in self._storages.items() if one[0] and not one[0].expired()}

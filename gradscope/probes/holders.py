@@ -44,7 +44,7 @@ class Places:
                 yield from ((kind, str(key), belongs) for key, value in list(holder.items()) if value is thing)
                 return
         elif isinstance(holder, types.CellType):
-            yield "closure", "", ""
+            yield from _closures(holder)
             return
         elif not isinstance(holder, (list, tuple, set)) and type(holder).__name__ != "deque":
             names = getattr(holder, "__dict__", {})
@@ -53,6 +53,17 @@ class Places:
         if depth:
             self._ignored.add(id(holder))
             yield from ((type(holder).__name__, name, owner) for _, name, owner in self.of(holder, depth - 1))
+
+
+def _closures(cell: types.CellType) -> Iterator[Place]:
+    """The functions that share a variable, by its name in them."""
+    for closure in gc.get_referrers(cell):
+        if isinstance(closure, tuple):
+            for function in gc.get_referrers(closure):
+                ours = getattr(function, "__module__", "") == __name__
+                if isinstance(function, types.FunctionType) and function.__closure__ is closure and not ours:
+                    at = next(at for at, one in enumerate(closure) if one is cell)
+                    yield "variable", function.__code__.co_freevars[at], function.__qualname__
 
 
 def _owner(names: dict[Any, Any]) -> Any:
