@@ -105,6 +105,15 @@ class Flow:
         operation = self.operations[at]
         return () if reads_shape_only(operation) else operation.reads
 
+    def reads_learned(self, at: int) -> bool:
+        """Whether an operator outside of a backward recorded a graph: it read what requires grad, gradients on."""
+        operation = self.operations[at]
+        return (
+            operation.backward is None
+            and operation.operation.grad
+            and any(one.requires_grad for one in operation.reads)
+        )
+
     def later(self, tensor: int, after: int) -> Read | FlowEnd | None:
         """How a tensor was met first after an operator; None when nobody looked."""
         for at, read in self.flags.get(tensor, ()):
@@ -120,6 +129,34 @@ class Flow:
     @cached_property
     def _ends(self) -> dict[int, FlowEnd]:
         return {end.tensor: end for end in reversed(self.ends)}
+
+    def becomes_a_number(self, tensor: int | None) -> bool:
+        """Whether what was made of a tensor in the same stretch of operators is handed to Python."""
+        seen: set[int] = set()
+        waiting = [] if tensor is None else [tensor]
+        while waiting:
+            one = waiting.pop()
+            if one in seen:
+                continue
+            seen.add(one)
+            for at in self.readers.get(one, ()):
+                if self.operations[at].backward is None:
+                    if leaves_torch(self.operations[at]) and self.comes_back(at):
+                        return True
+                    waiting += self.operations[at].makes
+        return False
+
+    def comes_back(self, at: int) -> bool:
+        """Whether a number that left torch can have gone into a loss: one was made later in the same stretch.
+
+        What is read for a log after a backward was made in the stretch before.
+        """
+        run = self.operations[at].run
+        sources = (maker for read in self.operations[at].reads for maker in self.makers[read.tensor])
+        if not any(self.operations[maker].run == run for maker in sources):
+            return False
+        results = (maker for root in self.roots for maker in self.makers.get(root.tensor, ()))
+        return any(maker > at and self.operations[maker].run == run for maker in results)
 
     def leaf_on_the_way(self, tensor: int | None) -> bool:
         """Whether a tensor, or what was made of it for a loss, was made a leaf that requires grad."""

@@ -10,7 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from gradscope.explain.cuts import DERIVATIVE, MODE, Lost, at_cut, at_exit, born, exits, module_of
+from gradscope.explain.cuts import CUT, DERIVATIVE, MODE, Lost, at_cut, at_exit, born, exits, module_of
+from gradscope.explain.flow import is_optimizer
 from gradscope.explain.held import NAMELESS
 from gradscope.explain.kind import Cause
 from gradscope.explain.source import attribute_call
@@ -39,7 +40,7 @@ class Silent:
 
 def find(case: Case) -> tuple[Lost, ...]:
     """Every cause, those that explain a failure first; the parameters of one line together."""
-    found = list(_without_graph(case))
+    found = [*_without_graph(case), *_inference(case)]
     found += _silent(case)
     return tuple(_together(found))
 
@@ -86,7 +87,36 @@ def _why_no_graph(case: Case, call: Backward) -> Lost:
     left = [at for at in range(end) if exits(case, at)]
     if left:
         return at_exit(case, left[-1])
-    return _frozen(case, call)
+    learned = [at for at in range(end) if flow.reads_learned(at)]
+    return _unseen(case, learned[-1]) if learned else _frozen(case, call)
+
+
+def _unseen(case: Case, last: int) -> Lost:
+    """Something required grad, and the loss was made of something else: the values left torch without an operator."""
+    operation = case.flow.operations[last]
+    lines = [
+        site for file in case.sources.files for site in case.sources.calls(file, attribute_call("tolist", "numpy"))
+    ]
+    what = f"{_how(lines[0])} hands out plain numbers, which have no graph" if lines else "it is not computed from this"
+    message = f"{what}; {operation.operation.name.split('.')[1]} made the last result that has a graph"
+    related = (Related("cut_at", operation.site, operation.operation.name),)
+    return Lost(CUT, Cause(message, lines[0] if lines else operation.site, related, certain=False))
+
+
+def _how(site: Site) -> str:
+    return ".tolist" if ".tolist(" in (site.source or "") else ".numpy"
+
+
+def _inference(case: Case) -> Iterator[Lost]:
+    """A tensor made in inference mode is refused by what would have to save it for a backward."""
+    for failure in case.failures:
+        if "Inference tensors cannot be saved" in failure.message:
+            off = [one for one in case.flow.operations if not one.operation.grad and not is_optimizer(one)]
+            modes = [mode for mode in (case.sources.switch(one.operation.stack) for one in reversed(off)) if mode]
+            site = modes[0].site if modes else failure.site
+            related = (Related("fails_at", failure.site, "a backward would need the tensor"),)
+            message = "a tensor that was made in inference mode goes on into an operation that has to save it"
+            yield Lost(MODE, Cause(message, site, related, fails=True, certain=bool(modes)))
 
 
 def _mode_before(case: Case, call: Backward) -> Lost | None:
@@ -155,9 +185,13 @@ def _why_none(case: Case, one: Silent) -> Lost | None:
     cuts = [cut for cut in way.cuts if cut.made in flow.useful]
     if cuts:
         return replace(at_cut(case, cuts[0]), says=says)
-    left = [at for at in way.operations if exits(case, at)]
+    left = [at for at in way.operations if exits(case, at) and flow.comes_back(at)]
     if left:
         return replace(at_exit(case, left[0]), says=says)
+    numbers = [cut for cut in way.cuts if flow.becomes_a_number(cut.made)]
+    if numbers:
+        found = at_cut(case, numbers[0])
+        return replace(found, cause=replace(found.cause, certain=False), says=says)
     if way.operations:
         last = flow.operations[way.operations[-1]]
         related = (Related("unused_at", last.site, last.operation.name),)

@@ -136,6 +136,13 @@ def not_held(case: Case) -> Iterator[Cause]:
         name in any module.
     """
     held = case.holdings
+    for failure in case.failures:
+        results = [at for at in range(len(case.flow.operations)) if case.flow.reads_learned(at)]
+        if "can't optimize a non-leaf" in failure.message and results:
+            operation = case.flow.operations[results[-1]]
+            message = "the optimizer refuses the result of an operation: only a leaf, as it was made, can be optimized"
+            failing = (Related("fails_at", failure.site, "the optimizer"),)
+            yield Cause(message, operation.site, failing, fails=True, certain=False, op=operation.operation.name)
     for names, parameters, site in _by_birth(case, held.nameless):
         several_names = f"{len(parameters)} parameter{'s' * (len(parameters) > 1)}"
         message = f"{several_names} made here get{'s' * (len(parameters) == 1)} gradients, but no module registers them"

@@ -95,11 +95,15 @@ class Sources:
                 return Mode(self.site(site.file, line), True)
         order = [site.file for site in frames]
         switches = [
-            site
-            for file in dict.fromkeys([*order, *self.files])
-            for site in self.calls(file, lambda node: _switches_off(node) and not isinstance(node, ast.withitem))
+            site for file in dict.fromkeys([*order, *self.files]) for site in self.calls(file, self._switcher(file))
         ]
         return Mode(switches[0], False) if switches else None
+
+    def _switcher(self, file: str) -> Callable[[ast.AST], bool]:
+        """Matches what leaves gradients off; `guard.__enter__()` where the file makes such a guard."""
+        guards = any(_names_mode(node) for node in ast.walk(self.tree(file) or ast.Module([], [])))
+        entered = attribute_call("__enter__")
+        return lambda node: _switches_off(node) or (guards and entered(node))
 
     def _enclosing(self, site: Site) -> int | None:
         found = None
