@@ -198,12 +198,13 @@ class Operations(Watcher):
         calls = self._calls.ids(thread.calls)
         at, operations, writes = 0, 0, 0
         ends: dict[int, int] = {}
+        followed = bool(thread.flow)
         while at < len(numbers):
             numbers[at + 2] = calls.get(numbers[at + 2], 0)
             operations += 1
             writes += numbers[at + 4]
             at += _HEAD + _WRITE * numbers[at + 4]
-            if thread.flow:
+            if followed:
                 ends[at] = operations - 1
         block, new = self._sink.template("block", digest(numbers))
         if new:
