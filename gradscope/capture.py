@@ -33,6 +33,7 @@ from gradscope.probes.declarations import Declarations
 from gradscope.probes.engine import Engine, Guest, Watcher
 from gradscope.probes.failures import Failures
 from gradscope.probes.faults import Faults, described
+from gradscope.probes.flow import Flow
 from gradscope.probes.function_edits import Contexts
 from gradscope.probes.heartbeat import Heartbeat
 from gradscope.probes.hooks import Hooks
@@ -43,9 +44,11 @@ from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes
 from gradscope.probes.open_blocks import OpenBlocks
 from gradscope.probes.operations import Operations
+from gradscope.probes.optimizers import Optimizers
 from gradscope.probes.sizes import Sizes
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
+from gradscope.probes.survivors import Survivors
 from gradscope.probes.tensor_data import TensorData
 from gradscope.probes.threads import Threads
 from gradscope.probes.tracebacks import Tracebacks
@@ -95,6 +98,7 @@ class Summary:
 
 
 Invitation = Callable[[Threads, Faults], Guest]  # the debugger's
+Shared = tuple[Writer, Threads, Stacks, Names, Faults]  # what nearly every probe needs
 
 
 class Recorder:
@@ -164,20 +168,11 @@ class Recorder:
         enter("transforms", Transforms(writer, threads, stacks, faults))
         enter("nodes", nodes)
         enter("hooks", hooks)
-        open_blocks = OpenBlocks(writer, [], engine.started)
+        shared = (writer, threads, stacks, names, faults)
         if wanted:
-            mutations = Mutations(writer, nodes, faults)
-            births = Births(writer, threads, stacks, names, faults, steps)
-            operations = Operations(writer, threads, stacks, names, faults, steps, engine.started, mutations, births)
-            declarations = Declarations(writer, threads, stacks, names, faults)
-            watchers += [operations, mutations, Contexts(writer, faults), declarations]
-            watchers += [births, Sizes(writer, names, faults, births)]
-            enter("births", births)
-            enter("declarations", declarations)
-            enter("operations", operations)
-            steps.followers.append(operations.follow)
-            open_blocks = OpenBlocks(writer, operations.threads, engine.started)
+            open_blocks = self._enter_operators(shared, nodes, steps, engine.started, watchers)
         else:
+            open_blocks = OpenBlocks(writer, [], engine.started)
             enter("collectives", Collectives(writer.commit, faults))
         if self.detail is Detail.FULL:
             watchers.append(Values(writer, threads, faults))
@@ -192,6 +187,24 @@ class Recorder:
         enter("engine", engine)
         steps.begin()
         enter("heartbeat", Heartbeat(lambda: self._beat(open_blocks, steps), writer.fault))
+
+    def _enter_operators(
+        self, shared: Shared, nodes: Nodes, steps: Steps, started: float, watchers: list[Watcher]
+    ) -> OpenBlocks:
+        """The probes of `--detail ops`: operators, and what explanations need."""
+        writer, threads, _, names, faults = shared
+        mutations, births = Mutations(writer, nodes, faults), Births(*shared, steps)
+        flow = Flow(writer, threads, names, faults, steps)
+        operations = Operations(*shared, steps, started, mutations, births, flow)
+        declarations, optimizers = Declarations(*shared), Optimizers(*shared, flow)
+        watchers += [operations, mutations, Contexts(writer, faults), declarations, births]
+        watchers += [Sizes(writer, names, faults, births), flow, optimizers, Survivors(writer, nodes, faults)]
+        self._enter("births", births)
+        self._enter("declarations", declarations)
+        self._enter("optimizers", optimizers)
+        self._enter("operations", operations)
+        steps.followers.append(operations.follow)
+        return OpenBlocks(writer, operations.threads, started)
 
     def _enter(self, name: str, probe: contextlib.AbstractContextManager[object]) -> None:
         """Enter a probe; one that fails is left at once, and the others go on."""

@@ -37,6 +37,10 @@ COMMANDS = {
     "explain": Entry(
         "gradscope.commands.explain", "Say why a backward failed or went wrong, and which line to edit.", reads=True
     ),
+    "who": Entry("gradscope.commands.who", "Say who wrote a tensor last, who saved it, who reads it.", reads=True),
+    "why": Entry(
+        "gradscope.commands.why", "Show the way from the loss to a parameter, or where it is cut.", reads=True
+    ),
     "hooks": Entry("gradscope.commands.hooks", "Show the hooks of a backward in firing order.", reads=True),
     "times": Entry("gradscope.commands.times", "Say where the time of a backward went.", reads=True),
     "grads": Entry("gradscope.commands.grads", "Show how gradients flow.", reads=True),

@@ -4,8 +4,14 @@ from __future__ import annotations
 
 from functools import cached_property
 
+from gradscope.explain.cuts import Lost
+from gradscope.explain.flow import Flow
+from gradscope.explain.held import Holdings, holdings
+from gradscope.explain.lost import find, silent
+from gradscope.explain.source import Sources
 from gradscope.model.birth import Arrival, Birth
 from gradscope.model.failure import Failure
+from gradscope.model.flow import Holder, LeafGradient, OptimizerLook, Survivors
 from gradscope.model.function_fault import InputEdit, OnContext
 from gradscope.model.graph import Backward, FunctionClass, Graph
 from gradscope.model.hook import Hook, HookPlace
@@ -133,6 +139,56 @@ class Case:
     def sizes(self) -> tuple[LeafSize, ...]:
         """How large leaves and their gradients were, in a sample of the steps."""
         return self.recording.sizes()
+
+    @cached_property
+    def flow(self) -> Flow:
+        """The way of tensors through the operators that were looked at."""
+        return Flow(self.recording.flow(), self.recording.flow_tensors(), self.recording.flow_ends())
+
+    @cached_property
+    def looks(self) -> tuple[OptimizerLook, ...]:
+        """Optimizers just before some of their steps."""
+        return self.recording.optimizer_looks()
+
+    @cached_property
+    def leaf_gradients(self) -> tuple[LeafGradient, ...]:
+        """The gradients that leaves held when a backward started."""
+        return self.recording.leaf_gradients()
+
+    @cached_property
+    def graph_sizes(self) -> dict[int, int]:
+        """How many nodes each backward call reached."""
+        return self.recording.graph_sizes()
+
+    @cached_property
+    def survivors(self) -> tuple[Survivors, ...]:
+        """The nodes that outlived their step."""
+        return self.recording.survivors()
+
+    @cached_property
+    def holders(self) -> tuple[Holder, ...]:
+        """What holds tensors that such nodes made."""
+        return self.recording.holders()
+
+    @cached_property
+    def lost(self) -> tuple[Lost, ...]:
+        """The gradients that never arrive, by cause."""
+        return find(self)
+
+    @cached_property
+    def silent_tensors(self) -> frozenset[int]:
+        """The parameters whose gradient no look at an optimizer has seen."""
+        return frozenset(one.held.tensor for one in silent(self))
+
+    @cached_property
+    def holdings(self) -> Holdings:
+        """Which parameters optimizers hold, against those that the loss reached."""
+        return holdings(self)
+
+    @cached_property
+    def syntax(self) -> Sources:
+        """The syntax of the user's files."""
+        return Sources(self.recording)
 
     def graph(self, number: int) -> Graph:
         """The graph of one backward call that reached one."""

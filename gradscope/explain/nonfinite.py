@@ -6,9 +6,9 @@ from collections.abc import Iterator
 
 from gradscope.explain.arrivals import Trouble, node_of, trouble
 from gradscope.explain.case import Case
-from gradscope.explain.growth import growth
 from gradscope.explain.kind import Cause
 from gradscope.explain.reasons import reason
+from gradscope.explain.weights import growth
 from gradscope.model.birth import Birth
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node

@@ -6,8 +6,8 @@ import ast
 from collections.abc import Iterator
 
 from gradscope.explain.case import Case
-from gradscope.explain.flow import carries, followed, function_at, targets
 from gradscope.explain.kind import Cause
+from gradscope.explain.names_in_source import carries, followed, function_at, targets
 from gradscope.model.finding import Related, Severity
 from gradscope.model.graph import Backward, Graph, Node
 from gradscope.model.site import Origin, Site

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from gradscope.explain.arrivals import trouble
 from gradscope.explain.case import Case
-from gradscope.explain.growth import growth, samples_of
 from gradscope.explain.kind import Cause
+from gradscope.explain.weights import growth, samples_of
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
 from gradscope.model.site import Site

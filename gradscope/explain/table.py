@@ -4,7 +4,18 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradscope.explain import checkpoints, nonfinite, second_order, sizes, transforms, under_transforms
+from gradscope.explain import (
+    checkpoints,
+    growth,
+    no_gradient,
+    nonfinite,
+    second_order,
+    sizes,
+    transforms,
+    under_transforms,
+    unused_input,
+    waste,
+)
 from gradscope.explain.forbidden_edit import inplace_on_expanded, inplace_on_leaf, inplace_on_view
 from gradscope.explain.function_inputs import kept_on_context, unmarked_edit
 from gradscope.explain.function_returns import backward_returns
@@ -54,6 +65,21 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS734", "dead-relu", Severity.WARNING, sizes.dead_relu),
     Kind("GS735", "zero-gradient", Severity.WARNING, sizes.zero_gradient, after=("GS733",)),
     Kind("GS736", "vanishing-gradient", Severity.WARNING, sizes.vanishing_gradient),
+    Kind("GS721", "gradient-cut", Severity.ERROR, no_gradient.cut),
+    Kind("GS722", "no-derivative", Severity.ERROR, no_gradient.no_derivative),
+    Kind("GS723", "gradients-off", Severity.ERROR, no_gradient.mode_off),
+    Kind("GS724", "cut-is-hidden", Severity.ERROR, no_gradient.hidden),
+    Kind("GS720", "all-frozen", Severity.ERROR, no_gradient.frozen),
+    Kind("GS729", "input-not-used", Severity.ERROR, unused_input.unused_input),
+    Kind("GS728", "gradient-dropped", Severity.ERROR, no_gradient.dropped),
+    Kind("GS727", "parameter-replaced", Severity.ERROR, no_gradient.replaced),
+    Kind("GS725", "parameter-not-held", Severity.ERROR, no_gradient.not_held),
+    Kind("GS726", "parameter-unused", Severity.WARNING, no_gradient.unused),
+    Kind("GS741", "graph-grows", Severity.WARNING, growth.grows),
+    Kind("GS743", "create-graph-cycle", Severity.WARNING, growth.cycles),
+    Kind("GS744", "output-on-ctx", Severity.WARNING, growth.on_ctx),
+    Kind("GS742", "graph-kept", Severity.WARNING, growth.kept),
+    Kind("GS781", "gradient-thrown-away", Severity.INFO, waste.thrown_away),
 )
 KINDS = {kind.code: kind for kind in sorted(TABLE, key=lambda kind: kind.code)}
 

@@ -57,10 +57,12 @@ class Call:
         "outer",
         "outer_base",
         "outputs",
+        "reached",
         "roots",
         "stack",
         "started",
         "step",
+        "targets",
         "thread",
         "walked",
     )
@@ -82,12 +84,14 @@ class Call:
     walked: Walked | None
     live: list[Any]
     gradients: Sequence[Any]  # at the roots, for as long as the nodes
-
-    outputs: Any
+    outputs: Sequence[Any]  # the tensors that it starts from and is asked for, while `live` is there
+    targets: Sequence[Any]
+    reached: bool  # whether every output had a graph
 
     def __init__(self) -> None:
         self.began = False
         self.started = 0.0
+        self.reached = True
 
 
 class Watcher:
@@ -260,7 +264,8 @@ class Engine:
         call.keep_graph, call.create_graph = bool(keep_graph), bool(create_graph)
         call.accumulate = bool(names["kwargs"].get("accumulate_grad", False))
         call.compiled = is_compiled()
-        call.walked, call.live, call.outputs, call.thread = None, [], (), thread.number
+        call.walked, call.live, call.thread = None, [], thread.number
+        call.outputs = call.targets = ()
         call.outer, call.outer_base = thread.backward, thread.base
         call.number = next(self._numbers)
         call.step = self._steps.current if call.outer is None else call.outer.step
@@ -285,13 +290,14 @@ class Engine:
                 roots = [edge_of(output) for output in outputs]
                 call.walked, call.live = self._walker.walk([node for node, _ in roots if node is not None])
                 self.nodes += len(call.live)
+                call.outputs, call.targets = outputs, inputs or ()
+                call.reached = all(node is not None for node, _ in roots)
                 call.roots = json.dumps([_entry(edge, call.walked) for edge in roots])
                 call.inputs = json.dumps([_input(one, call.walked) for one in inputs]) if inputs else None
-                call.outputs = outputs
                 self._ask("before", call, thread)
         finally:
             thread.busy = False
-            call.live, call.outputs, call.gradients = [], (), ()
+            call.live, call.outputs, call.targets, call.gradients = [], (), (), ()
 
     def _end(self, call: Call, error: BaseException | None, outputs: Any) -> None:
         duration = time.perf_counter() - call.started

@@ -11,7 +11,7 @@ import time
 from collections.abc import Iterable, Iterator, Mapping
 
 from gradscope.probes.modules import Calls
-from gradscope.probes.operations import HEAD, WRITE
+from gradscope.probes.operations import HEAD, NO_GRAD, WRITE
 from gradscope.probes.sink import Row, Sink
 from gradscope.probes.threads import Thread
 
@@ -77,7 +77,7 @@ def _heads(numbers: list[int], length: int) -> Iterator[int]:
 def _operations(block: int, numbers: list[int], heads: list[int], calls: dict[int, int]) -> Iterator[Row]:
     for number, at in enumerate(heads):
         name, stack, call, node, _ = numbers[at : at + HEAD]
-        yield block, number, name, stack, calls.get(call, 0), None if node < 0 else node
+        yield block, number, name, stack, calls.get(call, 0), None if node < 0 else node, int(node != NO_GRAD)
 
 
 def _written(block: int, numbers: list[int], heads: list[int]) -> Iterator[Row]:

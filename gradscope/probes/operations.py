@@ -24,6 +24,7 @@ from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call as EngineCall
 from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
+from gradscope.probes.flow import Flow
 from gradscope.probes.looks import is_softmax, look_of
 from gradscope.probes.modules import Call, Calls
 from gradscope.probes.mutations import Mutations
@@ -40,6 +41,7 @@ from gradscope.probes.versions import counting_versions
 _BLOCK = 8192  # numbers after which a block is closed
 HEAD, WRITE = 5, 4  # numbers per operator, and per tensor written
 
+PLAIN, NO_GRAD = -1, -2  # in place of a node, for operators outside of a backward
 _REMEMBERED = 8  # blocks kept to compare with
 
 Places = tuple[list[int], list[int], list[int]]
@@ -75,10 +77,12 @@ class Operations(Watcher):
         started: float,
         mutations: Mutations,
         births: Births,
+        flow: Flow,
     ) -> None:
         self._mutations = mutations
         self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
-        self._steps, self._births = steps, births
+        self._steps, self._births, self._flow = steps, births, flow
+        self._fresh = False  # whether the block that was closed last was new
         self._calls = Calls(sink)
         self._known: dict[int, Operator] = {}  # by id: an operator's own hash is slow
         births.operators = self._known
@@ -139,9 +143,11 @@ class Operations(Watcher):
         )
         describe, take, written, close = self._describe, self._stacks.take, self._written, self.close
         open_block, enter_call, number_of, getframe = self._open, _enter_call, node_number, sys._getframe
-        births, look = self._births, self._births.look
+        births, look, flow, grad_enabled = self._births, self._births.look, self._flow, torch.is_grad_enabled
 
-        def dispatch(mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
+        def dispatch(  # noqa: PLR0912, a call for each branch would cost as much as the branch itself
+            mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None
+        ) -> Any:
             if types and any(kind.__name__ == "DTensor" for kind in types):
                 return NotImplemented  # the collectives that it issues inside are seen then
             run, found = operator, None
@@ -160,24 +166,27 @@ class Operations(Watcher):
                             token.operator = name
                         thread.pending.clear()
                     numbers = thread.operations
+                    backward = thread.backward
+                    if len(numbers) > _BLOCK:
+                        close(thread, backward)
+                        numbers = thread.operations
                     if not numbers:
                         open_block(thread)
                     if thread.call is not thread.last_call:
                         enter_call(thread)
-                    backward = thread.backward
-                    node = -1 if backward is None else number_of(backward)
+                    node = (PLAIN if grad_enabled() else NO_GRAD) if backward is None else number_of(backward)
                     frame = getframe(1)
                     stack = thread.base if id(frame.f_code) in anchors else take(frame, thread.base)
                     numbers.extend((name, stack, thread.place, node, 0))
                     if found.writes:
                         written(thread, found.writes, arguments, keywords)
-                    if len(numbers) > _BLOCK:
-                        close(thread, backward)
             except Exception as error:
                 faults.note(self.probe, error)
             result = run(*arguments, **keywords) if keywords else run(*arguments)
             if found is not None and found.look >= births.looking:
                 look(found, result, arguments, keywords)
+            if flow.on:
+                flow.saw(arguments, keywords, result)
             return result
 
         skip(dispatch)
@@ -251,11 +260,13 @@ class Operations(Watcher):
         if not numbers:
             return
         try:
+            self._fresh = False
             block = self._recall(numbers, _places(thread.calls), list(thread.calls))
             number = None if backward is None else backward.number
             versions = json.dumps(thread.versions) if any(thread.versions) else None
             self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started, versions))
             self._mutations.closed(self._block_runs, thread.storages)
+            self._flow.close(thread, self._block_runs, _ends(numbers) if thread.flow else {}, self._fresh)
             self._block_runs += 1
         finally:
             thread.leave_block()
@@ -273,19 +284,31 @@ class Operations(Watcher):
     def _write(self, block: int, numbers: list[int], called: list[Call]) -> None:
         ids = self._calls.ids({call.serial: call for call in called})
         calls = [0, *(ids[call.serial] for call in called)]
+        self._fresh = True
         at = operations = writes = 0
         while at < len(numbers):
             name, stack, call, node, count = numbers[at : at + HEAD]
-            self._sink.add("operation", (block, operations, name, stack, calls[call], None if node < 0 else node))
+            row = (block, operations, name, stack, calls[call], None if node < 0 else node, int(node != NO_GRAD))
+            self._sink.add("operation", row)
             at += HEAD
             for position in range(count):
                 argument, version, storage, leaf = numbers[at : at + WRITE]
-                row = (argument, None if version < 0 else version, storage, leaf)
-                self._sink.add("written", (block, operations, position, *row))
+                place = (block, operations, position)
+                self._sink.add("written", (*place, argument, None if version < 0 else version, storage, leaf))
                 at += WRITE
             operations += 1
             writes += count
         self._sink.add("block", (block, operations, writes))
+
+
+def _ends(numbers: list[int]) -> dict[int, int]:
+    """The number of each operator of a block, by the place where its numbers end."""
+    ends: dict[int, int] = {}
+    at = 0
+    while at < len(numbers):
+        at += HEAD + WRITE * numbers[at + HEAD - 1]
+        ends[at] = len(ends)
+    return ends
 
 
 def _enter_call(thread: Thread) -> None:

@@ -23,6 +23,7 @@ class Thread:
         "busy",
         "call",
         "calls",
+        "flow",
         "last_call",
         "number",
         "operations",
@@ -49,6 +50,7 @@ class Thread:
         self.operator = 0  # the last operator's name
         self.pending: deque[Token] = deque(maxlen=64)  # nodes made since the last operator, where operators are seen
         self.operations: list[int] = []  # the open block
+        self.flow = array("q")  # the tensors that its operators read and made
         self.tensors: dict[int, int] = {}  # storages of the open block: address -> number
         self.storages = array("q")  # their addresses, by number
         self.versions: list[int] = []  # of each of these storages, when it was first written

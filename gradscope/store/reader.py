@@ -13,6 +13,7 @@ from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
 from gradscope.model.birth import Arrival, Birth
 from gradscope.model.dispatch import StoredBackward
 from gradscope.model.failure import Failure
+from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Holder, LeafGradient, OptimizerLook, Survivors
 from gradscope.model.function_fault import InputEdit, OnContext
 from gradscope.model.graph import Backward, FunctionClass, Graph
 from gradscope.model.hook import Hook, HookPlace
@@ -25,6 +26,7 @@ from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.model.summary import Calls
 from gradscope.model.tensor import StoredTensor
 from gradscope.model.transform import Escaped, Transform
+from gradscope.store import flow_reader
 from gradscope.store.backward_reader import BackwardReader
 from gradscope.store.birth_reader import read_arrivals, read_births, read_sizes
 from gradscope.store.dispatch_reader import read_stored, read_tensors
@@ -223,6 +225,47 @@ class Recording:
         """The stretches of operators, in order."""
         with damage_is_one_sentence(self.path):
             yield from read_blocks(self._rows, self._interned)
+
+    @_guarded
+    def graph_sizes(self) -> dict[int, int]:
+        """How many nodes each backward call reached, by number."""
+        sql = "SELECT b.number, g.nodes FROM backward b JOIN graph g ON g.id = b.graph ORDER BY b.number"
+        return dict(self._rows.select(sql, (INTEGER, INTEGER)))
+
+    @_guarded
+    def flow(self) -> tuple[FlowOperation, ...]:
+        """The operators whose tensors were looked at: those of the first steps, and what was new later."""
+        return tuple(flow_reader.read_flow(self._rows, read_blocks(self._rows, self._interned)))
+
+    @_guarded
+    def flow_tensors(self) -> tuple[FlowTensor, ...]:
+        """The tensors that these operators read or made."""
+        return tuple(flow_reader.read_tensors(self._rows, self._interned))
+
+    @_guarded
+    def flow_ends(self) -> tuple[FlowEnd, ...]:
+        """The tensors that backward calls started from, and were asked for."""
+        return tuple(flow_reader.read_ends(self._rows))
+
+    @_guarded
+    def optimizer_looks(self) -> tuple[OptimizerLook, ...]:
+        """Optimizers just before some of their steps, and the gradients that they found."""
+        return tuple(flow_reader.read_looks(self._rows, self._interned))
+
+    @_guarded
+    def leaf_gradients(self) -> tuple[LeafGradient, ...]:
+        """The gradients that leaves held when a backward started."""
+        return tuple(flow_reader.read_leaf_gradients(self._rows))
+
+    @_guarded
+    def survivors(self) -> tuple[Survivors, ...]:
+        """The nodes that outlived their step."""
+        return tuple(flow_reader.read_survivors(self._rows, self._interned))
+
+    @_guarded
+    def holders(self) -> tuple[Holder, ...]:
+        """What holds tensors that such nodes made."""
+        return tuple(flow_reader.read_holders(self._rows, self._interned))
 
     @_guarded
     def node_runs(self, number: int) -> tuple[NodeRun, ...]:

@@ -101,9 +101,9 @@ CREATE TABLE function_call (function TEXT NOT NULL, arguments TEXT NOT NULL);
 
 -- a run that was killed leaves the blocks that its threads were filling: their ids are negative, their runs the last ones
 CREATE TABLE block (id INTEGER PRIMARY KEY, operations INTEGER NOT NULL, writes INTEGER NOT NULL);
--- node: the id, in the graph of the block's backward, of the node that the operator ran in
+-- node: the id, in the graph of the block's backward, of the node that the operator ran in; grad: 0 under no_grad
 CREATE TABLE operation (block INTEGER NOT NULL, number INTEGER NOT NULL, name INTEGER NOT NULL, stack INTEGER NOT NULL,
-  call INTEGER NOT NULL, node INTEGER, PRIMARY KEY (block, number)) WITHOUT ROWID;
+  call INTEGER NOT NULL, node INTEGER, grad INTEGER NOT NULL, PRIMARY KEY (block, number)) WITHOUT ROWID;
 -- version: less the storage's first one in block_run.versions; NULL: the tensor has none. leaf: a string, 0 for none
 CREATE TABLE written (block INTEGER NOT NULL, operation INTEGER NOT NULL, position INTEGER NOT NULL, argument INTEGER NOT NULL,
   version INTEGER, storage INTEGER NOT NULL, leaf INTEGER NOT NULL, PRIMARY KEY (block, operation, position)) WITHOUT ROWID;
@@ -141,6 +141,32 @@ CREATE TABLE leaf_size (backward INTEGER NOT NULL, leaf INTEGER NOT NULL, gradie
   count INTEGER NOT NULL, PRIMARY KEY (backward, leaf)) WITHOUT ROWID;
 -- what a probe saw and what says by itself what it means, once for a stack
 CREATE TABLE notice (what TEXT NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (what, stack)) WITHOUT ROWID;
+-- The way of tensors through operators, in the first steps and after new operators. A tensor's storage is a number;
+-- name: a leaf's, 0 for none. side: 0 read, 1 made; requires_grad: as it was when it was read,
+-- 2 for a leaf.
+CREATE TABLE flow_tensor (number INTEGER PRIMARY KEY, storage INTEGER NOT NULL, type INTEGER NOT NULL, name INTEGER NOT NULL, parameter INTEGER NOT NULL);
+CREATE TABLE flow (block_run INTEGER NOT NULL, position INTEGER NOT NULL, operation INTEGER NOT NULL, side INTEGER NOT NULL,
+  tensor INTEGER NOT NULL, requires_grad INTEGER NOT NULL, PRIMARY KEY (block_run, position)) WITHOUT ROWID;
+-- where a backward starts (side 0), and what it is asked for (side 1)
+CREATE TABLE flow_end (backward INTEGER NOT NULL, side INTEGER NOT NULL, position INTEGER NOT NULL, tensor INTEGER NOT NULL,
+  requires_grad INTEGER NOT NULL, PRIMARY KEY (backward, side, position)) WITHOUT ROWID;
+
+-- A look at an optimizer before its step `count`; backward: the last call before it. state: of .grad, 0 None, 1 zeros,
+-- 2 other values, 3 the parameter requires no grad. tensor: a flow_tensor's number
+CREATE TABLE optimizer_step (number INTEGER PRIMARY KEY, optimizer INTEGER NOT NULL, name INTEGER NOT NULL, count INTEGER NOT NULL, backward INTEGER, stack INTEGER NOT NULL);
+CREATE TABLE optimizer_parameter (look INTEGER NOT NULL, position INTEGER NOT NULL, name INTEGER NOT NULL, tensor INTEGER NOT NULL, state INTEGER NOT NULL,
+  PRIMARY KEY (look, position)) WITHOUT ROWID;
+-- the state of a leaf's .grad when a backward starts; node: the leaf's in the graph
+CREATE TABLE leaf_gradient (backward INTEGER NOT NULL, node INTEGER NOT NULL, tensor INTEGER NOT NULL, state INTEGER NOT NULL,
+  PRIMARY KEY (backward, node)) WITHOUT ROWID;
+
+-- nodes made in step `made` that still live at the end of step `step`, by the stack that made them; youngest: grows in
+-- the order in which nodes are made
+CREATE TABLE survivor (step INTEGER NOT NULL, made INTEGER NOT NULL, stack INTEGER NOT NULL, count INTEGER NOT NULL, youngest INTEGER NOT NULL, PRIMARY KEY (step, made, stack)) WITHOUT ROWID;
+-- what holds the tensor that such a node made: "list", "variable", "attribute", ...; its name; whose name that is; how many
+-- of those nodes it keeps. stack: of the node of the tensor that is held
+CREATE TABLE holder (stack INTEGER NOT NULL, kind INTEGER NOT NULL, name INTEGER NOT NULL, owner INTEGER NOT NULL, count INTEGER NOT NULL,
+  PRIMARY KEY (stack, kind, name, owner)) WITHOUT ROWID;
 
 -- an exception that nobody caught; backward: the number of the call that it came out of
 CREATE TABLE failure (kind INTEGER NOT NULL, message INTEGER NOT NULL, stack INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER);
