@@ -43,10 +43,12 @@ def _severity(kind: Kind, cause: Cause) -> Severity:
 
 
 def _without_echoes(found: list[Found]) -> Iterator[Found]:
-    """Leave out what another kind has said of the same line."""
+    """Leave out what another kind has said of the same line, or explains wherever it stands."""
     said = {(kind.code, _place(cause.site)) for kind, cause in found}
+    codes = {kind.code for kind, _ in found}
     for kind, cause in found:
-        if not any((code, _place(cause.site)) in said for code in kind.after):
+        told = codes & set(kind.unless) or any((code, _place(cause.site)) in said for code in kind.after)
+        if not told:
             yield kind, cause
 
 

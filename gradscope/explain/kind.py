@@ -47,7 +47,8 @@ Question = Callable[["Case"], Iterable[Cause]]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of fault. `after` names codes: when one of them was found at the same line, this kind has no news.
+    """One kind of fault. `after` names codes: when one of them was found at the same line, this kind has no news;
+    `unless` names codes that leave it none wherever they were found, because they explain what it would name.
 
     `advises` replaces the page's advice, for a kind whose page is a rule of check-function.
     """
@@ -57,6 +58,7 @@ class Kind:
     severity: Severity
     question: Question
     after: tuple[str, ...] = ()
+    unless: tuple[str, ...] = ()
     advises: str = ""
 
     @property

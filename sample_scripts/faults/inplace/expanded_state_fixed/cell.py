@@ -11,7 +11,7 @@ class Cell(nn.Module):
         self.update = nn.Linear(width, width)
 
     def forward(self, x):
-        state = self.start.detach().expand(len(x), -1)
+        state = self.start.expand(len(x), -1).clone()
         for step in range(x.shape[1]):
             state = state + torch.tanh(self.update(x[:, step]))
         return state

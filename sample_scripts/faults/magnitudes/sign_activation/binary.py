@@ -11,4 +11,4 @@ class BinaryLayer(nn.Module):
 
     def forward(self, x):
         z = self.linear(x)
-        return torch.sign(z)  # expect: GS735
+        return torch.sign(z)  # expect: GS722
