@@ -9,8 +9,6 @@ import json
 import os
 import sys
 
-import torch._dynamo  # two seconds, which most programs pay at the first step of an optimizer
-
 import gradscope.capture  # noqa: F401 - for its torch
 from gradscope.cli import main
 from gradscope.probes import program

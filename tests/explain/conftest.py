@@ -15,7 +15,8 @@ from tests.capture.side_by_side import SideBySide
 
 @pytest.fixture(scope="session")
 def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SideBySide]:
-    with SideBySide(tmp_path_factory.mktemp("explained")) as runs:
+    slow_to_import = "torch._dynamo"  # which most programs pay for at the first step of an optimizer
+    with SideBySide(tmp_path_factory.mktemp("explained"), slow_to_import, OMP_NUM_THREADS="1") as runs:
         yield runs
 
 
