@@ -22,7 +22,10 @@ from types import TracebackType
 import torch
 
 from gradscope import __version__
+from gradscope.compilers.joint import Watch
 from gradscope.errors import UsageError
+from gradscope.model.joint import Fact, Region
+from gradscope.model.site import Origin
 from gradscope.model.window import Window
 from gradscope.probes import program
 from gradscope.probes.anomaly import Anomaly
@@ -43,6 +46,8 @@ from gradscope.probes.tracebacks import Tracebacks
 from gradscope.probes.transforms import Transforms
 from gradscope.probes.values import Values
 from gradscope.probes.walk import Walker
+from gradscope.store.joint_tables import write_fact, write_region
+from gradscope.store.origin import origin_of
 from gradscope.store.writer import Writer
 
 SUFFIX = ".gscope"
@@ -100,14 +105,16 @@ class Recorder:
         tensors: int | None = None,
         overwrite: bool = False,
         late: bool = False,
+        joint: bool = False,
         guest: Guest | None = None,
     ) -> None:
         """Create the recording; `late`: when there is something in it. `tensors`: how many bytes of tensors to store,
-        None for no tensors at all. Raises UsageError when it cannot be written.
+        None for no tensors at all. `joint`: the joint graphs of what is compiled, too. Raises UsageError when it
+        cannot be written.
         """
         self.path, self.detail, self._window, self._tensors = path, Detail(detail), window, tensors
         self.writer = Writer(path, overwrite=overwrite, late=late)
-        self._guest = guest
+        self._guest, self._joint = guest, joint
         self._probes = contextlib.ExitStack()
         self._engine: Engine | None = None
         self._failures: Failures | None = None
@@ -148,6 +155,8 @@ class Recorder:
         if self._tensors is not None:
             folder, limit = writer.path.parent, self._tensors
             watchers.append(TensorData(writer, walker.contents, threads, faults, folder, limit))
+        if self._joint:
+            enter(Watch(self._take_joint, lambda error: faults.note("joint", error), _whose, own=True).entered())
         if self._guest is not None:
             watchers.append(enter(self._guest(threads, faults)))
         self._engine = enter(engine)
@@ -175,6 +184,12 @@ class Recorder:
         Recorder.running = None
         self.writer.abandon()
         self._probes.close()
+
+    def _take_joint(self, found: Region | Fact) -> None:
+        if isinstance(found, Region):
+            write_region(self.writer, found)
+        else:
+            write_fact(self.writer, found)
 
     def _run(self) -> dict[str, object]:
         rank, world = os.environ.get("RANK"), os.environ.get("WORLD_SIZE")
@@ -274,6 +289,10 @@ def run_program(what: program.Program, recorder: Recorder, finished: Callable[[S
     atexit.register(stop)  # before the program's own functions, so that it runs after them
     status = program.run(what, recorder.start, after)
     return status
+
+
+def _whose(file: str) -> Origin:
+    return (Origin.USER, Origin.LIBRARY, Origin.TORCH)[origin_of(file)]
 
 
 def _after_fork() -> None:

@@ -14,6 +14,7 @@ from gradscope.model.dispatch import StoredBackward
 from gradscope.model.failure import Failure
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.hook import Hook
+from gradscope.model.joint import Fact, Region
 from gradscope.model.operation import Block
 from gradscope.model.run import Census, Fault, Run
 from gradscope.model.statistics import GradientStatistics, NodeRun
@@ -24,6 +25,7 @@ from gradscope.store.backward_reader import BackwardReader
 from gradscope.store.dispatch_reader import read_stored, read_tensors
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
 from gradscope.store.interned import Interned
+from gradscope.store.joint_tables import read_breaks, read_regions
 from gradscope.store.operation_reader import read_blocks
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
 from gradscope.store.run_reader import read_calls, read_census, read_failures, read_faults, read_run
@@ -159,6 +161,16 @@ class Recording:
     def escaped(self) -> tuple[Escaped, ...]:
         """Tensors that outlived their transform."""
         return read_escaped(self._rows, self._interned)
+
+    @_guarded
+    def regions(self) -> tuple[Region, ...]:
+        """The joint graphs of what torch.compile compiled (`trace --joint`)."""
+        return read_regions(self._rows, self._interned)
+
+    @_guarded
+    def graph_breaks(self) -> tuple[Fact, ...]:
+        """Where torch.compile had to cut the program into several graphs (`trace --joint`)."""
+        return read_breaks(self._rows, self._interned)
 
     def blocks(self) -> Iterator[Block]:
         """The stretches of operators, in order."""

@@ -105,6 +105,22 @@ CREATE TABLE written (block INTEGER NOT NULL, operation INTEGER NOT NULL, positi
 CREATE TABLE block_run (number INTEGER PRIMARY KEY, block INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER, started REAL NOT NULL,
   versions TEXT);
 
+-- With --joint only: what torch.compile cut in two. A region's stack is where its function is defined; name and compile_id are strings
+CREATE TABLE joint_region (number INTEGER PRIMARY KEY, name INTEGER NOT NULL, compile_id INTEGER NOT NULL, stack INTEGER NOT NULL);
+-- op, module and label: strings, 0 for none. phase: 0 forward, 1 backward. type: 0 when it is no single tensor; storage is then -1.
+-- inputs and uses: JSON lists of nodes. addition_of: the node whose gradients are added, used by the nodes in uses
+CREATE TABLE joint_node (region INTEGER NOT NULL, number INTEGER NOT NULL, name INTEGER NOT NULL, op INTEGER NOT NULL, phase INTEGER NOT NULL,
+  type INTEGER NOT NULL, bytes INTEGER NOT NULL, storage INTEGER NOT NULL, stack INTEGER NOT NULL, seq INTEGER, inputs TEXT NOT NULL,
+  module INTEGER NOT NULL, label INTEGER NOT NULL, addition_of INTEGER, uses TEXT NOT NULL, PRIMARY KEY (region, number)) WITHOUT ROWID;
+-- saved: a JSON list of nodes. used: whether it is the one that the program's compiler chose
+CREATE TABLE joint_partition (region INTEGER NOT NULL, position INTEGER NOT NULL, name INTEGER NOT NULL, saved TEXT NOT NULL, used INTEGER NOT NULL,
+  PRIMARY KEY (region, position)) WITHOUT ROWID;
+-- half: 0 forward, 1 backward
+CREATE TABLE joint_step (region INTEGER NOT NULL, partition INTEGER NOT NULL, half INTEGER NOT NULL, position INTEGER NOT NULL, node INTEGER NOT NULL,
+  inputs TEXT NOT NULL, PRIMARY KEY (region, partition, half, position)) WITHOUT ROWID;
+-- region NULL: a graph break, which belongs to none
+CREATE TABLE joint_fact (region INTEGER, kind INTEGER NOT NULL, text INTEGER NOT NULL, stack INTEGER NOT NULL);
+
 -- an exception that nobody caught; backward: the number of the call that it came out of
 CREATE TABLE failure (kind INTEGER NOT NULL, message INTEGER NOT NULL, stack INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER);
 CREATE TABLE fault (probe TEXT NOT NULL, message TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (probe, message)) WITHOUT ROWID;
