@@ -7,11 +7,12 @@ python := .venv/bin/python
 install := $(python) -m pip install --disable-pip-version-check --quiet -c constraints.txt
 quiet := -W "ignore:Failed to initialize NumPy:UserWarning"  # torch without numpy, which the demo does not need
 
-.PHONY: bench help demo test docs pictures clean
+.PHONY: bench help demo test test-frameworks docs pictures clean
 
 help:
 	@echo "make demo    trace a small GPT's training and draw its graph"
 	@echo "make test    lint, types and the whole test suite"
+	@echo "make test-frameworks   Lightning, transformers, DDP and FSDP2 with and without gradscope, in .venv-frameworks"
 	@echo "make docs    write the generated parts of docs/, and draw its pictures (needs Graphviz's dot)"
 	@echo "make bench   measure what recording costs"
 	@echo "make clean   remove what these made"
@@ -33,8 +34,12 @@ test: .venv/dev.stamp
 	$(python) -m mypy
 	$(python) -m pytest -n 2
 
+test-frameworks: .venv-frameworks/stamp
+	.venv-frameworks/bin/python -m pytest tests/torture/frameworks
+
 bench: .venv/dev.stamp
 	$(python) benchmarks/overhead.py
+	$(python) benchmarks/recordings.py
 
 docs: pictures
 	$(python) docs/generate.py
@@ -49,7 +54,7 @@ pictures: .venv/run.stamp
 	@$(python) -m gradscope grads demo/grads.gscope --quiet --force -o docs/pictures/grads.svg
 
 clean:
-	rm -rf .venv demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-frameworks demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 .venv/bin/python:
 	"$(PYTHON)" -m venv .venv
@@ -63,3 +68,10 @@ clean:
 	@echo "Installing gradscope and its development tools into .venv (the first time takes a few minutes: torch is large)"
 	$(install) -e ".[dev]"
 	@touch .venv/run.stamp $@
+
+.venv-frameworks/stamp: pyproject.toml constraints.txt constraints-frameworks.txt
+	@echo "Installing gradscope and the frameworks into .venv-frameworks (a few minutes)"
+	"$(PYTHON)" -m venv .venv-frameworks
+	.venv-frameworks/bin/python -m pip install --disable-pip-version-check --quiet \
+		-c constraints.txt -c constraints-frameworks.txt -e ".[frameworks]"
+	@touch $@

@@ -1,115 +1,87 @@
-"""What recording costs: one training step plain and recorded, in turn, in one process, on one thread.
+"""What recording costs, beside what other ways of watching autograd cost: the tables of docs/overhead.md.
 
-`python benchmarks/overhead.py` prints the table of docs/overhead.md. CPU time of the whole process is counted, the
-writing of the recording included; the ratio is the median over the pairs.
+`python benchmarks/overhead.py` prints them; `--rounds` pairs are measured of each, in turn.
 """
 
 from __future__ import annotations
 
 import argparse
-import platform
+import importlib.util
 import statistics
-import tempfile
-import time
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import nullcontext
+from functools import partial
 from pathlib import Path
-from typing import Any
 
 import torch
-from torch import nn
+from measuring import Price, Way, machine, prices, seconds
+from probes import PROBES
+from workloads import SMALL, WORKLOADS, Workload
 
 import gradscope
 
-SIZES = {16: ((2, 4), 2, 100), 256: ((8, 64), 8, 5)}  # width -> batch and length, heads, steps a round
-WARM_UP = 3
 
-
-def training_step(width: int) -> Callable[[], None]:
-    """A step of a two-layer TransformerEncoder with SGD."""
-    torch.manual_seed(0)
-    shape, heads, _ = SIZES[width]
-    model = nn.TransformerEncoder(nn.TransformerEncoderLayer(width, heads, 4 * width, batch_first=True), 2)
-    optimizer = torch.optim.SGD(model.parameters(), 0.01)
-    x = torch.randn(*shape, width)
-
-    def step() -> None:
-        optimizer.zero_grad()
-        model(x).square().mean().backward()
-        optimizer.step()
-
-    return step
-
-
-def recorded(detail: str) -> Callable[[Path], AbstractContextManager[Any]]:
+def recorded(detail: str) -> Way:
     """A recording in a folder."""
     return lambda folder: gradscope.record(folder / "run.gscope", detail=detail, overwrite=True)
 
 
-def stock_anomaly(folder: Path) -> AbstractContextManager[Any]:
-    """Torch's own anomaly mode, without its NaN check."""
-    return torch.autograd.set_detect_anomaly(True, check_nan=False)
+def debug_mode(folder: Path) -> object:
+    """Torch's DebugMode, which logs every operator."""
+    from torch.utils._debug_mode import DebugMode
+
+    return DebugMode()
 
 
-WAYS: dict[str, Callable[[Path], AbstractContextManager[Any]]] = {
-    "gradscope --detail nodes": recorded("nodes"),
-    "gradscope --detail ops": recorded("ops"),
-    "gradscope --detail full": recorded("full"),
-    "torch anomaly mode": stock_anomaly,
+DETAILS = {f"gradscope --detail {detail}": recorded(detail) for detail in ("nodes", "ops", "full")}
+OTHERS: dict[str, Way] = {
+    "torch anomaly mode, check_nan=False": lambda folder: torch.autograd.set_detect_anomaly(True, check_nan=False),
+    "torch DebugMode": debug_mode,  # type: ignore[dict-item]
     "nothing (the noise)": lambda folder: nullcontext(),
 }
 
 
-def seconds(step: Callable[[], None], steps: int) -> float:
-    """CPU seconds of this process for one step."""
-    started = time.process_time()
-    for _ in range(steps):
-        step()
-    return (time.process_time() - started) / steps
+def table(workloads: tuple[Workload, ...], ways: dict[str, Way], rounds: int) -> list[str]:
+    """A row for each way, a column for each workload."""
+    found: dict[str, list[Price]] = {name: [] for name in ways}
+    for workload in workloads:
+        for name, price in prices(workload, ways, rounds).items():
+            found[name].append(price)
+    plain = (f"{workload.name} ({price.plain:.1f} ms)" for workload, price in zip(workloads, found[name], strict=True))
+    head = ["| | " + " | ".join(plain) + " |", "|---" * (len(workloads) + 1) + "|"]
+    rows = (f"| {name} | " + " | ".join(f"{one.ratio:.2f}x" for one in row) + " |" for name, row in found.items())
+    return [*head, *rows]
 
 
-def measure(width: int, way: Callable[[Path], AbstractContextManager[Any]], rounds: int) -> tuple[float, float, float]:
-    """Median ratio, plain milliseconds a step (the least), and bytes that the recording grows by a step."""
-    step, steps, plain, ratios = training_step(width), SIZES[width][2], [], []
-    with tempfile.TemporaryDirectory() as folder:
-        seconds(step, WARM_UP)
-        for _ in range(rounds):
-            plain.append(seconds(step, steps))
-            with way(Path(folder)):
-                seconds(step, WARM_UP)
-                ratios.append(seconds(step, steps) / plain[-1])
-        grown = growth(step, steps, way, Path(folder))
-    return statistics.median(ratios), min(plain) * 1000, grown
+def torchlens_row(rounds: int) -> str | None:
+    """torchlens logs one forward pass at a time, so it is compared with that; None where it is not installed."""
+    if importlib.util.find_spec("torchlens") is None:
+        return None
+    import torchlens
 
-
-def growth(
-    step: Callable[[], None], steps: int, way: Callable[[Path], AbstractContextManager[Any]], folder: Path
-) -> float:
-    """How much larger a recording of twice the steps is, by step."""
-    sizes = []
-    for count in (steps, 2 * steps):
-        with way(folder):
-            seconds(step, count)
-        path = folder / "run.gscope"
-        sizes.append(path.stat().st_size if path.exists() else 0)
-    return (sizes[1] - sizes[0]) / steps
+    ratios = []
+    for workload in WORKLOADS:
+        model, x, _ = workload.build()
+        pairs = []
+        for _ in range(max(rounds // 2, 1)):
+            plain = seconds(partial(model, x), workload.steps)
+            pairs.append(seconds(partial(torchlens.trace, model, x), 1) / plain)
+        ratios.append(statistics.median(pairs))
+    return "| torchlens, of a forward pass | " + " | ".join(f"{ratio:.0f}x" for ratio in ratios) + " |"
 
 
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rounds", type=int, default=7)
     rounds = options.parse_args().rounds
     torch.set_num_threads(1)
-    print(f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__}, {rounds} pairs\n")
-    print("| | d=16 | d=256 | bytes a step, d=16 |\n|---|---|---|---|")
-    for name, way in WAYS.items():
-        small, large = measure(16, way, rounds), measure(256, way, rounds)
-        size = f"{small[2]:.0f}" if name.startswith("gradscope") else ""
-        print(
-            f"| {name} | {small[0]:.2f}x of {small[1]:.2f} ms | {large[0]:.2f}x of {large[1]:.0f} ms | {size} |",
-            flush=True,
-        )
+    print(f"{machine()}, {rounds} pairs\n")
+    print(*table(WORKLOADS, DETAILS | OTHERS, rounds), sep="\n", flush=True)
+    row = torchlens_row(rounds)
+    if row is not None:
+        print(row)
+    print("\nThe price of each probe, added one by one:\n")
+    print(*table((SMALL,), PROBES, rounds), sep="\n", flush=True)
 
 
 if __name__ == "__main__":

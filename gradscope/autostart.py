@@ -15,6 +15,10 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType, TracebackType
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from gradscope.capture import Recorder
 
 VARIABLE = "GRADSCOPE_TRACE"
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], object]
@@ -71,8 +75,20 @@ def start() -> None:
     except GradscopeError as error:
         print(f"gradscope: not recording: {error.sentence}", file=sys.stderr)
         return
-    atexit.register(recorder.stop)
+    atexit.register(_stop, recorder)
     sys.excepthook = _without_our_frames(sys.excepthook)
+
+
+def _stop(recorder: Recorder) -> None:
+    """Close the recording in silence, unless something is wrong with it."""
+    summary = recorder.stop()
+    if recorder.abandoned:
+        return
+    if summary.failure:
+        print(f"gradscope: the recording stopped early: {summary.failure}", file=sys.stderr)
+    if summary.faults:
+        count = sum(summary.faults.values())
+        print(f"gradscope: {count} faults of its own, see: gradscope info {summary.path}", file=sys.stderr)
 
 
 def _without_our_frames(show: Hook) -> Hook:

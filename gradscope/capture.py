@@ -14,7 +14,6 @@ import re
 import sys
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
@@ -29,9 +28,9 @@ from gradscope.model.site import Origin
 from gradscope.model.window import Window
 from gradscope.probes import program
 from gradscope.probes.anomaly import Anomaly
-from gradscope.probes.engine import Engine, Watcher
+from gradscope.probes.engine import Engine, Guest, Watcher
 from gradscope.probes.failures import Failures
-from gradscope.probes.faults import Faults
+from gradscope.probes.faults import Faults, described
 from gradscope.probes.hooks import Hooks
 from gradscope.probes.memory import LIMIT
 from gradscope.probes.modules import Modules
@@ -86,9 +85,10 @@ class Summary:
     faults: dict[tuple[str, str], int] = field(default_factory=dict)
     failure: str | None = None
     dropped: dict[str, int] = field(default_factory=dict)
+    switched_off: tuple[str, ...] = ()
 
 
-Guest = Callable[[Threads, Faults], AbstractContextManager[Watcher]]  # one more watcher: the debugger
+Invitation = Callable[[Threads, Faults], Guest]  # the debugger's
 
 
 class Recorder:
@@ -106,31 +106,39 @@ class Recorder:
         overwrite: bool = False,
         late: bool = False,
         joint: bool = False,
-        guest: Guest | None = None,
+        guest: Invitation | None = None,
     ) -> None:
         """Create the recording; `late`: when there is something in it. `tensors`: how many bytes of tensors to store,
         None for no tensors at all. `joint`: the joint graphs of what is compiled, too. Raises UsageError when it
         cannot be written.
         """
+        _refuse_a_second()
         self.path, self.detail, self._window, self._tensors = path, Detail(detail), window, tensors
         self.writer = Writer(path, overwrite=overwrite, late=late)
         self._guest, self._joint = guest, joint
         self._probes = contextlib.ExitStack()
+        self._faults = Faults(self.writer)
         self._engine: Engine | None = None
         self._failures: Failures | None = None
         self._started = time.time()
         self._stopped = self.abandoned = False
 
     def start(self) -> None:
-        """Enter the probes."""
-        if Recorder.running is not None:
-            raise UsageError("a recording is running already", "stop it before starting another")
+        """Enter the probes. Raises UsageError when another recording runs; what else goes wrong is a fault."""
+        _refuse_a_second()
         Recorder.running = self
         self._started = time.time()
-        self.writer.set_run(self._run())
-        self.writer.commit()
-        writer = self.writer
-        threads, stacks, names, faults = Threads.counting(), Stacks(writer), Names(), Faults(writer)
+        try:
+            self.writer.set_run(self._run())
+            self.writer.commit()
+            self._enter_probes()
+        except Exception as error:
+            self._faults.note("recorder", error)
+
+    def _enter_probes(self) -> None:
+        writer, enter = self.writer, self._enter
+        faults = self._faults
+        threads, stacks, names = Threads.counting(), Stacks(writer), Names()
         stacks.anchors.add(id(program.execute.__code__))
         wanted = self.detail is not Detail.NODES
         nodes = Nodes(writer, threads, stacks, Anomaly(), faults, operators=wanted)
@@ -139,27 +147,46 @@ class Recorder:
         steps = Steps(self._window, writer)
         walker = Walker(writer, nodes, names)
         engine = Engine(writer, threads, stacks, nodes, walker, faults, watchers, steps)
-        enter = self._probes.enter_context
         self._failures = Failures(writer, threads, stacks, engine)
-        enter(Tracebacks(self._failures.note))
-        enter(Modules(threads, stacks, names, faults))
-        enter(Transforms(writer, threads, stacks, faults))
-        enter(nodes)
-        enter(hooks)
+        enter("tracebacks", Tracebacks(self._failures.note))
+        enter("modules", Modules(threads, stacks, names, faults))
+        enter("transforms", Transforms(writer, threads, stacks, faults))
+        enter("nodes", nodes)
+        enter("hooks", hooks)
         if wanted:
             operations = Operations(writer, threads, stacks, names, faults, steps, engine.started)
             watchers.append(operations)
-            enter(operations)
+            enter("operations", operations)
         if self.detail is Detail.FULL:
             watchers.append(Values(writer, threads, faults))
         if self._tensors is not None:
             folder, limit = writer.path.parent, self._tensors
             watchers.append(TensorData(writer, walker.contents, threads, faults, folder, limit))
         if self._joint:
-            enter(Watch(self._take_joint, lambda error: faults.note("joint", error), _whose, own=True).entered())
+            enter("joint", Watch(self._take_joint, lambda error: faults.note("joint", error), _whose, True).entered())
         if self._guest is not None:
-            watchers.append(enter(self._guest(threads, faults)))
-        self._engine = enter(engine)
+            guest = self._guest(threads, faults)
+            watchers.append(guest)
+            enter("guest", guest)
+        self._engine = engine
+        enter("engine", engine)
+
+    def _enter(self, name: str, probe: contextlib.AbstractContextManager[object]) -> None:
+        """Enter a probe; one that fails is left at once, and the others go on."""
+
+        def leave(*error: object) -> None:
+            try:
+                probe.__exit__(None, None, None)
+            except Exception as fault:
+                self._faults.note(name, fault)
+
+        try:
+            probe.__enter__()
+        except Exception as fault:
+            leave()
+            self._faults.note(name, fault)
+        else:
+            self._probes.push(leave)
 
     def stop(self, error: BaseException | None = None, status: int | None = None) -> Summary:
         """Leave the probes and close the recording; again does nothing."""
@@ -170,13 +197,16 @@ class Recorder:
             if error is not None and self._failures is not None:
                 self._failures.note(error)
             self._probes.close()
-            text = None if error is None else f"{type(error).__name__}: {error}"
-            self.writer.close({"ended": True, "status": status, "exception": text, "duration": seconds})
+            text = None if error is None else described(error)
+            try:
+                self.writer.close({"ended": True, "status": status, "exception": text, "duration": seconds})
+            except Exception as fault:
+                self._faults.note("recorder", fault)
         backwards, nodes = (self._engine.calls, self._engine.nodes) if self._engine is not None else (0, 0)
         size = self.writer.size()
-        return Summary(
-            self.path, backwards, nodes, size, seconds, self.writer.faults, self.writer.failure, self.writer.dropped
-        )
+        faults, failure, dropped = self.writer.faults, self.writer.failure, self.writer.dropped
+        off = tuple(self._faults.switched_off)
+        return Summary(self.path, backwards, nodes, size, seconds, faults, failure, dropped, off)
 
     def abandon(self) -> None:
         """In a forked child: leave the probes, and the parent's file alone."""
@@ -241,6 +271,15 @@ class record:
         self, kind: type[BaseException] | None, error: BaseException | None, traceback: TracebackType | None
     ) -> None:
         self.summary = self._recorder.stop(error)
+
+
+def _refuse_a_second() -> None:
+    running = Recorder.running
+    if running is not None:
+        raise UsageError(
+            f"this process is being recorded already, into {running.path}",
+            "one recording at a time: gradscope trace and GRADSCOPE_TRACE record all of it, gradscope.record a part",
+        )
 
 
 def window(steps: str | None, keep_last: int | None) -> Window:

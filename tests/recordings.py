@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Hashable
+import struct
+from collections.abc import Hashable, Sequence
 from dataclasses import asdict
 from pathlib import Path
 
@@ -170,14 +171,34 @@ def write_backward(writer: Writer, graph_number: int | None, graph: Graph) -> No
         call.started,
         call.duration,
         writer.string(call.exception),
-        json.dumps([node for _, node in ran]) if call.order_source is OrderSource.MEASURED else None,
     )
+    if call.order_source is OrderSource.MEASURED:
+        write_measurement(writer, call.number, [node for _, node in ran])
     for node in graph.nodes:
         for hook in node.hooks:
             writer.insert("hook_on", call.number, writer.hook(hook), node.id)
     for position, firing in enumerate(graph.firings):
         measured = (firing.before, firing.after, firing.seconds)
         writer.insert("firing", call.number, position, writer.hook(firing.hook), firing.node, firing.changed, *measured)
+
+
+def write_measurement(
+    writer: Writer,
+    backward: int,
+    entered: Sequence[int],
+    ran: Sequence[tuple[int, int, float, float]] = (),
+    gradients: Sequence[tuple[int, int, int, float, float, float, int, int]] = (),
+) -> None:
+    """What a backward measured: runs as (node, thread, started, duration), gradients as (node, side, position, ...)."""
+    places = [number for row, one in enumerate(gradients) for number in (*one[:3], row)]
+    layout = (entered, [number for one in ran for number in one[:2]], places)
+    times, statistics = (
+        [number for one in ran for number in one[2:]],
+        [number for one in gradients for number in one[3:]],
+    )
+    writer.insert("layout", backward + 1, *(struct.pack(f"<{len(one)}i", *one) for one in layout))
+    packed = (struct.pack(f"<{len(one)}d", *one) for one in (times, statistics))
+    writer.insert("measurement", backward, backward + 1, *packed)
 
 
 def write_block(writer: Writer, block: Block) -> None:

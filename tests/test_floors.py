@@ -8,7 +8,7 @@ import pytest
 PACKAGE = Path(__file__).parent.parent / "gradscope"
 
 FLOORS = (
-    ("errors", "model"),
+    ("errors", "model", "signals"),
     ("store", "graphs", "engine", "probes", "functions", "compilers", "ranks"),
     ("explain", "measures", "view", "execution"),
     ("anomaly", "render", "capture", "debugger"),

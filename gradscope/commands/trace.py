@@ -97,7 +97,8 @@ def _say(summary: Summary, explained: Path | None) -> None:
         options.talk(f"the recording stopped early: {summary.failure}")
     if summary.faults:
         faults = amount(sum(summary.faults.values()), "fault")
-        options.talk(f"{faults} of its own while recording, see: gradscope info {path}")
+        off = f" ({', '.join(summary.switched_off)} switched off)" if summary.switched_off else ""
+        options.talk(f"{faults} of its own while recording{off}, see: gradscope info {path}")
     following = "explain" if found else "graph" if summary.backwards else "info"
     options.talk(f"next: gradscope {following} {path}")
 

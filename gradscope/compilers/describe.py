@@ -30,6 +30,7 @@ class Describer:
         self._labels, self._whose = labels, whose
         self._storages: dict[int, int] = {}
         self._created: dict[int, int] = {}  # by sequence number: the forward node that took it
+        self._differentiated = {one.meta.get("seq_nr") for one in graph.nodes if one.meta.get("autograd_backward")}
         for node in graph.nodes:
             if node.op != "output":
                 self.add(node, None)
@@ -92,10 +93,29 @@ class Describer:
         uses = sorted(set(self._uses(addition.inputs)))
         if not uses:
             return addition
-        shared = set.intersection(*(set(self.nodes[use].inputs) for use in uses))
-        of = min(shared, default=None)
+        reached = [self._reached(use) for use in uses]
+        shared = set.intersection(*(set(each) for each in reached))
+        alike = [one for one in shared if self.nodes[one].type == addition.type]
+        of = max(alike or shared, default=None)  # the nearest
+        if of is not None:
+            uses = sorted({each[of] for each in reached})
         stack = self.nodes[uses[-1]].stack if of is None else self.nodes[of].stack or self.nodes[uses[-1]].stack
         return replace(addition, addition_of=of, uses=tuple(uses), stack=stack, seq_nr=None)
+
+    def _reached(self, use: int) -> dict[int, int]:
+        """The values that get a node's gradient as it is, and what used each: its inputs, and theirs when they are
+        sums or the like, which pass a gradient on without an operator of their own.
+        """
+        found: dict[int, int] = {}
+        waiting = [use]
+        while waiting:
+            user = waiting.pop()
+            for one in self.nodes[user].inputs:
+                if one not in found:
+                    found[one] = user
+                    if not self.nodes[one].is_input and self.nodes[one].seq_nr not in self._differentiated:
+                        waiting.append(one)
+        return found
 
     def _uses(self, gradients: Iterable[int]) -> list[int]:
         """The forward nodes that gradients come from, through additions of additions."""

@@ -17,10 +17,9 @@ from gradscope.compilers import facts, seams
 from gradscope.compilers.describe import Describer, labels_of, source_name
 from gradscope.compilers.lines import Whose, region_name, site, stack_of_frames
 from gradscope.compilers.partitions import PARTITIONERS, read, tried
+from gradscope.compilers.reasons import in_one_sentence
 from gradscope.model.joint import Fact, JointNode, Partition, Region
 from gradscope.model.site import Stack
-
-LONGEST_REASON = 200
 
 
 class Watch:
@@ -49,7 +48,7 @@ class Watch:
                 self._where = (region_name(code.co_name), (where,))
                 if reason.graph_break:
                     stack = stack_of_frames(reason.user_stack, self._whose)
-                    self._took(Fact(facts.BREAK, first_sentence(reason.reason), stack))
+                    self._took(Fact(facts.BREAK, in_one_sentence(reason.reason), stack))
             except Exception as error:
                 self._fault(error)
             return original(output, translator, reason, *rest, **named)
@@ -99,12 +98,6 @@ class Watch:
         compile_id = str(torch._guards.CompileContext.current_compile_id() or "")
         self._regions += 1
         return Region(self._regions - 1, name, compile_id, stack, tuple(nodes), tuple(partitions), tuple(found))
-
-
-def first_sentence(reason: str) -> str:
-    """The first line of what torch says, which often goes on for a page."""
-    line = reason.strip().splitlines()[0].rstrip(" :") if reason.strip() else "no reason given"
-    return line if len(line) <= LONGEST_REASON else line[: LONGEST_REASON - 1] + "…"
 
 
 def _facts(joint: fx.GraphModule, metadata: Any, sources: list[str], described: Describer) -> list[Fact]:

@@ -15,8 +15,9 @@ import torch
 from torch import Tensor, nn
 
 from gradscope.compilers import seams
-from gradscope.compilers.joint import Watch, first_sentence
+from gradscope.compilers.joint import Watch
 from gradscope.compilers.lines import Whose, stack_of_frames
+from gradscope.compilers.reasons import in_one_sentence
 from gradscope.errors import NothingCheckedError, UsageError
 from gradscope.model.joint import EagerTensor, Fact, Region
 from gradscope.model.site import Site, Stack, user_site
@@ -132,7 +133,7 @@ def _refusal(name: str, error: Exception, whose: Whose) -> NothingCheckedError:
     stack = stack_of_frames(traceback.extract_tb(error.__traceback__), whose)
     known = getattr(cause, "real_stack", None) or getattr(error, "real_stack", None)
     stack = stack_of_frames(known, whose) if known else stack
-    sentence = f"compiling {name} raises {type(cause).__name__}: {first_sentence(str(cause))}"
+    sentence = f"compiling {name} raises {type(cause).__name__}: {in_one_sentence(str(cause))}"
     return NothingCheckedError(sentence, _shown(user_site(stack)))
 
 

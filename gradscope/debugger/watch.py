@@ -11,7 +11,7 @@ from gradscope.debugger.stop import Go, Stop
 from gradscope.debugger.tensors import is_finite
 from gradscope.model.graph import Graph, Node
 from gradscope.probes.dynamo import skip
-from gradscope.probes.engine import Call, Watcher
+from gradscope.probes.engine import Call, Guest
 from gradscope.probes.faults import Faults
 from gradscope.probes.threads import Thread, Threads
 
@@ -20,8 +20,10 @@ class Quit(SystemExit):
     """The user quits. The program ends with status 0, as under pdb, unless it catches SystemExit itself."""
 
 
-class Watch(Watcher):
+class Watch(Guest):
     """Decides before each node whether to stop. `read` gives the graph of a running backward call."""
+
+    probe = "debugger"
 
     def __init__(
         self,
@@ -80,7 +82,7 @@ class Watch(Watcher):
             try:
                 why = self._why(call, number, gradients)
             except Exception as error:
-                self._faults.note("debugger", error)
+                self._faults.note(self.probe, error)
                 return None
             return None if why is None else self._stop(call, number, live, gradients, why)
 

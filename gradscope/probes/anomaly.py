@@ -38,6 +38,8 @@ class Anomaly:
         return self
 
     def __exit__(self, *error: object) -> None:
+        if not self._saved:
+            return
         for owner, name, original in self._saved:
             setattr(owner, name, original)
         self._saved.clear()

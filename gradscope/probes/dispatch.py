@@ -10,6 +10,7 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+import torch
 from torch._library import simple_registry
 from torch._library.simple_registry import singleton
 from torch.utils._python_dispatch import TorchDispatchMode
@@ -37,9 +38,16 @@ class Dispatching:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.mode.__exit__(None, None, None)
+        if _is_innermost(self.mode):
+            self.mode.__exit__(None, None, None)
         if self._find is not None:
             self._find.__code__, self._find.__defaults__ = self._original
+
+
+def _is_innermost(mode: TorchDispatchMode) -> bool:
+    """Whether leaving takes this mode from the stack: a forked child may be inside of another one, or of ours."""
+    depth = torch._C._len_torch_dispatch_stack()
+    return depth > 0 and torch._C._get_dispatch_stack_at(depth - 1) is mode
 
 
 def _find_rule(op: Any, torch_dispatch_class: type, ours: type | None = None, dispatch: Any = None) -> Any:

@@ -1,9 +1,17 @@
-"""Keeps Dynamo away from our callbacks: without the mark it compiles them, guards on their dicts and crashes."""
+"""Keeps the compilers away from our callbacks: without a mark Dynamo compiles them, guards on their dicts and crashes.
+
+What a compiler traces has symbolic shapes; comparing one would make it a constant, and cost a recompilation.
+"""
 
 from __future__ import annotations
 
+import sys
 from types import CodeType, FunctionType
 from typing import Any
+
+import torch
+
+_FAKE = torch._C._TorchDispatchModeKey.FAKE
 
 
 def skip(*functions: Any) -> None:
@@ -22,3 +30,17 @@ def skip(*functions: Any) -> None:
 def skip_methods(cls: type) -> None:
     """Mark every plain method of a class."""
     skip(*(value for value in vars(cls).values() if isinstance(value, FunctionType)))
+
+
+def is_traced() -> bool:
+    """Whether a compiler is tracing, or something else runs with symbolic shapes."""
+    if torch._guards.TracingContext.try_get() is not None:
+        return True
+    mode = torch._C._get_dispatch_mode(_FAKE)
+    return mode is not None and mode.shape_env is not None
+
+
+def is_compiled() -> bool:
+    """Whether compiled autograd takes the next run of the engine."""
+    module: Any = sys.modules.get("torch._dynamo.compiled_autograd")
+    return module is not None and (module.compiled_autograd_enabled or module.compiled_autograd_enabled_force_eager)

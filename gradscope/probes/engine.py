@@ -20,8 +20,8 @@ from typing import Any
 import torch
 import torch.autograd.graph as graph_module
 
-from gradscope.probes.dynamo import skip, skip_methods
-from gradscope.probes.faults import Faults
+from gradscope.probes.dynamo import is_compiled, is_traced, skip, skip_methods
+from gradscope.probes.faults import Faults, described
 from gradscope.probes.nodes import KEY, Nodes, Token, token_of
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
@@ -37,14 +37,17 @@ _HINT_WITHOUT = (
     "Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
     "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
 )
+_MODULE_CALL = torch.nn.Module._wrapped_call_impl.__name__
 _REFERENCES_OF_A_DEAD_ONE = 3  # the list, the loop and getrefcount itself
 
 
 class Call:
-    """One running backward call."""
+    """One running backward call. `began` says whether the rest is set."""
 
     __slots__ = (
         "accumulate",
+        "began",
+        "compiled",
         "create_graph",
         "gradients",
         "inputs",
@@ -61,6 +64,7 @@ class Call:
         "walked",
     )
 
+    began: bool
     number: int
     outer: Call | None
     outer_base: int
@@ -70,6 +74,7 @@ class Call:
     keep_graph: bool
     create_graph: bool
     accumulate: bool
+    compiled: bool  # compiled autograd runs it: our hooks would become part of what it compiles
     stack: int
     started: float
     step: int
@@ -77,9 +82,15 @@ class Call:
     live: list[Any]
     gradients: Sequence[Any]  # at the roots, for as long as the nodes
 
+    def __init__(self) -> None:
+        self.began = False
+        self.started = 0.0
+
 
 class Watcher:
     """What other probes do around a backward: `before` while the nodes are at hand, `after` when it has run."""
+
+    probe = ""  # its name among the faults
 
     def before(self, call: Call, thread: Thread) -> None:
         """The call is about to run; `call.live` holds its nodes, until this returns."""
@@ -87,9 +98,19 @@ class Watcher:
     def after(self, call: Call, thread: Thread) -> None:
         """The call has returned or raised."""
 
-    def order(self, call: Call) -> list[int] | None:
-        """The order in which the nodes ran, from a probe that measured it."""
-        return None
+    def forget(self, call: Call) -> None:
+        """The call is over, whatever became of it: again does nothing."""
+
+
+class Guest(Watcher):
+    """A watcher from outside, which is there for the length of the recording."""
+
+    def __enter__(self) -> object:
+        """The recording begins."""
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """The recording ends."""
 
 
 class Engine:
@@ -114,14 +135,18 @@ class Engine:
         self.started = time.perf_counter()
         self.calls = self.nodes = 0  # so far
         self.raised: dict[int, int] = {}  # the calls that raised last, by the identity of what they raised
+        self._off = False
+        faults.switch("engine", self._switch_off)
 
     def __enter__(self) -> Engine:
         skip_methods(Engine)
         self._log, self._register = graph_module.log, graph_module._register_logging_hooks_on_whole_graph
         warnings.filterwarnings("ignore", message="Error detected in")
         self._filter = warnings.filters[0]
+        self._show_again()
         log = _Logger(self._log)
         skip_methods(_Logger)
+        skip(is_compiled, is_traced)
         graph_module.log = log  # type: ignore[assignment]
         graph_module._register_logging_hooks_on_whole_graph = self._seam()  # type: ignore[assignment]
         self._stacks.anchors.add(id(self.code))
@@ -136,21 +161,27 @@ class Engine:
 
         def before(outputs: Any) -> Callable[[], None]:
             undo = register(outputs) if log.getEffectiveLevel() <= logging.DEBUG else None
-            call: Call | None = None
+            call = Call()
             try:
                 self._hide_anomaly()
-                call = self._begin(sys._getframe(1), outputs)
-            except Exception as error:
-                self._faults.note("engine", error)
+                if is_traced():
+                    self._sink.drop("backward calls that a compiler traced")
+                elif not self._off:
+                    self._begin(call, sys._getframe(1), outputs)
+            except BaseException as error:
+                self._failed(call, error)
 
             def after() -> None:
+                raised = sys.exc_info()[1]
                 try:
-                    if call is not None:
-                        self._end(call, sys.exc_info()[1])
-                except Exception as error:
-                    self._faults.note("engine", error)
-                if undo is not None:
-                    undo()
+                    self._unhide_anomaly()
+                    if call.began:
+                        self._end(call, raised)
+                except BaseException as error:
+                    self._failed(call, error)
+                finally:
+                    if undo is not None:
+                        undo()
 
             skip(after)
             return after
@@ -158,30 +189,74 @@ class Engine:
         skip(before)
         return before
 
+    def _switch_off(self) -> None:
+        self._off = True
+
     def _hide_anomaly(self) -> None:
-        """Torch's own warning says that anomaly mode is on; the script must see it only when it asked for it."""
+        """Torch's own warning says that anomaly mode is on; the script must see it only when it asked for it.
+
+        Our filter is there only while the engine runs, once for each run: the script may look at its filters.
+        """
         if self._recorder.anomaly.on:
             self._show_again()
-        elif not warnings.filters or warnings.filters[0] is not self._filter:
+        else:
             warnings.filters.insert(0, self._filter)  # type: ignore[attr-defined]
+
+    def _unhide_anomaly(self) -> None:
+        for place, one in enumerate(warnings.filters):
+            if one is self._filter:
+                del warnings.filters[place]  # type: ignore[attr-defined]
+                return
 
     def _show_again(self) -> None:
         """Take every copy of our filter out: each list of filters that the script made may have got its own."""
         warnings.filters[:] = [one for one in warnings.filters if one is not self._filter]  # type: ignore[index]
 
-    def _begin(self, frame: Any, outputs: Any) -> Call:
+    def _failed(self, call: Call, error: BaseException) -> None:
+        """We failed, or a signal handler of the script raised: leave nothing behind of the call."""
+        self._give_up(call)
+        if not isinstance(error, Exception):
+            raise error
+        self._faults.note("engine", error)
+
+    def _give_up(self, call: Call) -> None:
+        if not call.began:
+            return
+        call.began = False
         thread = self._threads.current
+        thread.busy, thread.backward, thread.base = False, call.outer, call.outer_base
+        self._ask("forget", call)
+
+    def _ask(self, what: str, *arguments: Any) -> None:
+        """Let every watcher act; one that fails does not keep the others from it."""
+        for watcher in self._watchers:
+            try:
+                getattr(watcher, what)(*arguments)
+            except Exception as error:
+                self._faults.note(watcher.probe, error)
+
+    def _settle(self, thread: Thread, frame: Any) -> None:
+        """Put right what a signal handler's exception has left behind where no code of ours could catch it."""
+        if thread.backward is not None and not _runs_in(frame, self.code.co_name):
+            self._give_up(thread.backward)
+        if thread.call is not None and not _runs_in(frame, _MODULE_CALL):
+            thread.call, thread.base = None, 0
+
+    def _begin(self, call: Call, frame: Any, outputs: Any) -> None:
+        thread = self._threads.current
+        self._settle(thread, frame.f_back)
         names = frame.f_locals
         gradients, keep_graph, create_graph, inputs = names["args"][:4]
-        call = Call()
         call.gradients = gradients or ()
         call.keep_graph, call.create_graph = bool(keep_graph), bool(create_graph)
         call.accumulate = bool(names["kwargs"].get("accumulate_grad", False))
+        call.compiled = is_compiled()
         call.walked, call.live, call.thread = None, [], thread.number
         call.outer, call.outer_base = thread.backward, thread.base
         call.number = next(self._numbers)
         call.step = self._steps.current if call.outer is None else call.outer.step
         call.stack = self._stacks.take(frame.f_back, thread.base)
+        call.began = True
         if self._steps.recorded:
             self._look(call, thread, outputs, inputs)
         thread.base = self._stacks.push(call.stack, self.code, frame.f_lasti)
@@ -189,7 +264,6 @@ class Engine:
         call.started = time.perf_counter()
         if call.walked is not None:
             self._write(call, call.walked, None, 0)
-        return call
 
     def _look(self, call: Call, thread: Thread, outputs: Any, inputs: Any) -> None:
         """Walk the graph, and let the watchers do so, before it runs."""
@@ -202,8 +276,7 @@ class Engine:
                 self.nodes += len(call.live)
                 call.roots = json.dumps([_entry(edge, call.walked) for edge in roots])
                 call.inputs = json.dumps([_input(one, call.walked) for one in inputs]) if inputs else None
-                for watcher in self._watchers:
-                    watcher.before(call, thread)
+                self._ask("before", call, thread)
         finally:
             thread.busy = False
             call.live, call.gradients = [], ()
@@ -217,10 +290,10 @@ class Engine:
             if not self._recorder.anomaly.on:
                 _plain_hint(error)
         if call.walked is not None:
-            for watcher in self._watchers:
-                watcher.after(call, thread)
-            exception = 0 if error is None else self._sink.string(f"{type(error).__name__}: {error}")
+            self._ask("after", call, thread)
+            exception = 0 if error is None else self._sink.string(described(error))
             self._write(call, call.walked, duration, exception)
+        self._ask("forget", call)
         if call.outer is None:
             self._steps.end()
         if self._recorder.made_in_backward:
@@ -229,15 +302,11 @@ class Engine:
         self._sink.commit()
 
     def _write(self, call: Call, walked: Walked, duration: float | None, exception: int) -> None:
-        measured = next(
-            (order for order in (watcher.order(call) for watcher in self._watchers) if order is not None), None
-        )
         self._sink.add("backward", (
             call.number, "backward" if call.accumulate else "grad", walked.graph, walked.tensors, walked.seq_base,
             call.roots, call.inputs, call.keep_graph, call.create_graph,
             None if call.outer is None else call.outer.number, call.step, call.thread, call.stack,
             call.started - self.started, duration, exception,
-            None if measured is None else json.dumps(measured),
         ))  # fmt: skip
 
 
@@ -252,6 +321,13 @@ class _Logger:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._logger, name)
+
+
+def _runs_in(frame: Any, function: str) -> bool:
+    """Whether a function of that name is on the stack."""
+    while frame is not None and frame.f_code.co_name != function:
+        frame = frame.f_back
+    return frame is not None
 
 
 def edge_of(output: Any) -> tuple[Any, int]:

@@ -6,40 +6,53 @@ may raise while our code runs; that one must go through.
 
 from __future__ import annotations
 
-import os
-from types import TracebackType
+from collections.abc import Callable
 
 from gradscope.probes.sink import Sink
+from gradscope.signals import let_through
 
-_HERE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-_LIMIT = 20  # faults after which a probe is switched off
-
-
-def is_ours(error: BaseException) -> bool:
-    """Whether an exception caught in a callback was raised by gradscope's own code, or by what it called in torch."""
-    innermost: TracebackType | None = error.__traceback__
-    while innermost is not None and innermost.tb_next is not None:
-        innermost = innermost.tb_next
-    if innermost is None:
-        return True
-    file = innermost.tb_frame.f_code.co_filename
-    return file.startswith(_HERE) or f"{os.sep}torch{os.sep}" in file
+LIMIT = 20  # faults after which a probe is switched off
+_LONGEST = 300  # characters of a message
 
 
 class Faults:
-    """Takes the faults of all probes; `off(probe)` answers whether one has failed too often to go on."""
+    """Takes the faults of all probes, and switches off a probe that goes on failing."""
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
-        self.counts: dict[str, int] = {}
+        self._counts: dict[str, int] = {}
+        self._switches: dict[str, Callable[[], None]] = {}
+        self.switched_off: list[str] = []
+
+    def switch(self, probe: str, off: Callable[[], None]) -> None:
+        """Say how a probe is switched off."""
+        self._switches[probe] = off
 
     def note(self, probe: str, error: Exception) -> None:
         """Note one, or raise it again when it is the script's."""
-        if not is_ours(error):
-            raise error
-        self.counts[probe] = self.counts.get(probe, 0) + 1
-        self._sink.fault(probe, f"{type(error).__name__}: {error}")
+        let_through(error)
+        count = self._counts[probe] = self._counts.get(probe, 0) + 1
+        if count <= LIMIT:
+            self._sink.fault(probe, described(error))
+        if count == LIMIT:
+            self._switch_off(probe)
 
-    def off(self, probe: str) -> bool:
-        """Whether the probe has switched itself off."""
-        return self.counts.get(probe, 0) >= _LIMIT
+    def _switch_off(self, probe: str) -> None:
+        off = self._switches.pop(probe, None)
+        if off is None:
+            return
+        self.switched_off.append(probe)
+        self._sink.fault(probe, f"switched off after {LIMIT} faults")
+        try:
+            off()
+        except Exception as error:
+            self.note(probe, error)
+
+
+def described(error: BaseException) -> str:
+    """Class and words of an exception, cut to a length that a line can take."""
+    try:
+        return f"{type(error).__name__}: {error}"[:_LONGEST]
+    except Exception as second:  # an exception of the script's, with words that fail
+        let_through(second)
+        return type(error).__name__

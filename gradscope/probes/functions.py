@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import inspect
+import itertools
+import re
 from typing import Any
 
 import torch
 
 from gradscope.probes.sink import Sink
+from gradscope.signals import let_through
 
 
 class Functions:
@@ -30,15 +33,36 @@ class Functions:
             return 0
         cls = _written_by_the_user(cls)
         backward = getattr(cls, "vjp", None) if _inherits(cls, "backward") else getattr(cls, "backward", None)
-        return self._sink.function(f"{cls.__module__}.{cls.__qualname__}", self._frame(cls), self._frame(backward))
+        return self._sink.function(
+            f"{cls.__module__}.{cls.__qualname__}", self._class_frame(cls), self._frame(backward)
+        )
 
-    def _frame(self, thing: Any) -> int:
-        try:
-            file, line = inspect.getsourcefile(thing), inspect.getsourcelines(thing)[1]
-        except (OSError, TypeError):  # made in exec or a notebook: no source
-            code = getattr(thing, "__code__", None)
-            return 0 if code is None else self._sink.frame(code.co_filename, code.co_firstlineno, code.co_name)
-        return self._sink.frame(file or "", line, thing.__qualname__)
+    def _frame(self, function: Any) -> int:
+        code = None if function is None else getattr(inspect.unwrap(function), "__code__", None)
+        return 0 if code is None else self._sink.frame(code.co_filename, code.co_firstlineno, function.__qualname__)
+
+    def _class_frame(self, cls: type) -> int:
+        """The line of the class statement, above its methods; 0 where it has no source to read."""
+        codes = [getattr(getattr(value, "__func__", value), "__code__", None) for value in vars(cls).values()]
+        own = [code for code in codes if code is not None]
+        if not own:
+            return 0
+        first = min(own, key=lambda code: code.co_firstlineno)
+        line = _line_of_class(cls.__name__, first.co_filename, first.co_firstlineno)
+        return line and self._sink.frame(first.co_filename, line, cls.__qualname__)
+
+
+def _line_of_class(name: str, file: str, before: int) -> int:
+    """Found by hand: `inspect` catches errors on its way, and with them what a signal handler of the script raises."""
+    try:
+        with open(file, encoding="utf-8", errors="replace") as stream:
+            lines = list(itertools.islice(stream, before))
+    except OSError as error:  # made in exec or a notebook
+        let_through(error)
+        return 0
+    statement = re.compile(rf"\s*class\s+{re.escape(name)}\b")
+    found = [number for number, line in enumerate(lines, 1) if statement.match(line)]
+    return found[-1] if found else 0
 
 
 def _inherits(cls: type, method: str) -> bool:

@@ -19,6 +19,7 @@ from torch.utils import hooks as torch_hooks
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
+from gradscope.probes.hook_places import calling, holds, is_mechanism
 from gradscope.probes.multi_grad import Shared, shared
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes, token_of
@@ -67,6 +68,8 @@ class Registration:
 class Hooks(Watcher):
     """Records registrations at once, and firings in each backward."""
 
+    probe = "hooks"
+
     def __init__(
         self,
         sink: Sink,
@@ -89,6 +92,9 @@ class Hooks(Watcher):
         self._measured = measured
         self._running: list[Call] = []
         self._looks: dict[int, Look] = {}  # thread -> the gradient as it was before a hook
+        self._placed: dict[int, list[int]] = {}  # backward -> the dicts that it has put observers in
+        self._off = False
+        faults.switch(self.probe, self._switch_off)
 
     # registering
 
@@ -96,11 +102,12 @@ class Hooks(Watcher):
         skip_methods(Hooks)
         self._handle_init = torch_hooks.RemovableHandle.__init__
         self._module_init = torch_hooks.BackwardHook.__init__
-        handle_init, module_init = self._handle_init, self._module_init
+        handle_init, module_init, threads = self._handle_init, self._module_init, self._threads
 
         def make_handle(handle: Any, hooks_dict: Any, *, extra_dict: Any = None) -> None:
             handle_init(handle, hooks_dict, extra_dict=extra_dict)
-            self._note(handle, hooks_dict, sys._getframe(1))
+            if not threads.current.busy:  # else it is ours
+                self._note(handle, hooks_dict, sys._getframe(1))
 
         def make_module_hook(hook: Any, module: Any, user_hooks: Any, user_pre_hooks: Any) -> None:
             observed = self._around(module, "_backward_hooks", user_hooks)
@@ -120,13 +127,15 @@ class Hooks(Watcher):
         self._write_registrations()
 
     def _note(self, handle: Any, hooks_dict: Any, frame: Any) -> None:
+        if self._off:
+            return
         try:
             kind = KINDS.get(frame.f_code.co_name)
-            if kind is None or self._threads.current.busy or _is_mechanism(frame):
+            if kind is None or is_mechanism(frame):
                 return
             names = frame.f_locals
             hook, owner = names.get("hook"), names.get("self")
-            above = _caller(frame, "register_multi_grad_hook")
+            above = calling(frame, "register_multi_grad_hook")
             if above is not None:
                 kind, hook = "multi_grad", above.f_locals.get("fn", hook)
             registration = self._register(kind, hook, owner, frame)
@@ -134,7 +143,7 @@ class Hooks(Watcher):
             registration.key, registration.hooks = handle.id, weakref.ref(hooks_dict)
             self._registered[id(hooks_dict), handle.id] = registration
         except Exception as error:
-            self._faults.note("hooks", error)
+            self._faults.note(self.probe, error)
 
     def _register(self, kind: str, hook: Any, owner: Any, frame: Any) -> Registration:
         registration = Registration()
@@ -161,18 +170,24 @@ class Hooks(Watcher):
 
     def retain(self, tensor: torch.Tensor) -> None:
         """retain_grad was asked of a tensor: torch keeps it on the node, out of Python's sight."""
+        if self._off:
+            return
         try:
-            if tensor.requires_grad and tensor.grad_fn is not None and not tensor.retains_grad:
+            with torch._C.DisableTorchFunction():  # the script's function modes must not see us look
+                wanted = tensor.requires_grad and tensor.grad_fn is not None and not tensor.retains_grad
+            if wanted:
                 registration = self._register("retain_grad", self.retain, tensor, sys._getframe(1))
                 registration.name, registration.hooks, registration.key = "retain_grad", weakref.ref(tensor), 0
                 self._retained.append(registration)
         except Exception as error:
-            self._faults.note("hooks", error)
+            self._faults.note(self.probe, error)
 
     # firing
 
     def before(self, call: Call, thread: Thread) -> None:
         """Place the observers, and say which nodes hold which hooks."""
+        if self._off:
+            return
         self._running.append(call)
         self._fired[call.number] = []
         if not self._registered and not self._retained and not self._unwritten:
@@ -183,28 +198,51 @@ class Hooks(Watcher):
         self._find_nodes(call)
         self._write_registrations()
         self._say_where(call)
+        if call.compiled:
+            return
+        self._placed[call.number] = []
         for hooks in {id(found): found for found in (one.hooks() for one in self._registered.values())}.values():
             if hooks is not None:
-                self._observe(hooks)
+                self._observe(hooks, call.number)
 
     def after(self, call: Call, thread: Thread) -> None:
         """Take the observers away and write what fired."""
-        self._running.remove(call)
-        for key, (hooks, keys, uses) in list(self._observed.items()):
-            if uses > 1:
-                self._observed[key] = (hooks, keys, uses - 1)
-                continue
-            del self._observed[key]
-            for ours in keys:
-                hooks.pop(ours, None)
+        self._take_away(call.number)
         fired = self._fired.pop(call.number, [])
         self._sink.add_all("firing", ((call.number, position, *row) for position, row in enumerate(fired)))
 
-    def _observe(self, hooks: Any) -> None:
+    def forget(self, call: Call) -> None:
+        """Take away what is left of a call."""
+        self._take_away(call.number)
+        self._fired.pop(call.number, None)
+        if call in self._running:
+            self._running.remove(call)
+
+    def _take_away(self, backward: int) -> None:
+        """Take away the observers of a backward, unless another one that runs uses them, too."""
+        placed = self._placed.get(backward, [])
+        while placed:
+            hooks, keys, uses = self._observed[placed[-1]]
+            if uses == 1:
+                for ours in keys:
+                    hooks.pop(ours, None)
+            key = placed.pop()  # the rest needs no call that a signal handler could interrupt
+            if uses == 1:
+                del self._observed[key]
+            else:
+                self._observed[key] = (hooks, keys, uses - 1)
+        self._placed.pop(backward, None)
+
+    def _switch_off(self) -> None:
+        self._off = True
+
+    def _observe(self, hooks: Any, backward: int) -> None:
         """Put an observer before the first hook of a dict and after each."""
+        placed = self._placed[backward]
         if id(hooks) in self._observed:
             same, ours, uses = self._observed[id(hooks)]
             self._observed[id(hooks)] = (same, ours, uses + 1)
+            placed.append(id(hooks))
             return
         first = _Key()
         keys: list[Any] = [first]
@@ -215,6 +253,7 @@ class Hooks(Watcher):
             together[key] = hook
             together[behind] = self._observer(self._registered.get((id(hooks), key)))
         self._observed[id(hooks)] = (hooks, keys, 1)
+        placed.append(id(hooks))
         try:
             hooks.clear()  # torch reads the order in which keys were put in: move_to_end does not change that
         finally:
@@ -222,11 +261,13 @@ class Hooks(Watcher):
 
     def _observer(self, registration: Registration | None) -> Callable[..., None]:
         def observe(*arguments: Any) -> None:
+            if self._off:
+                return
             try:
                 self._saw(registration, arguments)
                 self._looks[self._threads.current.number].ended = time.perf_counter()  # the next hook begins here
             except Exception as error:
-                self._faults.note("hooks", error)
+                self._faults.note(self.probe, error)
 
         skip(observe)
         return observe
@@ -253,6 +294,8 @@ class Hooks(Watcher):
 
     def _around(self, module: Any, dictionary: str, hooks: Any) -> Any:
         """A module's backward hooks are copied at its forward: place the observers in the copy."""
+        if self._off:
+            return hooks
         try:
             known = self._module_hooks(module, dictionary)
             if not known:
@@ -264,7 +307,7 @@ class Hooks(Watcher):
                     around.append(self._module_observer(known[id(hook)]))
             return around if len(around) > 1 else hooks
         except Exception as error:
-            self._faults.note("hooks", error)
+            self._faults.note(self.probe, error)
             return hooks
 
     def _module_observer(self, registration: Registration | None) -> Callable[..., None]:
@@ -315,7 +358,7 @@ class Hooks(Watcher):
                 ((abs(token.uid - one.hint), token.uid, node) for token, node in live if token), key=lambda at: at[:2]
             )
             for _, uid, node in near:
-                kind = _holds(node, one.hooks())
+                kind = holds(node, one.hooks())
                 if kind is not None:
                     one.uid, one.kind, one.on = uid, kind, node.name()
                     self._unwritten.append(one)
@@ -340,37 +383,3 @@ class _RetainGrad:
             return self._original
         self._hooks.retain(tensor)
         return self._original.__get__(tensor, owner)
-
-
-def _is_mechanism(frame: Any) -> bool:
-    """Whether torch itself registers the hook, to make module hooks work."""
-    caller = frame.f_back
-    return caller is not None and caller.f_code.co_filename == torch_hooks.__file__
-
-
-def _caller(frame: Any, name: str) -> Any:
-    """The frame of a torch function a little further up, None when it is not there."""
-    for _ in range(3):
-        frame = frame.f_back
-        if frame is None:
-            return None
-        if frame.f_code.co_name == name:
-            return frame
-    return None
-
-
-def _nothing(*arguments: object) -> None:
-    """A hook that does nothing."""
-
-
-def _holds(node: Any, hooks: Any) -> str | None:
-    """Whether a dict is one of a node's: torch hands out the dict with the handle of any new hook."""
-    for kind, register in (("node_pre", node.register_prehook), ("node_post", node.register_hook)):
-        following = torch_hooks.RemovableHandle.next_id
-        handle = register(_nothing)
-        found = handle.hooks_dict_ref() is hooks
-        handle.remove()
-        torch_hooks.RemovableHandle.next_id = following  # leave no trace in the numbering
-        if found:
-            return kind
-    return None

@@ -24,13 +24,13 @@ from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Threads
 
-_ENTER, _LEAVE = "_gradscope_enter", "_gradscope_leave"
+_ENTER, _LEAVE, _CALL = "_gradscope_enter", "_gradscope_leave", "_gradscope_call"
 _AROUND = f"""class Module:
     def f():
         if torch.compiler.is_compiling(): pass
-        {_ENTER}(self)
+        {_CALL} = {_ENTER}(self)
         try: pass
-        finally: {_LEAVE}()
+        finally: {_LEAVE}({_CALL})
 """
 
 
@@ -73,6 +73,7 @@ class Modules:
         self._target: FunctionType = torch_module.Module._wrapped_call_impl  # type: ignore[assignment]
         self._code = self._original = self._target.__code__
         self._place = _call_instruction(self._original)
+        faults.switch("modules", self._switch_off)
 
     def __enter__(self) -> Modules:
         skip_methods(Modules)
@@ -92,15 +93,15 @@ class Modules:
         delattr(torch_module, _ENTER)
         delattr(torch_module, _LEAVE)
 
-    def enter(self, module: torch.nn.Module) -> None:
-        """A module is about to run."""
+    def enter(self, module: torch.nn.Module) -> Call | None:
+        """A module is about to run. Returns what `leave` needs, None after a fault."""
         thread = self._threads.current
         try:
             outer, base = thread.call, thread.base
             known = self._describe(module, outer)
             path, module_class = ("" if outer is None else known.inner or ""), known.module_class
             stack = self._stacks.take(sys._getframe(2), base)
-            thread.base = self._stacks.push(stack, self._original, self._place)
+            inside = self._stacks.push(stack, self._original, self._place)
             if outer is None:
                 position = thread.roots
                 thread.roots += 1
@@ -109,16 +110,21 @@ class Modules:
                 outer.children += 1
             key = (0, path, module_class, 0) if outer is None else (outer.place, path, module_class, position)
             place = self._places.setdefault(key, len(self._places) + 1)
-            thread.call = Call(path, module_class, outer, position, next(self._serials), base, place, known.number)
+            call = Call(path, module_class, outer, position, next(self._serials), base, place, known.number)
+            thread.base, thread.call = inside, call  # last and together: a signal handler may raise before, not between
+            return call
         except Exception as error:
             self._faults.note("modules", error)
+            return None
 
-    def leave(self) -> None:
-        """The innermost running module has returned or raised."""
-        thread = self._threads.current
-        call = thread.call
+    def leave(self, call: Call | None) -> None:
+        """A module has returned or raised: back to where it was called, even where one inside it was not left."""
         if call is not None:
+            thread = self._threads.current
             thread.base, thread.call = call.base, call.parent
+
+    def _switch_off(self) -> None:
+        self._target.__code__ = self._original
 
     def _describe(self, module: torch.nn.Module, outer: Call | None) -> Known:
         known = self._known.get(id(module))

@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+_ROOM = 256  # tensors outside of modules after which the dead ones are forgotten
+
 
 class Names:
     """Knows names by identity and never keeps a module or a tensor alive."""
@@ -19,6 +21,7 @@ class Names:
         self._modules: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._parameters: dict[int, Parameter] = {}
         self._others: dict[int, tuple[weakref.ref[Any], str]] = {}
+        self._room = _ROOM
         self._holders: dict[str, list[Parameter]] = {}
         self._labels: dict[str, int] = {}
         self._roots: list[tuple[weakref.ref[Any], str]] = []
@@ -52,6 +55,9 @@ class Names:
                 self._learn_parameters(module, label)
                 return self.leaf(tensor)
         name = _variable(tensor) or "leaf"
+        if len(self._others) >= self._room:  # a new leaf in each step
+            self._others = {key: known for key, known in self._others.items() if known[0]() is not None}
+            self._room = max(_ROOM, 2 * len(self._others))
         self._others[id(tensor)] = (weakref.ref(tensor), name)
         return name
 

@@ -107,6 +107,8 @@ class Nodes:
         self._operators = operators
         self.made_in_backward: list[Any] = []
         self._format_stack = self._callback()
+        self._original = fx_traceback.format_stack
+        faults.switch("nodes", self.__exit__)
 
     def __enter__(self) -> Nodes:
         skip(self._format_stack)
@@ -115,7 +117,6 @@ class Nodes:
         skip_methods(FunctionCalls)
         skip_methods(Stacks)
         Token.stacks = self._stacks
-        self._original = fx_traceback.format_stack
         fx_traceback.format_stack = self._format_stack
         self.anomaly.__enter__()
         return self
@@ -160,9 +161,9 @@ class Nodes:
                 token.call = thread.call
                 token.operator = 0
                 token.previous = thread.operator
-                frame = getframe(1)
+                frame = getframe(0).f_back  # none on the engine's own threads
                 token.stack = take(frame, thread.base)
-                if frame.f_code is APPLY:
+                if frame is not None and frame.f_code is APPLY:
                     called(frame)
                 if operators:
                     thread.pending.append(token)
@@ -176,6 +177,7 @@ class Nodes:
     def _derive(self, node: Any) -> DerivedToken:
         """Note the transforms, and the backward node whose evaluation makes this one."""
         token = DerivedToken()
+        token.uid = next(self._uids)
         token.levels = self._levels.take()
         token.parent = token.parent_name = token.parent_stack = 0
         if node is not None:

@@ -25,7 +25,7 @@ from gradscope.probes.faults import Faults
 from gradscope.probes.modules import Call, Calls
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import token_of
-from gradscope.probes.sink import Sink
+from gradscope.probes.sink import Sink, store
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
 from gradscope.probes.structure import digest
@@ -55,6 +55,8 @@ class Operator:
 class Operations(Watcher):
     """Records operators in blocks: from one backward call to the next, and inside each."""
 
+    probe = "operations"
+
     def __init__(
         self,
         sink: Sink,
@@ -74,6 +76,8 @@ class Operations(Watcher):
         self._block_runs = 0
         self._dispatching = Dispatching(self._dispatch())
         self._all: list[Thread] = []
+        faults.switch(self.probe, self._switch_off)
+        self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
 
     def __enter__(self) -> Operations:
         skip_methods(Operations)
@@ -84,16 +88,22 @@ class Operations(Watcher):
         def bootstrap_inner(thread: threading.Thread) -> None:
             with mode:  # modes are per thread
                 bootstrap(thread)
-            close(self._threads.current)
+            if not self._off:
+                close(self._threads.current)
 
+        bootstrap_inner.__name__, bootstrap_inner.__qualname__ = bootstrap.__name__, bootstrap.__qualname__
         threading.Thread._bootstrap_inner = bootstrap_inner  # type: ignore[attr-defined]
         return self
 
     def __exit__(self, *error: object) -> None:
         threading.Thread._bootstrap_inner = self._bootstrap  # type: ignore[attr-defined]
+        self._off = True
         self._dispatching.__exit__()
         for thread in self._all:
             self.close(thread)
+
+    def _switch_off(self) -> None:
+        self._off = True
 
     def before(self, call: EngineCall, thread: Thread) -> None:
         """Close the forward's block."""
@@ -123,7 +133,7 @@ class Operations(Watcher):
                 found = known.get(id(operator)) or describe(operator)
                 run = found.run
                 thread = threads.current
-                if thread.busy:
+                if thread.busy or self._off:
                     pass
                 elif not steps.recorded:
                     thread.pending.clear()
@@ -148,7 +158,7 @@ class Operations(Watcher):
                     if len(numbers) > _BLOCK:
                         close(thread, backward)
             except Exception as error:
-                faults.note("operations", error)
+                faults.note(self.probe, error)
             return run(*arguments, **keywords) if keywords else run(*arguments)
 
         skip(dispatch)
@@ -159,14 +169,19 @@ class Operations(Watcher):
     ) -> None:
         numbers = thread.operations
         count, at = 0, len(numbers) - 1
-        for position, name, keyword in writes:
-            value = arguments[position] if position < len(arguments) else (keywords or {}).get(keyword)
-            for tensor in value if isinstance(value, (list, tuple)) else (value,):
-                if isinstance(tensor, torch.Tensor):
-                    storage, version = _numbered(thread, tensor)
-                    leaf = self._sink.string(self._names.leaf(tensor)) if tensor.is_leaf and tensor.requires_grad else 0
-                    numbers.extend((name, version, storage, leaf))
-                    count += 1
+        try:
+            for position, name, keyword in writes:
+                value = arguments[position] if position < len(arguments) else (keywords or {}).get(keyword)
+                for tensor in value if isinstance(value, (list, tuple)) else (value,):
+                    if isinstance(tensor, torch.Tensor):
+                        storage, version = _numbered(thread, tensor)
+                        named = tensor.is_leaf and tensor.requires_grad
+                        leaf = self._sink.string(self._names.leaf(tensor)) if named else 0
+                        numbers.extend((name, version, storage, leaf))
+                        count += 1
+        except BaseException:  # a fault, or the script's signal handler struck: the operator counts without its writes
+            del numbers[at + 1 :]
+            raise
         numbers[at] = count
 
     def _describe(self, operator: Any) -> Operator:
@@ -193,26 +208,28 @@ class Operations(Watcher):
         numbers = thread.operations
         if not numbers:
             return
-        block = self._recall(numbers, _places(thread.calls), list(thread.calls))
-        number = None if backward is None else backward.number
-        versions = json.dumps(thread.versions) if any(thread.versions) else None
-        self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started, versions))
-        self._block_runs += 1
-        thread.leave_block()
+        try:
+            block = self._recall(numbers, _places(thread.calls), list(thread.calls))
+            number = None if backward is None else backward.number
+            versions = json.dumps(thread.versions) if any(thread.versions) else None
+            self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started, versions))
+            self._block_runs += 1
+        finally:
+            thread.leave_block()
 
     def _recall(self, numbers: list[int], places: Places, calls: list[Call]) -> int:
         """The id of a block that may have been seen before: most often it is one of the last few."""
         for one in self._remembered:
             if one[0] == numbers and one[1] == places:
                 return one[2]
-        block, new = self._sink.template("block", digest(array("q", numbers), *(array("q", one) for one in places)))
-        if new:
-            ids = self._calls.ids({call.serial: call for call in calls})
-            self._write(block, numbers, [0, *(ids[call.serial] for call in calls)])
+        key = digest(array("q", numbers), *(array("q", one) for one in places))
+        block = store(self._sink, "block", key, lambda block: self._write(block, numbers, calls))
         self._remembered.appendleft((numbers, places, block))
         return block
 
-    def _write(self, block: int, numbers: list[int], calls: list[int]) -> None:
+    def _write(self, block: int, numbers: list[int], called: list[Call]) -> None:
+        ids = self._calls.ids({call.serial: call for call in called})
+        calls = [0, *(ids[call.serial] for call in called)]
         at = operations = writes = 0
         while at < len(numbers):
             name, stack, call, node, count = numbers[at : at + _HEAD]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from typing import Protocol
 
 Row = tuple[object, ...]
@@ -38,6 +38,9 @@ class Sink(Protocol):
     def template(self, table: str, key: bytes) -> tuple[int, bool]:
         """The id under which content with this key is stored, and whether it is new."""
 
+    def discard(self, table: str, key: bytes) -> None:
+        """Forget a template whose content could not be written."""
+
     def fault(self, probe: str, message: str) -> None:
         """Note a fault of gradscope's own."""
 
@@ -49,3 +52,18 @@ class Sink(Protocol):
 
     def commit(self) -> None:
         """Write what has been added so far, safe against a kill."""
+
+
+def store(sink: Sink, table: str, key: bytes, write: Callable[[int], None]) -> int:
+    """The id of content that is stored once. `write` adds its rows when it is new: all of them, or it does not count.
+
+    A signal handler of the script may raise in the middle; what was written so far is then never pointed at.
+    """
+    number, new = sink.template(table, key)
+    if new:
+        try:
+            write(number)
+        except BaseException:
+            sink.discard(table, key)
+            raise
+    return number

@@ -11,7 +11,7 @@ from typing import Any
 from gradscope.probes.functions import Functions
 from gradscope.probes.modules import Call, Calls
 from gradscope.probes.nodes import Token
-from gradscope.probes.sink import Sink
+from gradscope.probes.sink import Sink, store
 
 UNNUMBERED = 2**64 - 1  # the sequence number of AccumulateGrad
 _AFTER_ITS_OPERATOR = "torch::autograd::CopySlices"  # made after the in-place operator that it belongs to
@@ -83,10 +83,7 @@ class Structures:
             )
         for edge in look.edges.rows():
             edges.extend(edge)
-        graph, new = self._sink.template("graph", digest(rows, edges))
-        if new:
-            self._write(graph, rows, edges)
-        return graph
+        return store(self._sink, "graph", digest(rows, edges), lambda graph: self._write(graph, rows, edges))
 
     def _of_type(self, node: Any, token: Token) -> tuple[int, int, int]:
         """Name, custom Function and operator: a Function has none of its own, its node is made before it runs."""
@@ -118,10 +115,10 @@ def _calls(look: Look, tokens: list[Token]) -> list[Call | None]:
     return calls
 
 
-def digest(*arrays: array[int]) -> bytes:
+def digest(*parts: array[int] | bytes) -> bytes:
     """What tells the content of flat rows from any other."""
     found = hashlib.blake2b(digest_size=16)
-    for one in arrays:
+    for one in parts:
         found.update(len(one).to_bytes(8, "little"))
         found.update(one)
     return found.digest()

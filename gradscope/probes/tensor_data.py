@@ -51,6 +51,8 @@ class Run:
 class TensorData(Watcher):
     """Watches operators and nodes during each outermost backward."""
 
+    probe = "tensors"
+
     def __init__(
         self, sink: Sink, contents: Contents, threads: Threads, faults: Faults, folder: Path, limit: int = LIMIT
     ) -> None:

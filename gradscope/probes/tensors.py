@@ -9,8 +9,9 @@ from typing import Any
 import torch
 
 from gradscope.probes.names import Names
-from gradscope.probes.sink import Sink
+from gradscope.probes.sink import Sink, store
 from gradscope.probes.structure import digest
+from gradscope.signals import let_through
 
 _META, _SAVED = 3, 7  # numbers in a row
 
@@ -24,10 +25,15 @@ class TensorTypes:
 
     def take(self, tensor: Any) -> int:
         """The id for a tensor, or for a node's input metadata."""
-        key = (tuple(tensor.shape), tensor.dtype, tensor.device)  # the metadata of a node holds its shape as a list
+        try:
+            key = (tuple(tensor.shape), tensor.dtype, tensor.device)  # the metadata of a node holds its shape as a list
+        except RuntimeError as error:  # a nested tensor of the C++ kind has no shape
+            let_through(error)
+            key = ((-1,) * tensor.dim(), tensor.dtype, tensor.device)
         try:
             known = self._known.get(key)
-        except TypeError:  # symbolic sizes have no hash
+        except TypeError as error:  # symbolic sizes have no hash
+            let_through(error)
             return self._intern(key)
         if known is None:
             known = self._known[key] = self._intern(key)
@@ -53,13 +59,10 @@ class Contents:
         storages: dict[int, int] = {}
         for number, node in enumerate(live):
             for position, meta in enumerate(node._input_metadata):
-                metas.extend((number, position, self._types.take(meta)))
+                metas.extend((number, position, 0 if meta.is_cpp_nested_tensor else self._types.take(meta)))
             for position, (name, tensor) in enumerate(self.saved(node)):
                 saved.extend((number, position, name, *self._describe(tensor, leaves, storages)))
-        tensors, new = self._sink.template("tensors", digest(metas, saved))
-        if new:
-            self._write(tensors, metas, saved)
-        return tensors
+        return store(self._sink, "tensors", digest(metas, saved), lambda number: self._write(number, metas, saved))
 
     def _describe(
         self, tensor: torch.Tensor, leaves: dict[int, int], storages: dict[int, int]
@@ -93,7 +96,8 @@ class Contents:
         for attribute, name in attributes:
             try:
                 value = getattr(node, attribute)
-            except RuntimeError:  # freed by an earlier backward
+            except RuntimeError as error:  # freed by an earlier backward
+                let_through(error)
                 return ()
             several = type(value) is tuple
             for position, one in enumerate(value if several else (value,)):
@@ -108,5 +112,6 @@ def storage_of(tensor: torch.Tensor) -> tuple[int, int]:
     try:
         storage = tensor.untyped_storage()
         return storage._cdata, storage.nbytes()
-    except (RuntimeError, NotImplementedError):  # sparse, nested, functorch wrappers
+    except (RuntimeError, NotImplementedError) as error:  # sparse, nested, functorch wrappers
+        let_through(error)
         return 0, 0

@@ -110,7 +110,7 @@ class Walker:
             sequence=sequence,
             leaves=[self._sink.string(self._names.leaf(variable)) for variable in variables.values()],
             leaf_numbers=list(variables),
-            shapes=[meta.shape for node in live for meta in node._input_metadata],
+            shapes=[meta.shape for node in live for meta in node._input_metadata if not meta.is_cpp_nested_tensor],
             edges=edges,
         )
 

@@ -37,7 +37,8 @@ def text(scene: JointScene) -> str:
     parts = []
     for table in tables_of(scene):
         page = tables.Page(scene.origin, (table,), scene.folder, scene.width, scene.color)
-        parts.append(f"{table.name}\n\n{tables.text(page)}")
+        head = f"{table.name}\n\n" if table.rows else ""  # an empty one says its name itself
+        parts.append(head + tables.text(page))
     return "\n".join(parts)
 
 

@@ -5,20 +5,22 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from gradscope.model.graph import Backward, Edge, Graph, Node, OrderSource, Parent, Root
 from gradscope.model.hook import Firing, Hook
 from gradscope.model.tensor import SavedTensor, TensorType
 from gradscope.store.interned import Interned
-from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite, integers
+from gradscope.store.measurements import read_entered
+from gradscope.store.rows import BYTES, INTEGER, MAYBE, REAL, TEXT, Rows, finite
 
 BACKWARD = """SELECT number, kind, graph, tensors, seq_base, roots, inputs, keep_graph, create_graph, nested_in, step,
-  thread, stack, started, duration, exception, measured FROM backward"""
+  thread, stack, started, duration, exception,
+  (SELECT entered FROM measurement m JOIN layout l ON l.id = m.layout WHERE m.backward = number) FROM backward"""
 BACKWARD_COLUMNS = (
     *(INTEGER, TEXT, INTEGER | MAYBE, INTEGER | MAYBE, INTEGER, TEXT, TEXT | MAYBE, INTEGER, INTEGER, INTEGER | MAYBE),
-    *(INTEGER, INTEGER, INTEGER, REAL, REAL | MAYBE, INTEGER, TEXT | MAYBE),
+    *(INTEGER, INTEGER, INTEGER, REAL, REAL | MAYBE, INTEGER, BYTES | MAYBE),
 )
 NODE = """SELECT number, name, seq, stack, call, op, levels, thread, parent, parent_name, parent_stack, leaf, function
   FROM node WHERE graph = ? ORDER BY number"""
@@ -98,7 +100,7 @@ class BackwardReader:
             order_source=OrderSource.PREDICTED if measured is None else OrderSource.MEASURED,
             step=step,
         )
-        return Call(backward, graph, tensors, seq_base, None if measured is None else tuple(integers(measured)))
+        return Call(backward, graph, tensors, seq_base, None if measured is None else read_entered(measured))
 
     def _nodes(self, call: Call) -> tuple[Node, ...]:
         assert call.graph is not None
@@ -107,25 +109,24 @@ class BackwardReader:
         inputs, saved = self._inputs(call.tensors), self._saved(call.tensors)
         nodes: list[Node] = []
         for row in self._rows.select(NODE, NODE_COLUMNS, call.graph):
-            node = self._node(row, call.seq_base)
-            if node.id != len(nodes):
+            number = row[0]
+            if number != len(nodes):
                 raise ValueError("a node is missing from a graph")
-            metas = tuple(inputs.get(node.id, ()))
-            filled = replace(
-                node,
-                device=_queue_device(metas),
-                inputs_meta=metas,
-                saved=tuple(saved.get(node.id, ())),
-                hooks=tuple(hooks.get(node.id, ())),
-                order=order.get(node.id),
-            )
-            nodes.append(filled)
+            metas = tuple(inputs.get(number, ()))
+            about: dict[str, Any] = {
+                "device": _queue_device(metas),
+                "inputs_meta": metas,
+                "saved": tuple(saved.get(number, ())),
+                "hooks": tuple(hooks.get(number, ())),
+                "order": order.get(number),
+            }
+            nodes.append(self._node(row, call.seq_base, about))
         (expected,) = self._rows.one("SELECT nodes FROM graph WHERE id = ?", (INTEGER,), call.graph)
         if len(nodes) != expected:
             raise ValueError(f"a graph holds {len(nodes)} nodes where it should hold {expected}")
         return tuple(nodes)
 
-    def _node(self, row: tuple[Any, ...], seq_base: int) -> Node:
+    def _node(self, row: tuple[Any, ...], seq_base: int, about: dict[str, Any]) -> Node:
         number, name, seq, stack, call, op, levels, thread, parent, parent_name, parent_stack, leaf, function = row
         known = self._interned
         return Node(
@@ -140,6 +141,7 @@ class BackwardReader:
             parent=Parent(known.string(parent_name), known.stack(parent_stack), parent) if parent_name else None,
             leaf=known.name(leaf),
             function=known.function(function),
+            **about,
         )
 
     def _inputs(self, tensors: int | None) -> dict[int, list[TensorType | None]]:

@@ -7,12 +7,14 @@ object an argument: {"dtype", "shape", "strides", "requires_grad"} for a tensor,
 from __future__ import annotations
 
 import json
-import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 from gradscope.errors import UnreadableError
 from gradscope.model.call import RecordedArgument, RecordedCall
+from gradscope.store.file import damage_is_one_sentence, open_file
+from gradscope.store.rows import TEXT, Rows
 
 DTYPES = frozenset(
     (
@@ -41,19 +43,13 @@ def read_calls(path: Path, function: str) -> list[RecordedCall]:
     """The recorded calls of a Function, found by its qualified name, else by its last part (a script is __main__)."""
     wanted = function.replace(":", ".")
     last = wanted.rpartition(".")[2]
-    try:
-        with sqlite3.connect(f"{path.resolve().as_uri()}?mode=ro", uri=True) as connection:
-            connection.execute("PRAGMA trusted_schema=OFF")
-            rows = connection.execute("SELECT function, arguments FROM function_call").fetchall()
-    except sqlite3.Error as error:
-        raise UnreadableError(
-            f"{path} holds no calls of custom Functions: {error}", "record again with `gradscope trace`"
-        ) from None
-    exact = [row for row in rows if str(row[0]) == wanted]
-    found = exact or [row for row in rows if str(row[0]).rpartition(".")[2] == last]
+    with closing(open_file(path)) as opened, damage_is_one_sentence(path):
+        rows = list(Rows(opened.connection).select("SELECT function, arguments FROM function_call", (TEXT, TEXT)))
+    exact = [row for row in rows if row[0] == wanted]
+    found = exact or [row for row in rows if row[0].rpartition(".")[2] == last]
     if not found:
-        raise NoCallError(f"{path} holds no call of {function}")
-    return [RecordedCall(str(name), arguments_of(text, path)) for name, text in found]
+        raise NoCallError(f"{path} holds no call of {function}", "trace a program that calls it")
+    return [RecordedCall(name, arguments_of(text, path)) for name, text in found]
 
 
 def arguments_of(text: Any, path: Path) -> tuple[RecordedArgument, ...]:

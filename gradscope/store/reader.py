@@ -26,13 +26,13 @@ from gradscope.store.dispatch_reader import read_stored, read_tensors
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
 from gradscope.store.interned import Interned
 from gradscope.store.joint_tables import read_breaks, read_regions
+from gradscope.store.measurements import read_gradients, read_node_runs
 from gradscope.store.operation_reader import read_blocks
-from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
+from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows
 from gradscope.store.run_reader import read_calls, read_census, read_failures, read_faults, read_run
 from gradscope.store.transform_reader import read_escaped, read_transforms
 
 SUFFIX = ".gscope"
-SIDES = ("in", "out")
 
 Method = TypeVar("Method", bound=Callable[..., Any])
 
@@ -180,20 +180,12 @@ class Recording:
     @_guarded
     def node_runs(self, number: int) -> tuple[NodeRun, ...]:
         """What the engine ran in a backward call, in order (`--detail full`)."""
-        sql = "SELECT node, position, thread, started, duration FROM node_run WHERE backward = ? ORDER BY position"
-        found = self._rows.select(sql, (*(INTEGER,) * 3, REAL, REAL), number)
-        return tuple(
-            NodeRun(node, position, thread, finite(started), finite(duration))
-            for node, position, thread, started, duration in found
-        )
+        return tuple(read_node_runs(self._rows, number))
 
     @_guarded
     def gradients(self, number: int) -> tuple[GradientStatistics, ...]:
         """The gradients measured in a backward call (`--detail full`)."""
-        sql = """SELECT node, side, position, norm, max, zero_share, nan, inf FROM gradient
-          WHERE backward = ? ORDER BY node, side, position"""
-        found = self._rows.select(sql, (*(INTEGER,) * 3, *(REAL,) * 3, *(INTEGER,) * 2), number)
-        return tuple(GradientStatistics(node, SIDES[side], *rest) for node, side, *rest in found)
+        return tuple(read_gradients(self._rows, number))
 
     @_guarded
     def tensors(self, number: int) -> tuple[StoredTensor, ...]:

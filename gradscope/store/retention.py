@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import sqlite3
 
-_OF_A_BACKWARD = ("node_run", "gradient", "hook_on", "firing", "storage", "tensor", "dispatch", "exchange", "condition")
+_OF_A_BACKWARD = ("measurement", "hook_on", "firing", "storage", "tensor", "dispatch", "exchange", "condition")
 _BY_GRAPH = ("node", "edge")
 _BY_TENSORS = ("input_meta", "saved")
 _BY_BLOCK = ("operation", "written")
@@ -36,6 +36,7 @@ def prune(database: sqlite3.Connection) -> None:
         (_BY_GRAPH, "graph", "SELECT graph FROM backward"),
         (_BY_TENSORS, "tensors", "SELECT tensors FROM backward"),
         (_BY_BLOCK, "block", "SELECT block FROM block_run"),
+        ((), "layout", "SELECT layout FROM measurement"),
     ):
         for table in tables:
             database.execute(f"DELETE FROM {table} WHERE {template} NOT IN ({pointer})")

@@ -48,16 +48,17 @@ CREATE TABLE saved (tensors INTEGER NOT NULL, node INTEGER NOT NULL, position IN
   PRIMARY KEY (tensors, node, position)) WITHOUT ROWID;
 
 -- roots and inputs: JSON lists of [node or null, input_nr]; inputs NULL when none were named. graph NULL: the call
--- raised before anything could be walked. measured: JSON list of node ids in the order of their runs, or NULL.
+-- raised before anything could be walked.
 -- duration NULL: still running when the recording ended. exception: a string, 0 for none.
 CREATE TABLE backward (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, graph INTEGER, tensors INTEGER, seq_base INTEGER NOT NULL,
   roots TEXT NOT NULL, inputs TEXT, keep_graph INTEGER NOT NULL, create_graph INTEGER NOT NULL, nested_in INTEGER, step INTEGER NOT NULL,
-  thread INTEGER NOT NULL, stack INTEGER NOT NULL, started REAL NOT NULL, duration REAL, exception INTEGER NOT NULL, measured TEXT);
-CREATE TABLE node_run (backward INTEGER NOT NULL, position INTEGER NOT NULL, node INTEGER NOT NULL, thread INTEGER NOT NULL,
-  started REAL NOT NULL, duration REAL NOT NULL, PRIMARY KEY (backward, position)) WITHOUT ROWID;
--- side 0: a gradient that the node received, 1: one that it passed on
-CREATE TABLE gradient (backward INTEGER NOT NULL, node INTEGER NOT NULL, side INTEGER NOT NULL, position INTEGER NOT NULL, norm REAL NOT NULL,
-  max REAL NOT NULL, zero_share REAL NOT NULL, nan INTEGER NOT NULL, inf INTEGER NOT NULL, PRIMARY KEY (backward, node, side, position)) WITHOUT ROWID;
+  thread INTEGER NOT NULL, stack INTEGER NOT NULL, started REAL NOT NULL, duration REAL, exception INTEGER NOT NULL);
+-- what --detail full measured: `layout` is what repeats from step to step, little-endian 32-bit integers: the nodes in
+-- the order in which they were entered; rows of (node, thread) that ran to their end; rows of (node, side, position, row of
+-- `statistics`). side 0: a gradient that the node received, 1: one that it passed on.
+CREATE TABLE layout (id INTEGER PRIMARY KEY, entered BLOB NOT NULL, ran BLOB NOT NULL, gradients BLOB NOT NULL);
+-- little-endian doubles: rows of (started, duration) as in `ran`; rows of (norm, max, zero share, NaN count, Inf count)
+CREATE TABLE measurement (backward INTEGER PRIMARY KEY, layout INTEGER NOT NULL, times BLOB NOT NULL, statistics BLOB NOT NULL);
 
 -- With --tensors only, for outermost backward calls; what nested ones do belongs to the node that they run in.
 -- storage: the bytes of a storage before the backward first used it. Those that its operators make have numbers, but no row

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import itertools
 import json
 import os
 import sqlite3
@@ -16,6 +17,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from gradscope.errors import UsageError
+from gradscope.signals import is_the_programs, let_through
 from gradscope.store.origin import USER, origin_of
 from gradscope.store.retention import forget_before, prune
 from gradscope.store.schema import APPLICATION_ID, SCHEMA, TABLES
@@ -45,6 +47,7 @@ class Writer:
         self._process = os.getpid()
         self._lock = threading.RLock()  # re-entrant: a signal handler of the script may run torch code
         self._ids: dict[str, dict[object, int]] = {}
+        self._numbers: dict[str, itertools.count[int]] = {}  # of interned rows
         self._rows: dict[str, list[Row]] = {}
         self._waiting = 0
         self._faults: dict[tuple[str, str], int] = {}
@@ -96,14 +99,22 @@ class Writer:
             known[key] = len(known) + 1
             return len(known), True
 
+    def discard(self, table: str, key: bytes) -> None:
+        """Forget a template whose content could not be written: the next one gets another id."""
+        with self._lock:
+            self._ids[table][object()] = self._ids[table].pop(key, 0)
+
     def _intern(self, table: str, key: object, row: Row) -> int:
+        """An id is known only once its row waits: a signal handler of the program may raise in between."""
         known = self._ids.setdefault(table, {})
         found = known.get(key)
         if found is None:
             with self._lock:
-                found = known.setdefault(key, len(known) + 1)
-                if found == len(known):
+                found = known.get(key)
+                if found is None:
+                    found = next(self._numbers.setdefault(table, itertools.count(1)))
                     self.add(table, (found, *row))
+                    known[key] = found
         return found
 
     # rows
@@ -173,8 +184,16 @@ class Writer:
                         database, self._forgotten
                     )
                 database.commit()
-            except (sqlite3.Error, OSError, UsageError) as error:
+            except BaseException as error:
+                if is_the_programs(error) or not isinstance(error, (sqlite3.Error, OSError, UsageError)):
+                    self._put_back(waiting)
+                    raise
                 self.failure = f"{type(error).__name__}: {error}"
+
+    def _put_back(self, waiting: dict[str, list[Row]]) -> None:
+        """Rows that may not have been written wait again: a row that is written twice is there once."""
+        for table, rows in waiting.items():
+            self._rows[table] = rows + self._rows.get(table, [])
 
     def _open(self) -> sqlite3.Connection:
         if self._database is None:
@@ -228,8 +247,11 @@ class Writer:
         """Keep the text of the user's own files, so that lines can be shown anywhere."""
         for file in {key[0] for key in self._ids.get("frame", ()) if isinstance(key, tuple)}:
             if origin_of(file) == USER and os.path.isfile(file):
-                with contextlib.suppress(OSError):
+                try:
                     text = Path(file).read_text("utf-8", "replace")
+                except OSError as error:
+                    let_through(error)
+                else:
                     self.add("source", (self.string(file), text))
 
 
@@ -254,6 +276,7 @@ def _create(path: Path, shown: Path) -> sqlite3.Connection:
         database.executescript(TABLES)
         database.commit()
     except (sqlite3.Error, OSError) as error:
+        let_through(error)
         raise UsageError(
             f"cannot write {shown}: {error}", "check the directory and its permissions, or name another file with -o"
         ) from None

@@ -97,7 +97,7 @@ def saved(region: Region) -> Table:
         verdicts = tuple(_verdict(region, cut, number, held) for cut in region.partitions)
         rows.append((titled(node), kind(node), None if held else node.bytes, where, *verdicts))
     notes = [_balance(region, cut) for cut in region.partitions]
-    return Table(f"{heading(region)}. Saved for the backward", columns, tuple(rows), tuple(notes))
+    return Table(f"{heading(region)}: saved for the backward", columns, tuple(rows), tuple(notes))
 
 
 def told(name: str, facts: Iterable[Fact]) -> Table:
@@ -156,6 +156,7 @@ def remark(region: Region, node: JointNode) -> str | None:
     if node.uses:
         what = "a value" if node.addition_of is None else titled(region.nodes[node.addition_of])
         places = " and ".join(dict.fromkeys(_short(region.nodes[use]) for use in node.uses))
+        places += " twice" if len(node.uses) == 1 else ""
         words.append(f"addition of gradients because {what} is used at {places}")
     elif _is_view(region, node):
         words.append("a view")

@@ -47,12 +47,12 @@ def python(folder, *arguments, **more):
 
 
 class SideBySide:
-    """Plain runs are real; traced ones are forked by the nursery."""
+    """Plain runs are real or, where only speed matters, forked by the nursery as the traced ones are."""
 
-    def __init__(self, folder: Path) -> None:
+    def __init__(self, folder: Path, *preloaded: str) -> None:
         self._folder, self._numbers = folder, itertools.count()
         pipe = subprocess.PIPE
-        command = [sys.executable, str(Path(__file__).with_name("nursery.py"))]
+        command = [sys.executable, str(Path(__file__).with_name("nursery.py")), *preloaded]
         self._nursery = subprocess.Popen(command, env=environment(), stdin=pipe, stdout=pipe, text=True)
 
     def __enter__(self) -> SideBySide:
@@ -71,10 +71,14 @@ class SideBySide:
         status = int(self._nursery.stdout.readline())
         return Run(stdout.read_text(), stderr.read_text(), status)
 
-    def traced(self, folder, *program, detail="ops"):
+    def plain(self, folder, script):
+        """Run a script without gradscope."""
+        return self.gradscope(folder, "--plain", script)
+
+    def traced(self, folder, *program, detail="ops", quiet=("-q",)):
         """Run a program under `gradscope trace -q`. Returns the run and the path of its recording."""
         path = self._folder / f"{next(self._numbers)}.gscope"
-        return self.gradscope(folder, "trace", "-q", "-o", path, "--detail", detail, *program), path
+        return self.gradscope(folder, "trace", *quiet, "-o", path, "--detail", detail, *program), path
 
     def pair(self, folder, *program, detail="ops"):
         """The plain and the traced run of a program."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import sqlite3
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +13,18 @@ import torch
 
 import gradscope
 from gradscope.model.graph import OrderSource
+from gradscope.probes.values import statistics_of
+from gradscope.probes.walk import discover
 from gradscope.view.ordered import ordered
 from tests.engine.live import live_graph, observing
 from tests.engine.programs import OPERATIONS, random_tensors
 from tests.probes.against import assert_same, live_nodes, recording
+
+CHANGES = [
+    lambda gradient: None,
+    lambda gradient: gradient * 2,
+    lambda gradient: None if 0 in gradient.stride() else gradient.mul_(3),
+]
 
 
 @pytest.mark.parametrize("detail", ["ops", "full"])
@@ -117,3 +126,46 @@ def test_a_step_that_repeats_is_stored_once_and_keeps_its_versions(tmp_path: Pat
     assert sqlite3.connect(path).execute("SELECT count(*) FROM block").fetchone() == (
         5,
     )  # of 9: the first step and the end differ
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_each_gradient_is_measured_as_the_node_sees_it(seed: int, tmp_path: Path) -> None:
+    seen: dict[tuple[int, str, int], float] = {}
+
+    def look(number: int, side: str, gradients: tuple[torch.Tensor | None, ...]) -> None:
+        seen.update({(number, side, at): one.norm().item() for at, one in enumerate(gradients) if one is not None})
+
+    with recording(tmp_path, "full") as path:
+        torch.manual_seed(seed)
+        pool = random_tensors(random.Random(seed), OPERATIONS, 20)
+        for tensor, change in zip([one for one in pool if one.requires_grad], CHANGES * 20, strict=False):
+            tensor.register_hook(change)
+        output = pool[-1].sum()
+        for number, node in enumerate(discover([output.grad_fn])[0]):
+            node.register_prehook(partial(look, number, "in"))
+            node.register_hook(lambda passed, received, number=number: look(number, "out", passed))
+        output.backward()
+    with gradscope.load(path) as recorded:
+        measured = {(one.node, one.side, one.index): one.norm for one in recorded.gradients(0)}
+    assert measured == pytest.approx(seen, rel=1e-5, nan_ok=True)
+
+
+def test_zeros_are_counted_in_gradients_of_any_size_and_layout() -> None:
+    for shape in ((3,), (40_000,), (131_072,), (131_073,), (512, 600)):
+        values = torch.randn(shape)
+        values.view(-1)[::7] = 0
+        share = (values == 0).double().mean().item()
+        for gradient in (values, values.t(), values.double()):
+            found = statistics_of(gradient)
+            assert found is not None
+            assert found[2] == pytest.approx(share, rel=1e-12)
+
+
+def test_steps_that_repeat_add_only_numbers(tmp_path: Path) -> None:
+    with recording(tmp_path, "full") as path:
+        weight = torch.ones(2, requires_grad=True)
+        for _ in range(5):
+            weight.sin().sum().backward()
+    with sqlite3.connect(path) as file:
+        assert file.execute("SELECT count(*) FROM layout").fetchone() == (1,)
+        assert file.execute("SELECT count(*) FROM measurement").fetchone() == (5,)

@@ -127,8 +127,12 @@ def test_truncated(recording: Path, share: float) -> None:
         "UPDATE backward SET roots = '[[0]]'",
         "UPDATE backward SET roots = '7'",
         "UPDATE backward SET roots = '[[7, 0]]'",
-        "UPDATE backward SET measured = '[0, 1, 99]'",
-        "UPDATE backward SET measured = '{}'",
+        "UPDATE layout SET entered = x'63000000'",
+        "UPDATE layout SET entered = x'630000'",
+        "UPDATE layout SET entered = 'text'",
+        "UPDATE layout SET ran = x'0000000000000000'",
+        "UPDATE layout SET gradients = x'00000000020000000000000000000000'",
+        "UPDATE layout SET gradients = x'00000000000000000000000000000000'",
         "UPDATE backward SET started = 9e999",
         "UPDATE backward SET graph = 12",
         "UPDATE firing SET hook = 5",
@@ -139,7 +143,7 @@ def test_truncated(recording: Path, share: float) -> None:
         "UPDATE run SET value = 'NaN' WHERE name = 'started'",
         "DELETE FROM run",
         "INSERT INTO dropped VALUES ('x', 'many')",
-        "INSERT INTO gradient VALUES (0, 0, 2, 0, 0.0, 0.0, 0.0, 0, 0)",
+        "UPDATE measurement SET times = x'00'",
     ],
 )
 def test_damaged_content(recording: Path, sql: str) -> None:

@@ -17,7 +17,7 @@ from gradscope.model.run import Fault
 from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.store.reader import load
 from tests import by_hand
-from tests.recordings import Writer, write, write_backward, write_graph
+from tests.recordings import Writer, write, write_backward, write_graph, write_measurement
 
 
 @pytest.mark.parametrize("graph", [by_hand.small(), by_hand.hostile(), by_hand.transformer(2), by_hand.chain(50)])
@@ -78,8 +78,7 @@ def test_census_counts_over_all_backwards(tmp_path: Path) -> None:
 
 def test_statistics_come_back(tmp_path: Path) -> None:
     writer = Writer(tmp_path / "a.gscope")
-    writer.insert("node_run", 0, 0, 4, 1, 0.25, 0.5)
-    writer.insert("gradient", 0, 4, 1, 0, 2.0, 1.5, 0.25, 1, 2)
+    write_measurement(writer, 0, [4], [(4, 1, 0.25, 0.5)], [(4, 1, 0, 2.0, 1.5, 0.25, 1, 2)])
     with load(writer.close()) as recording:
         assert recording.node_runs(0) == (NodeRun(4, 0, 1, 0.25, 0.5),)
         assert recording.gradients(0) == (GradientStatistics(4, "out", 0, 2.0, 1.5, 0.25, 1, 2),)

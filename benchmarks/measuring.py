@@ -1,0 +1,56 @@
+"""Ratios measured A B A B in one process: all its CPU time, in every thread, the writing of the recording included."""
+
+from __future__ import annotations
+
+import platform
+import statistics
+import tempfile
+import time
+from collections.abc import Callable
+from contextlib import AbstractContextManager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import torch
+from workloads import Workload
+
+Way = Callable[[Path], AbstractContextManager[Any]]
+WARM_UP = 3
+
+
+@dataclass(frozen=True)
+class Price:
+    """What a way of watching costs: median ratio of the pairs, and the plain step's milliseconds (the least)."""
+
+    ratio: float
+    plain: float
+
+
+def seconds(step: Callable[[], None], steps: int) -> float:
+    """CPU seconds of this process for one step."""
+    started = time.process_time()
+    for _ in range(steps):
+        step()
+    return (time.process_time() - started) / steps
+
+
+def prices(workload: Workload, ways: dict[str, Way], rounds: int) -> dict[str, Price]:
+    """The price of each way, measured in turn with the plain step, round after round."""
+    _, _, step = workload.build()
+    plain: dict[str, list[float]] = {name: [] for name in ways}
+    ratios: dict[str, list[float]] = {name: [] for name in ways}
+    seconds(step, WARM_UP)
+    with tempfile.TemporaryDirectory() as folder:
+        for _ in range(rounds):
+            for name, way in ways.items():
+                plain[name].append(seconds(step, workload.steps))
+                with way(Path(folder)):
+                    seconds(step, WARM_UP)
+                    ratios[name].append(seconds(step, workload.steps) / plain[name][-1])
+    return {name: Price(statistics.median(ratios[name]), min(plain[name]) * 1000) for name in ways}
+
+
+def machine() -> str:
+    """What it was measured on."""
+    return f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__} on one thread"

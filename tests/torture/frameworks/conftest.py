@@ -1,0 +1,5 @@
+"""The frameworks have an environment of their own: elsewhere their tests are not collected."""
+
+import importlib.util
+
+collect_ignore = ["test_frameworks.py"] if importlib.util.find_spec("lightning") is None else []
