@@ -32,7 +32,9 @@ HOW_TO_RECORD = "record with `gradscope trace --joint SCRIPT`, a script that use
 @click.option("--region", type=click.IntRange(min=0), help="Only this one of several graphs.")
 @click.option("--partition", help="The partition to draw: default, min-cut or own.  [default: the one in use]")
 @click.option("--nodes/--no-nodes", default=True, help="List the nodes, or only what is saved.")
-@click.option("--fmt", type=click.Choice(list(JOINT_FORMATS)), help="How to write it. [default: what -o ends in, else text]")
+@click.option(
+    "--fmt", type=click.Choice(list(JOINT_FORMATS)), help="How to write it. [default: what -o ends in, else text]"
+)
 @options.output
 @options.force
 @options.color
@@ -66,8 +68,6 @@ def _recorded(what: str | None, chosen: dict[str, Any], quiet: bool) -> JointSce
 
 def _compiled(name: str, chosen: dict[str, Any]) -> JointScene:
     """Compile a function, and run it without a compiler for --diff."""
-    import torch
-
     from gradscope.compilers.run import callable_of, capture, eager
     from gradscope.functions.device import check_device
     from gradscope.functions.loading import make_working_directory_importable, resolve
@@ -87,7 +87,7 @@ def _compiled(name: str, chosen: dict[str, Any]) -> JointScene:
     if chosen["diff"]:
         saved = eager(target, _arguments(samples[0], chosen["device"]), whose)
     folder = str(Path.cwd())
-    return JointScene(name, torch.__version__, tuple(captured.regions), tuple(captured.breaks), folder, saved)
+    return JointScene(name, captured.torch, tuple(captured.regions), tuple(captured.breaks), folder, saved)
 
 
 def _samples(name: str, found: Any, chosen: dict[str, Any]) -> tuple[Sample, ...]:

@@ -73,9 +73,7 @@ def command(
     path = output or capture.default_path(what.title)
     window = capture.window(steps, keep_last)
     limit = capture.tensor_limit(tensors_limit) if tensors or tensors_limit else None
-    recorder = capture.Recorder(
-        path, capture.Detail(detail), window, tensors=limit, overwrite=force, joint=joint
-    )
+    recorder = capture.Recorder(path, capture.Detail(detail), window, tensors=limit, overwrite=force, joint=joint)
     explained = None if no_explain else path.absolute()  # the program may change its directory
     say = _say_nothing if quiet else partial(_say, explained=explained)
     return capture.run_program(what, recorder, say)

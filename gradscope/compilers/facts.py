@@ -1,4 +1,4 @@
-"""What the compiler did to the user's code on the way to a joint graph: duplicates, writes, views, functionalization."""
+"""What the compiler did to the user's code on its way to a joint graph: duplicates, writes, views, new operators."""
 
 from __future__ import annotations
 
@@ -19,32 +19,23 @@ DUPLICATE, MUTATION, ALIAS, FUNCTIONALIZED, BREAK = (
 )
 
 
-def duplicates(context: Any) -> list[Fact]:
+def duplicates(context: Any, sources: list[str]) -> list[Fact]:
     """Inputs that were one tensor when the region was compiled: Dynamo passes it once, and guards on it."""
     if context is None:
         return []
     guards = context.guards_context
     pairs = [
-        (str(guard.name), source_name(guard.create_fn.keywords["source_b"]))
+        (source_name(guard.originating_source), source_name(guard.create_fn.keywords["source_b"]))
         for guard in guards.dynamo_guards
         if getattr(getattr(guard.create_fn, "func", None), "__name__", "") == "DUPLICATE_INPUT"
     ]
-    pairs = [(_clean(first), second) for first, second in pairs]
     pairs += [
         (source_name(guard.input_source_a), source_name(guard.input_source_b))
         for guard in guards.aotautograd_guards
         if hasattr(guard, "input_source_a")
     ]
-    distinct = sorted({tuple(sorted(pair)) for pair in pairs})
+    distinct = sorted({tuple(sorted(pair)) for pair in pairs if set(pair) & set(sources)})
     return [Fact(DUPLICATE, f"{one} and {other} are the same tensor: it is passed once") for one, other in distinct]
-
-
-def _clean(name: str) -> str:
-    class Named:
-        def __init__(self, name: str) -> None:
-            self.name = name
-
-    return source_name(Named(name))
 
 
 def mutations(metadata: Any, sources: list[str], writes: dict[str, JointNode]) -> list[Fact]:
@@ -55,7 +46,9 @@ def mutations(metadata: Any, sources: list[str], writes: dict[str, JointNode]) -
             continue
         name = sources[place]
         inside = one.mutation_type.name == "MUTATED_IN_GRAPH"
-        how = "copied back inside the graph" if inside else "returned as one more output and copied back after the graph"
+        how = (
+            "copied back inside the graph" if inside else "returned as one more output and copied back after the graph"
+        )
         what = "its new value is" if one.mutates_data else "its new sizes are"
         written = writes.get(f"new value of {name}")
         found.append(Fact(MUTATION, f"{name} is written in place: {what} {how}", written.stack if written else ()))

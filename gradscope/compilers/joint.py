@@ -86,7 +86,8 @@ class Watch:
             try:
                 cuts = partitions
                 if self._own:
-                    cuts = _with_own(partitions, read("own", *halves, named["num_fwd_outputs"], described))
+                    own = read("own", halves[0], halves[1], named["num_fwd_outputs"], described)
+                    cuts = _with_own(partitions, own)
                 self._took(self._region(described.nodes, cuts, found))
             except Exception as error:
                 self._fault(error)
@@ -104,7 +105,7 @@ def _facts(joint: fx.GraphModule, metadata: Any, sources: list[str], described: 
     writes = {node.label: node for node in described.nodes if node.label.startswith("new value of")}
     context = torch._guards.TracingContext.try_get()
     return [
-        *facts.duplicates(context),
+        *facts.duplicates(context, sources),
         *facts.mutations(metadata, sources, writes),
         *facts.functionalized(joint.graph.nodes, described),
         *facts.aliases(metadata, sources),

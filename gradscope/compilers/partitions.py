@@ -19,9 +19,8 @@ Halves = tuple[fx.GraphModule, fx.GraphModule]
 def copied(joint: fx.GraphModule) -> fx.GraphModule:
     """The graph again; what it refers to (constants, subgraphs) is shared."""
     graph = fx.Graph()
-    output = graph.graph_copy(joint.graph, {}, return_output_node=True)
-    assert output is not None
-    value, original = output
+    copy: Any = graph.graph_copy(joint.graph, {}, return_output_node=True)
+    value, original = copy
     graph.output(value).meta.update(original.meta)
     return fx.GraphModule(joint, graph)
 
@@ -34,9 +33,7 @@ def tried(name: str, joint: fx.GraphModule, arguments: dict[str, Any], described
     return read(name, forward, backward, arguments["num_fwd_outputs"], described)
 
 
-def read(
-    name: str, forward: fx.GraphModule, backward: fx.GraphModule, outputs: int, described: Describer
-) -> Partition:
+def read(name: str, forward: fx.GraphModule, backward: fx.GraphModule, outputs: int, described: Describer) -> Partition:
     """The two halves of a partition as the model has them. `outputs`: how many of the forward's are its results."""
     steps = _steps(forward, Phase.FORWARD, described)
     values: Any = next(iter(forward.graph.find_nodes(op="output"))).args[0]

@@ -13,6 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
+from torch._functorch._aot_autograd.utils import make_boxed_func
 
 from gradscope.compilers import seams
 from gradscope.compilers.joint import Watch
@@ -35,6 +36,7 @@ class Capture:
     breaks: list[Fact] = field(default_factory=list)
     faults: list[Exception] = field(default_factory=list)
     inference: int = 0
+    torch: str = torch.__version__
 
     def take(self, found: Region | Fact) -> None:
         """Keep what the watch found."""
@@ -56,7 +58,7 @@ def callable_of(found: Any, name: str) -> Callable[..., Any]:
             raise UsageError(sentence, "name a function that calls it, or an instance") from None
     if not callable(found):
         raise UsageError(f"{name} is no function and no module: it is a {type(found).__name__}")
-    return found  # type: ignore[no-any-return]
+    return found
 
 
 def parameters_of(target: Any) -> list[Tensor]:
@@ -115,10 +117,7 @@ def _backend(found: Capture) -> Any:
     """A backend that runs the graphs as they are."""
 
     def boxed(graph: Any, inputs: Any) -> Any:
-        run: Any = graph.forward
-        from torch._functorch.aot_autograd import make_boxed_func
-
-        return make_boxed_func(run)
+        return make_boxed_func(graph.forward)
 
     def inference(graph: Any, inputs: Any) -> Any:
         found.inference += 1

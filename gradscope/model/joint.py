@@ -109,7 +109,8 @@ class Region:
     def is_held(self, number: int) -> bool:
         """Whether a node's memory is an input's, which lives on whoever saves it."""
         storage = self.nodes[number].storage
-        return any(node.is_input and node.phase is Phase.FORWARD and node.storage == storage for node in self.nodes)
+        arguments = (node for node in self.nodes if node.is_input and node.phase is Phase.FORWARD)
+        return storage >= 0 and any(node.storage == storage for node in arguments)
 
     def saved_bytes(self, partition: Partition) -> int:
         """Bytes that live from the forward to the backward because of a partition: each storage once, no input's."""

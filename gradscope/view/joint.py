@@ -95,7 +95,7 @@ def saved(region: Region) -> Table:
         held = region.is_held(number)
         where = None if node.site is None else str(node.site)
         verdicts = tuple(_verdict(region, cut, number, held) for cut in region.partitions)
-        rows.append((titled(node), kind(node), None if held else node.bytes, where, *verdicts))
+        rows.append((titled(node), kind(node), None if held or node.type is None else node.bytes, where, *verdicts))
     notes = [_balance(region, cut) for cut in region.partitions]
     return Table(f"{heading(region)}: saved for the backward", columns, tuple(rows), tuple(notes))
 

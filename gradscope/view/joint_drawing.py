@@ -1,4 +1,4 @@
-"""Draws a partition: the forward in one frame, the backward in another, and what is saved going from one to the other."""
+"""Draws a partition: a frame for the forward, one for the backward, and what is saved going from one to the other."""
 
 from __future__ import annotations
 
