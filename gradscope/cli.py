@@ -36,6 +36,7 @@ COMMANDS = {
     "memory": Entry("gradscope.commands.memory", "Say what a graph keeps in memory for its backward."),
     "levels": Entry("gradscope.commands.levels", "Show the torch.func transforms of a run."),
     "joint": Entry("gradscope.commands.joint", "Show what torch.compile makes of forward and backward."),
+    "compiled": Entry("gradscope.commands.compiled", "Show what compiled autograd captured, and why again."),
     "replay": Entry("gradscope.commands.replay", "Walk a recorded backward as the engine ran it, or would run it."),
     "check-function": Entry("gradscope.commands.check_function", "Check custom autograd.Functions."),
     "rule": Entry("gradscope.commands.rule", "Print a rule's page."),

@@ -43,6 +43,15 @@ SUBGRAPH = Seam("torch._dynamo.output_graph", "OutputGraph.compile_subgraph", "2
 DEFAULT = Seam("torch._functorch.partitioners", "default_partition", "2.0")
 MIN_CUT = Seam("torch._functorch.partitioners", "min_cut_rematerialization_partition", "2.0")
 BACKEND = Seam("torch._dynamo.backends.common", "aot_autograd", "2.0")
+_COMPILED = "torch._dynamo.compiled_autograd"
+BEGIN = Seam(_COMPILED, "AutogradCompilerInstance.begin_capture", "2.5")
+REASONS = Seam(_COMPILED, "AutogradCompilerInstance.log_compile_reasons", "2.9")
+SIZES = Seam(_COMPILED, "AutogradCompilerInstance.remove_unused_sizes", "2.7")
+END = Seam(_COMPILED, "AutogradCompilerInstance.end_capture", "2.5")
+ENABLE = Seam(_COMPILED, "_enable", "2.6")
+VERBOSE_LOG = Seam(_COMPILED, "verbose_log", "2.5")
+SET_LOGGER = Seam("torch._C", "_dynamo.compiled_autograd.set_verbose_logger", "2.5")
+COMPILED = (BEGIN, REASONS, SIZES, END, ENABLE, VERBOSE_LOG, SET_LOGGER)
 JOINT = (PARTITION, SUBGRAPH, DEFAULT, MIN_CUT, BACKEND)
 
 

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
+from gradscope.model.compiled import Captured, CompiledRun
 from gradscope.model.dispatch import StoredBackward
 from gradscope.model.failure import Failure
 from gradscope.model.graph import Backward, Graph
@@ -22,6 +23,7 @@ from gradscope.model.summary import Calls
 from gradscope.model.tensor import StoredTensor
 from gradscope.model.transform import Escaped, Transform
 from gradscope.store.backward_reader import BackwardReader
+from gradscope.store.compiled_tables import read_captured, read_compiled_runs
 from gradscope.store.dispatch_reader import read_stored, read_tensors
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
 from gradscope.store.interned import Interned
@@ -166,6 +168,16 @@ class Recording:
     def regions(self) -> tuple[Region, ...]:
         """The joint graphs of what torch.compile compiled (`trace --joint`)."""
         return read_regions(self._rows, self._interned)
+
+    @_guarded
+    def captured(self) -> tuple[Captured, ...]:
+        """The backward calls that compiled autograd captured as graphs (`trace --compiled-autograd`)."""
+        return read_captured(self._rows, self._interned)
+
+    @_guarded
+    def compiled_runs(self) -> tuple[CompiledRun, ...]:
+        """The backward calls that ran under compiled autograd, in order (`trace --compiled-autograd`)."""
+        return read_compiled_runs(self._rows, self._interned)
 
     @_guarded
     def graph_breaks(self) -> tuple[Fact, ...]:

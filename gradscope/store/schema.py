@@ -122,6 +122,16 @@ CREATE TABLE joint_step (region INTEGER NOT NULL, partition INTEGER NOT NULL, ha
 -- region NULL: a graph break, which belongs to none
 CREATE TABLE joint_fact (region INTEGER, kind INTEGER NOT NULL, text INTEGER NOT NULL, stack INTEGER NOT NULL);
 
+-- With --compiled-autograd only: backward calls captured as graphs. reason: a string, torch's words; sizes: a JSON list of
+-- [value at the capture, 1 when the graph uses it]. backward: the number of the call, NULL when it is not known
+CREATE TABLE compiled_capture (number INTEGER PRIMARY KEY, reason INTEGER NOT NULL, stack INTEGER NOT NULL, sizes TEXT NOT NULL, backward INTEGER);
+-- op, node, hook and label: strings, 0 for none; node_call: the place of the node in eager order, from 1. inputs: a JSON list of positions
+CREATE TABLE compiled_step (capture INTEGER NOT NULL, position INTEGER NOT NULL, kind TEXT NOT NULL, op INTEGER NOT NULL, node INTEGER NOT NULL,
+  node_call INTEGER, hook INTEGER NOT NULL, label INTEGER NOT NULL, stack INTEGER NOT NULL, inputs TEXT NOT NULL,
+  PRIMARY KEY (capture, position)) WITHOUT ROWID;
+-- hit: 1 when its graph had been captured before. sizes: a JSON list, of the sizes that the graph uses
+CREATE TABLE compiled_run (capture INTEGER NOT NULL, hit INTEGER NOT NULL, stack INTEGER NOT NULL, backward INTEGER, sizes TEXT NOT NULL);
+
 -- an exception that nobody caught; backward: the number of the call that it came out of
 CREATE TABLE failure (kind INTEGER NOT NULL, message INTEGER NOT NULL, stack INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER);
 CREATE TABLE fault (probe TEXT NOT NULL, message TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (probe, message)) WITHOUT ROWID;
