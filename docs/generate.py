@@ -17,6 +17,7 @@ import click
 from gradscope.cli import COMMANDS, gradscope
 from gradscope.explain.table import KINDS
 from gradscope.model.page import line
+from gradscope.probes.seams import SEAMS
 from gradscope.render.formats import FORMATS
 from gradscope.store.schema import TABLES
 
@@ -76,6 +77,12 @@ def keys(name: str) -> str:
     return table(("key", "type", "what it is"), rows)
 
 
+def seams() -> str:
+    """The private parts of torch that recording stands on."""
+    rows = ((f"`{seam.name}`", seam.part, seam.gives) for seam in SEAMS)
+    return table(("part of torch", "for", "what it gives"), rows)
+
+
 def _command(name: str) -> click.Command:
     command = gradscope.get_command(click.Context(gradscope), name)
     assert command is not None
@@ -111,6 +118,7 @@ PARTS: dict[str, Callable[[], str]] = {
     "formats": formats,
     "kinds": kinds,
     "tables": tables,
+    "seams": seams,
     **{f"usage {name}": (lambda name=name: usage(name)) for name in COMMANDS},  # type: ignore[misc]
     **{f"keys {name}": (lambda name=name: keys(name)) for name in OBJECTS},  # type: ignore[misc]
 }

@@ -15,7 +15,7 @@ import sys
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gradscope.capture import Recorder
@@ -66,11 +66,20 @@ def start() -> None:
     """Start the recording that the environment asks for; what is wrong is said in one line, the program goes on."""
     if "gradscope.cli" in sys.modules or "gradscope.capture" in sys.modules:
         return  # gradscope itself, or a program that records itself
-    from gradscope import capture
     from gradscope.errors import GradscopeError
+    from gradscope.probes import seams
 
     try:
-        recorder = capture.Recorder(_path(Path(os.environ[VARIABLE])), late=True)
+        wanted = _settings()
+        seams.require(wanted["detail"])
+        from gradscope import capture
+
+        bounds = (
+            capture.window(wanted["steps"], wanted["keep_last"]),
+            capture.limits(wanted["max_size"], wanted["max_overhead"]),
+        )
+        path = _path(Path(os.environ[VARIABLE]))
+        recorder = capture.Recorder(path, capture.Detail(wanted["detail"]), *bounds, late=True)
         recorder.start()
     except GradscopeError as error:
         print(f"gradscope: not recording: {error.sentence}", file=sys.stderr)
@@ -89,6 +98,20 @@ def _stop(recorder: Recorder) -> None:
     if summary.faults:
         count = sum(summary.faults.values())
         print(f"gradscope: {count} faults of its own, see: gradscope info {summary.path}", file=sys.stderr)
+
+
+def _settings() -> dict[str, Any]:
+    """What `gradscope trace` would do here without options: pyproject.toml and GRADSCOPE_* say. Raises UsageError."""
+    import click
+
+    from gradscope.commands import settings, trace
+    from gradscope.errors import UsageError
+
+    found = settings.defaults("trace", trace.command)
+    try:
+        return trace.command.make_context("trace", ["-c", ""], default_map=found).params
+    except click.ClickException as error:
+        raise UsageError(error.format_message()) from None
 
 
 def _without_our_frames(show: Hook) -> Hook:

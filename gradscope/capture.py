@@ -21,27 +21,40 @@ from types import TracebackType
 import torch
 
 from gradscope import __version__
-from gradscope.compilers import seams
+from gradscope.compilers import seams as compilers
 from gradscope.compilers.compiled import CompiledWatch
 from gradscope.compilers.joint import Watch
 from gradscope.errors import UsageError
 from gradscope.model.compiled import Captured, CompiledRun
 from gradscope.model.joint import Fact, Region
+from gradscope.model.limits import Limits
 from gradscope.model.site import Origin
 from gradscope.model.window import Window
-from gradscope.probes import program
+from gradscope.probes import program, seams
 from gradscope.probes.anomaly import Anomaly
+from gradscope.probes.births import Births
+from gradscope.probes.budget import Budget
+from gradscope.probes.collectives import Collectives
+from gradscope.probes.declarations import Declarations
 from gradscope.probes.engine import Engine, Guest, Watcher
 from gradscope.probes.failures import Failures
 from gradscope.probes.faults import Faults, described
+from gradscope.probes.flow import Flow
+from gradscope.probes.function_edits import Contexts
+from gradscope.probes.heartbeat import Heartbeat
 from gradscope.probes.hooks import Hooks
 from gradscope.probes.memory import LIMIT
 from gradscope.probes.modules import Modules
+from gradscope.probes.mutations import Mutations
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes
+from gradscope.probes.open_blocks import OpenBlocks
 from gradscope.probes.operations import Operations
+from gradscope.probes.optimizers import Optimizers
+from gradscope.probes.sizes import Sizes
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
+from gradscope.probes.survivors import Survivors
 from gradscope.probes.tensor_data import TensorData
 from gradscope.probes.threads import Threads
 from gradscope.probes.tracebacks import Tracebacks
@@ -67,6 +80,7 @@ _ENVIRONMENT = (
 _UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
 _SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]B|)", re.IGNORECASE)
 EVERY_STEP = Window()
+NO_LIMITS = Limits()
 
 
 class Detail(str, enum.Enum):
@@ -93,6 +107,7 @@ class Summary:
 
 
 Invitation = Callable[[Threads, Faults], Guest]  # the debugger's
+Shared = tuple[Writer, Threads, Stacks, Names, Faults]  # what nearly every probe needs
 
 
 class Recorder:
@@ -105,6 +120,7 @@ class Recorder:
         path: Path,
         detail: Detail = Detail.OPS,
         window: Window = EVERY_STEP,
+        limits: Limits = NO_LIMITS,
         *,
         tensors: int | None = None,
         overwrite: bool = False,
@@ -115,13 +131,17 @@ class Recorder:
     ) -> None:
         """Create the recording; `late`: when there is something in it. `tensors`: how many bytes of tensors to store,
         None for no tensors at all. `joint`: the joint graphs of what is compiled, too. `compiled_autograd`: run
-        backward calls under it. Raises UsageError when it cannot be written.
+        backward calls under it.
+
+        Raises UsageError when it cannot be written, or when this torch lacks a part that is needed.
         """
         _refuse_a_second()
-        seams.check((*(seams.JOINT if joint else ()), *(seams.COMPILED if compiled_autograd else ())))
-        self.path, self.detail, self._window, self._tensors = path, Detail(detail), window, tensors
-        self.writer = Writer(path, overwrite=overwrite, late=late)
-        self._guest, self._joint, self._compiled_autograd = guest, joint, compiled_autograd
+        seams.require(Detail(detail).value)
+        compilers.check((*(compilers.JOINT if joint else ()), *(compilers.COMPILED if compiled_autograd else ())))
+        self.path, self.detail, self._window, self._limits = path, Detail(detail), window, limits
+        self.writer = Writer(path, overwrite=overwrite, late=late, limit=limits.size)
+        self._tensors, self._guest = tensors, guest
+        self._joint, self._compiled_autograd = joint, compiled_autograd
         self._probes = contextlib.ExitStack()
         self._faults = Faults(self.writer)
         self._engine: Engine | None = None
@@ -147,10 +167,13 @@ class Recorder:
         threads, stacks, names = Threads.counting(), Stacks(writer), Names()
         stacks.anchors.add(id(program.execute.__code__))
         wanted = self.detail is not Detail.NODES
-        nodes = Nodes(writer, threads, stacks, Anomaly(), faults, operators=wanted)
+        anomaly = Anomaly()
+        nodes = Nodes(writer, threads, stacks, anomaly, faults, operators=wanted)
         hooks = Hooks(writer, threads, stacks, names, nodes, faults, measured=self.detail is Detail.FULL)
         watchers: list[Watcher] = [hooks]
-        steps = Steps(self._window, writer)
+        overhead = self._limits.overhead
+        steps = Steps(self._window, writer, None if overhead is None else Budget(overhead))
+        steps.followers.append(anomaly.want)
         walker = Walker(writer, nodes, names)
         engine = Engine(writer, threads, stacks, nodes, walker, faults, watchers, steps)
         self._failures = Failures(writer, threads, stacks, engine)
@@ -159,10 +182,12 @@ class Recorder:
         enter("transforms", Transforms(writer, threads, stacks, faults))
         enter("nodes", nodes)
         enter("hooks", hooks)
+        shared = (writer, threads, stacks, names, faults)
         if wanted:
-            operations = Operations(writer, threads, stacks, names, faults, steps, engine.started)
-            watchers.append(operations)
-            enter("operations", operations)
+            open_blocks = self._enter_operators(shared, nodes, steps, engine.started, watchers)
+        else:
+            open_blocks = OpenBlocks(writer, [], engine.started)
+            enter("collectives", Collectives(writer.commit, faults))
         if self.detail is Detail.FULL:
             watchers.append(Values(writer, threads, faults))
         if self._tensors is not None:
@@ -176,6 +201,26 @@ class Recorder:
             enter("guest", guest)
         self._engine = engine
         enter("engine", engine)
+        steps.begin()
+        enter("heartbeat", Heartbeat(lambda: self._beat(open_blocks, steps), writer.fault))
+
+    def _enter_operators(
+        self, shared: Shared, nodes: Nodes, steps: Steps, started: float, watchers: list[Watcher]
+    ) -> OpenBlocks:
+        """The probes of `--detail ops`: operators, and what explanations need."""
+        writer, threads, _, names, faults = shared
+        mutations, births = Mutations(writer, nodes, faults), Births(*shared, steps)
+        flow = Flow(writer, threads, names, faults, steps)
+        operations = Operations(*shared, steps, started, mutations, births, flow)
+        declarations, optimizers = Declarations(*shared), Optimizers(*shared, flow)
+        watchers += [operations, mutations, Contexts(writer, faults), declarations, births]
+        watchers += [Sizes(writer, names, faults, births), flow, optimizers, Survivors(writer, nodes, faults)]
+        self._enter("births", births)
+        self._enter("declarations", declarations)
+        self._enter("optimizers", optimizers)
+        self._enter("operations", operations)
+        steps.followers.append(operations.follow)
+        return OpenBlocks(writer, operations.threads, started)
 
     def _enter(self, name: str, probe: contextlib.AbstractContextManager[object]) -> None:
         """Enter a probe; one that fails is left at once, and the others go on."""
@@ -193,6 +238,11 @@ class Recorder:
             self._faults.note(name, fault)
         else:
             self._probes.push(leave)
+
+    def _beat(self, open_blocks: OpenBlocks, steps: Steps) -> None:
+        open_blocks.look()
+        self.writer.beat({"duration": time.time() - self._started}, open_blocks.tails)
+        steps.check()
 
     def stop(self, error: BaseException | None = None, status: int | None = None) -> Summary:
         """Leave the probes and close the recording; again does nothing."""
@@ -277,18 +327,22 @@ class record:
         detail: str = "ops",
         steps: str | None = None,
         keep_last: int | None = None,
+        max_size: str | None = None,
+        max_overhead: str | None = None,
         tensors: bool = False,
         tensors_limit: int | str = LIMIT,
         overwrite: bool = False,
     ) -> None:
-        """`steps` is "A:B", `tensors_limit` bytes or a text such as "500MB". Raises UsageError when an argument is
-        wrong, and when the file exists (unless `overwrite`) or cannot be written.
+        """`steps` is "A:B", `max_size` "500MB", `max_overhead` "20%", `tensors_limit` bytes or "500MB".
+
+        Raises UsageError when an argument is wrong, and when the file exists (unless `overwrite`)
+        or cannot be written.
         """
         if detail not in [one.value for one in Detail]:
             raise UsageError(f"there is no detail {detail!r}", "nodes, ops or full")
         limit = tensor_limit(tensors_limit) if tensors else None
-        wanted = window(steps, keep_last)
-        self._recorder = Recorder(Path(path), Detail(detail), wanted, tensors=limit, overwrite=overwrite)
+        bounds = window(steps, keep_last), limits(max_size, max_overhead)
+        self._recorder = Recorder(Path(path), Detail(detail), *bounds, tensors=limit, overwrite=overwrite)
         self.summary: Summary | None = None
 
     def __enter__(self) -> record:
@@ -318,6 +372,14 @@ def window(steps: str | None, keep_last: int | None) -> Window:
         return Window.parse(steps, keep_last)
     except ValueError as error:
         raise UsageError(str(error), "--steps 10:20 records the steps 10 to 19; a step ends with a backward") from None
+
+
+def limits(size: str | None, overhead: str | None) -> Limits:
+    """What the recording may cost, as a user writes it. Raises UsageError."""
+    try:
+        return Limits.parse(size, overhead)
+    except ValueError as error:
+        raise UsageError(str(error), "--max-size 500MB bounds the file, --max-overhead 20% the time") from None
 
 
 def tensor_limit(size: int | str | None) -> int:

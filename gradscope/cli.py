@@ -12,6 +12,7 @@ from typing import NoReturn
 import click
 
 from gradscope import __version__
+from gradscope.commands import settings
 from gradscope.errors import Exit, GradscopeError
 
 ISSUES = "https://github.com/gradscope/gradscope/issues"
@@ -19,28 +20,44 @@ ISSUES = "https://github.com/gradscope/gradscope/issues"
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One subcommand: its module holds a click command named `command`. `help` is what `gradscope --help` prints."""
+    """One subcommand: its module holds a click command named `command`. `help` is what `gradscope --help` prints.
+
+    `reads` tells that it takes a RECORDING, which is untrusted: the tests throw damaged ones at it.
+    """
 
     module: str
     help: str
+    reads: bool = False
 
 
 COMMANDS = {
     "trace": Entry("gradscope.commands.trace", "Run a script unchanged and record what autograd does."),
-    "graph": Entry("gradscope.commands.graph", "Draw the graph of a recorded backward."),
+    "graph": Entry("gradscope.commands.graph", "Draw the graph of a recorded backward.", reads=True),
     "debug": Entry("gradscope.commands.debug", "Stop inside a backward and step through it, node by node."),
-    "explain": Entry("gradscope.commands.explain", "Say why a backward failed or went wrong, and which line to edit."),
-    "hooks": Entry("gradscope.commands.hooks", "Show the hooks of a backward in firing order."),
-    "times": Entry("gradscope.commands.times", "Say where the time of a backward went."),
-    "grads": Entry("gradscope.commands.grads", "Show how gradients flow."),
-    "memory": Entry("gradscope.commands.memory", "Say what a graph keeps in memory for its backward."),
-    "levels": Entry("gradscope.commands.levels", "Show the torch.func transforms of a run."),
-    "joint": Entry("gradscope.commands.joint", "Show what torch.compile makes of forward and backward."),
-    "compiled": Entry("gradscope.commands.compiled", "Show what compiled autograd captured, and why again."),
-    "replay": Entry("gradscope.commands.replay", "Walk a recorded backward as the engine ran it, or would run it."),
+    "explain": Entry(
+        "gradscope.commands.explain", "Say why a backward failed or went wrong, and which line to edit.", reads=True
+    ),
+    "who": Entry("gradscope.commands.who", "Say who wrote a tensor last, who saved it, who reads it.", reads=True),
+    "why": Entry(
+        "gradscope.commands.why", "Show the way from the loss to a parameter, or where it is cut.", reads=True
+    ),
+    "hooks": Entry("gradscope.commands.hooks", "Show the hooks of a backward in firing order.", reads=True),
+    "times": Entry("gradscope.commands.times", "Say where the time of a backward went.", reads=True),
+    "grads": Entry("gradscope.commands.grads", "Show how gradients flow.", reads=True),
+    "memory": Entry("gradscope.commands.memory", "Say what a graph keeps in memory for its backward.", reads=True),
+    "levels": Entry("gradscope.commands.levels", "Show the torch.func transforms of a run.", reads=True),
+    "joint": Entry("gradscope.commands.joint", "Show what torch.compile makes of forward and backward.", reads=True),
+    "compiled": Entry(
+        "gradscope.commands.compiled", "Show what compiled autograd captured, and why again.", reads=True
+    ),
+    "replay": Entry(
+        "gradscope.commands.replay", "Walk a recorded backward as the engine ran it, or would run it.", reads=True
+    ),
     "check-function": Entry("gradscope.commands.check_function", "Check custom autograd.Functions."),
     "rule": Entry("gradscope.commands.rule", "Print a rule's page."),
-    "info": Entry("gradscope.commands.info", "Say what a recording holds."),
+    "info": Entry("gradscope.commands.info", "Say what a recording holds.", reads=True),
+    "doctor": Entry("gradscope.commands.doctor", "Say what works with this installation of torch."),
+    "scrub": Entry("gradscope.commands.scrub", "Copy a recording without sources, paths and arguments.", reads=True),
 }
 
 
@@ -58,6 +75,19 @@ class Table(click.Group):
             return None
         command: click.Command = importlib.import_module(entry.module).command
         return command
+
+    def resolve_command(
+        self, ctx: click.Context, args: list[str]
+    ) -> tuple[str | None, click.Command | None, list[str]]:
+        """Find the one that is asked for, and what pyproject.toml and the environment set for it."""
+        name, command, rest = super().resolve_command(ctx, args)
+        if name is not None and command is not None:
+            ctx.default_map = {name: settings.defaults(name, command, lambda: self._all(ctx))}
+        return name, command, rest
+
+    def _all(self, ctx: click.Context) -> dict[str, click.Command]:
+        loaded = {name: self.get_command(ctx, name) for name in COMMANDS}
+        return {name: command for name, command in loaded.items() if command is not None}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List them without importing them."""

@@ -206,7 +206,7 @@ def write_block(writer: Writer, block: Block) -> None:
     writer.insert("block_run", block.number, block.number, block.thread, block.backward, block.started, None)
     for number, operation in enumerate(block.operations):
         place = (writer.string(operation.name), writer.stack(operation.stack), writer.call(operation.module))
-        writer.insert("operation", block.number, number, *place, operation.node)
+        writer.insert("operation", block.number, number, *place, operation.node, int(operation.grad))
         for position, each in enumerate(operation.writes):
             names = (writer.string(each.argument), each.version, each.storage, writer.string(each.leaf))
             writer.insert("written", block.number, number, position, *names)

@@ -29,6 +29,12 @@ DETAILS = ("nodes", "ops", "full")
     "--steps", metavar="A:B", help="Record the steps from A to before B only; each ends with a backward call."
 )
 @click.option("--keep-last", metavar="N", type=int, help="Keep the last N steps only, as a flight recorder does.")
+@click.option("--max-size", metavar="SIZE", help="Record no more steps once the file is nearly SIZE, e.g. 500MB.")
+@click.option(
+    "--max-overhead",
+    metavar="SHARE",
+    help="Leave steps out so that recording adds at most SHARE, e.g. 20%.",
+)
 @click.option("--no-explain", is_flag=True, help="Do not look for what went wrong.")
 @click.option("--tensors", is_flag=True, help="Store what it takes to run each recorded backward again.")
 @click.option("--tensors-limit", metavar="SIZE", help="Store tensors of at most SIZE, such as 500MB. [default: 2GB]")
@@ -42,6 +48,8 @@ def command(
     detail: str,
     steps: str | None,
     keep_last: int | None,
+    max_size: str | None,
+    max_overhead: str | None,
     no_explain: bool,
     tensors: bool,
     tensors_limit: str | None,
@@ -70,16 +78,19 @@ def command(
     From code: `with gradscope.record("run.gscope"): ...`. For programs whose command line
     cannot be changed: GRADSCOPE_TRACE=run.gscope in the environment (a folder works too).
     """
+    from gradscope.probes import seams
+
+    seams.require(detail)  # before the probes, whose import needs some of them
     from gradscope import capture
 
     what = launching.chosen(module, code, program)
     path = output or capture.default_path(what.title)
-    window = capture.window(steps, keep_last)
+    bounds = capture.window(steps, keep_last), capture.limits(max_size, max_overhead)
     limit = capture.tensor_limit(tensors_limit) if tensors or tensors_limit else None
     recorder = capture.Recorder(
         path,
         capture.Detail(detail),
-        window,
+        *bounds,
         tensors=limit,
         overwrite=force,
         joint=joint,
@@ -96,7 +107,7 @@ def _say_nothing(summary: Summary) -> None:
 
 def _say(summary: Summary, explained: Path | None) -> None:
     sys.stdout.flush()
-    found = explained is not None and _explain(explained)
+    found = explained is not None and summary.size > 0 and _explain(explained)
     counts = f"{amount(summary.backwards, 'backward call')}, {amount(summary.nodes, 'node')}"
     options.talk(f"{counts}, {size(summary.size)}, {seconds(summary.seconds)} -> {summary.path}")
     path = shlex.quote(str(summary.path))  # what is printed can be typed
@@ -108,6 +119,8 @@ def _say(summary: Summary, explained: Path | None) -> None:
         faults = amount(sum(summary.faults.values()), "fault")
         off = f" ({', '.join(summary.switched_off)} switched off)" if summary.switched_off else ""
         options.talk(f"{faults} of its own while recording{off}, see: gradscope info {path}")
+    if not summary.size:  # the file, or its directory, is gone
+        return
     following = "explain" if found else "graph" if summary.backwards else "info"
     options.talk(f"next: gradscope {following} {path}")
 

@@ -19,8 +19,8 @@ from gradscope.model.statistics import NodeRun
 class Waste:
     """Pruning of one call. Times are seconds, None where they were not measured; operations and times are estimates.
 
-    `left_out` are nodes that do not run, `not_computed` edges of nodes that run whose gradient is not computed,
-    `wasted` edges whose gradient is computed and thrown away. `certain`: the gradients themselves were seen.
+    `left_out` are nodes that no gradient is sent to, `not_computed` edges of nodes that run whose gradient is not
+    computed, `wasted` edges whose gradient is computed and thrown away. `certain`: the gradients were seen.
     """
 
     left_out: tuple[int, ...]
@@ -45,7 +45,8 @@ def waste(
     unasked = spared(graph, prediction)
     wasted = tuple(edge for edge in unasked if _comes_out(graph, edge, computed))
     ran = frozenset(prediction.order)
-    left_out = tuple(node.id for node in graph.nodes if node.id not in ran)
+    taken = ran.union(prediction.captured_only)
+    left_out = tuple(node.id for node in graph.nodes if node.id not in taken)
     not_computed = tuple(edge for edge in unasked if edge not in wasted)
     behind = [edge for edge in graph.edges if edge.source not in ran]
     asked = [edge for edge in graph.edges if (edge.source, edge.output) in prediction.edges]

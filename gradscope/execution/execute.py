@@ -2,26 +2,40 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 
-from gradscope.execution.machine import Machine, NotRepeatableError, dtype_of
+from gradscope.errors import NothingCheckedError
+from gradscope.execution.machine import Machine, NotRepeatableError
 from gradscope.execution.sums import Sums
 from gradscope.model.dispatch import Dispatch, Exchange, Phase, Place, StoredBackward
 from gradscope.model.execution import Execution, Outcome, Status
 from gradscope.model.graph import Graph
 from gradscope.probes.memory import digest
+from gradscope.probes.tensor_data import conditions
 
+MOST_THREADS = 1024
+PRECISIONS = ("highest", "high", "medium")
 _OTHER_SUM = "the gradients that meet at its input are added in another order, and so their sum is rounded otherwise"
-_UNSEEN = "its operators ran out of sight (compiled, or not torch's)"
+_UNSEEN = "what it passes on was made out of sight (compiled, or not by torch)"
 
 
 def execute(graph: Graph, stored: StoredBackward, order: Sequence[int] | None = None) -> Execution:
-    """Run it in the recorded order, or in another. When a node differs, all is run twice, to see whether that stays."""
+    """Run it in the recorded order, or in another. When a node differs, all is run twice, to see whether that stays.
+
+    Raises NothingCheckedError when the recorded sums are not understood, so that no other order can be run.
+    """
+    try:
+        return _execute(graph, stored, order)
+    except NotRepeatableError as error:
+        raise NothingCheckedError(f"it cannot be run in another order: {error}") from None
+
+
+def _execute(graph: Graph, stored: StoredBackward, order: Sequence[int] | None) -> Execution:
     with as_recorded(stored):
         found = _Run(graph, stored, order).outcomes()
         first = next((one for one in found if one[0].status is Status.DIFFERS), None)
@@ -37,28 +51,22 @@ def execute(graph: Graph, stored: StoredBackward, order: Sequence[int] | None = 
 @contextmanager
 def as_recorded(stored: StoredBackward) -> Iterator[None]:
     """torch with the number of threads and the switches of the recorded run; afterwards as it was."""
-    wanted = stored.conditions
-    before = (
-        torch.get_num_threads(),
-        torch.are_deterministic_algorithms_enabled(),
-        torch.get_float32_matmul_precision(),
-        torch.get_default_dtype(),
-        torch._C._get_mkldnn_enabled(),
-    )
+    before = conditions()
     with torch.no_grad(), torch.random.fork_rng():
         try:
-            torch._C._set_mkldnn_enabled(bool(wanted.get("mkldnn", before[4])))
-            torch.set_num_threads(min(max(int(wanted.get("threads", before[0])), 1), 1024))
-            torch.use_deterministic_algorithms(bool(wanted.get("deterministic", before[1])), warn_only=True)
-            torch.set_float32_matmul_precision(str(wanted.get("matmul_precision", before[2])))
-            torch.set_default_dtype(dtype_of(str(wanted.get("default_dtype", str(before[3]).removeprefix("torch.")))))
+            _switch({**before, **stored.conditions})
             yield
         finally:
-            torch.set_num_threads(before[0])
-            torch.use_deterministic_algorithms(before[1])
-            torch.set_float32_matmul_precision(before[2])
-            torch.set_default_dtype(before[3])
-            torch._C._set_mkldnn_enabled(before[4])
+            _switch(before)
+
+
+def _switch(wanted: Mapping[str, bool | int | str]) -> None:
+    precision, dtype = str(wanted["matmul_precision"]), getattr(torch, str(wanted["default_dtype"]), None)
+    torch.set_num_threads(min(max(int(wanted["threads"]), 1), MOST_THREADS))
+    torch.use_deterministic_algorithms(bool(wanted["deterministic"]), warn_only=True)
+    torch.set_float32_matmul_precision(precision if precision in PRECISIONS else "highest")
+    torch.set_default_dtype(dtype if isinstance(dtype, torch.dtype) and dtype.is_floating_point else torch.float32)
+    torch._C._set_mkldnn_enabled(bool(wanted["mkldnn"]))
 
 
 @dataclass(slots=True)
@@ -80,11 +88,17 @@ class _Run:
         groups = _groups(stored)
         self._order = [groups.pop(node) for node in (recorded if order is None else order) if node in groups]
         self._rest = list(groups.values())
-        self._met = {tensor.storage for tensor in stored.tensors}
+        self._met = {tensor.storage for tensor in stored.tensors}  # storages that gradients may lie in
 
     def outcomes(self) -> list[tuple[Outcome, tuple[str, ...]]]:
         """The outcome of each node, with digests of all it made."""
-        found = [self._node(group) for group in (*self._order, *self._rest)]
+        groups = [*self._order, *self._rest]
+        last = {storage: number for number, group in enumerate(groups) for storage in _storages(group)}
+        found = []
+        for number, group in enumerate(groups):
+            found.append(self._node(group))
+            if self._sums is None:  # in another order a sum may lie elsewhere
+                self._machine.forget(storage for storage in _storages(group) if last[storage] == number)
         if self._sums is not None:
             captured = self._sums.nodes - {outcome.node for outcome, _ in found}
             found += [(self._captured(node), ()) for node in sorted(captured)]
@@ -120,8 +134,8 @@ class _Run:
         return outcome
 
     def _call(self, node: int, call: Dispatch) -> Outcome:
-        self._met.update(place.storage for place in places(call.arguments, call.results))
-        self._met.update(place.storage for place in places(tuple((call.keywords or {}).values())))
+        if _writes(call):
+            self._met.update(place.storage for place in places(call.results))
         try:
             for detail in self._machine.call(call):
                 return Outcome(node, Status.DIFFERS, call.operator, detail)
@@ -135,7 +149,7 @@ class _Run:
         for place in exchange.passed:
             if place is None:
                 continue
-            if place.storage not in self._met:
+            if place.storage in self._stored.storages and place.storage not in self._met:
                 return Outcome(exchange.node, Status.NOT_REPEATED, None, _UNSEEN)
             try:
                 if digest(self._machine.tensor(place)) != place.digest:
@@ -147,6 +161,19 @@ class _Run:
     def _captured(self, node: int) -> Outcome:
         same = self._sums is None or self._sums.settle(node)
         return Outcome(node, Status.EQUAL) if same else Outcome(node, Status.DIFFERS, None, _OTHER_SUM)
+
+
+def _writes(call: Dispatch) -> bool:
+    """Whether an operator's results lie in memory that was there before."""
+    name, _, overload = call.operator.partition(".")[2].partition(".")
+    return name.endswith("_") or "out" in overload
+
+
+def _storages(group: _Group) -> set[int]:
+    """Every storage that a node's calls and gradients lie in."""
+    gradients = () if group.exchange is None else (group.exchange.received, group.exchange.passed)
+    named = [(call.arguments, tuple((call.keywords or {}).values()), call.results) for call in group.calls]
+    return {place.storage for place in places(*gradients, *named)}
 
 
 def _worse(one: Outcome, other: Outcome) -> Outcome:

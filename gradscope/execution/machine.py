@@ -6,7 +6,7 @@ A recording is not trusted: an operator gets only tensors that lie inside their 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 import torch
@@ -90,6 +90,11 @@ class Machine:
         memory = torch.empty(_end(place), dtype=tensor.dtype, device=tensor.device)
         memory.as_strided(place.type.shape, place.strides, place.offset).copy_(tensor)
         self._live[place.storage] = memory.untyped_storage()
+
+    def forget(self, numbers: Iterable[int]) -> None:
+        """Free storages that nothing needs any more."""
+        for number in numbers:
+            self._live.pop(number, None)
 
     def _take(self, recorded: Any, results: Any) -> Iterator[str]:
         if isinstance(recorded, Place) and isinstance(results, torch.Tensor):

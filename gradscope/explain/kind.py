@@ -5,11 +5,14 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
-from gradscope.explain.case import Case
 from gradscope.model.finding import Related, Severity
 from gradscope.model.page import line, section
 from gradscope.model.site import Site
+
+if TYPE_CHECKING:
+    from gradscope.explain.case import Case
 
 HEADINGS = ("What it flags", "Why", "Wrong", "Right", "Do instead", "How it is found")
 
@@ -39,7 +42,7 @@ class Cause:
     weight: float = 0.0
 
 
-Question = Callable[[Case], Iterable[Cause]]
+Question = Callable[["Case"], Iterable[Cause]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -32,7 +32,10 @@ def no_jvp(case: Case) -> Iterable[Cause]:
 
 def dirty_with_generated_vmap(case: Case) -> Iterable[Cause]:
     """The Function marks an input dirty and lets torch generate its vmap."""
-    return _of_a_function(case, "Some elements marked as dirty during the forward", "setup_context", "mark_dirty")
+    message = "Some elements marked as dirty during the forward"
+    if any(one.kind == "Vmap" for _, under in _failures(case, message) for one in under):
+        return _of_a_function(case, message, "setup_context", "mark_dirty")
+    return ()
 
 
 def functionalize(case: Case) -> Iterable[Cause]:
@@ -66,10 +69,15 @@ def _failures(case: Case, message: str) -> Iterator[Found]:
 def _of_a_function(case: Case, message: str, method: str | None = None, call: str | None = None) -> Iterable[Cause]:
     """The line to edit is in the Function; where its source was not recorded, the call is the next best."""
     for failure, under in _failures(case, message):
-        name = applied(failure.stack)
+        name = applied(failure.stack) or _failing(case)
         place = declared(case, name, method, call) if name is not None else None
         related = (Related("fails_at", failure.site, name or ""), *_called(under))
         yield Cause(_first(failure), place or failure.site, related, fails=True, function=name)
+
+
+def _failing(case: Case) -> str | None:
+    """The Function out of whose apply the last exception came: a call under another name does not tell."""
+    return case.failing_functions[-1].name.rpartition(".")[2] if case.failing_functions else None
 
 
 def _called(under: tuple[Under, ...], kind: str | None = None) -> tuple[Related, ...]:

@@ -27,7 +27,8 @@ class Hook:
 class Firing:
     """A hook ran: `node` is the id in the graph of the node being evaluated, `changed` whether the gradient
     after it is another tensor or another version than before. `before` and `after` are the gradient's norms and
-    `seconds` the time that it took, measured at `--detail full` only."""
+    `seconds` the time that it took, measured at `--detail full` only. `edited` tells whether it is the same tensor,
+    edited in place (for a post_accumulate hook: whether the parameter is)."""
 
     hook: Hook
     node: int | None
@@ -35,3 +36,13 @@ class Firing:
     before: float | None = None
     after: float | None = None
     seconds: float | None = None
+    edited: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HookPlace:
+    """A hook that hung on node `node` when backward `backward` began."""
+
+    backward: int
+    hook: Hook
+    node: int

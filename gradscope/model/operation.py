@@ -23,13 +23,17 @@ class Write:
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """One operator call. `node` is the backward node it ran in (an id in its backward's graph), None in a forward."""
+    """One operator call. `node` is the backward node it ran in (an id in its backward's graph), None in a forward.
+
+    `grad` is False where gradients were not recorded (no_grad, inference mode).
+    """
 
     name: str
     stack: Stack
     module: ModuleCall | None = None
     node: int | None = None
     writes: tuple[Write, ...] = ()
+    grad: bool = True
 
     @property
     def site(self) -> Site | None:

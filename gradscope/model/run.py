@@ -10,7 +10,8 @@ class Run:
     """How and where the recorded program ran.
 
     `started` is seconds since the epoch, `duration` seconds (to the last commit while it still runs or was killed),
-    `status` the exit status, None when the run did not end cleanly; `rank` and `world_size` are None outside torchrun.
+    `status` the exit status, None when the run did not end cleanly; `stopped` says why nothing more could be written
+    before the run ended, such as a full disk; `rank` and `world_size` are None outside torchrun.
     """
 
     argv: tuple[str, ...]
@@ -26,6 +27,7 @@ class Run:
     ended: bool = False
     status: int | None = None
     exception: str | None = None
+    stopped: str | None = None
     rank: int | None = None
     world_size: int | None = None
     environment: dict[str, str] = field(default_factory=dict)

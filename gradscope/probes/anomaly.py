@@ -15,13 +15,20 @@ class Anomaly:
     def __init__(self) -> None:
         self.on = torch.is_anomaly_enabled()
         self.check_nan = torch.is_anomaly_check_nan_enabled()
+        self._wanted = True  # by the node recorder
         self._set_real = torch._C.set_anomaly_enabled
         self._saved: list[tuple[Any, str, Any]] = []
 
     def set(self, on: bool, check_nan: bool = True) -> None:
         """What the script asks for: the engine checks for NaN only then."""
         self.on, self.check_nan = bool(on), bool(check_nan)
-        self._set_real(True, self.on and self.check_nan)
+        self._set_real(self._wanted or self.on, self.on and self.check_nan)
+
+    def want(self, wanted: bool) -> None:
+        """Whether the node recorder needs it: not while nothing is recorded."""
+        if wanted != self._wanted:
+            self._wanted = wanted
+            self.set(self.on, self.check_nan)
 
     def __enter__(self) -> Anomaly:
         stand_ins = {
@@ -34,7 +41,7 @@ class Anomaly:
                 if hasattr(owner, name):
                     self._saved.append((owner, name, getattr(owner, name)))
                     setattr(owner, name, stand_in)
-        self._set_real(True, self.on and self.check_nan)
+        self.set(self.on, self.check_nan)
         return self
 
     def __exit__(self, *error: object) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 from torch._library import simple_registry
 from torch._library.simple_registry import singleton
-from torch.utils._python_dispatch import TorchDispatchMode
+from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
 
 from gradscope.probes.dynamo import skip
 
@@ -28,6 +28,7 @@ class Dispatching:
         self._dispatch = dispatch
         self._find: FunctionType | None = getattr(simple_registry, "find_torch_dispatch_rule", None)
         self.mode = self._class()
+        self._below: list[int] = []  # the modes under it when it was taken off
 
     def __enter__(self) -> Dispatching:
         if self._find is not None:
@@ -38,10 +39,22 @@ class Dispatching:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if _is_innermost(self.mode):
-            self.mode.__exit__(None, None, None)
+        self.follow(False)
         if self._find is not None:
             self._find.__code__, self._find.__defaults__ = self._original
+
+    def follow(self, recorded: bool) -> None:
+        """Take the mode off this thread while nothing is recorded.
+
+        Not when the script has put modes of its own over it, nor on again among others than before.
+        """
+        modes = _get_current_dispatch_mode_stack()
+        if self.mode in modes:
+            if not recorded and modes[-1] is self.mode:
+                self.mode.__exit__(None, None, None)
+                self._below = [id(mode) for mode in modes[:-1]]
+        elif recorded and [id(mode) for mode in modes] == self._below:
+            self.mode.__enter__()
 
 
 def _is_innermost(mode: TorchDispatchMode) -> bool:

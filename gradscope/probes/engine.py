@@ -6,7 +6,6 @@ and after the run. Standing in for these two adds no frame to the tracebacks of 
 
 from __future__ import annotations
 
-import gc
 import itertools
 import json
 import logging
@@ -20,14 +19,16 @@ from typing import Any
 import torch
 import torch.autograd.graph as graph_module
 
+from gradscope.probes.collectives import is_distributed
 from gradscope.probes.dynamo import is_compiled, is_traced, skip, skip_methods
 from gradscope.probes.faults import Faults, described
-from gradscope.probes.nodes import KEY, Nodes, Token, token_of
+from gradscope.probes.nodes import Nodes, token_of
+from gradscope.probes.parents import release_parents
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
 from gradscope.probes.threads import Thread, Threads
-from gradscope.probes.walk import Walked, Walker
+from gradscope.probes.walk import Walked, Walker, discover
 
 _HINT_WITH_ANOMALY = (
     "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
@@ -38,7 +39,6 @@ _HINT_WITHOUT = (
     "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
 )
 _MODULE_CALL = torch.nn.Module._wrapped_call_impl.__name__
-_REFERENCES_OF_A_DEAD_ONE = 3  # the list, the loop and getrefcount itself
 
 
 class Call:
@@ -56,10 +56,13 @@ class Call:
         "number",
         "outer",
         "outer_base",
+        "outputs",
+        "reached",
         "roots",
         "stack",
         "started",
         "step",
+        "targets",
         "thread",
         "walked",
     )
@@ -81,10 +84,14 @@ class Call:
     walked: Walked | None
     live: list[Any]
     gradients: Sequence[Any]  # at the roots, for as long as the nodes
+    outputs: Sequence[Any]  # the tensors that it starts from and is asked for, while `live` is there
+    targets: Sequence[Any]
+    reached: bool  # whether every output had a graph
 
     def __init__(self) -> None:
         self.began = False
         self.started = 0.0
+        self.reached = True
 
 
 class Watcher:
@@ -93,10 +100,13 @@ class Watcher:
     probe = ""  # its name among the faults
 
     def before(self, call: Call, thread: Thread) -> None:
-        """The call is about to run; `call.live` holds its nodes, until this returns."""
+        """The call is about to run; `call.live` and `call.outputs` hold its nodes and roots, until this returns."""
 
     def after(self, call: Call, thread: Thread) -> None:
         """The call has returned or raised."""
+
+    def failed(self, call: Call, error: BaseException) -> None:
+        """The call has raised; `call.live` holds its nodes again, numbered as before, until this returns."""
 
     def forget(self, call: Call) -> None:
         """The call is over, whatever became of it: again does nothing."""
@@ -111,6 +121,9 @@ class Guest(Watcher):
 
     def __exit__(self, *error: object) -> None:
         """The recording ends."""
+
+    def failed(self, call: Call, error: BaseException) -> None:
+        """The call has raised; `call.live` holds its nodes again, numbered as before, until this returns."""
 
 
 class Engine:
@@ -176,7 +189,7 @@ class Engine:
                 try:
                     self._unhide_anomaly()
                     if call.began:
-                        self._end(call, raised)
+                        self._end(call, raised, outputs)
                 except BaseException as error:
                     self._failed(call, error)
                 finally:
@@ -252,6 +265,7 @@ class Engine:
         call.accumulate = bool(names["kwargs"].get("accumulate_grad", False))
         call.compiled = is_compiled()
         call.walked, call.live, call.thread = None, [], thread.number
+        call.outputs = call.targets = ()
         call.outer, call.outer_base = thread.backward, thread.base
         call.number = next(self._numbers)
         call.step = self._steps.current if call.outer is None else call.outer.step
@@ -264,6 +278,8 @@ class Engine:
         call.started = time.perf_counter()
         if call.walked is not None:
             self._write(call, call.walked, None, 0)
+            if is_distributed():
+                self._sink.commit()
 
     def _look(self, call: Call, thread: Thread, outputs: Any, inputs: Any) -> None:
         """Walk the graph, and let the watchers do so, before it runs."""
@@ -274,14 +290,16 @@ class Engine:
                 roots = [edge_of(output) for output in outputs]
                 call.walked, call.live = self._walker.walk([node for node, _ in roots if node is not None])
                 self.nodes += len(call.live)
+                call.outputs, call.targets = outputs, inputs or ()
+                call.reached = all(node is not None for node, _ in roots)
                 call.roots = json.dumps([_entry(edge, call.walked) for edge in roots])
                 call.inputs = json.dumps([_input(one, call.walked) for one in inputs]) if inputs else None
                 self._ask("before", call, thread)
         finally:
             thread.busy = False
-            call.live, call.gradients = [], ()
+            call.live, call.outputs, call.targets, call.gradients = [], (), (), ()
 
-    def _end(self, call: Call, error: BaseException | None) -> None:
+    def _end(self, call: Call, error: BaseException | None, outputs: Any) -> None:
         duration = time.perf_counter() - call.started
         thread = self._threads.current
         thread.backward, thread.base = call.outer, call.outer_base
@@ -291,15 +309,29 @@ class Engine:
                 _plain_hint(error)
         if call.walked is not None:
             self._ask("after", call, thread)
+            if error is not None:
+                self._look_again(call, thread, error, outputs)
             exception = 0 if error is None else self._sink.string(described(error))
             self._write(call, call.walked, duration, exception)
         self._ask("forget", call)
-        if call.outer is None:
-            self._steps.end()
         if self._recorder.made_in_backward:
             release_parents(self._recorder.made_in_backward)
             self._recorder.made_in_backward.clear()
         self._sink.commit()
+        if call.outer is None:  # last, so that the step's time has the commit in it
+            self._steps.end()
+
+    def _look_again(self, call: Call, thread: Thread, error: BaseException, outputs: Any) -> None:
+        """Let the watchers look at the graph that a failed run has left."""
+        thread.busy = True
+        try:
+            with torch._C.DisableTorchFunction():
+                roots = [edge_of(output)[0] for output in outputs]
+                call.live, _ = discover([root for root in roots if root is not None])
+                self._ask("failed", call, error)
+        finally:
+            thread.busy = False
+            call.live = []
 
     def _write(self, call: Call, walked: Walked, duration: float | None, exception: int) -> None:
         self._sink.add("backward", (
@@ -359,21 +391,3 @@ def _plain_hint(error: BaseException) -> None:
     """Give torch's in-place error the hint of a run without anomaly mode."""
     if isinstance(error, RuntimeError) and error.args and isinstance(error.args[0], str):
         error.args = (error.args[0].replace(_HINT_WITH_ANOMALY, _HINT_WITHOUT), *error.args[1:])
-
-
-def release_parents(made: list[Token]) -> None:
-    """Drop the strong reference to its parent that anomaly mode gives to every node made in a backward.
-
-    It makes a cycle that the collector cannot see. The nodes' metadata is found among the young objects; only when a
-    node that still lives was not found there, among all.
-    """
-    left = {token.uid for token in made if sys.getrefcount(token) > _REFERENCES_OF_A_DEAD_ONE}
-    for generation in (0, 1, 2):
-        if not left:
-            return
-        for candidate in gc.get_objects(generation=generation):
-            if type(candidate) is dict and "parent_" in candidate:
-                token = candidate.get(KEY)
-                if isinstance(token, Token):
-                    del candidate["parent_"]
-                    left.discard(token.uid)

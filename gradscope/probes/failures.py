@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from gradscope.probes.engine import Engine
+from gradscope.probes.function_calls import APPLY
+from gradscope.probes.functions import Functions
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Threads
@@ -14,6 +16,7 @@ class Failures:
 
     def __init__(self, sink: Sink, threads: Threads, stacks: Stacks, engine: Engine) -> None:
         self._sink, self._threads, self._stacks, self._engine = sink, threads, stacks, engine
+        self._functions = Functions(sink)
 
     def note(self, error: BaseException) -> None:
         """Note one, in the thread that it ended. SystemExit is no failure."""
@@ -21,6 +24,9 @@ class Failures:
             return
         row = (self._sink.string(type(error).__name__), self._sink.string(str(error)), self._stack(error))
         self._sink.add("failure", (*row, self._threads.current.number, self._backward(error)))
+        applied = next((link.tb_frame for link in links(error) if link.tb_frame.f_code is APPLY), None)
+        if applied is not None:
+            self._sink.add("failing_function", (self._functions.of_class(applied.f_locals["cls"]),))
 
     def _backward(self, error: BaseException) -> int | None:
         """The backward call that it, or what led to it, came out of."""

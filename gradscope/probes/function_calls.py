@@ -12,10 +12,12 @@ from types import FrameType
 from typing import Any
 
 import torch
+from torch.utils.checkpoint import CheckpointFunction
 
 from gradscope.probes.sink import Sink
 
 APPLY = torch.autograd.Function.apply.__func__.__code__  # type: ignore[attr-defined]
+REENTRANT = "reentrant-checkpoint-without-grad"
 _MOST = 32  # distinct kinds of calls kept of each Function
 
 
@@ -26,9 +28,11 @@ class FunctionCalls:
         self._sink = sink
         self._seen: dict[str, set[str]] = {}
 
-    def note(self, frame: FrameType) -> None:
+    def note(self, frame: FrameType, stack: int) -> None:
         """Note the call that runs in a frame of `Function.apply`, unless the Function is torch's own."""
         cls, arguments = frame.f_locals["cls"], frame.f_locals["args"]
+        if cls is CheckpointFunction and torch.is_grad_enabled() and _trains_nothing(arguments):
+            self._sink.add("notice", (REENTRANT, stack))
         if cls.__module__.partition(".")[0] == "torch":
             return
         name = f"{cls.__module__}.{cls.__qualname__}"
@@ -38,6 +42,15 @@ class FunctionCalls:
             if text not in seen:
                 seen.add(text)
                 self._sink.add("function_call", (name, text))
+
+
+def _trains_nothing(arguments: tuple[Any, ...]) -> bool:
+    """Whether a reentrant checkpoint has something to train, and no input that requires grad."""
+    function, _, *inputs = arguments
+    owner = function if isinstance(function, torch.nn.Module) else getattr(function, "__self__", None)
+    if isinstance(owner, torch.nn.Module) and not any(one.requires_grad for one in owner.parameters()):
+        return False
+    return not any(isinstance(one, torch.Tensor) and one.requires_grad for one in inputs)
 
 
 def described(argument: Any) -> dict[str, Any]:

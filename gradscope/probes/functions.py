@@ -29,8 +29,10 @@ class Functions:
 
     def _intern(self, kind: type) -> int:
         cls = getattr(kind, "_forward_cls", None)
-        if cls is None:
-            return 0
+        return 0 if cls is None else self.of_class(cls)
+
+    def of_class(self, cls: Any) -> int:
+        """The id of a custom Function's class."""
         cls = _written_by_the_user(cls)
         backward = getattr(cls, "vjp", None) if _inherits(cls, "backward") else getattr(cls, "backward", None)
         return self._sink.function(

@@ -23,7 +23,7 @@ from gradscope.probes.hook_places import calling, holds, is_mechanism
 from gradscope.probes.multi_grad import Shared, shared
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes, token_of
-from gradscope.probes.observed import NOTHING, Look
+from gradscope.probes.observed import NOTHING, Look, change
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Thread, Threads
@@ -44,7 +44,7 @@ KINDS = {
 _ON_A_NODE = ("node_pre", "node_post")
 
 
-Fired = tuple[int, int | None, bool, float | None, float | None, float | None]  # the columns of `firing`
+Fired = tuple[int, int | None, int, float | None, float | None, float | None]  # the columns of `firing`
 
 
 class Registration:
@@ -196,6 +196,9 @@ class Hooks(Watcher):
             if registration.hooks() is None:
                 del self._registered[place]
         self._find_nodes(call)
+        for one in self._unwritten:
+            if _is_registered(one):
+                self._sink.add("hook_since", (one.number, call.number))
         self._write_registrations()
         self._say_where(call)
         if call.compiled:
@@ -277,7 +280,7 @@ class Hooks(Watcher):
         call = thread.backward or (self._running[-1] if self._running else None)
         before = self._looks.get(thread.number, NOTHING)
         now = self._looks[thread.number] = Look(arguments[0], thread if self._measured else None)
-        changed = registration is not None and before.identity != now.identity
+        changed = 0 if registration is None else change(before.identity, now.identity)
         if registration is None or call is None or call.walked is None:
             return
         if registration.shared is not None and not registration.shared.ran():
@@ -383,3 +386,9 @@ class _RetainGrad:
             return self._original
         self._hooks.retain(tensor)
         return self._original.__get__(tensor, owner)
+
+
+def _is_registered(one: Registration) -> bool:
+    """Whether a hook is still where it was put: its handle was not removed."""
+    hooks = one.hooks()
+    return hooks is not None and (one.kind == "retain_grad" or one.key in hooks)

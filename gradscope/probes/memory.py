@@ -15,6 +15,7 @@ from typing import Any
 import torch
 
 from gradscope.probes.sink import Sink
+from gradscope.probes.tensors import storage_of
 
 LIMIT = 2 * 10**9  # bytes of tensors in one recording
 _LARGEST = 9 * 10**8  # bytes of one storage: SQLite takes values of less than 1e9
@@ -128,6 +129,7 @@ def is_plain(tensor: torch.Tensor) -> bool:
         and not tensor.is_quantized
         and not tensor._is_zerotensor()
         and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        and storage_of(tensor)[0] != 0  # as with the wrappers of is_grads_batched
     )
 
 

@@ -61,6 +61,13 @@ class Names:
         self._others[id(tensor)] = (weakref.ref(tensor), name)
         return name
 
+    def tensor(self, identity: int) -> torch.Tensor | None:
+        """The living leaf with this id(), if its name was asked for before."""
+        known = self._parameters.get(identity)
+        other = self._others.get(identity)
+        reference = known.tensor if known is not None else None if other is None else other[0]
+        return None if reference is None else reference()
+
     def _learn_parameters(self, root: torch.nn.Module, label: str) -> None:
         for path, tensor in root.named_parameters():
             known = self._parameters.get(id(tensor))

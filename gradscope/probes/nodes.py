@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import itertools
 import sys
+import weakref
 from collections.abc import Callable, Iterator
 from typing import Any, ClassVar
 
@@ -106,6 +107,7 @@ class Nodes:
         self._uids = itertools.count(1)
         self._operators = operators
         self.made_in_backward: list[Any] = []
+        self.newborn: list[weakref.ref[Token]] | None = None  # filled while somebody wants the nodes of a step
         self._format_stack = self._callback()
         self._original = fx_traceback.format_stack
         faults.switch("nodes", self.__exit__)
@@ -164,7 +166,9 @@ class Nodes:
                 frame = getframe(0).f_back  # none on the engine's own threads
                 token.stack = take(frame, thread.base)
                 if frame is not None and frame.f_code is APPLY:
-                    called(frame)
+                    called(frame, token.stack)
+                if self.newborn is not None:
+                    self.newborn.append(weakref.ref(token))
                 if operators:
                     thread.pending.append(token)
             except Exception as error:

@@ -35,6 +35,17 @@ def identity_of(gradient: Any) -> Any:
     return None
 
 
+def change(before: Any, now: Any) -> int:
+    """0 when a hook left the gradient alone, 2 when it edited it, or the parameter that it got, in place, else 1."""
+    if before == now:
+        return 0
+    try:
+        pairs = list(zip(before, now, strict=True)) if isinstance(now[0], tuple) else [(before, now)]
+        return 2 if any(was[0] == is_[0] and was[1] != is_[1] for was, is_ in pairs if was and is_) else 1
+    except (TypeError, ValueError, IndexError):  # nothing before, or nothing now
+        return 1
+
+
 def _first(gradient: Any) -> Any:
     """The gradient that is measured: the first of several, and the one that a leaf holds."""
     if isinstance(gradient, (tuple, list)):

@@ -17,12 +17,17 @@ from typing import Any
 
 import torch
 
+from gradscope.probes.births import Births
+from gradscope.probes.collectives import is_collective
 from gradscope.probes.dispatch import Dispatching
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call as EngineCall
 from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
+from gradscope.probes.flow import Flow
+from gradscope.probes.looks import is_softmax, look_of
 from gradscope.probes.modules import Call, Calls
+from gradscope.probes.mutations import Mutations
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import token_of
 from gradscope.probes.sink import Sink, store
@@ -31,10 +36,12 @@ from gradscope.probes.steps import Steps
 from gradscope.probes.structure import digest
 from gradscope.probes.tensors import storage_of
 from gradscope.probes.threads import Thread, Threads
+from gradscope.probes.versions import counting_versions
 
 _BLOCK = 8192  # numbers after which a block is closed
-_HEAD, _WRITE = 5, 4  # numbers per operator, and per tensor written
+HEAD, WRITE = 5, 4  # numbers per operator, and per tensor written
 
+PLAIN, NO_GRAD = -1, -2  # in place of a node, for operators outside of a backward
 _REMEMBERED = 8  # blocks kept to compare with
 
 Places = tuple[list[int], list[int], list[int]]
@@ -44,11 +51,13 @@ Write = tuple[int, int, str]  # position, string id, name of a written argument
 class Operator:
     """What is known of an operator: its name, what runs it, what it writes. Keeps it alive: its id is a key."""
 
-    __slots__ = ("name", "operator", "run", "writes")
+    __slots__ = ("look", "name", "operator", "run", "softmax", "writes")
 
+    look: int
     name: int
     operator: Any
     run: Any
+    softmax: bool
     writes: tuple[Write, ...]
 
 
@@ -66,18 +75,24 @@ class Operations(Watcher):
         faults: Faults,
         steps: Steps,
         started: float,
+        mutations: Mutations,
+        births: Births,
+        flow: Flow,
     ) -> None:
+        self._mutations = mutations
         self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
-        self._steps = steps
+        self._steps, self._births, self._flow = steps, births, flow
+        self._fresh = False  # whether the block that was closed last was new
         self._calls = Calls(sink)
         self._known: dict[int, Operator] = {}  # by id: an operator's own hash is slow
+        births.operators = self._known
         self._started = started
         self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
         self._block_runs = 0
         self._dispatching = Dispatching(self._dispatch())
-        self._all: list[Thread] = []
         faults.switch(self.probe, self._switch_off)
         self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
+        self.threads: list[Thread] = []  # that have noted an operator
 
     def __enter__(self) -> Operations:
         skip_methods(Operations)
@@ -99,11 +114,15 @@ class Operations(Watcher):
         threading.Thread._bootstrap_inner = self._bootstrap  # type: ignore[attr-defined]
         self._off = True
         self._dispatching.__exit__()
-        for thread in self._all:
+        for thread in self.threads:
             self.close(thread)
 
     def _switch_off(self) -> None:
         self._off = True
+
+    def follow(self, recorded: bool) -> None:
+        """Take this thread's mode off while nothing is recorded: it costs most of what recording operators does."""
+        self._dispatching.follow(recorded)
 
     def before(self, call: EngineCall, thread: Thread) -> None:
         """Close the forward's block."""
@@ -124,11 +143,14 @@ class Operations(Watcher):
         )
         describe, take, written, close = self._describe, self._stacks.take, self._written, self.close
         open_block, enter_call, number_of, getframe = self._open, _enter_call, node_number, sys._getframe
+        births, look, flow, grad_enabled = self._births, self._births.look, self._flow, torch.is_grad_enabled
 
-        def dispatch(mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
+        def dispatch(  # noqa: PLR0912, a call for each branch would cost as much as the branch itself
+            mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None
+        ) -> Any:
             if types and any(kind.__name__ == "DTensor" for kind in types):
                 return NotImplemented  # the collectives that it issues inside are seen then
-            run = operator
+            run, found = operator, None
             try:
                 found = known.get(id(operator)) or describe(operator)
                 run = found.run
@@ -144,22 +166,28 @@ class Operations(Watcher):
                             token.operator = name
                         thread.pending.clear()
                     numbers = thread.operations
+                    backward = thread.backward
+                    if len(numbers) > _BLOCK:
+                        close(thread, backward)
+                        numbers = thread.operations
                     if not numbers:
                         open_block(thread)
                     if thread.call is not thread.last_call:
                         enter_call(thread)
-                    backward = thread.backward
-                    node = -1 if backward is None else number_of(backward)
+                    node = (PLAIN if grad_enabled() else NO_GRAD) if backward is None else number_of(backward)
                     frame = getframe(1)
                     stack = thread.base if id(frame.f_code) in anchors else take(frame, thread.base)
                     numbers.extend((name, stack, thread.place, node, 0))
                     if found.writes:
                         written(thread, found.writes, arguments, keywords)
-                    if len(numbers) > _BLOCK:
-                        close(thread, backward)
             except Exception as error:
                 faults.note(self.probe, error)
-            return run(*arguments, **keywords) if keywords else run(*arguments)
+            result = run(*arguments, **keywords) if keywords else run(*arguments)
+            if found is not None and found.look >= births.looking:
+                look(found, result, arguments, keywords)
+            if flow.on:
+                flow.saw(arguments, keywords, result)
+            return result
 
         skip(dispatch)
         return dispatch
@@ -175,8 +203,11 @@ class Operations(Watcher):
                 for tensor in value if isinstance(value, (list, tuple)) else (value,):
                     if isinstance(tensor, torch.Tensor):
                         storage, version = _numbered(thread, tensor)
-                        named = tensor.is_leaf and tensor.requires_grad
-                        leaf = self._sink.string(self._names.leaf(tensor)) if named else 0
+                        traced = tensor.requires_grad
+                        leaf = self._sink.string(self._names.leaf(tensor)) if traced and tensor.is_leaf else 0
+                        new = not (version or thread.versions[storage])
+                        if (new or (traced and not leaf)) and not _is_tracked(tensor, arguments):
+                            self._mutations.wrote(tensor, thread.storages[storage], numbers[at - 4], numbers[at - 3])
                         numbers.extend((name, version, storage, leaf))
                         count += 1
         except BaseException:  # a fault, or the script's signal handler struck: the operator counts without its writes
@@ -194,14 +225,34 @@ class Operations(Watcher):
         )
         known.name = self._sink.string(str(operator))
         known.operator = operator
-        known.run = operator._op if type(operator) is torch._ops.OpOverload else operator  # one frame less
+        run = operator._op if type(operator) is torch._ops.OpOverload else operator  # one frame less
+        known.run = counting_versions(run, known.writes) if str(operator).startswith("aten._foreach_") else run
+        if is_collective(operator):
+            known.run = self._flushing(known.run)
+        known.look = look_of(operator)
+        known.softmax = is_softmax(operator)
         self._known[id(operator)] = known
         return known
 
+    def _flushing(self, run: Any) -> Any:
+        """A collective that commits what there is, itself included, before it waits for the others."""
+
+        def flush_and_run(*arguments: Any, **keywords: Any) -> Any:
+            try:
+                thread = self._threads.current
+                self.close(thread, thread.backward)
+                self._sink.commit()
+            except Exception as error:
+                self._faults.note("operations", error)
+            return run(*arguments, **keywords)
+
+        skip(flush_and_run)
+        return flush_and_run
+
     def _open(self, thread: Thread) -> None:
         thread.started = time.perf_counter() - self._started
-        if thread not in self._all:
-            self._all.append(thread)
+        if thread not in self.threads:
+            self.threads.append(thread)
 
     def close(self, thread: Thread, backward: EngineCall | None = None) -> None:
         """Store a thread's open block, or only point at it when it was seen before."""
@@ -209,10 +260,13 @@ class Operations(Watcher):
         if not numbers:
             return
         try:
+            self._fresh = False
             block = self._recall(numbers, _places(thread.calls), list(thread.calls))
             number = None if backward is None else backward.number
             versions = json.dumps(thread.versions) if any(thread.versions) else None
             self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started, versions))
+            self._mutations.closed(self._block_runs, thread.storages)
+            self._flow.close(thread, self._block_runs, _ends(numbers) if thread.flow else {}, self._fresh)
             self._block_runs += 1
         finally:
             thread.leave_block()
@@ -230,19 +284,31 @@ class Operations(Watcher):
     def _write(self, block: int, numbers: list[int], called: list[Call]) -> None:
         ids = self._calls.ids({call.serial: call for call in called})
         calls = [0, *(ids[call.serial] for call in called)]
+        self._fresh = True
         at = operations = writes = 0
         while at < len(numbers):
-            name, stack, call, node, count = numbers[at : at + _HEAD]
-            self._sink.add("operation", (block, operations, name, stack, calls[call], None if node < 0 else node))
-            at += _HEAD
+            name, stack, call, node, count = numbers[at : at + HEAD]
+            row = (block, operations, name, stack, calls[call], None if node < 0 else node, int(node != NO_GRAD))
+            self._sink.add("operation", row)
+            at += HEAD
             for position in range(count):
-                argument, version, storage, leaf = numbers[at : at + _WRITE]
-                row = (argument, None if version < 0 else version, storage, leaf)
-                self._sink.add("written", (block, operations, position, *row))
-                at += _WRITE
+                argument, version, storage, leaf = numbers[at : at + WRITE]
+                place = (block, operations, position)
+                self._sink.add("written", (*place, argument, None if version < 0 else version, storage, leaf))
+                at += WRITE
             operations += 1
             writes += count
         self._sink.add("block", (block, operations, writes))
+
+
+def _ends(numbers: list[int]) -> dict[int, int]:
+    """The number of each operator of a block, by the place where its numbers end."""
+    ends: dict[int, int] = {}
+    at = 0
+    while at < len(numbers):
+        at += HEAD + WRITE * numbers[at + HEAD - 1]
+        ends[at] = len(ends)
+    return ends
 
 
 def _enter_call(thread: Thread) -> None:
@@ -270,7 +336,15 @@ def _numbered(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
     if storage is None or -1 < version < versions[storage]:  # the address of a dead storage is used again
         storage = thread.tensors[address] = len(versions)
         versions.append(max(version, 0))
+        thread.storages.append(address)
     return storage, version if version < 0 else version - versions[storage]
+
+
+def _is_tracked(written: torch.Tensor, arguments: tuple[Any, ...]) -> bool:
+    """Whether autograd makes a node for an in-place operator."""
+    if not torch.is_grad_enabled():
+        return False
+    return written.requires_grad or any(isinstance(one, torch.Tensor) and one.requires_grad for one in arguments)
 
 
 def node_number(backward: EngineCall, current_node: Callable[[], Any] = torch._C._current_autograd_node) -> int:

@@ -50,6 +50,13 @@ class Sink(Protocol):
     def forget(self, step: int) -> None:
         """Give up what was recorded of the steps before one."""
 
+    @property
+    def failure(self) -> str | None:
+        """Why nothing more can be recorded, None while it can."""
+
+    def full(self) -> bool:
+        """Whether what comes next might not fit any more."""
+
     def commit(self) -> None:
         """Write what has been added so far, safe against a kill."""
 

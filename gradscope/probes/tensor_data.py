@@ -46,6 +46,7 @@ class Run:
         self.labels: list[tuple[int, int, int, int, int]] = []
         self.calls = self.nodes = 0
         self.handles: list[Any] = []
+        self.watching = False
 
 
 class TensorData(Watcher):
@@ -61,14 +62,25 @@ class TensorData(Watcher):
         self._types = TensorTypes(sink)
         self._runs: dict[int, Run] = {}
         self._mode = mode_class(self._dispatch())
+        self._off = False
+        faults.switch(self.probe, self._switch_off)
         skip_methods(TensorData)
 
     def before(self, call: Call, thread: Thread) -> None:
         """Label what is at hand, hook the nodes, and see every operator from here on."""
-        if call.outer is not None:
+        if call.outer is not None or self._off:
             return  # what a nested backward does belongs to the node that it runs in
         run = self._runs[call.number] = Run(call, Memory(self._sink, call.number, self._budget), self._mode())
         run.mode.run = run
+        try:
+            self._begin_run(run)
+        except Exception as error:
+            self._faults.note(self.probe, error)
+        run.mode.__enter__()
+        run.watching = True
+
+    def _begin_run(self, run: Run) -> None:
+        call = run.call
         for name, value in conditions().items():
             self._sink.add("condition", (call.number, name, json.dumps(value)))
         self._label(run, Role.ROOT_GRADIENT, enumerate([gradient] for gradient in call.gradients))
@@ -77,20 +89,33 @@ class TensorData(Watcher):
         for number, node in enumerate(call.live):
             run.handles.append(node.register_prehook(self._entering(run, number)))
             run.handles.append(node.register_hook(self._leaving(run, number)))
-        run.mode.__enter__()
 
     def after(self, call: Call, thread: Thread) -> None:
-        """Stop watching."""
-        run = self._runs.pop(call.number, None)
+        """Write what the tensors were used for, where their bytes were stored."""
+        run = self._runs.get(call.number)
         if run is None:
             return
-        run.mode.__exit__(None, None, None)
-        for handle in run.handles:
-            handle.remove()
-        run.memory.release()
+        self._leave(run)
         for role, node, position, kind, storage in run.labels:
             if storage in run.memory.stored:
                 self._sink.add("tensor", (call.number, role, node, position, kind, storage))
+
+    def forget(self, call: Call) -> None:
+        """Stop watching."""
+        run = self._runs.pop(call.number, None)
+        if run is not None:
+            self._leave(run)
+
+    def _leave(self, run: Run) -> None:
+        if run.watching:
+            run.watching = False
+            run.mode.__exit__(None, None, None)
+            for handle in run.handles:
+                handle.remove()
+            run.memory.release()
+
+    def _switch_off(self) -> None:
+        self._off = True
 
     def _label(self, run: Run, role: Role, owners: Iterable[tuple[int, Iterable[Any]]]) -> None:
         for owner, tensors in owners:
@@ -114,14 +139,14 @@ class TensorData(Watcher):
             try:
                 row = begin(mode.run, operator, arguments, keywords)
             except Exception as error:
-                faults.note("tensors", error)
+                faults.note(self.probe, error)
             run = operator._op if type(operator) is torch._ops.OpOverload else operator
             results = run(*arguments, **keywords)
             try:
                 if row is not None:
                     end(mode.run, row, operator, arguments, keywords, results)
             except Exception as error:
-                faults.note("tensors", error)
+                faults.note(self.probe, error)
             return results
 
         skip(dispatch)
@@ -181,7 +206,7 @@ class TensorData(Watcher):
                     run.node, run.phases[number] = number, Phase.INSIDE
                     run.received[number] = self._places(run, gradients)
             except Exception as error:
-                self._faults.note("tensors", error)
+                self._faults.note(self.probe, error)
 
         skip(entering)
         return entering
@@ -195,7 +220,7 @@ class TensorData(Watcher):
                     self._sink.add("exchange", (run.call.number, run.nodes, number, came, went))
                     run.nodes += 1
             except Exception as error:
-                self._faults.note("tensors", error)
+                self._faults.note(self.probe, error)
 
         skip(leaving)
         return leaving

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import itertools
 import threading
+from array import array
 from collections import deque
 from typing import TYPE_CHECKING
 
@@ -22,6 +23,7 @@ class Thread:
         "busy",
         "call",
         "calls",
+        "flow",
         "last_call",
         "number",
         "operations",
@@ -30,6 +32,7 @@ class Thread:
         "place",
         "roots",
         "started",
+        "storages",
         "tensors",
         "versions",
     )
@@ -47,7 +50,9 @@ class Thread:
         self.operator = 0  # the last operator's name
         self.pending: deque[Token] = deque(maxlen=64)  # nodes made since the last operator, where operators are seen
         self.operations: list[int] = []  # the open block
+        self.flow = array("q")  # the tensors that its operators read and made
         self.tensors: dict[int, int] = {}  # storages of the open block: address -> number
+        self.storages = array("q")  # their addresses, by number
         self.versions: list[int] = []  # of each of these storages, when it was first written
         self.started = 0.0
 
@@ -58,6 +63,7 @@ class Thread:
         self.last_call, self.place = None, 0
         self.tensors.clear()
         self.versions.clear()
+        del self.storages[:]
 
 
 class Threads(threading.local):

@@ -102,7 +102,7 @@ def _asked(replay: Replay) -> list[str]:
 def _order(replay: Replay) -> list[str]:
     graph, exact = replay.graph, replay.prediction.exact
     if not replay.measured:
-        return [] if exact else ["torch leaves this order to chance: it is one of several that are possible"]
+        return [] if exact else ["this order is one of several that are possible: several devices or a tie decide"]
     if not replay.differences:
         return ["the nodes ran in the predicted order" if exact else "the nodes ran in one of the possible orders"]
     lines = [

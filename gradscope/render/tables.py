@@ -69,12 +69,12 @@ def to_json(page: Page) -> str:
 
 
 def to_csv(page: Page) -> str:
-    """For spreadsheets: the first table's values as they are."""
+    """For spreadsheets: the first table's values, with control characters escaped, because CSV is looked at as well."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     table = page.tables[0]
     writer.writerow(table.names)
-    writer.writerows(table.rows)
+    writer.writerows([printable(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows)
     return stream.getvalue()
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradscope.model.graph import Backward, Edge, Graph, Node, OrderSource, Parent, Root
-from gradscope.model.hook import Firing, Hook
+from gradscope.model.hook import Firing, Hook, HookPlace
 from gradscope.model.tensor import SavedTensor, TensorType
 from gradscope.store.interned import Interned
 from gradscope.store.measurements import read_entered
@@ -22,6 +22,7 @@ BACKWARD_COLUMNS = (
     *(INTEGER, TEXT, INTEGER | MAYBE, INTEGER | MAYBE, INTEGER, TEXT, TEXT | MAYBE, INTEGER, INTEGER, INTEGER | MAYBE),
     *(INTEGER, INTEGER, INTEGER, REAL, REAL | MAYBE, INTEGER, BYTES | MAYBE),
 )
+_EDITED = 2  # in firing.changed
 NODE = """SELECT number, name, seq, stack, call, op, levels, thread, parent, parent_name, parent_stack, leaf, function
   FROM node WHERE graph = ? ORDER BY number"""
 NODE_COLUMNS = (*(INTEGER, INTEGER, INTEGER | MAYBE), *(INTEGER,) * 5, INTEGER | MAYBE, *(INTEGER,) * 4)
@@ -72,6 +73,29 @@ class BackwardReader:
         """Every registration of the run, by number."""
         for (number,) in self._rows.select("SELECT number FROM hook ORDER BY number", (INTEGER,)):
             yield self._hook(number)
+
+    def places(self) -> tuple[HookPlace, ...]:
+        """Where hooks hung: of those registered on one line, the first backward in which one hung on a node."""
+        sql = "SELECT o.backward, o.hook, o.node, h.stack FROM hook_on o JOIN hook h ON h.number = o.hook ORDER BY 1, 2"
+        found: dict[tuple[int, int], HookPlace] = {}
+        for backward, hook, node, stack in self._rows.select(sql, (INTEGER,) * 4):
+            found.setdefault((stack, node), HookPlace(backward, self._hook(hook), node))
+        return tuple(found.values())
+
+    def edits(self) -> tuple[HookPlace, ...]:
+        """Where hooks edited what they got in place: the first time for each line that registered one, and node."""
+        sql = """SELECT f.backward, f.hook, f.node, h.stack FROM firing f JOIN hook h ON h.number = f.hook
+          WHERE f.changed = 2 AND f.node IS NOT NULL ORDER BY f.backward, f.position"""
+        found: dict[tuple[int, int], HookPlace] = {}
+        for backward, hook, node, stack in self._rows.select(sql, (INTEGER,) * 4):
+            found.setdefault((stack, node), HookPlace(backward, self._hook(hook), node))
+        return tuple(found.values())
+
+    def never_fired(self) -> tuple[tuple[Hook, int], ...]:
+        """The hooks that never fired, each with the first backward that began after its registration."""
+        sql = """SELECT s.hook, s.backward FROM hook_since s JOIN backward b ON b.number = s.backward
+          WHERE s.hook NOT IN (SELECT hook FROM firing) ORDER BY s.hook"""
+        return tuple((self._hook(hook), backward) for hook, backward in self._rows.select(sql, (INTEGER,) * 2))
 
     def _hook(self, number: int) -> Hook:
         if number not in self._hooks:
@@ -174,7 +198,8 @@ class BackwardReader:
         if any(node is not None and not 0 <= node < nodes for _, node, *_ in fired):
             raise ValueError("a hook fired on a node that is not there")
         return tuple(
-            Firing(self._hook(hook), node, bool(changed), *measured) for hook, node, changed, *measured in fired
+            Firing(self._hook(hook), node, bool(changed), before, after, seconds, changed == _EDITED)
+            for hook, node, changed, before, after, seconds in fired
         )
 
 

@@ -11,6 +11,7 @@ from gradscope.store.interned import Interned
 from gradscope.store.rows import BLOB, INTEGER, MAYBE, TEXT, Rows
 
 _CONSTANTS = ("dtype", "layout", "memory_format", "device", "generator")
+_CONDITIONS = {"threads": int, "deterministic": bool, "mkldnn": bool, "matmul_precision": str, "default_dtype": str}
 _PLAIN = (bool, int, float, str)
 
 
@@ -18,12 +19,11 @@ def read_stored(rows: Rows, interned: Interned, backward: int) -> StoredBackward
     """What was stored of one backward call; empty when there is nothing."""
     sql = "SELECT number, bytes FROM storage WHERE backward = ?"
     storages = dict(rows.select(sql, (INTEGER, BLOB), backward))
+    dispatches, exchanges = _dispatches(rows, interned, backward), _exchanges(rows, backward)
+    ran = {call.node for call in dispatches if call.node is not None} | {each.node for each in exchanges}
+    _check_nodes(rows, backward, ran)
     return StoredBackward(
-        storages,
-        read_tensors(rows, interned, backward),
-        _dispatches(rows, interned, backward),
-        _exchanges(rows, backward),
-        _conditions(rows, backward),
+        storages, read_tensors(rows, interned, backward), dispatches, exchanges, _conditions(rows, backward)
     )
 
 
@@ -62,9 +62,19 @@ def _exchanges(rows: Rows, backward: int) -> tuple[Exchange, ...]:
     )
 
 
+def _check_nodes(rows: Rows, backward: int, named: set[int]) -> None:
+    sql = "SELECT graph.nodes FROM backward JOIN graph ON graph.id = backward.graph WHERE number = ?"
+    count = next((nodes for (nodes,) in rows.select(sql, (INTEGER,), backward)), 0)
+    if any(not 0 <= node < count for node in named):
+        raise ValueError("an operator ran in a node that is not there")
+
+
 def _conditions(rows: Rows, backward: int) -> dict[str, bool | int | str]:
     sql = "SELECT name, value FROM condition WHERE backward = ?"
-    return {name: json.loads(value) for name, value in rows.select(sql, (TEXT, TEXT), backward)}
+    found = {name: json.loads(value) for name, value in rows.select(sql, (TEXT, TEXT), backward)}
+    if any(type(found[name]) is not kind for name, kind in _CONDITIONS.items() if name in found):
+        raise ValueError("a switch of torch has an impossible value")
+    return found
 
 
 def _places(text: str) -> tuple[Place | None, ...]:

@@ -26,6 +26,7 @@ SUPER_JOURNAL_MAGIC = bytes.fromhex("d9d505f920a163d7")
 TABLE_NAMES = frozenset(re.findall(r"CREATE TABLE (\w+)", TABLES))
 NAME_ONE = "name a .gscope file that `gradscope trace` wrote"
 ATTEMPTS = 5
+LONGEST_REASON = 200  # characters
 RECORD_AGAIN = "record again with `gradscope trace SCRIPT`"
 
 
@@ -169,7 +170,9 @@ def _check(file: OpenFile) -> None:
 
 
 def _damaged(path: Path, error: Exception) -> UnreadableError:
-    return UnreadableError(f"{show(path)} is damaged: {printable(str(error)) or type(error).__name__}", RECORD_AGAIN)
+    words = printable(str(error)) or type(error).__name__  # SQLite's may hold whatever stands where a name should
+    short = words if len(words) <= LONGEST_REASON else words[:LONGEST_REASON] + "..."
+    return UnreadableError(f"{show(path)} is damaged: {short}", RECORD_AGAIN)
 
 
 def _beside(path: Path, ending: str) -> Path:

@@ -17,6 +17,7 @@ from gradscope.store.rows import INTEGER, TEXT, Rows, integers
 
 ORIGINS = (Origin.USER, Origin.LIBRARY, Origin.TORCH)
 LONGEST_CHAIN = 100_000
+MOST_FRAMES = 20_000_000  # in all stacks together: a file of a few megabytes could ask for terabytes
 
 Link = TypeVar("Link")
 
@@ -30,6 +31,7 @@ class Interned:
         self._lines: dict[int, list[str]] = {}
         self._sites: dict[int, Site] = {}
         self._stacks: dict[int, Stack] = {0: ()}
+        self._frames = 0  # in them
         self._calls: dict[int, ModuleCall | None] = {0: None}
         self._types: dict[int, TensorType] = {}
         self._functions: dict[int, FunctionClass | None] = {0: None}
@@ -62,9 +64,15 @@ class Interned:
         def link(stack: int) -> tuple[int, Callable[[Stack], Stack]]:
             sql = "SELECT caller, frame FROM stack WHERE id = ?"
             caller, frame = self._rows.one(sql, (INTEGER, INTEGER), stack)
-            return caller, lambda outer: (self.site(frame), *outer)
+            return caller, lambda outer: self._longer(frame, outer)
 
         return _follow(number, self._stacks, link)
+
+    def _longer(self, frame: int, outer: Stack) -> Stack:
+        self._frames += len(outer) + 1
+        if self._frames > MOST_FRAMES:
+            raise ValueError("its stacks are too long to be true")
+        return self.site(frame), *outer
 
     def call(self, number: int) -> ModuleCall | None:
         """A module call, None for 0."""
@@ -117,14 +125,13 @@ class Interned:
 
 def _follow(number: int, known: dict[int, Link], link: Callable[[int], tuple[int, Callable[[Link], Link]]]) -> Link:
     """Walk outwards to what is known, then build inwards, remembering each step."""
-    steps: list[tuple[int, Callable[[Link], Link]]] = []
+    steps: dict[int, Callable[[Link], Link]] = {}
     while number not in known:
-        if len(steps) > LONGEST_CHAIN:
+        if number in steps or len(steps) > LONGEST_CHAIN:
             raise ValueError("a chain of callers has no end")
-        caller, make = link(number)
-        steps.append((number, make))
+        caller, steps[number] = link(number)
         number = caller
     found = known[number]
-    for step, make in reversed(steps):
+    for step, make in reversed(steps.items()):
         found = known[step] = make(found)
     return found

@@ -38,11 +38,11 @@ def _later(write: Write, first: int) -> Write:
 
 def _operations(rows: Rows, interned: Interned, block: int) -> tuple[Operation, ...]:
     writes = _writes(rows, interned, block)
-    sql = "SELECT number, name, stack, call, node FROM operation WHERE block = ? ORDER BY number"
+    sql = "SELECT number, name, stack, call, node, grad FROM operation WHERE block = ? ORDER BY number"
     found = []
-    for number, name, stack, call, node in rows.select(sql, (*(INTEGER,) * 4, INTEGER | MAYBE), block):
+    for number, name, stack, call, node, grad in rows.select(sql, (*(INTEGER,) * 4, INTEGER | MAYBE, INTEGER), block):
         place = (interned.string(name), interned.stack(stack), interned.call(call))
-        found.append(Operation(*place, node, tuple(writes.get(number, ()))))
+        found.append(Operation(*place, node, tuple(writes.get(number, ())), bool(grad)))
     return tuple(found)
 
 

@@ -10,28 +10,39 @@ from pathlib import Path
 from typing import Any, TypeVar, cast
 
 from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
+from gradscope.model.birth import Arrival, Birth
 from gradscope.model.compiled import Captured, CompiledRun
 from gradscope.model.dispatch import StoredBackward
 from gradscope.model.failure import Failure
-from gradscope.model.graph import Backward, Graph
-from gradscope.model.hook import Hook
+from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Holder, LeafGradient, OptimizerLook, Survivors
+from gradscope.model.function_fault import InputEdit, OnContext
+from gradscope.model.graph import Backward, FunctionClass, Graph
+from gradscope.model.hook import Hook, HookPlace
 from gradscope.model.joint import Fact, Region
+from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
+from gradscope.model.notice import Notice
 from gradscope.model.operation import Block
 from gradscope.model.run import Census, Fault, Run
+from gradscope.model.size import LeafSize
 from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.model.summary import Calls
 from gradscope.model.tensor import StoredTensor
 from gradscope.model.transform import Escaped, Transform
+from gradscope.store import flow_reader
 from gradscope.store.backward_reader import BackwardReader
+from gradscope.store.birth_reader import read_arrivals, read_births, read_sizes
 from gradscope.store.compiled_tables import read_captured, read_compiled_runs
 from gradscope.store.dispatch_reader import read_stored, read_tensors
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
+from gradscope.store.function_reader import read_failing_functions, read_input_edits, read_on_context
 from gradscope.store.interned import Interned
 from gradscope.store.joint_tables import read_breaks, read_regions
 from gradscope.store.measurements import read_gradients, read_node_runs
+from gradscope.store.mutation_reader import read_declarations, read_hidden_writes, read_reused, read_stale
 from gradscope.store.operation_reader import read_blocks
 from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows
 from gradscope.store.run_reader import read_calls, read_census, read_failures, read_faults, read_run
+from gradscope.store.scrub import scrub
 from gradscope.store.transform_reader import read_escaped, read_transforms
 
 SUFFIX = ".gscope"
@@ -155,6 +166,56 @@ class Recording:
         return tuple(self._backwards.hooks())
 
     @_guarded
+    def stale(self) -> tuple[Stale, ...]:
+        """The saved tensors that a backward which raised found edited."""
+        return read_stale(self._rows, self._interned)
+
+    @_guarded
+    def hidden_writes(self) -> tuple[HiddenWrite, ...]:
+        """The writes to saved tensors that neither graph nor version shows."""
+        return read_hidden_writes(self._rows, self._interned)
+
+    @_guarded
+    def reused(self) -> tuple[Reused, ...]:
+        """The nodes of backward calls that raised which an earlier call had run."""
+        return read_reused(self._rows)
+
+    @_guarded
+    def declarations(self) -> tuple[Declaration, ...]:
+        """Where the modules that edit their input in place were built."""
+        return read_declarations(self._rows, self._interned)
+
+    @_guarded
+    def failing_functions(self) -> tuple[FunctionClass, ...]:
+        """The custom Functions out of whose apply an uncaught exception came."""
+        return read_failing_functions(self._rows, self._interned)
+
+    @_guarded
+    def input_edits(self) -> tuple[InputEdit, ...]:
+        """The writes to inputs in the forward of custom Functions."""
+        return read_input_edits(self._rows, self._interned)
+
+    @_guarded
+    def on_context(self) -> tuple[OnContext, ...]:
+        """The tensors that custom Functions held on their ctx where they were differentiated again."""
+        return read_on_context(self._rows, self._interned)
+
+    @_guarded
+    def hook_places(self) -> tuple[HookPlace, ...]:
+        """Where hooks hung, the first time of each line that registered one."""
+        return self._backwards.places()
+
+    @_guarded
+    def hook_edits(self) -> tuple[HookPlace, ...]:
+        """Where hooks edited a gradient, or a parameter, in place, the first time of each line that registered one."""
+        return self._backwards.edits()
+
+    @_guarded
+    def hooks_never_fired(self) -> tuple[tuple[Hook, int], ...]:
+        """The hooks that never fired, each with the first backward after its registration."""
+        return self._backwards.never_fired()
+
+    @_guarded
     def transforms(self) -> tuple[Transform, ...]:
         """Every distinct torch.func transform that ran, outer ones before inner ones."""
         return read_transforms(self._rows, self._interned)
@@ -190,6 +251,47 @@ class Recording:
             yield from read_blocks(self._rows, self._interned)
 
     @_guarded
+    def graph_sizes(self) -> dict[int, int]:
+        """How many nodes each backward call reached, by number."""
+        sql = "SELECT b.number, g.nodes FROM backward b JOIN graph g ON g.id = b.graph ORDER BY b.number"
+        return dict(self._rows.select(sql, (INTEGER, INTEGER)))
+
+    @_guarded
+    def flow(self) -> tuple[FlowOperation, ...]:
+        """The operators whose tensors were looked at: those of the first steps, and what was new later."""
+        return tuple(flow_reader.read_flow(self._rows, read_blocks(self._rows, self._interned)))
+
+    @_guarded
+    def flow_tensors(self) -> tuple[FlowTensor, ...]:
+        """The tensors that these operators read or made."""
+        return tuple(flow_reader.read_tensors(self._rows, self._interned))
+
+    @_guarded
+    def flow_ends(self) -> tuple[FlowEnd, ...]:
+        """The tensors that backward calls started from, and were asked for."""
+        return tuple(flow_reader.read_ends(self._rows))
+
+    @_guarded
+    def optimizer_looks(self) -> tuple[OptimizerLook, ...]:
+        """Optimizers just before some of their steps, and the gradients that they found."""
+        return tuple(flow_reader.read_looks(self._rows, self._interned))
+
+    @_guarded
+    def leaf_gradients(self) -> tuple[LeafGradient, ...]:
+        """The gradients that leaves held when a backward started."""
+        return tuple(flow_reader.read_leaf_gradients(self._rows))
+
+    @_guarded
+    def survivors(self) -> tuple[Survivors, ...]:
+        """The nodes that outlived their step."""
+        return tuple(flow_reader.read_survivors(self._rows, self._interned))
+
+    @_guarded
+    def holders(self) -> tuple[Holder, ...]:
+        """What holds tensors that such nodes made."""
+        return tuple(flow_reader.read_holders(self._rows, self._interned))
+
+    @_guarded
     def node_runs(self, number: int) -> tuple[NodeRun, ...]:
         """What the engine ran in a backward call, in order (`--detail full`)."""
         return tuple(read_node_runs(self._rows, number))
@@ -223,11 +325,36 @@ class Recording:
         return tuple(call.backward for call in self._backwards.calls(number))
 
     @_guarded
+    def births(self) -> tuple[Birth, ...]:
+        """The operators that gave a NaN or Inf which arrived at a loss or gradient, or was the run's last."""
+        return read_births(self._rows, self._interned)
+
+    @_guarded
+    def arrivals(self) -> tuple[Arrival, ...]:
+        """The losses and gradients that were not finite."""
+        return read_arrivals(self._rows, self._interned)
+
+    @_guarded
+    def sizes(self) -> tuple[LeafSize, ...]:
+        """How large leaves and their gradients were, in a sample of the steps."""
+        return read_sizes(self._rows, self._interned)
+
+    @_guarded
+    def notices(self) -> tuple[Notice, ...]:
+        """What probes saw that says by itself what it means."""
+        found = self._rows.select("SELECT what, stack FROM notice ORDER BY what, stack", (TEXT, INTEGER))
+        return tuple(Notice(what, self._interned.stack(stack)) for what, stack in found)
+
+    @_guarded
     def source(self, file: str) -> str | None:
         """The whole text of one of the user's files, if the recording has it."""
         sql = "SELECT id, text FROM string WHERE id IN (SELECT file FROM source)"
         number = next((number for number, text in self._rows.select(sql, (INTEGER, TEXT)) if text == file), None)
         return None if number is None else self._interned.source(number)
+
+    def scrub(self, output: Path) -> None:
+        """Write a copy without sources, paths, arguments and environment. Raises UsageError when that cannot be."""
+        scrub(self._file.connection, self.path, output)
 
     @_guarded
     def sources(self) -> dict[str, str]:

@@ -7,7 +7,21 @@ from __future__ import annotations
 
 import sqlite3
 
-_OF_A_BACKWARD = ("measurement", "hook_on", "firing", "storage", "tensor", "dispatch", "exchange", "condition")
+_OF_A_BACKWARD = (
+    *(
+        "measurement",
+        "hook_on",
+        "firing",
+        "flow_end",
+        "leaf_gradient",
+        "storage",
+        "tensor",
+        "dispatch",
+        "exchange",
+        "condition",
+    ),
+    *("stale", "trail", "reused", "hidden_write", "on_context"),
+)
 _BY_GRAPH = ("node", "edge")
 _BY_TENSORS = ("input_meta", "saved")
 _BY_BLOCK = ("operation", "written")
@@ -41,5 +55,6 @@ def prune(database: sqlite3.Connection) -> None:
         for table in tables:
             database.execute(f"DELETE FROM {table} WHERE {template} NOT IN ({pointer})")
         database.execute(f"DELETE FROM {template} WHERE id NOT IN ({pointer})")
+    database.execute("DELETE FROM flow WHERE block_run NOT IN (SELECT number FROM block_run)")
     database.commit()
     database.execute("VACUUM")

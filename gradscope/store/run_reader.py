@@ -28,6 +28,7 @@ RUN_FIELDS: dict[str, tuple[type, ...]] = {
     "ended": (bool,),
     "status": (int, type(None)),
     "exception": (str, type(None)),
+    "stopped": (str, type(None)),
     "rank": (int, type(None)),
     "world_size": (int, type(None)),
     "environment": (dict,),

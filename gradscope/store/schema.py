@@ -10,6 +10,7 @@ from __future__ import annotations
 
 APPLICATION_ID = 0x67534350  # "gSCP", shown by file(1)
 SCHEMA = 1
+OPEN_BLOCK = 1 << 40  # block_run numbers from here on: blocks that threads were still filling at the last commit
 
 TABLES = """
 -- the run: argv, cwd, versions, detail, status, ...: JSON values by name (model.run.Run's fields)
@@ -80,6 +81,9 @@ CREATE TABLE exchange (backward INTEGER NOT NULL, position INTEGER NOT NULL, nod
 CREATE TABLE hook (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, name INTEGER NOT NULL, target INTEGER NOT NULL, stack INTEGER NOT NULL);
 -- which nodes of a backward's graph held which hook when it started
 CREATE TABLE hook_on (backward INTEGER NOT NULL, hook INTEGER NOT NULL, node INTEGER NOT NULL, PRIMARY KEY (backward, hook, node)) WITHOUT ROWID;
+-- the first backward that began after a hook was registered, which was then still in place
+CREATE TABLE hook_since (hook INTEGER PRIMARY KEY, backward INTEGER NOT NULL);
+-- changed: 0 the gradient was left alone, 1 another one was returned, 2 it, or the parameter of a post_accumulate hook, was edited in place
 -- norm_before, norm_after (of the gradient) and duration: NULL below --detail full
 CREATE TABLE firing (backward INTEGER NOT NULL, position INTEGER NOT NULL, hook INTEGER NOT NULL, node INTEGER, changed INTEGER NOT NULL,
   norm_before REAL, norm_after REAL, duration REAL, PRIMARY KEY (backward, position)) WITHOUT ROWID;
@@ -95,10 +99,11 @@ CREATE TABLE escaped (transform INTEGER NOT NULL, stack INTEGER NOT NULL, name I
 -- an argument: {"dtype", "shape", "strides", "requires_grad"} for a tensor, {"value"} for plain data, else {}
 CREATE TABLE function_call (function TEXT NOT NULL, arguments TEXT NOT NULL);
 
+-- a run that was killed leaves the blocks that its threads were filling: their ids are negative, their runs the last ones
 CREATE TABLE block (id INTEGER PRIMARY KEY, operations INTEGER NOT NULL, writes INTEGER NOT NULL);
--- node: the id, in the graph of the block's backward, of the node that the operator ran in
+-- node: the id, in the graph of the block's backward, of the node that the operator ran in; grad: 0 under no_grad
 CREATE TABLE operation (block INTEGER NOT NULL, number INTEGER NOT NULL, name INTEGER NOT NULL, stack INTEGER NOT NULL,
-  call INTEGER NOT NULL, node INTEGER, PRIMARY KEY (block, number)) WITHOUT ROWID;
+  call INTEGER NOT NULL, node INTEGER, grad INTEGER NOT NULL, PRIMARY KEY (block, number)) WITHOUT ROWID;
 -- version: less the storage's first one in block_run.versions; NULL: the tensor has none. leaf: a string, 0 for none
 CREATE TABLE written (block INTEGER NOT NULL, operation INTEGER NOT NULL, position INTEGER NOT NULL, argument INTEGER NOT NULL,
   version INTEGER, storage INTEGER NOT NULL, leaf INTEGER NOT NULL, PRIMARY KEY (block, operation, position)) WITHOUT ROWID;
@@ -132,8 +137,71 @@ CREATE TABLE compiled_step (capture INTEGER NOT NULL, position INTEGER NOT NULL,
 -- hit: 1 when its graph had been captured before. sizes: a JSON list, of the sizes that the graph uses
 CREATE TABLE compiled_run (capture INTEGER NOT NULL, hit INTEGER NOT NULL, stack INTEGER NOT NULL, backward INTEGER, sizes TEXT NOT NULL);
 
+-- what a backward that raised found in its graph. stale: a saved tensor whose version has moved on since it was saved;
+-- trail: the block runs, and the storage's number in each, in which its storage was written; reused: a node that an earlier
+-- backward had run (there it was earlier_node), one that freed its graph before one that kept it; freed: what it saved is gone
+CREATE TABLE stale (backward INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL, expected INTEGER NOT NULL,
+  version INTEGER NOT NULL, PRIMARY KEY (backward, node, name)) WITHOUT ROWID;
+CREATE TABLE trail (backward INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL, block_run INTEGER NOT NULL,
+  storage INTEGER NOT NULL, PRIMARY KEY (backward, node, name, block_run, storage)) WITHOUT ROWID;
+CREATE TABLE reused (backward INTEGER NOT NULL, node INTEGER NOT NULL, earlier INTEGER NOT NULL, earlier_node INTEGER NOT NULL,
+  freed INTEGER NOT NULL, PRIMARY KEY (backward, node)) WITHOUT ROWID;
+-- a saved tensor that was written without autograd and with no new version, by way of .data or under no_grad; late: after
+-- it was saved, else between the node that made it and the one that saved it
+CREATE TABLE hidden_write (backward INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL, op INTEGER NOT NULL,
+  stack INTEGER NOT NULL, late INTEGER NOT NULL, PRIMARY KEY (backward, node, name, op, stack)) WITHOUT ROWID;
+
+-- where a module that edits its input in place was built; path and class as in call
+CREATE TABLE declaration (path INTEGER NOT NULL, class INTEGER NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (path, class, stack)) WITHOUT ROWID;
+-- a NaN or Inf that an operator gave for finite arguments (kind 'born'), or a NaN that came in with an argument ('entered', named
+-- in argument); node: the id in the graph of its backward; evidence: JSON (model.birth.Evidence); masked and masked_by: the operator
+-- and the stack that gave something finite for it, 0 for none
+CREATE TABLE birth (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, step INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER, node INTEGER,
+  operator INTEGER NOT NULL, stack INTEGER NOT NULL, call INTEGER NOT NULL, argument INTEGER NOT NULL, evidence TEXT NOT NULL,
+  masked INTEGER NOT NULL, masked_by INTEGER NOT NULL);
+-- what was not finite when a backward began (place 'root') or had ended ('gradient', of the leaf named); birth: where that came from
+CREATE TABLE nonfinite (backward INTEGER NOT NULL, place TEXT NOT NULL, leaf INTEGER NOT NULL, birth INTEGER, nan INTEGER NOT NULL, inf INTEGER NOT NULL);
+
+-- after the backward calls 0, 1, 2, 4, 8, ...: the norms of a leaf's gradient and of the leaf, as Python prints them
+CREATE TABLE leaf_size (backward INTEGER NOT NULL, leaf INTEGER NOT NULL, gradient TEXT NOT NULL, weight TEXT NOT NULL, zero_share REAL NOT NULL,
+  count INTEGER NOT NULL, PRIMARY KEY (backward, leaf)) WITHOUT ROWID;
+-- what a probe saw and what says by itself what it means, once for a stack
+CREATE TABLE notice (what TEXT NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (what, stack)) WITHOUT ROWID;
+-- The way of tensors through operators, in the first steps and after new operators. A tensor's storage is a number;
+-- name: a leaf's, 0 for none. side: 0 read, 1 made; requires_grad: as it was when it was read,
+-- 2 for a leaf.
+CREATE TABLE flow_tensor (number INTEGER PRIMARY KEY, storage INTEGER NOT NULL, type INTEGER NOT NULL, name INTEGER NOT NULL, parameter INTEGER NOT NULL);
+CREATE TABLE flow (block_run INTEGER NOT NULL, position INTEGER NOT NULL, operation INTEGER NOT NULL, side INTEGER NOT NULL,
+  tensor INTEGER NOT NULL, requires_grad INTEGER NOT NULL, PRIMARY KEY (block_run, position)) WITHOUT ROWID;
+-- where a backward starts (side 0), and what it is asked for (side 1)
+CREATE TABLE flow_end (backward INTEGER NOT NULL, side INTEGER NOT NULL, position INTEGER NOT NULL, tensor INTEGER NOT NULL,
+  requires_grad INTEGER NOT NULL, PRIMARY KEY (backward, side, position)) WITHOUT ROWID;
+
+-- A look at an optimizer before its step `count`; backward: the last call before it. state: of .grad, 0 None, 1 zeros,
+-- 2 other values, 3 the parameter requires no grad. tensor: a flow_tensor's number
+CREATE TABLE optimizer_step (number INTEGER PRIMARY KEY, optimizer INTEGER NOT NULL, name INTEGER NOT NULL, count INTEGER NOT NULL, backward INTEGER, stack INTEGER NOT NULL);
+CREATE TABLE optimizer_parameter (look INTEGER NOT NULL, position INTEGER NOT NULL, name INTEGER NOT NULL, tensor INTEGER NOT NULL, state INTEGER NOT NULL,
+  PRIMARY KEY (look, position)) WITHOUT ROWID;
+-- the state of a leaf's .grad when a backward starts; node: the leaf's in the graph
+CREATE TABLE leaf_gradient (backward INTEGER NOT NULL, node INTEGER NOT NULL, tensor INTEGER NOT NULL, state INTEGER NOT NULL,
+  PRIMARY KEY (backward, node)) WITHOUT ROWID;
+
+-- nodes made in step `made` that still live at the end of step `step`, by the stack that made them; youngest: grows in
+-- the order in which nodes are made
+CREATE TABLE survivor (step INTEGER NOT NULL, made INTEGER NOT NULL, stack INTEGER NOT NULL, count INTEGER NOT NULL, youngest INTEGER NOT NULL, PRIMARY KEY (step, made, stack)) WITHOUT ROWID;
+-- what holds the tensor that such a node made: "list", "variable", "attribute", ...; its name; whose name that is; how many
+-- of those nodes it keeps. stack: of the node of the tensor that is held
+CREATE TABLE holder (stack INTEGER NOT NULL, kind INTEGER NOT NULL, name INTEGER NOT NULL, owner INTEGER NOT NULL, count INTEGER NOT NULL,
+  PRIMARY KEY (stack, kind, name, owner)) WITHOUT ROWID;
+
 -- an exception that nobody caught; backward: the number of the call that it came out of
 CREATE TABLE failure (kind INTEGER NOT NULL, message INTEGER NOT NULL, stack INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER);
+-- a custom Function out of whose apply an exception came that nobody caught
+CREATE TABLE failing_function (function INTEGER NOT NULL);
+-- a custom Function whose forward wrote one of its inputs that require grad
+CREATE TABLE input_edit (function INTEGER NOT NULL, op INTEGER NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (function, op, stack)) WITHOUT ROWID;
+-- a floating tensor without a gradient that a Function's ctx held as an attribute in a backward with create_graph
+CREATE TABLE on_context (backward INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL, PRIMARY KEY (backward, node, name)) WITHOUT ROWID;
 CREATE TABLE fault (probe TEXT NOT NULL, message TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (probe, message)) WITHOUT ROWID;
 CREATE TABLE dropped (reason TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
 """

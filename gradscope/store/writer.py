@@ -1,30 +1,27 @@
 """Writes a recording. Rows wait in lists and go to the file in batches; what repeats is interned in memory.
 
-The surprise: the database runs in WAL mode with an exclusive lock and no fsync. A killed process loses nothing that
-was committed, a commit costs tens of microseconds, and network disks need no shared memory.
+Two locks: one guards the rows and is held for an instant, the other the file. So no thread of the program waits for
+the heartbeat's commit, unless it commits itself.
 """
 
 from __future__ import annotations
 
-import contextlib
-import ctypes
 import itertools
 import json
 import os
 import sqlite3
 import threading
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from gradscope.errors import UsageError
 from gradscope.signals import is_the_programs, let_through
 from gradscope.store.origin import USER, origin_of
-from gradscope.store.retention import forget_before, prune
-from gradscope.store.schema import APPLICATION_ID, SCHEMA, TABLES
+from gradscope.store.output import Content, Output, Row, check
 
-Row = tuple[object, ...]
+Tail = tuple[int, int, int, Content, Row]  # an open block, as Output.show takes it
 _BATCH = 20_000  # rows that may wait before they are written in the middle of a backward
 _FORGOTTEN = "steps before the last ones of --keep-last"
+_SOURCES = "sources that do not fit into --max-size"
 _NO_EVENTS = {
     "run",
     "string",
@@ -41,21 +38,29 @@ _NO_EVENTS = {
 class Writer:
     """One open recording. Any thread may call it; ids start at 1, and 0 stands for "none"."""
 
-    def __init__(self, path: Path, *, overwrite: bool = False, late: bool = False) -> None:
-        """Create the file; `late`: only when there is something to record. Raises UsageError when it cannot be."""
+    def __init__(self, path: Path, *, overwrite: bool = False, late: bool = False, limit: int | None = None) -> None:
+        """Create the file, of at most `limit` bytes; `late`: only when there is something to record.
+
+        Raises UsageError when it cannot be.
+        """
         self.path = path.absolute()  # the program may change its directory
         self._process = os.getpid()
         self._lock = threading.RLock()  # re-entrant: a signal handler of the script may run torch code
+        self._writing = threading.RLock()  # taken before the other one
         self._ids: dict[str, dict[object, int]] = {}
         self._numbers: dict[str, itertools.count[int]] = {}  # of interned rows
         self._rows: dict[str, list[Row]] = {}
         self._waiting = 0
         self._faults: dict[tuple[str, str], int] = {}
         self._dropped: dict[str, int] = {}
+        self._noted = 0  # faults and drops so far, and how many of them the file has
+        self._counted = 0
+        self._described = 0  # frames whose file was looked at
         self.failure: str | None = None
         self._forgotten: int | None = None  # steps before this one are given up
-        _check(path, overwrite)
-        self._database = None if late else _create(self.path, path)
+        self._limit, self._size, self._growth = limit, 0, 0
+        check(path, overwrite)
+        self._output = None if late else Output(self.path, path, limit)
 
     # interning
 
@@ -143,11 +148,13 @@ class Writer:
         """Note a fault of gradscope's own."""
         with self._lock:
             self._faults[probe, message] = self._faults.get((probe, message), 0) + 1
+            self._noted += 1
 
     def drop(self, reason: str, count: int = 1) -> None:
         """Count what is not recorded."""
         with self._lock:
             self._dropped[reason] = self._dropped.get(reason, 0) + count
+            self._noted += 1
 
     def forget(self, step: int) -> None:
         """Give up what was recorded of the steps before one, with the next commit."""
@@ -165,68 +172,101 @@ class Writer:
 
     # the file
 
-    def commit(self) -> None:
-        """Write what waits, safe against a kill. A failing disk stops the recording, never the run."""
+    def commit(self, tails: Callable[[], Iterable[Tail]] | None = None) -> None:
+        """Write what waits, safe against a kill. A failing disk stops the recording, never the run.
+
+        `tails` answers with the blocks of operators that threads are still filling.
+        """
         if os.getpid() != self._process:
             return  # a forked child must not touch its parent's database
-        with self._lock:
-            if self._database is None and self._rows.keys() <= _NO_EVENTS:
-                return  # nothing has happened yet: this process may be a mere launcher
-            waiting, self._rows, self._waiting = self._rows, {}, 0
+        with self._writing:
+            shown = [] if tails is None else list(tails())
+            with self._lock:
+                if self._output is None and not shown and self._rows.keys() <= _NO_EVENTS:
+                    return  # nothing has happened yet: this process may be a mere launcher
+                self._add_counts()
+                waiting, self._rows, self._waiting = self._rows, {}, 0
             if self.failure is not None:
                 return
             try:
-                database = self._open()
-                for table, rows in waiting.items():
-                    database.executemany(self._insert(table, len(rows[0])), rows)
-                if self._forgotten is not None:
-                    self._dropped[_FORGOTTEN] = self._dropped.get(_FORGOTTEN, 0) + forget_before(
-                        database, self._forgotten
-                    )
-                database.commit()
+                self._write(waiting, shown)
             except BaseException as error:
-                if is_the_programs(error) or not isinstance(error, (sqlite3.Error, OSError, UsageError)):
+                if is_the_programs(error):  # raised by a signal handler
                     self._put_back(waiting)
                     raise
-                self.failure = f"{type(error).__name__}: {error}"
+                self._fail(error)
 
-    def _put_back(self, waiting: dict[str, list[Row]]) -> None:
-        """Rows that may not have been written wait again: a row that is written twice is there once."""
-        for table, rows in waiting.items():
-            self._rows[table] = rows + self._rows.get(table, [])
+    def beat(self, values: dict[str, object], tails: Callable[[], Iterable[Tail]]) -> None:
+        """Commit from the heartbeat's thread: all that there is, and how far the run has come."""
+        if self._writing.acquire(blocking=False):  # who holds it commits, or is a thread that will fork
+            try:
+                if self._output is not None:
+                    self.set_run(values)
+                    self._add_sources()
+                self.commit(tails)
+            finally:
+                self._writing.release()
 
-    def _open(self) -> sqlite3.Connection:
-        if self._database is None:
+    def full(self) -> bool:
+        """Whether what comes next might not fit: as much as the most that came between two questions, twice."""
+        if self._limit is None or self._output is None or self.failure is not None:
+            return False
+        with self._writing:
+            size = self._output.bytes()
+        self._growth, self._size = max(self._growth, size - self._size), size
+        return size + 2 * self._growth > self._limit
+
+    def _write(self, waiting: dict[str, list[Row]], shown: list[Tail]) -> None:
+        output = self._open()
+        closed = {(row[2], row[4]) for row in waiting.get("block_run", ())}  # thread, started
+        output.write(waiting, {thread for thread, _ in closed})
+        for tail in shown:
+            if (tail[0], tail[-1][2]) not in closed:  # else it is among the rows by now
+                output.show(*tail)
+        if self._forgotten is not None:
+            forgotten = output.forget_before(self._forgotten)
+            if forgotten:
+                self.drop(_FORGOTTEN, forgotten)
+        output.commit()
+
+    def _open(self) -> Output:
+        if self._output is None:
             if self.path.exists():  # another process was faster
                 self.path = self.path.with_name(f"{self.path.stem}.{os.getpid()}{self.path.suffix}")
-            self._database = _create(self.path, self.path)
-        return self._database
+            self._output = Output(self.path, self.path, self._limit)
+        return self._output
+
+    def _fail(self, error: BaseException) -> None:
+        self.failure = str(error) or type(error).__name__
+        if self._output is not None:
+            self._output.undo()
+
+    def _put_back(self, waiting: dict[str, list[Row]]) -> None:
+        if self._output is not None:
+            self._output.undo()
+        with self._lock:
+            for table, rows in self._rows.items():
+                waiting.setdefault(table, []).extend(rows)
+            self._rows = waiting
 
     def close(self, values: dict[str, object]) -> None:
         """Set the run's last properties and leave one plain file behind."""
         if os.getpid() != self._process:
             return
-        with self._lock:
+        with self._writing:
             self.set_run(values)
-            self.add_all("fault", ((probe, text, count) for (probe, text), count in self._faults.items()))
             self._add_sources()
             self.commit()
-            self.add_all("dropped", self._dropped.items())  # after the commit, which may drop old steps
-            self.commit()
-            if self._database is None:
+            self.commit()  # what the first one dropped: old steps
+            if self._output is None:
                 return
-            if self._forgotten is not None:
-                with contextlib.suppress(sqlite3.Error):
-                    prune(self._database)
-            with contextlib.suppress(sqlite3.Error):
-                self._database.execute("PRAGMA journal_mode=DELETE")
-            with contextlib.suppress(sqlite3.Error):
-                self._database.close()
+            last_words = {} if self.failure is None else {**values, "stopped": self.failure}
+            self._output.close(self._forgotten is not None, last_words)
 
     def connection(self) -> sqlite3.Connection:
         """The open database with everything that was added so far, for reading while the run goes on."""
         self.commit()
-        return self._open()
+        return self._open().connection
 
     def size(self) -> int:
         """Bytes of the file; 0 when there is none."""
@@ -235,49 +275,30 @@ class Writer:
     def abandon(self) -> None:
         """In a forked child: forget the parent's database without touching the file."""
         self.failure = "belongs to the parent process"
-        if self._database is not None:
-            # Closing it would delete the log that the parent writes: it must outlive even the interpreter's end.
-            ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._database))
-        self._lock = threading.RLock()  # another thread of the parent may have held it
+        if self._output is not None:
+            self._output.abandon()
+        self._lock, self._writing = threading.RLock(), threading.RLock()  # another thread may have held them
 
-    def _insert(self, table: str, columns: int) -> str:
-        return f"INSERT OR REPLACE INTO {table} VALUES ({','.join('?' * columns)})"
+    def _add_counts(self) -> None:
+        """The faults and what was dropped, when there are more than the file has."""
+        if self._counted != self._noted:
+            self._counted = self._noted
+            self.add_all("fault", ((probe, text, count) for (probe, text), count in self._faults.items()))
+            self.add_all("dropped", self._dropped.items())
 
     def _add_sources(self) -> None:
         """Keep the text of the user's own files, so that lines can be shown anywhere."""
-        for file in {key[0] for key in self._ids.get("frame", ()) if isinstance(key, tuple)}:
+        with self._lock:
+            frames = list(self._ids.get("frame", ()))[self._described :]
+            self._described += len(frames)
+        for file in {key[0] for key in frames if isinstance(key, tuple)}:
             if origin_of(file) == USER and os.path.isfile(file):
                 try:
                     text = Path(file).read_text("utf-8", "replace")
                 except OSError as error:
                     let_through(error)
-                else:
-                    self.add("source", (self.string(file), text))
-
-
-def _check(path: Path, overwrite: bool) -> None:
-    if path.exists() and not path.is_file():
-        raise UsageError(f"{path} is not a regular file", "a recording is a file: name one with -o")
-    if path.exists() and not overwrite:
-        raise UsageError(f"{path} exists already", "use --force to replace it, or name another file with -o")
-    if not path.parent.is_dir():
-        raise UsageError(f"there is no directory {path.parent}", "make it, or name another file with -o")
-
-
-def _create(path: Path, shown: Path) -> sqlite3.Connection:
-    try:
-        for suffix in ("", "-wal", "-shm", "-journal"):
-            Path(f"{path}{suffix}").unlink(missing_ok=True)
-        database = sqlite3.connect(path, check_same_thread=False, isolation_level="DEFERRED")
-        for pragma in ("locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=OFF"):
-            database.execute(f"PRAGMA {pragma}")
-        database.execute(f"PRAGMA application_id={APPLICATION_ID}")
-        database.execute(f"PRAGMA user_version={SCHEMA}")
-        database.executescript(TABLES)
-        database.commit()
-    except (sqlite3.Error, OSError) as error:
-        let_through(error)
-        raise UsageError(
-            f"cannot write {shown}: {error}", "check the directory and its permissions, or name another file with -o"
-        ) from None
-    return database
+                    continue
+                if self._limit is not None and self._size + 2 * len(text) > self._limit:
+                    self.drop(_SOURCES)
+                    continue
+                self.add("source", (self.string(file), text))

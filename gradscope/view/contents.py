@@ -91,9 +91,10 @@ def _end(contents: Contents) -> str:
     if not run.ended:
         how = " (recovered from its journal)" if contents.recovered else ""
         return f"no clean end: killed, or still running; recorded up to {seconds(run.duration)}{how}"
+    stopped = f"; the recording stopped before: {first_line(run.stopped)}" if run.stopped else ""
     if run.exception:
-        return f"{took} with {first_line(run.exception)}"
-    return f"{took} with status {0 if run.status is None else run.status}"
+        return f"{took} with {first_line(run.exception)}{stopped}"
+    return f"{took} with status {0 if run.status is None else run.status}{stopped}"
 
 
 def _fault(fault: Fault) -> str:

@@ -49,11 +49,11 @@ def python(folder, *arguments, **more):
 class SideBySide:
     """Plain runs are real or, where only speed matters, forked by the nursery as the traced ones are."""
 
-    def __init__(self, folder: Path, *preloaded: str) -> None:
+    def __init__(self, folder: Path, *preloaded: str, **variables: str) -> None:
         self._folder, self._numbers = folder, itertools.count()
         pipe = subprocess.PIPE
         command = [sys.executable, str(Path(__file__).with_name("nursery.py")), *preloaded]
-        self._nursery = subprocess.Popen(command, env=environment(), stdin=pipe, stdout=pipe, text=True)
+        self._nursery = subprocess.Popen(command, env=environment(**variables), stdin=pipe, stdout=pipe, text=True)
 
     def __enter__(self) -> SideBySide:
         return self

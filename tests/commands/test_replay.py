@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import runpy
 import shutil
 import sqlite3
 import subprocess
@@ -145,8 +146,26 @@ def test_what_was_spared(live: Path) -> None:
     assert (waste["wasted"], waste["certain"]) == ([], True)
     assert waste["seconds_spared"] > 0
     text = run(live, "--backward", "1")
-    assert "inputs= leaves out 3 nodes, and 2 gradients of nodes that run: " in text
+    assert "inputs= leaves out 2 nodes, and 2 gradients of nodes that run: " in text
     assert "not asked for (AccumulateGrad" in text
+
+
+def test_the_hessian_sample_shows_the_weights_gradients_skipped(tmp_path: Path) -> None:
+    path, script = tmp_path / "run.gscope", Path(__file__).parents[2] / "sample_scripts" / "hessian.py"
+    with gradscope.record(path, detail="full", steps="0:3"):
+        runpy.run_path(str(script))
+    first, second = (json.loads(run(path, "--backward", number, "--fmt", "json")) for number in "01")
+    with gradscope.load(path) as recording:
+        graph = recording.graph(0)
+    leaves = {node.id for node in graph.nodes if node.accumulates}
+    ran = {step["node"] for step in first["steps"] if step["position"] is not None}
+    assert len(leaves) == 8
+    assert leaves & ran == set()
+    assert len(first["waste"]["not_computed"]) == 6
+    assert [edge["output"] for edge in first["waste"]["wasted"]] == [1]
+    assert first["waste"]["flops_spared"] > 0.4 * first["waste"]["flops_run"]
+    assert second["waste"]["left_out"]
+    assert second["waste"]["not_computed"]
 
 
 def test_running_it_again(live: Path) -> None:

@@ -128,7 +128,12 @@ def test_a_recording_is_not_trusted(small: Recorded, operator: str, arguments: t
 def test_torch_is_left_as_it_was(small: Recorded) -> None:
     graph, stored = small
     before = switches()
-    execute(graph, replace(stored, conditions={"threads": 3, "default_dtype": "float64", "deterministic": True}))
+    execute(
+        graph,
+        replace(
+            stored, conditions={"threads": 3, "default_dtype": "int8", "deterministic": True, "matmul_precision": "?"}
+        ),
+    )
     assert switches() == before
     assert not torch.are_deterministic_algorithms_enabled()
 
@@ -185,6 +190,18 @@ def test_an_order_that_adds_otherwise_is_named(tmp_path: Path) -> None:
     assert not found.recorded_order
 
 
+def test_sums_that_are_not_understood_are_said(tmp_path: Path) -> None:
+    graph, stored = recorded(tmp_path, lambda: both().backward())
+    calls = tuple(call for call in stored.dispatches if call.phase is not Phase.AFTER)
+    with pytest.raises(NothingCheckedError, match="additions"):
+        execute(graph, replace(stored, dispatches=calls), tuple(reversed([each.node for each in stored.exchanges])))
+
+
+def both() -> torch.Tensor:
+    y = torch.ones(2, requires_grad=True).exp()
+    return (y * 2 + y * 3).sum()
+
+
 def test_a_node_without_operators_has_no_script(small: Recorded) -> None:
     graph, stored = small
     with pytest.raises(NothingCheckedError):
@@ -205,3 +222,31 @@ def test_a_script_cannot_be_made_to_hold_code(small: Recorded) -> None:
     script = extract(graph.nodes[first.node or 0], stored, title, "t.bin", "2.13").script
     assert script.count('"""') % 2 == 0
     compile(script, "t.py", "exec")
+
+
+def test_what_a_node_passes_on_counts_too(small: Recorded) -> None:
+    graph, stored = small
+    exchanges = list(stored.exchanges)
+    place = next(place for place in exchanges[1].passed if place is not None)
+    exchanges[1] = replace(exchanges[1], passed=(replace(place, digest="0" * 16), *exchanges[1].passed[1:]))
+    found = execute(graph, replace(stored, exchanges=tuple(exchanges)))
+    assert found.first is not None
+    assert (found.first.node, found.first.operator) == (exchanges[1].node, None)
+    assert found.count(Status.DIFFERS) == 1
+
+
+class Numpy(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+        return x * 2
+
+    @staticmethod
+    def backward(ctx: Any, gradient: torch.Tensor) -> torch.Tensor:
+        return torch.from_numpy(gradient.numpy() * 2)
+
+
+def test_what_no_operator_made_is_not_called_repeated(tmp_path: Path) -> None:
+    apply: Any = Numpy.apply
+    graph, stored = recorded(tmp_path, lambda: apply(torch.ones(2, requires_grad=True).exp()).sum().backward())
+    unseen = [one for one in execute(graph, stored).outcomes if one.status is Status.NOT_REPEATED]
+    assert [(name(graph, one.node), one.operator) for one in unseen] == [("NumpyBackward", None)]

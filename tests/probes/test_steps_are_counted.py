@@ -64,6 +64,14 @@ def test_the_last_steps_are_kept_whole(tmp_path: Path) -> None:
         assert written(recorded)[-1] == 9
 
 
+def test_the_last_of_the_steps_asked_for_are_kept(tmp_path: Path) -> None:
+    path = tmp_path / "run.gscope"
+    train(path, steps="1:6", keep_last=2)
+    with gradscope.load(path) as recorded:
+        assert steps(recorded) == [4, 5]
+        assert sum(recorded.census().dropped.values()) == 8
+
+
 def test_a_recording_of_the_last_steps_does_not_grow(tmp_path: Path) -> None:
     short, long = tmp_path / "short.gscope", tmp_path / "long.gscope"
     train(short, keep_last=10)

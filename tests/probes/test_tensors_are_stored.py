@@ -122,6 +122,16 @@ def test_a_call_on_what_is_not_plain_memory_is_marked(tmp_path: Path) -> None:
     assert marked
 
 
+def test_batched_gradients_and_meta_tensors_do_no_harm(tmp_path: Path) -> None:
+    with gradscope.record(tmp_path / "run.gscope", tensors=True):
+        x = leaf()
+        (gradient,) = torch.autograd.grad(x**2, x, torch.eye(4), is_grads_batched=True)
+        torch.ones(2, device="meta", requires_grad=True).exp().sum().backward()
+    assert gradient.diagonal().tolist() == [2.0, 4.0, 6.0, 8.0]
+    assert len(stored(tmp_path / "run.gscope").dispatches) > 0
+    assert stored(tmp_path / "run.gscope", 1).dispatches == ()
+
+
 def test_beyond_the_limit_tensors_are_left_out_and_counted(tmp_path: Path) -> None:
     with gradscope.record(tmp_path / "run.gscope", tensors=True, tensors_limit=20) as recording:
         x = leaf()

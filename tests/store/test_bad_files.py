@@ -28,10 +28,22 @@ def read_everything(path: Path) -> None:
         recording.calls(alike=True)
         recording.hooks()
         list(recording.blocks())
+        recording.flow()
+        recording.flow_tensors()
+        recording.flow_ends()
+        recording.optimizer_looks()
+        recording.leaf_gradients()
+        recording.survivors()
+        recording.holders()
+        recording.graph_sizes()
+        recording.sources()
         for backward in recording.backwards():
             recording.graph(backward.number)
             recording.node_runs(backward.number)
             recording.gradients(backward.number)
+            recording.operators(backward.number)
+            recording.nested(backward.number)
+            recording.stored(backward.number)
 
 
 def refused(path: Path) -> str:

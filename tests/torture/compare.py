@@ -10,6 +10,7 @@ from gradscope.store.reader import load
 from tests.capture.side_by_side import Run
 
 PROGRAMS = Path(__file__).parent / "programs"
+ONE_THREAD = {"OMP_NUM_THREADS": "1"}  # tiny tensors: on a busy machine several threads mostly wait for each other
 DETAILS = ("nodes", "ops", "full")
 PEAK = "peak bytes: "  # a line of stdout that may differ, by MARGIN
 MARGIN = {"nodes": 0.02, "ops": 0.02, "full": 0.35}  # at `full` the engine keeps what the running node received

@@ -8,13 +8,15 @@ from subprocess import Popen
 import pytest
 
 from tests.capture.side_by_side import finish, start
-from tests.torture.compare import assert_same, assert_sound, details, options, programs
+from tests.torture.compare import ONE_THREAD, assert_same, assert_sound, details, options, programs
+
+pytestmark = pytest.mark.timeout(600)  # four runs each, on a machine that may be busy
 
 
 @pytest.mark.parametrize("program", programs(), ids=lambda path: path.stem)
 def test_is_the_same_when_recorded(side_by_side, program, tmp_path):
     python = options(program)
-    plain = side_by_side.plain(tmp_path, program) if python is None else start(tmp_path, *python, program)
+    plain = side_by_side.plain(tmp_path, program) if python is None else start(tmp_path, *python, program, **ONE_THREAD)
     for detail in details(program):
         if python is None:
             traced, recording = side_by_side.traced(tmp_path, program, detail=detail, quiet=())
@@ -28,5 +30,5 @@ def test_is_the_same_when_recorded(side_by_side, program, tmp_path):
 def really_traced(folder, python, program, detail):
     """Run a program under gradscope in a process of its own."""
     recording = folder / f"{detail}.gscope"
-    run = finish(start(folder, *python, "-m", "gradscope", "trace", "-o", recording, "--detail", detail, program))
-    return run, recording
+    trace = ("-m", "gradscope", "trace", "-o", recording, "--detail", detail)
+    return finish(start(folder, *python, *trace, program, **ONE_THREAD)), recording

@@ -3,10 +3,13 @@
 import re
 import sqlite3
 
+import pytest
+
 from gradscope.store.reader import load
 from tests.capture.side_by_side import finish, python, start
 from tests.torture.compare import PROGRAMS
 
+pytestmark = pytest.mark.timeout(600)  # torchrun's processes import torch each, on a machine that may be busy
 PEER = """
 import os, signal, sys, time, torch
 import torch.distributed as dist

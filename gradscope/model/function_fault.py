@@ -1,0 +1,31 @@
+"""What was seen of custom Functions while they ran."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradscope.model.graph import FunctionClass
+from gradscope.model.site import Site, Stack, user_site
+
+
+@dataclass(frozen=True, slots=True)
+class InputEdit:
+    """A Function's forward wrote one of its inputs that require grad."""
+
+    function: FunctionClass
+    op: str
+    stack: Stack
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line that wrote."""
+        return user_site(self.stack)
+
+
+@dataclass(frozen=True, slots=True)
+class OnContext:
+    """A floating tensor without a gradient that a Function held as `ctx.name` in a backward with create_graph."""
+
+    backward: int
+    node: int
+    name: str

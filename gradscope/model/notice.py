@@ -1,0 +1,20 @@
+"""Something that a probe saw and that says what it means by itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from gradscope.model.site import Site, Stack, user_site
+
+
+@dataclass(frozen=True, slots=True)
+class Notice:
+    """`what` is the name of the thing seen, `stack` where; each is recorded once for a stack."""
+
+    what: str
+    stack: Stack
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line."""
+        return user_site(self.stack)

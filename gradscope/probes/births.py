@@ -1,0 +1,309 @@
+"""Sees where NaN and Inf are born: sums each operator's result, and looks closer only when the sum is not finite.
+
+Once something has turned up, every operator of the step is looked at, so that it is known which birth a value that is
+not finite descends from, what hid it, and whether it reached a loss or a gradient. Only these are faults: a mask of
+-inf is none.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+
+from gradscope.probes.autopsy import autopsy
+from gradscope.probes.dynamo import skip_methods
+from gradscope.probes.engine import Call, Watcher
+from gradscope.probes.evidence import evidence, is_plain, named, tensors_of
+from gradscope.probes.faults import Faults
+from gradscope.probes.looks import ALWAYS, CLOSELY, FORWARD
+from gradscope.probes.modules import Call as ModuleCall
+from gradscope.probes.modules import Calls
+from gradscope.probes.names import Names
+from gradscope.probes.nodes import token_of
+from gradscope.probes.sink import Sink
+from gradscope.probes.stacks import Stacks
+from gradscope.probes.steps import Steps
+from gradscope.probes.tensors import storage_of
+from gradscope.probes.threads import Thread, Threads
+
+BORN, ENTERED = "born", "entered"
+ROOT, GRADIENT = "root", "gradient"
+OFF = ALWAYS + 1
+SOFTMAX = "softmax-over-one"
+_ENOUGH = 3  # backward calls that were reached, after which the cause is long known
+_MOST = 64  # events of one step
+_HUGE = 1e10  # a loss after which the next step is looked at closely
+_PATIENCE = 8  # backward calls that leave their graph alive, after which a step counts as over
+
+
+class Event:
+    """A NaN or Inf that was born in an operator, or a NaN that came in with an argument. `masked`: what hid it."""
+
+    __slots__ = (
+        "argument", "backward", "call", "evidence", "kind", "masked", "masked_by", "node", "number", "operator",
+        "stack", "step", "thread",
+    )  # fmt: skip
+
+    step: int
+    thread: int
+    backward: int | None
+    node: int | None
+    call: ModuleCall | None
+
+    def __init__(self, number: int, kind: str, operator: int, stack: int) -> None:
+        self.number, self.kind, self.operator, self.stack = number, kind, operator, stack
+        self.argument = self.evidence = ""
+        self.masked = self.masked_by = 0
+
+
+class Births(Watcher):
+    """`looking` is the least look that an operator must have to be looked at now."""
+
+    probe = "births"
+
+    def __init__(
+        self, sink: Sink, threads: Threads, stacks: Stacks, names: Names, faults: Faults, steps: Steps
+    ) -> None:
+        self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
+        self._steps, self._calls = steps, Calls(sink)
+        self.looking = CLOSELY  # in the first step, which shows most faults
+        self._whole = True  # every operator of this step was looked at
+        self._armed = False  # the next step is to be looked at
+        self.alarmed = False  # this step's loss was huge or not finite
+        self._softmaxes: dict[int, bool] = {}  # by stack: whether each ran over one element
+        self.operators: dict[int, Any] = {}  # those that have run
+        self._events: dict[tuple[int, int, int], Event] = {}
+        self._origins: dict[int, Event] = {}  # by the identity of a storage
+        self._leaves: dict[int, int] = {}  # those of the last backward, by identity
+        self._number = self._reached = self._age = 0
+
+    def __enter__(self) -> Births:
+        skip_methods(Births)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """What was born since the last backward may be why there is none."""
+        for event in list(self._events.values()):
+            self._write(event)
+        self._sink.add_all("notice", ((SOFTMAX, stack) for stack, one in self._softmaxes.items() if one))
+
+    def look(self, operator: Any, result: Any, arguments: tuple[Any, ...], keywords: Any) -> None:
+        """Look at an operator's result. Called from the dispatch mode's function."""
+        try:
+            if operator.softmax and torch.is_grad_enabled():
+                self._sized(result, arguments, sys._getframe(2))
+            close = self.looking <= CLOSELY
+            whole = tensors_of(result) if close else result[:1] if type(result) is tuple else (result,)
+            for tensor in whole:
+                if (close or is_plain(tensor)) and tensor.is_floating_point():
+                    total = torch.sum(tensor).item()
+                    if total - total != 0 or (close and self._origins):
+                        thread = self._threads.current
+                        if self._steps.recorded and not thread.busy:
+                            self._closer(thread, operator, tensor, arguments, keywords or {}, sys._getframe(2))
+        except Exception as error:
+            self._faults.note(self.probe, error)
+
+    def _sized(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
+        """Note whether a softmax runs over one element."""
+        dimension = arguments[1] if len(arguments) > 1 else None
+        if type(result) is torch.Tensor and result.dim() and type(dimension) is int:
+            stack = self._stacks.take(frame, self._threads.current.base)
+            self._softmaxes[stack] = self._softmaxes.get(stack, True) and result.shape[dimension] == 1
+
+    def before(self, call: Call, thread: Thread) -> None:
+        """The loss is at hand, and so are the leaves."""
+        self._leaves = call.walked.leaves if call.walked is not None else {}
+        with torch.no_grad(), torch._C._DisableTorchDispatch():
+            for output in call.outputs:
+                if is_plain(output) and not torch._C._functorch.is_functorch_wrapped_tensor(output):
+                    self._root(call, output)
+        if self.looking == FORWARD:
+            self.looking = ALWAYS
+
+    def _root(self, call: Call, output: Any) -> None:
+        self.alarmed = False
+        total = output.item() if output.numel() == 1 else torch.sum(output.detach()).item()
+        if total - total != 0:
+            self.alarmed = True
+            origin = self._origins.get(storage_of(output)[0])
+            if origin is None or (origin.kind == ENTERED and not self._whole):
+                self._dissect(call, output)
+            self._arrived(call, ROOT, 0, output)
+        elif abs(total) > _HUGE:
+            self._armed = self.alarmed = True
+
+    def _dissect(self, call: Call, output: Any) -> None:
+        """Ask the graph, when no operator that was looked at is to blame."""
+        found = None if bool(torch.isfinite(output).all()) else autopsy(call.live, self._arguments)
+        token = None if found is None else token_of(found.node)
+        if found is None or token is None:
+            return
+        self._number += 1
+        event = Event(self._number, BORN if found.argument is None else ENTERED, token.operator, token.stack)
+        event.step, event.thread, event.call = self._steps.current, token.thread, token.call
+        event.backward = event.node = None
+        event.evidence = found.evidence
+        if found.argument is not None:
+            event.argument = self._named(found.argument, found.tensor)
+        self._origins[storage_of(output)[0]] = self._events[event.operator, event.stack, -1] = event
+
+    def _arguments(self, node: Any) -> list[str]:
+        """The names of the tensors that a node's operator was given."""
+        token = token_of(node)
+        for known in self.operators.values():
+            if token is not None and known.name == token.operator:
+                schema = known.operator._schema
+                return [one.name for one in schema.arguments if str(one.type) in ("Tensor", "Optional[Tensor]")]
+        return []
+
+    def after(self, call: Call, thread: Thread) -> None:
+        """The gradients are at hand."""
+        if call.outer is not None:
+            return
+        if self._events and sys.exc_info()[1] is not None:
+            for event in self._events.values():
+                self._write(event)
+        elif self._events and call.accumulate:
+            thread.busy = True
+            try:
+                with torch.no_grad(), torch._C._DisableTorchDispatch():
+                    self._gradients(call)
+            finally:
+                thread.busy = False
+        self._age += 1
+        if self.looking == ALWAYS:
+            self.looking = FORWARD
+        if self._armed or (call.accumulate and not call.keep_graph) or self._age > _PATIENCE:
+            self._over()
+
+    def _over(self) -> None:
+        """A step is over: what was born in it has done its harm, or none."""
+        self._events.clear()
+        self._origins.clear()
+        self._age = 0
+        self.looking = OFF if self._reached >= _ENOUGH else CLOSELY if self._armed else FORWARD
+        self._whole = self.looking == CLOSELY
+        self._armed = False
+
+    def _gradients(self, call: Call) -> None:
+        for identity in self._leaves:
+            variable = self._names.tensor(identity)
+            gradient = None if variable is None else variable.grad
+            if variable is not None and is_plain(gradient) and not bool(torch.isfinite(gradient).all()):
+                self._arrived(call, GRADIENT, self._sink.string(self._names.leaf(variable)), gradient)
+
+    def _arrived(self, call: Call, where: str, name: int, tensor: Any) -> None:
+        """Something that is not finite has reached a loss or a gradient."""
+        if bool(torch.isfinite(tensor).all()):
+            return  # only its sum was too large
+        origin = self._origins.get(storage_of(tensor)[0])
+        if origin is not None:
+            self._write(origin)
+        nan, inf = int(torch.isnan(tensor).sum()), int(torch.isinf(tensor).sum())
+        number = None if origin is None else origin.number
+        self._sink.add("nonfinite", (call.number, where, name, number, nan, inf))
+        if where == ROOT:
+            self._reached += 1
+
+    def _closer(
+        self, thread: Thread, operator: Any, result: Any, arguments: tuple[Any, ...], keywords: Any, frame: Any
+    ) -> None:
+        """Where what is not finite comes from; in a step under suspicion, also what hides it."""
+        given = list(named(operator.operator, arguments, keywords))
+        written = {name for _, _, name in operator.writes}
+        if bool(torch.isfinite(result).all()):
+            self._hidden(thread, operator, given, written, frame)
+            return
+        nan = bool(torch.isnan(result).any())
+        source, name, tensor = self._source(given, written, nan)
+        if source is None:
+            if tensor is None and not nan and _is_told(given):
+                return
+            if tensor is not None and not nan:
+                return  # an Inf from outside: a mask, as far as anybody knows
+            entered = tensor is not None and bool(torch.isnan(tensor).any())
+            source = self._event(thread, operator.name, frame, ENTERED if entered else BORN)
+            if source is None:
+                return
+            if not source.evidence:
+                source.evidence = evidence(operator.operator, result, given, written)
+                source.argument = self._named(name, tensor) if entered and tensor is not None else ""
+        if len(self._origins) < _MOST * _MOST:
+            self._origins[storage_of(result)[0]] = source
+
+    def _source(
+        self, given: list[tuple[str, Any]], written: set[str], nan: bool
+    ) -> tuple[Event | None, str, torch.Tensor | None]:
+        """The event that made an argument not finite, with that argument; of several, one with a NaN, a known one."""
+        best: tuple[tuple[bool, bool], Event | None, str, torch.Tensor | None] = ((False, False), None, "", None)
+        for name, value in given:
+            for tensor in tensors_of(value):
+                known = self._origins.get(storage_of(tensor)[0])
+                if name in written:  # what it held is gone
+                    bad, holds_nan = known is not None, nan
+                else:
+                    bad, holds_nan = not bool(torch.isfinite(tensor).all()), bool(torch.isnan(tensor).any())
+                rank = (holds_nan, known is not None)
+                if bad and (best[3] is None or rank > best[0]):
+                    best = (rank, known, name, tensor)
+        return best[1:]
+
+    def _hidden(
+        self, thread: Thread, operator: Any, given: list[tuple[str, Any]], written: set[str], frame: Any
+    ) -> None:
+        """A finite result of something that is not: an operator that hides it."""
+        if str(operator.operator).partition(".")[2].partition(".")[0].endswith(("_like", "zero_", "fill_")):
+            return  # it reads no values
+        for name, value in given:
+            for tensor in tensors_of(value) if name not in written else ():
+                event = self._origins.get(storage_of(tensor)[0])
+                if event is not None and not event.masked and not bool(torch.isfinite(tensor).all()):
+                    event.masked, event.masked_by = operator.name, self._stacks.take(frame, thread.base)
+
+    def _event(self, thread: Thread, operator: int, frame: Any, kind: str) -> Event | None:
+        """The event of this step for an operator on a line, new or known; None when there are too many."""
+        call = thread.backward
+        stack = self._stacks.take(frame, thread.base)
+        node = None if call is None else _node_number(call)
+        key = (operator, stack, -1 if node is None else node)
+        known = self._events.get(key)
+        if known is not None or len(self._events) >= _MOST:
+            return known
+        self._number += 1
+        event = self._events[key] = Event(self._number, kind, operator, stack)
+        event.step, event.thread, event.call = self._steps.current, thread.number, thread.call
+        event.backward, event.node = None if call is None else call.number, node
+        self.looking = min(self.looking, CLOSELY)
+        return event
+
+    def _named(self, name: str, tensor: torch.Tensor) -> str:
+        """What the program calls an argument: the name of the leaf whose storage it shares, or the argument's."""
+        if tensor.is_leaf and tensor.requires_grad:
+            return self._names.leaf(tensor)
+        storage = storage_of(tensor)[0]
+        for identity in self._leaves:
+            variable = self._names.tensor(identity)
+            if variable is not None and storage_of(variable)[0] == storage:
+                return self._names.leaf(variable)
+        return name
+
+    def _write(self, event: Event) -> None:
+        call = 0 if event.call is None else self._calls.ids({event.call.serial: event.call})[event.call.serial]
+        place = (event.number, event.kind, event.step, event.thread, event.backward, event.node)
+        what = (event.operator, event.stack, call, self._sink.string(event.argument), event.evidence)
+        self._sink.add("birth", (*place, *what, event.masked, event.masked_by))
+
+
+def _is_told(given: list[tuple[str, Any]]) -> bool:
+    """Whether the operator was given an Inf as a plain number: then nobody is surprised."""
+    return any(type(value) is float and value - value != 0 for _, value in given)
+
+
+def _node_number(backward: Call) -> int | None:
+    """The node that a backward is evaluating."""
+    current = torch._C._current_autograd_node()
+    token = None if current is None else token_of(current)
+    return None if token is None or backward.walked is None else backward.walked.numbers.get(token.uid)

@@ -1,0 +1,154 @@
+"""Sees which operator read and made which tensor: the way of a parameter to the loss, also where autograd lost it.
+
+Steps repeat, so it looks at the first ones only, and again for a while after operators that were not seen before. A
+tensor is known by a weak reference: the identity of a dead one is soon another's.
+"""
+
+from __future__ import annotations
+
+import weakref
+from array import array
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+from torch.multiprocessing.reductions import StorageWeakRef
+
+from gradscope.probes.dynamo import skip_methods
+from gradscope.probes.engine import Call, Watcher
+from gradscope.probes.faults import Faults
+from gradscope.probes.names import Names
+from gradscope.probes.sink import Sink
+from gradscope.probes.steps import Steps
+from gradscope.probes.tensors import TensorTypes, storage_of
+from gradscope.probes.threads import Thread, Threads
+
+_FIRST = 3  # steps that are looked at from the start
+_AFTER_NEWS = 2  # steps after one that ran new operators
+_MOST_NEWS = 16  # looks after news: a program that never repeats is not looked at for ever
+_LIVING = 4096  # known tensors from which on the dead are swept out between steps
+_WIDTH = 4  # numbers for a tensor read or made
+_READ, _MADE = 0, 1
+_ROOT, _TARGET = 0, 1
+
+
+class Flow(Watcher):
+    """Numbers tensors, and writes which operator read (with requires_grad as it was) and made them."""
+
+    probe = "flow"
+
+    def __init__(self, sink: Sink, threads: Threads, names: Names, faults: Faults, steps: Steps) -> None:
+        self._sink, self._threads, self._names, self._faults, self._steps = sink, threads, names, faults, steps
+        self._types = TensorTypes(sink)
+        self._known: dict[int, tuple[weakref.ref[Any], int]] = {}  # id() -> tensor, number
+        self._storages: dict[int, tuple[Any, int]] = {}  # by identity, its own while the weak reference is held
+        self._numbers = self._storage_numbers = 0
+        self._unnamed: list[tuple[weakref.ref[Any], tuple[int, ...]]] = []
+        self._until: int | None = None  # the step at which to stop, once the first was seen
+        self._news = 0
+        self.on = True
+        skip_methods(Flow)
+
+    def saw(self, arguments: tuple[Any, ...], keywords: dict[str, Any] | None, result: Any) -> None:
+        """An operator has run; its place is the end of the open block."""
+        thread = self._threads.current
+        if thread.busy or not thread.operations:
+            return
+        try:
+            place, rows = len(thread.operations), thread.flow
+            read = [
+                (self.number(tensor), _requires(tensor))
+                for tensor in _tensors((arguments, tuple(keywords.values())) if keywords else arguments)
+            ]
+            for number, requires in read:
+                rows.extend((place, _READ, number, requires))
+            for tensor in _tensors((result,)):
+                rows.extend((place, _MADE, self.number(tensor), 0))
+        except Exception as error:
+            self._faults.note(self.probe, error)
+
+    def number(self, tensor: torch.Tensor) -> int:
+        """The number of a tensor; one that was not seen before was made out of sight."""
+        known = self._known.get(id(tensor))
+        if known is not None and known[0]() is tensor:
+            return known[1]
+        self._numbers += 1
+        reference = weakref.ref(tensor)
+        self._known[id(tensor)] = (reference, self._numbers)
+        row = (self._numbers, self._storage(tensor), self._types.take(tensor))
+        if tensor.is_leaf and (tensor.requires_grad or isinstance(tensor, torch.nn.Parameter)):
+            self._unnamed.append((reference, row))
+        else:
+            self._sink.add("flow_tensor", (*row, 0, 0))
+        return self._numbers
+
+    def _storage(self, tensor: torch.Tensor) -> int:
+        identity = storage_of(tensor)[0]
+        known = self._storages.get(identity)
+        if known is None or not identity:
+            self._storage_numbers += 1
+            known = (StorageWeakRef(tensor.untyped_storage()) if identity else None, self._storage_numbers)
+            self._storages[identity] = known
+        return known[1]
+
+    def name(self) -> None:
+        """Write the leaves of this step: their names are learned when their module runs, not when they are made."""
+        for reference, row in self._unnamed:
+            leaf = reference()
+            name = 0 if leaf is None else self._sink.string(self._names.leaf(leaf))
+            self._sink.add("flow_tensor", (*row, name, int(isinstance(leaf, torch.nn.Parameter))))
+        self._unnamed.clear()
+
+    def close(self, thread: Thread, run: int, ends: dict[int, int], new: bool) -> None:
+        """A block ends: `ends` gives the operator whose numbers end at a place. News make it look for longer."""
+        rows = thread.flow
+        if rows:
+            for position, at in enumerate(range(0, len(rows), _WIDTH)):
+                place, side, number, requires = rows[at : at + _WIDTH]
+                self._sink.add("flow", (run, position, ends[place], side, number, requires))
+            del rows[:]
+        if new and not self.on and self._news < _MOST_NEWS:
+            self._news += 1
+            self._until = self._steps.current + 1 + _AFTER_NEWS
+            self.on = True
+
+    def before(self, call: Call, thread: Thread) -> None:
+        """Note which tensors a backward starts from, and which it is asked for."""
+        self.name()
+        if self._until is None:
+            self._until = call.step + _FIRST
+        if not self.on and call.reached:
+            return
+        for side, tensors in ((_ROOT, call.outputs), (_TARGET, call.targets)):
+            for position, tensor in enumerate(tensors):
+                if isinstance(tensor, torch.Tensor):
+                    number, requires = self.number(tensor), _requires(tensor)
+                    self._sink.add("flow_end", (call.number, side, position, number, requires))
+        self.name()
+
+    def after(self, call: Call, thread: Thread) -> None:
+        """A step may have ended: look on only while it is young."""
+        if call.outer is None and self.on:
+            self.on = self._until is None or call.step + 1 < self._until
+            if not self.on or len(self._known) > _LIVING:
+                self._known = {key: one for key, one in self._known.items() if one[0]() is not None}
+                self._storages = {key: one for key, one in self._storages.items() if one[0] and not one[0].expired()}
+
+
+def _requires(tensor: torch.Tensor) -> int:
+    """Whether it requires grad: 2 for a leaf, which needs no operator to do so."""
+    return (2 if tensor.is_leaf else 1) if tensor.requires_grad else 0
+
+
+def _tensors(values: Any) -> Iterator[torch.Tensor]:
+    """The tensors among an operator's arguments or results: lists of tensors are one level deep."""
+    for value in values:
+        if isinstance(value, torch.Tensor):
+            yield value
+        elif isinstance(value, (list, tuple)):
+            yield from _tensors(value)
+
+
+def blank() -> array[int]:
+    """Room for what a thread's open block reads and makes: place, side, tensor, requires_grad for each."""
+    return array("q")

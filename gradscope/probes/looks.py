@@ -1,0 +1,55 @@
+"""Which operators can make a NaN or an Inf out of finite numbers, and so are worth a look: written by hand.
+
+A look costs microseconds. Operators that only move, select or add up values get one only in the first step and after
+something has turned up; in a backward, only those that divide, invert or take powers do.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+NEVER, CLOSELY, FORWARD, ALWAYS = range(4)
+
+MOVES = """
+    _to_copy alias arange bernoulli bernoulli_ cat clamp clamp_ clamp_max clamp_min clone constant_pad_nd
+    contiguous copy_ detach dropout embedding eye fill fill_ flip full full_like gather index index_put
+    index_put_ index_select leaky_relu lift_fresh lift_fresh_copy linspace masked_fill masked_fill_
+    masked_select max maximum max_pool2d_with_indices min minimum nan_to_num nan_to_num_ native_dropout neg
+    normal_ one_hot ones ones_like rand rand_like randn randn_like relu relu_ repeat roll scalar_tensor scatter
+    scatter_add sigmoid slice_scatter slice_backward select_backward threshold threshold_backward sort stack
+    tanh topk tril triu uniform_ where zero_ zeros zeros_like new_full new_ones new_zeros abs sgn sign round
+    floor ceil sin cos _fused_dropout _unsafe_view reshape add add_ sub sub_ rsub addmm bmm mm addmv mv dot
+    convolution native_layer_norm native_batch_norm _native_batch_norm_legit
+    _native_batch_norm_legit_no_training gelu silu elu unfold sum cumsum is_same_size fill_diagonal_
+    native_dropout_backward embedding_dense_backward set_data erf
+"""
+DIVIDES = """
+    div div_ pow pow_ rsqrt rsqrt_ reciprocal reciprocal_ log log_ sqrt sqrt_ exp exp_ log1p expm1 digamma
+    lgamma tan prod logsumexp std var linalg_solve linalg_inv_ex linalg_lu_solve linalg_solve_triangular
+    sigmoid_backward logit_backward xlogy
+"""
+UNSET = """
+    empty empty_like empty_strided new_empty new_empty_strided empty_permuted resize_ set_
+"""
+
+_MOVES, _DIVIDES, _UNSET = (frozenset(names.split()) for names in (MOVES, DIVIDES, UNSET))
+
+
+def look_of(operator: Any) -> int:
+    """When to look at an operator's results: NEVER, CLOSELY (after something turned up), FORWARD or ALWAYS."""
+    schema = getattr(operator, "_schema", None)
+    if schema is None or getattr(operator, "is_view", False):
+        return NEVER
+    namespace, _, name = schema.name.partition("::")
+    if namespace != "aten" or name in _UNSET or not schema.returns:
+        return NEVER
+    if name in _DIVIDES:
+        return ALWAYS
+    if name in _MOVES or name.startswith(("_foreach", "_fused", "_amp")) or schema.overload_name == "Scalar":
+        return CLOSELY
+    return FORWARD
+
+
+def is_softmax(operator: Any) -> bool:
+    """Whether it works along a dimension whose size must be more than one to make sense."""
+    return str(operator) in ("aten._softmax.default", "aten._log_softmax.default", "aten._safe_softmax.default")

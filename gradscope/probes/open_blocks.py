@@ -1,0 +1,88 @@
+"""What the blocks of operators hold that threads are still filling, for a commit by the heartbeat's thread.
+
+The surprise: nothing is locked, because the threads must not pay for it. A block only grows until it is closed, and
+all but its last operator is whole; so a second look a moment later tells where the operators of the first one end.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Iterable, Iterator, Mapping
+
+from gradscope.probes.modules import Calls
+from gradscope.probes.operations import HEAD, NO_GRAD, WRITE
+from gradscope.probes.sink import Row, Sink
+from gradscope.probes.threads import Thread
+
+_MOMENT = 0.02  # seconds: far longer than an operator takes to be noted
+_YOUNG = 0.2  # seconds: a block that fills faster is closed and written before it matters
+
+Tail = tuple[int, int, int, Mapping[str, Iterable[Row]], Row]
+
+
+class OpenBlocks:
+    """Looks at the threads' open blocks; each is given once, until it has grown."""
+
+    def __init__(self, sink: Sink, threads: list[Thread], began: float) -> None:
+        """`began` is the time from which the blocks count theirs."""
+        self._threads, self._calls, self._began = threads, Calls(sink), began
+        self._grown: list[tuple[Thread, int, float]] = []  # their blocks' lengths, and when these were opened
+        self._given: dict[int, tuple[int, float]] = {}
+
+    def look(self) -> None:
+        """See which blocks have grown, and give the threads time to finish the operators that they are noting."""
+        now = time.perf_counter() - self._began
+        looks = [(thread, len(thread.operations), thread.started) for thread in list(self._threads)]
+        self._grown = [
+            look for look in looks if look[1] and now - look[2] > _YOUNG and self._given.get(look[0].number) != look[1:]
+        ]
+        if self._grown:
+            time.sleep(_MOMENT)
+
+    def tails(self) -> Iterator[Tail]:
+        """Thread, operators, writes, rows by table, and (thread, backward, started, versions) of each block."""
+        for thread, length, started in self._grown:
+            numbers = thread.operations[:]  # one instruction: whole, whatever the thread does
+            if len(numbers) >= length and thread.started == started:
+                self._given[thread.number] = length, started
+                yield self._tail(thread, numbers, length)
+
+    def _tail(self, thread: Thread, numbers: list[int], length: int) -> Tail:
+        heads = list(_heads(numbers, length))
+        block = -1 - thread.number
+        called = list(thread.calls)
+        ids = self._calls.ids({call.serial: call for call in called})
+        calls = {number: ids[call.serial] for number, call in enumerate(called, 1)}
+        writes = sum(numbers[at + HEAD - 1] for at in heads)
+        rows = {"operation": _operations(block, numbers, heads, calls), "written": _written(block, numbers, heads)}
+        backward, versions = thread.backward, list(thread.versions)
+        run = (
+            thread.number,
+            None if backward is None else backward.number,
+            thread.started,
+            json.dumps(versions) if any(versions) else None,
+        )
+        return thread.number, len(heads), writes, rows, run
+
+
+def _heads(numbers: list[int], length: int) -> Iterator[int]:
+    """Where each operator begins whose numbers were there before `length`."""
+    at = 0
+    while at < length:
+        yield at
+        at += HEAD + WRITE * numbers[at + HEAD - 1]
+
+
+def _operations(block: int, numbers: list[int], heads: list[int], calls: dict[int, int]) -> Iterator[Row]:
+    for number, at in enumerate(heads):
+        name, stack, call, node, _ = numbers[at : at + HEAD]
+        yield block, number, name, stack, calls.get(call, 0), None if node < 0 else node, int(node != NO_GRAD)
+
+
+def _written(block: int, numbers: list[int], heads: list[int]) -> Iterator[Row]:
+    for number, head in enumerate(heads):
+        for position in range(numbers[head + HEAD - 1]):
+            at = head + HEAD + WRITE * position
+            argument, version, storage, leaf = numbers[at : at + WRITE]
+            yield block, number, position, argument, None if version < 0 else version, storage, leaf

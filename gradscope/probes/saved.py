@@ -1,0 +1,81 @@
+"""Reads what nodes keep for their backward: no unpack hook of the script runs, and no version is changed."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from typing import Any
+
+_RAW = "_raw_saved_"
+_TENSORS = "_raw_saved_tensors"  # those of a custom Function
+_VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
+_names: dict[type, tuple[str, ...]] = {}
+
+
+def saved_of(node: Any) -> Iterator[tuple[str, Any]]:
+    """Name and torch's SavedTensor of all that a node keeps; nothing once it has been freed."""
+    kind = type(node)
+    names = _names.get(kind)
+    if names is None:
+        names = _names[kind] = tuple(name for name in dir(kind) if name.startswith(_RAW))
+    for name in names:
+        try:
+            value = getattr(node, name)
+        except RuntimeError:  # freed
+            return
+        if type(value) is not tuple:
+            if value is not None:
+                yield name.removeprefix(_RAW), value
+            continue
+        for position, one in enumerate(value):
+            if one is not None:
+                yield f"{name.removeprefix(_RAW)}[{position}]", one
+
+
+def moved(node: Any, name: str, saved: Any) -> tuple[int, int] | None:
+    """The version at which a tensor was saved and its version now, None when torch does not mind.
+
+    Torch tells the first only in the words of the error that it raises for it.
+    """
+    if saved.unpack_hook is not None:
+        return None
+    try:
+        _unpack(node, name, saved)
+    except RuntimeError as error:
+        found = _VERSIONS.search(str(error))
+        return None if found is None else (int(found[2]), int(found[1]))
+    return None
+
+
+def is_freed(node: Any) -> bool | None:
+    """Whether a node has given up what it saved; None when nothing tells, because it saved nothing."""
+    kind = type(node)
+    told = None
+    for name in [name for name in dir(kind) if name.startswith(_RAW)]:
+        try:
+            value = getattr(node, name)
+            for one in value if type(value) is tuple else (value,):
+                if one is not None and one.data is not None:
+                    return False
+            if value is not None and name != _TENSORS and not _answers(node, name):
+                told = True
+        except RuntimeError:
+            return True
+    return told
+
+
+def _answers(node: Any, name: str) -> bool:
+    """Whether a node still hands out what it saved, if it ever saved it."""
+    try:
+        getattr(node, name.replace("_raw", "", 1))
+    except RuntimeError as error:
+        return "second time" not in str(error)
+    return True
+
+
+def _unpack(node: Any, name: str, saved: Any) -> None:
+    """Ask for a saved tensor as the node's own backward does, so that its version is checked."""
+    if name.startswith("tensors["):
+        saved.unpack()
+    else:
+        getattr(node, "_saved_" + name.partition("[")[0])

@@ -1,0 +1,140 @@
+"""Torch's private parts that gradscope stands on, in one table: what each gives, and who needs it.
+
+`missing` asks only whether they are there, before a recording starts. `gradscope doctor` also tries each.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from gradscope.errors import UsageError
+from gradscope.model.seam import Checked, State
+
+# What records what. A detail needs the parts of those before it as well.
+PARTS: dict[str, tuple[str, ...]] = {
+    "nodes": ("nodes", "engine", "hooks", "modules", "saved tensors", "tracebacks"),
+    "ops": ("operators",),
+    "full": ("values",),
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Seam:
+    """One private part: a dotted name under torch (or the standard library), and what works through it.
+
+    `works` tries it, and returns what is wrong or None; without one, being there is all that is asked. An `optional`
+    seam costs only what it gives.
+    """
+
+    name: str
+    part: str
+    gives: str
+    works: Callable[[], str | None] | None = None
+    optional: bool = False
+
+
+def _by_trial(name: str) -> Callable[[], str | None]:
+    def works() -> str | None:
+        from gradscope.probes import seam_trials
+
+        found: str | None = getattr(seam_trials, name)()
+        return found
+
+    return works
+
+
+SEAMS = (
+    Seam("torch.fx.traceback.format_stack", "nodes", "sees every node being made", _by_trial("format_stack")),
+    Seam("torch._C.set_anomaly_enabled", "nodes", "keeps the engine calling for it", _by_trial("anomaly")),
+    Seam("torch._C._current_autograd_node", "nodes", "knows which node makes another", _by_trial("current_node")),
+    Seam("torch._C._functorch.maybe_current_level", "nodes", "knows the torch.func level", _by_trial("level")),
+    Seam("torch._C._functorch.get_interpreter_stack", "nodes", "names the torch.func transforms"),
+    Seam("torch._C._dynamo.eval_frame.set_code_exec_strategy", "nodes", "keeps torch.compile away", _by_trial("skip")),
+    Seam("torch.autograd.graph._engine_run_backward", "engine", "sees every backward call", _by_trial("engine")),
+    Seam("torch.autograd.graph._register_logging_hooks_on_whole_graph", "engine", "runs before and after each"),
+    Seam("torch._C.DisableTorchFunction", "engine", "looks without the script's modes seeing it"),
+    Seam("torch.autograd.graph.get_gradient_edge", "engine", "finds a leaf's accumulator"),
+    Seam("torch.autograd.Function.apply", "nodes", "sees custom Functions being called"),
+    Seam("torch.utils.hooks.RemovableHandle.__init__", "hooks", "sees every hook being registered", _by_trial("hooks")),
+    Seam("torch.utils.hooks.BackwardHook.__init__", "hooks", "sees module hooks at work"),
+    Seam("torch._C.TensorBase.retain_grad", "hooks", "sees retain_grad, which is a hook as well"),
+    Seam("torch._C._current_graph_task_id", "hooks", "tells backward calls in threads apart"),
+    Seam("torch.nn.modules.module.Module._wrapped_call_impl", "modules", "sees module calls", _by_trial("modules")),
+    Seam("torch._C._autograd.SavedTensor.data", "saved tensors", "sees what a node keeps", _by_trial("saved")),
+    Seam("threading.Thread._bootstrap_inner", "operators", "sees operators in the script's threads"),
+    Seam("threading._make_invoke_excepthook", "tracebacks", "takes gradscope's frames out of threads' tracebacks"),
+    Seam("torch.utils._python_dispatch.TorchDispatchMode", "operators", "sees every operator", _by_trial("operators")),
+    Seam("torch.utils._python_dispatch._get_current_dispatch_mode_stack", "operators", "rests in steps not recorded"),
+    Seam("torch._ops.OpOverload", "operators", "tells operators from higher-order ones"),
+    Seam("torch.ops.aten.add.Tensor._op", "operators", "runs an operator with one frame less"),
+    Seam("torch._C._functorch.is_dead_tensor_wrapper", "nodes", "sees tensors that outlive their transform"),
+    Seam("torch.UntypedStorage._weak_ref", "tensors", "knows when a storage is gone", optional=True),
+    Seam("torch.UntypedStorage._free_weak_ref", "tensors", "lets go of it", optional=True),
+    Seam("torch._C._functorch.get_unwrapped", "tensors", "finds a wrapped tensor's storage", optional=True),
+    Seam("torch._C._disabled_torch_dispatch_impl", "tensors", "tells subclasses without plain data", optional=True),
+    Seam("torch._C._DisableFuncTorch", "tensors", "copies plain data under a transform", optional=True),
+    Seam("torch._C._DisableTorchDispatch", "values", "measures without recording it"),
+    Seam("torch._C._functorch.is_functorch_wrapped_tensor", "values", "leaves tensors under a transform alone"),
+    Seam("torch.distributed.distributed_c10d._rank_not_in_group", "collectives", "commits before collectives",
+         _by_trial("collectives"), optional=True),
+)  # fmt: skip
+
+
+def find(name: str) -> Any:
+    """What a dotted name stands for. Raises ImportError or AttributeError."""
+    module, _, rest = name.partition(".")
+    found = importlib.import_module(module)
+    for part in rest.split("."):
+        module = f"{module}.{part}"
+        if not hasattr(found, part):
+            try:
+                importlib.import_module(module)
+            except ModuleNotFoundError:
+                raise AttributeError(f"{name} ends at {part}") from None
+        found = getattr(found, part)
+    return found
+
+
+def needed(detail: str) -> Iterator[Seam]:
+    """The seams that a detail cannot do without."""
+    details = list(PARTS)
+    parts = {part for each in details[: details.index(detail) + 1] for part in PARTS[each]}
+    return (seam for seam in SEAMS if seam.part in parts and not seam.optional)
+
+
+def require(detail: str) -> None:
+    """Raise UsageError when this torch lacks what a detail needs."""
+    missing = [seam.name for seam in needed(detail) if _state_of(seam) is State.ABSENT]
+    if not missing:
+        return
+    import torch
+
+    others = f" and {len(missing) - 1} more" if len(missing) > 1 else ""
+    raise UsageError(
+        f"torch {torch.__version__} has no {missing[0]}{others}, which --detail {detail} needs",
+        "`gradscope doctor` says what works with this torch",
+    )
+
+
+def checked() -> Iterator[Checked]:
+    """Try every seam."""
+    for seam in SEAMS:
+        state, note = _state_of(seam), ""
+        if state is State.PRESENT and seam.works is not None:
+            try:
+                note = seam.works() or ""
+            except Exception as error:
+                note = f"{type(error).__name__}: {error}"
+            state = State.CHANGED if note else state
+        yield Checked(seam.name, seam.part, seam.gives, state, note, seam.optional)
+
+
+def _state_of(seam: Seam) -> State:
+    try:
+        find(seam.name)
+    except (ImportError, AttributeError):
+        return State.ABSENT
+    return State.PRESENT

@@ -1,0 +1,18 @@
+"""A Function with ctx in its forward, under torch.func.grad."""
+
+import torch
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):  # expect: GS110
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return grad * 3 * x**2
+
+
+print(torch.func.grad(lambda x: Cube.apply(x).sum())(torch.arange(3.0)))  # expect: GS110 fails_at

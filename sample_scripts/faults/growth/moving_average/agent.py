@@ -1,0 +1,19 @@
+"""A policy with a baseline."""
+
+import torch
+from torch import nn
+
+
+class Agent:
+    def __init__(self):
+        self.policy = nn.Linear(3, 2)
+        self.baseline = torch.zeros(())
+        self.optimizer = torch.optim.SGD(self.policy.parameters(), lr=0.0)
+
+    def update(self, observation):
+        score = self.policy(observation).sum(1).mean()
+        self.baseline = 0.9 * self.baseline + 0.1 * score  # expect: GS741
+        loss = (score - self.baseline).abs()
+        self.optimizer.zero_grad()
+        loss.backward(retain_graph=True)
+        self.optimizer.step()

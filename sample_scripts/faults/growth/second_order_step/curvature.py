@@ -1,0 +1,12 @@
+"""The norm of a Hessian-vector product with a vector of ones."""
+
+import torch
+
+
+def curvature(model, x):
+    loss = model(x).pow(2).mean()
+    parameters = list(model.parameters())
+    loss.backward(create_graph=True)  # expect: GS743
+    gradients = [p.grad for p in parameters]
+    product = torch.autograd.grad(sum(g.sum() for g in gradients), parameters)
+    return sum(p.square().sum().item() for p in product) ** 0.5

@@ -1,0 +1,13 @@
+"""Residual blocks that save memory."""
+
+from torch import nn
+
+
+class Residual(nn.Module):
+    def __init__(self, width):
+        super().__init__()
+        self.project = nn.Linear(width, width)
+        self.activation = nn.SiLU(inplace=True)  # expect: GS754
+
+    def forward(self, x):
+        return x + self.activation(self.project(x))  # expect: GS754 fails_at

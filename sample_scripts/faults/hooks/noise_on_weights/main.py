@@ -1,0 +1,15 @@
+"""Train with noise on the gradients."""
+
+import torch
+from noise import add_noise
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(3, 4), nn.ReLU(), nn.Linear(4, 1))
+add_noise(model, 0.01)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+for batch in torch.utils.data.DataLoader(torch.randn(8, 3), batch_size=4):
+    optimizer.zero_grad()
+    model(batch).square().mean().backward()
+    optimizer.step()
+print("trained")

@@ -1,0 +1,14 @@
+"""A hook that rescales the gradient of a sum in place: it is one number, expanded."""
+
+import torch
+
+
+def rescale(gradient):
+    return gradient * 0.5
+
+
+x = torch.linspace(0, 1, 4, requires_grad=True)
+y = x * 2
+y.register_hook(rescale)
+y.sum().backward()
+print(x.grad)

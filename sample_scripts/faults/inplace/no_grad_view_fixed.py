@@ -1,0 +1,11 @@
+"""A window into a result, taken under no_grad and then edited with autograd on."""
+
+import torch
+
+torch.manual_seed(0)
+x = torch.randn(4, 4, requires_grad=True)
+canvas = x * 2
+window = canvas[1:3]
+window += 1
+canvas.sum().backward()
+print(x.grad.shape)

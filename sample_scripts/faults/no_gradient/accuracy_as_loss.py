@@ -1,0 +1,14 @@
+"""Training on the accuracy: argmax and a comparison."""
+
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Linear(4, 3)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x, y = torch.randn(8, 4), torch.randint(3, (8,))
+for _ in range(2):
+    loss = (model(x).argmax(dim=1) != y).float().mean()  # expect: GS722
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()

@@ -1,0 +1,19 @@
+"""Binary cross entropy by hand: once the model is sure, the sigmoid is exactly 0 or 1, and its log is -inf."""
+
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+model = nn.Linear(3, 1)
+optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+x = torch.randn(16, 3)
+y = (x[:, :1] > 0).float()
+x[3] = 400.0  # one outlier saturates the sigmoid
+
+for step in range(8):
+    logits = model(x)
+    loss = nn.functional.binary_cross_entropy_with_logits(logits, y)
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    print(step, round(loss.item(), 4))

@@ -1,0 +1,6 @@
+"""Masks for the scores."""
+
+
+def additive_mask(keep):
+    """0 where a position is kept, -inf elsewhere."""
+    return (1 - keep).masked_fill(keep == 0, float("-inf"))

@@ -1,0 +1,146 @@
+"""Whatever is in a recording, every reading command answers, or says in one sentence that it cannot."""
+
+from __future__ import annotations
+
+import contextlib
+import io
+import os
+import random
+import re
+import resource
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import torch
+
+import gradscope as library
+from gradscope.cli import COMMANDS, gradscope, main
+from gradscope.errors import Exit
+from gradscope.model.operation import Block, Operation, Write
+from tests import by_hand
+from tests.commands.mutants import mutant
+from tests.recordings import write
+
+MUTANTS, AT_ONCE = 2000, 100
+ANSWERS = {Exit.OK, Exit.FINDINGS, Exit.UNREADABLE, Exit.NOTHING_CHECKED}
+NEED_A_PROGRAM = ("svg", "png", "pdf")
+MOST_MEMORY = 1 << 30  # bytes that all of it may add
+COLOR = re.compile(r"\x1b\[[\d;]*m")
+RUNS_SOMETHING = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "pickle.find_class", "socket.connect")
+
+ran: list[str] = []
+sys.addaudithook(lambda event, _: ran.append(event) if event in RUNS_SOMETHING else None)
+
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, name):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * ctx.saved_tensors[0] * grad, None
+
+
+@pytest.fixture(scope="module")
+def originals(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
+    """Recordings to damage: one of a real run with a little of everything, and some written by hand."""
+    folder = tmp_path_factory.mktemp("originals")
+    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU(), torch.nn.Linear(3, 2))
+    model[0].register_full_backward_hook(lambda *_: None)
+    with contextlib.suppress(RuntimeError), library.record(folder / "real.gscope", detail="full"):
+        for _ in range(2):
+            x = torch.ones(2, 3, requires_grad=True)
+            loss = Square.apply(model(x), "loss").sum()
+            (slope,) = torch.autograd.grad(loss, x, create_graph=True)
+            slope.register_hook(lambda grad: grad * 2)
+            torch.func.vmap(torch.sin)(slope).sum().backward()
+            with torch.no_grad():
+                model[0].weight.sub_(0.1)
+        loss.backward()
+    stack = by_hand.line(3)
+    block = Block(0, (Operation("aten.add_.Tensor", stack, None, None, (Write("self", 3, 0),)),), 0, None, 1.0)
+    write(folder / "small.gscope", by_hand.small(), blocks=(block,), sources={"/project/train.py": "x\n" * 50})
+    write(folder / "hostile.gscope", by_hand.hostile())
+    return [path.read_bytes() for path in sorted(folder.glob("*.gscope"))]
+
+
+def variants() -> Iterator[list[str]]:
+    """Every reading command, plain and with each choice of each of its options."""
+    for name, entry in COMMANDS.items():
+        if entry.reads:
+            yield [name]
+            for option in command(name).params:
+                if isinstance(option, click.Option) and isinstance(option.type, click.Choice):
+                    yield from ([name, option.opts[0], one] for one in option.type.choices if one not in NEED_A_PROGRAM)
+
+
+def command(name: str) -> click.Command:
+    found = gradscope.get_command(click.Context(gradscope), name)
+    assert found is not None
+    return found
+
+
+VARIANTS = list(variants())
+
+
+def talk_of(arguments: list[str]) -> tuple[int, str, str]:
+    """Run a command in this process."""
+    out, err = (io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True) for _ in range(2))
+    with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err), pytest.raises(SystemExit) as left:
+        main(arguments)
+    texts = [stream.buffer.getvalue().decode("utf-8", "replace") for stream in (out, err)]  # type: ignore[attr-defined]
+    return left.value.code, *texts
+
+
+def check(number: int, arguments: list[str]) -> None:
+    ran.clear()
+    status, out, err = talk_of(arguments)
+    what = f"mutant {number}, gradscope {' '.join(arguments)}: {status}\n{err[-3000:]}"
+    assert status in ANSWERS, what
+    assert "Traceback" not in err, what
+    assert ran == [], what
+    shown = COLOR.sub("", out) + err
+    assert {one for one in shown if ord(one) < 32 or 127 <= ord(one) < 160} <= {"\n", "\t", "\r"}, what
+    if status == Exit.UNREADABLE:
+        first, *hint = err.splitlines()
+        assert first.startswith("gradscope: "), what
+        assert len(first) < 400, what
+        assert [line for line in hint if not line.startswith(("  hint: ", "gradscope: "))] == [], what
+
+
+@pytest.fixture(autouse=True)
+def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A directory without settings, in which commands may write."""
+    monkeypatch.chdir(tmp_path)
+    for name in [name for name in os.environ if name.startswith("GRADSCOPE_")]:
+        monkeypatch.delenv(name)
+
+
+def test_every_command_that_takes_a_recording_says_so() -> None:
+    takes = {name for name in COMMANDS if any(one.name == "recording" for one in command(name).params)}
+    assert takes == {name for name, entry in COMMANDS.items() if entry.reads}
+
+
+@pytest.mark.parametrize("arguments", VARIANTS, ids=" ".join)
+def test_the_originals_are_answered(arguments: list[str], originals: list[bytes], tmp_path: Path) -> None:
+    for content in originals:
+        (tmp_path / "mutant.gscope").write_bytes(content)
+        status, _, err = talk_of([*arguments, "mutant.gscope"])
+        assert status in (Exit.OK, Exit.FINDINGS, Exit.NOTHING_CHECKED), err
+        for written in tmp_path.glob("mutant.*"):
+            written.unlink()
+
+
+@pytest.mark.parametrize("first", range(0, MUTANTS, AT_ONCE))
+def test_mutants_are_answered_or_refused(first: int, originals: list[bytes], tmp_path: Path) -> None:
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for number in range(first, first + AT_ONCE):
+        path = mutant(number, tmp_path, originals)
+        check(number, [*random.Random(-number).choice(VARIANTS), path.name])
+    after = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    assert (after - before) * 1024 < MOST_MEMORY

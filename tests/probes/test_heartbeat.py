@@ -1,0 +1,93 @@
+"""The heartbeat beats beside the program, is not there while it forks, and never speaks."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from gradscope.probes.heartbeat import Heartbeat, _before_fork, _in_parent
+
+PERIOD = 0.001
+
+
+def silent(probe: str, message: str) -> None:
+    raise AssertionError(message)
+
+
+class Beats:
+    """Counts beats, and waits for them."""
+
+    def __init__(self) -> None:
+        self.counted = threading.Semaphore(0)
+        self.native = 0
+
+    def __call__(self) -> None:
+        self.native = threading.get_native_id()
+        self.counted.release()
+
+    def wait(self, count: int = 1) -> None:
+        for _ in range(count):
+            assert self.counted.acquire(timeout=60)
+
+
+@pytest.fixture
+def beats() -> Iterator[Beats]:
+    beats = Beats()
+    with Heartbeat(beats, silent, PERIOD):
+        yield beats
+
+
+def lives(native: int) -> bool:
+    return Path(f"/proc/self/task/{native}").exists()
+
+
+def test_it_beats_in_a_thread_that_is_not_seen(beats: Beats) -> None:
+    beats.wait(3)
+    assert threading.enumerate() == [threading.main_thread()]
+    assert lives(beats.native)
+
+
+def test_it_is_gone_before_the_process_forks_and_back_afterwards(beats: Beats) -> None:
+    beats.wait()
+    first = beats.native
+    _before_fork()
+    assert not lives(first)
+    while beats.counted.acquire(blocking=False):
+        pass
+    _in_parent()
+    beats.wait()
+    assert beats.native != first
+
+
+def test_a_child_has_none() -> None:
+    with Heartbeat(Beats(), silent, PERIOD):
+        child = os.fork()
+        if not child:
+            os._exit(Heartbeat.running is not None or threading.active_count() != 1)
+        assert os.waitpid(child, 0)[1] == 0
+
+
+def test_it_ends_with_the_recording() -> None:
+    beats = Beats()
+    with Heartbeat(beats, silent, PERIOD):
+        beats.wait()
+    assert not lives(beats.native)
+    assert Heartbeat.running is None
+
+
+def test_a_beat_that_fails_is_noted_and_the_next_one_comes() -> None:
+    noted: list[tuple[str, str]] = []
+    again = threading.Semaphore(0)
+
+    def beat() -> None:
+        again.release()
+        raise ValueError("no")
+
+    with Heartbeat(beat, lambda *fault: noted.append(fault), PERIOD):
+        for _ in range(2):
+            assert again.acquire(timeout=60)
+    assert noted[0] == ("heartbeat", "ValueError: no")
