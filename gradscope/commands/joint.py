@@ -22,7 +22,7 @@ HOW_TO_RECORD = "record with `gradscope trace --joint SCRIPT`, a script that use
 
 
 @click.command("joint", context_settings=options.HELP)
-@click.argument("what", required=False, metavar="[MOD.FN | RECORDING]")
+@click.argument("recording", required=False, metavar="[MOD.FN | RECORDING]")
 @click.option("--inputs", metavar="MOD.FACTORY", help="A callable or data: one tuple of arguments or a list of them.")
 @click.option("--spec", help="Inputs in words: 'randn(3,4):grad, int=2, index(5,max=3), None'; several with ';'.")
 @click.option("--from-trace", metavar="RECORDING", help="Inputs of the kinds that a custom Function was called with.")
@@ -39,7 +39,7 @@ HOW_TO_RECORD = "record with `gradscope trace --joint SCRIPT`, a script that use
 @options.force
 @options.color
 @options.quiet
-def command(what: str | None, output: str | None, force: bool, color: str, quiet: bool, **chosen: Any) -> None:
+def command(recording: str | None, output: str | None, force: bool, color: str, quiet: bool, **chosen: Any) -> None:
     """Show the joint graph of forward and backward, how it is cut in two, and what is saved in between.
 
     MOD.FN is a function, a module or its class (pkg.mod.name, pkg.mod:name or file.py:name); it is compiled on the
@@ -47,8 +47,8 @@ def command(what: str | None, output: str | None, force: bool, color: str, quiet
     """
     options.check_output(output, force)
     format = choose(chosen["fmt"], output)
-    live = what is not None and not (what.endswith(".gscope") or Path(what).is_file())
-    scene = _compiled(str(what), chosen) if live else _recorded(what, chosen, quiet)
+    live = recording is not None and not (recording.endswith(".gscope") or Path(recording).is_file())
+    scene = _compiled(str(recording), chosen) if live else _recorded(recording, chosen, quiet)
     scene = scene.only(chosen["region"]).drawn(chosen["partition"])
     width, colored = options.page_width(output), options.wants_color(color, output)
     options.deliver(format.render(scene.sized(width, colored, chosen["nodes"])), output, quiet)

@@ -9,6 +9,7 @@ from typing import Any
 from gradscope import __version__
 from gradscope.model.compiled import Captured, CompiledRun, CompiledStep
 from gradscope.model.graph import Node
+from gradscope.model.printable import printable
 from gradscope.render import dot, svg, tables
 from gradscope.render.json import site
 from gradscope.view.compiled import CompiledScene, line_of, matched, why
@@ -25,7 +26,7 @@ def text(scene: CompiledScene) -> str:
     parts = []
     for table in tables_of(scene):
         page = tables.Page(scene.origin, (table,), scene.folder, scene.width, scene.color)
-        parts.append(f"{table.name}\n\n{tables.text(page)}")
+        parts.append(f"{printable(table.name)}\n\n{tables.text(page)}")
     return "\n".join(parts)
 
 

@@ -12,6 +12,7 @@ from gradscope import __version__
 from gradscope.errors import UsageError
 from gradscope.model.joint import EagerTensor, Fact, JointNode, Partition, Region, Step
 from gradscope.model.tensor import TensorType
+from gradscope.model.printable import printable
 from gradscope.render import dot, svg, tables
 from gradscope.render.json import site
 from gradscope.view.joint import JointScene, remark
@@ -37,7 +38,7 @@ def text(scene: JointScene) -> str:
     parts = []
     for table in tables_of(scene):
         page = tables.Page(scene.origin, (table,), scene.folder, scene.width, scene.color)
-        head = f"{table.name}\n\n" if table.rows else ""  # an empty one says its name itself
+        head = f"{printable(table.name)}\n\n" if table.rows else ""  # an empty one says its name itself
         parts.append(head + tables.text(page))
     return "\n".join(parts)
 

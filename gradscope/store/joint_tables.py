@@ -129,7 +129,10 @@ def _nodes(rows: Rows, interned: Interned, region: int) -> Iterable[JointNode]:
 
 def _partitions(rows: Rows, interned: Interned, region: int, nodes: int) -> Iterable[Partition]:
     sql = "SELECT position, name, saved, used FROM joint_partition WHERE region = ? ORDER BY position"
-    for position, name, saved, used in list(rows.select(sql, (INTEGER, INTEGER, TEXT, INTEGER), region)):
+    found = list(rows.select(sql, (INTEGER, INTEGER, TEXT, INTEGER), region))
+    if not found:
+        raise ValueError("a joint graph has no partition")
+    for position, name, saved, used in found:
         _check(integers(saved), nodes)
         halves = [tuple(_steps(rows, region, position, half, nodes)) for half in (0, 1)]
         yield Partition(interned.string(name), tuple(integers(saved)), halves[0], halves[1], bool(used))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -58,6 +59,11 @@ def test_a_region_comes_back(path: Path) -> None:
 def test_a_node_that_names_no_node_is_damage(path: Path, node: JointNode) -> None:
     region = Region(0, "f", "0/0", LINE, (NODES[0], node), ())
     with load(written(path, region)) as recording, pytest.raises(UnreadableError):
+        recording.regions()
+
+
+def test_a_region_without_a_partition_is_damage(path: Path) -> None:
+    with load(written(path, replace(REGION, partitions=()))) as recording, pytest.raises(UnreadableError):
         recording.regions()
 
 
