@@ -30,7 +30,8 @@ class Describer:
         self._labels, self._whose = labels, whose
         self._storages: dict[int, int] = {}
         self._created: dict[int, int] = {}  # by sequence number: the forward node that took it
-        self._differentiated = {one.meta.get("seq_nr") for one in graph.nodes if one.meta.get("autograd_backward")}
+        backward = (one for one in graph.nodes if one.meta.get("autograd_backward") and not _adds_gradients(one))
+        self._differentiated = {one.meta.get("seq_nr") for one in backward}
         for node in graph.nodes:
             if node.op != "output":
                 self.add(node, None)
@@ -90,10 +91,11 @@ class Describer:
 
     def _named_addition(self, addition: JointNode) -> JointNode:
         """The addition with the value whose gradients it adds, and the line where that was made."""
-        uses = sorted(set(self._uses(addition.inputs)))
+        outputs = self._outputs(addition.inputs)
+        uses = sorted({*self._uses(addition.inputs), *outputs})
         if not uses:
             return addition
-        reached = [self._reached(use) for use in uses]
+        reached = [self._reached(use, use in outputs) for use in uses]
         shared = set.intersection(*(set(each) for each in reached))
         alike = [one for one in shared if self.nodes[one].type == addition.type]
         of = max(alike or shared, default=None)  # the nearest
@@ -102,12 +104,13 @@ class Describer:
         stack = self.nodes[uses[-1]].stack if of is None else self.nodes[of].stack or self.nodes[uses[-1]].stack
         return replace(addition, addition_of=of, uses=tuple(uses), stack=stack, seq_nr=None)
 
-    def _reached(self, use: int) -> dict[int, int]:
+    def _reached(self, use: int, given: bool) -> dict[int, int]:
         """The values that get a node's gradient as it is, and what used each: its inputs, and theirs when they are
-        sums or the like, which pass a gradient on without an operator of their own.
+        sums or the like, which pass a gradient on without an operator of their own. `given`: the gradient comes from
+        outside, so that the node itself gets it, too.
         """
-        found: dict[int, int] = {}
-        waiting = [use]
+        found: dict[int, int] = {use: use} if given else {}
+        waiting = [] if given and self.nodes[use].seq_nr in self._differentiated else [use]
         while waiting:
             user = waiting.pop()
             for one in self.nodes[user].inputs:
@@ -129,6 +132,11 @@ class Describer:
             else:
                 found.extend(self._called_at(node))
         return found
+
+    def _outputs(self, gradients: Iterable[int]) -> set[int]:
+        """The results whose gradients, given from outside, are among these."""
+        labels = {self.nodes[one].label for one in gradients if self.nodes[one].is_input}
+        return {one.id for one in self.nodes if one.label and f"gradient of {one.label}" in labels}
 
     def _called_at(self, gradient: JointNode) -> list[int]:
         """The first forward node of the custom Function's call that a node of its backward belongs to."""

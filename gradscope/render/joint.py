@@ -11,8 +11,8 @@ from typing import Any
 from gradscope import __version__
 from gradscope.errors import UsageError
 from gradscope.model.joint import EagerTensor, Fact, JointNode, Partition, Region, Step
-from gradscope.model.tensor import TensorType
 from gradscope.model.printable import printable
+from gradscope.model.tensor import TensorType
 from gradscope.render import dot, svg, tables
 from gradscope.render.json import site
 from gradscope.view.joint import JointScene, remark

@@ -30,6 +30,11 @@ def used_in_a_sum(x):
     return (Exp.apply(h) + h).sum()  # a sum passes its gradient on
 
 
+def kept_and_used(q, k):
+    weights = (q * k).softmax(-1)  # q is used
+    return weights.tanh() + q  # and added
+
+
 def writes(x, b):
     y = x.sin()
     b.mul_(2)  # b is written

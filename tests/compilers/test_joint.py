@@ -138,6 +138,13 @@ def test_an_addition_is_seen_through_a_sum_and_a_custom_function():
     assert {found.nodes[one].op for one in addition.uses} == {"aten.exp.default", "aten.add.Tensor"}
 
 
+def test_an_addition_takes_the_gradient_of_an_output_into_account():
+    found = region(subjects.kept_and_used, leaf(2, 3), leaf(2, 3))
+    (addition,) = [node for node in found.nodes if node.uses]
+    assert found.nodes[addition.addition_of].label == "q"
+    assert [found.nodes[one].op for one in addition.uses] == ["aten.mul.Tensor", "aten.add.Tensor"]
+
+
 def test_a_custom_functions_backward_has_its_own_line():
     found = region(subjects.Layer(), torch.randn(2, 8))
     lines = [node.site.line for node in found.nodes if node.phase is Phase.BACKWARD and node.site]
