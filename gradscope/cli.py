@@ -46,6 +46,10 @@ COMMANDS = {
     "grads": Entry("gradscope.commands.grads", "Show how gradients flow.", reads=True),
     "memory": Entry("gradscope.commands.memory", "Say what a graph keeps in memory for its backward.", reads=True),
     "levels": Entry("gradscope.commands.levels", "Show the torch.func transforms of a run.", reads=True),
+    "joint": Entry("gradscope.commands.joint", "Show what torch.compile makes of forward and backward.", reads=True),
+    "compiled": Entry(
+        "gradscope.commands.compiled", "Show what compiled autograd captured, and why again.", reads=True
+    ),
     "replay": Entry(
         "gradscope.commands.replay", "Walk a recorded backward as the engine ran it, or would run it.", reads=True
     ),

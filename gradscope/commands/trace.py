@@ -38,6 +38,8 @@ DETAILS = ("nodes", "ops", "full")
 @click.option("--no-explain", is_flag=True, help="Do not look for what went wrong.")
 @click.option("--tensors", is_flag=True, help="Store what it takes to run each recorded backward again.")
 @click.option("--tensors-limit", metavar="SIZE", help="Store tensors of at most SIZE, such as 500MB. [default: 2GB]")
+@click.option("--joint", is_flag=True, help="Record the joint graphs of what torch.compile compiles, too.")
+@click.option("--compiled-autograd", is_flag=True, help="Run backward calls under compiled autograd, and record it.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
 @launching.program
 def command(
@@ -51,6 +53,8 @@ def command(
     no_explain: bool,
     tensors: bool,
     tensors_limit: str | None,
+    joint: bool,
+    compiled_autograd: bool,
     quiet: bool,
     module: str | None,
     code: str | None,
@@ -68,6 +72,9 @@ def command(
     --tensors stores root gradients, saved tensors and whatever else the operators of a backward
     use, for `gradscope replay --execute`; choose the backwards with --steps.
 
+    --joint records what torch.compile makes of the script's regions, for `gradscope joint`;
+    --compiled-autograd runs its backward calls under compiled autograd, for `gradscope compiled`.
+
     From code: `with gradscope.record("run.gscope"): ...`. For programs whose command line
     cannot be changed: GRADSCOPE_TRACE=run.gscope in the environment (a folder works too).
     """
@@ -80,7 +87,15 @@ def command(
     path = output or capture.default_path(what.title)
     bounds = capture.window(steps, keep_last), capture.limits(max_size, max_overhead)
     limit = capture.tensor_limit(tensors_limit) if tensors or tensors_limit else None
-    recorder = capture.Recorder(path, capture.Detail(detail), *bounds, tensors=limit, overwrite=force)
+    recorder = capture.Recorder(
+        path,
+        capture.Detail(detail),
+        *bounds,
+        tensors=limit,
+        overwrite=force,
+        joint=joint,
+        compiled_autograd=compiled_autograd,
+    )
     explained = None if no_explain else path.absolute()  # the program may change its directory
     say = _say_nothing if quiet else partial(_say, explained=explained)
     return capture.run_program(what, recorder, say)

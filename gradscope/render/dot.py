@@ -25,6 +25,11 @@ LOOKS: dict[Role, dict[str, str]] = {
     Role.IDLE: {"fillcolor": "white", "style": "filled,dotted", "fontcolor": "#777777"},
     Role.SAVED: {"color": "#e08000", "penwidth": "2"},
     Role.HOOKED: {"color": "#c00000", "penwidth": "2"},
+    Role.INPUT: {"fillcolor": "lightblue", "shape": "ellipse"},
+    Role.OPERATOR: {"fillcolor": "#f2f2f2"},
+    Role.ADDITION: {"fillcolor": "darkolivegreen1"},
+    Role.KEPT: {"color": "#e08000", "penwidth": "2"},
+    Role.AGAIN: {"style": "filled,dashed", "fillcolor": "#e8ecfb"},
 }
 NODE = {
     "shape": "box",
@@ -43,12 +48,12 @@ def render(scene: Scene) -> str:
     return write(draw(scene))
 
 
-def write(drawing: Drawing) -> str:
-    """A drawing as DOT."""
+def write(drawing: Drawing, direction: str = DIRECTION) -> str:
+    """A drawing as DOT; `direction` says what its arrows mean."""
     picture = Digraph("gradscope", graph_attr={"rankdir": "TB", "fontname": NODE["fontname"], "labelloc": "t"})
     picture.attr("node", **NODE)
     picture.attr("edge", color="#555555", fontsize="9", fontname=NODE["fontname"])
-    picture.attr(label=_label(drawing.title, DIRECTION))
+    picture.attr(label=_label(drawing.title, direction))
     _fill(picture, drawing)
     for arrow, length in zip(drawing.arrows, _lengths(drawing), strict=True):
         label = f" {TIMES}{arrow.count}" if arrow.count > 1 else None

@@ -6,8 +6,9 @@ import shutil
 import subprocess
 
 from gradscope.errors import UsageError
-from gradscope.render.dot import write
+from gradscope.render.dot import DIRECTION, write
 from gradscope.view.draw import draw
+from gradscope.view.drawing import Drawing
 from gradscope.view.scene import Scene
 
 PATIENCE = 20  # seconds
@@ -16,10 +17,14 @@ INSTALL = "install it (`apt-get install graphviz`, `brew install graphviz`); --f
 
 def render(scene: Scene) -> str:
     """The scene as SVG."""
+    return picture(draw(scene))
+
+
+def picture(drawing: Drawing, direction: str = DIRECTION) -> str:
+    """A drawing as SVG; `direction` says what its arrows mean."""
     program = find_dot()
-    drawing = draw(scene)
     try:
-        return _run([program, "-Tsvg"], write(drawing))
+        return _run([program, "-Tsvg"], write(drawing, direction))
     except subprocess.TimeoutExpired as error:
         boxes = f"`dot` laid out {len(drawing.boxes)} boxes for {PATIENCE} s and was not done"
         raise UsageError(boxes, "close more groups with --depth, or use --fmt text") from error

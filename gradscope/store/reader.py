@@ -11,12 +11,14 @@ from typing import Any, TypeVar, cast
 
 from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
 from gradscope.model.birth import Arrival, Birth
+from gradscope.model.compiled import Captured, CompiledRun
 from gradscope.model.dispatch import StoredBackward
 from gradscope.model.failure import Failure
 from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Holder, LeafGradient, OptimizerLook, Survivors
 from gradscope.model.function_fault import InputEdit, OnContext
 from gradscope.model.graph import Backward, FunctionClass, Graph
 from gradscope.model.hook import Hook, HookPlace
+from gradscope.model.joint import Fact, Region
 from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
 from gradscope.model.notice import Notice
 from gradscope.model.operation import Block
@@ -29,10 +31,12 @@ from gradscope.model.transform import Escaped, Transform
 from gradscope.store import flow_reader
 from gradscope.store.backward_reader import BackwardReader
 from gradscope.store.birth_reader import read_arrivals, read_births, read_sizes
+from gradscope.store.compiled_tables import read_captured, read_compiled_runs
 from gradscope.store.dispatch_reader import read_stored, read_tensors
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
 from gradscope.store.function_reader import read_failing_functions, read_input_edits, read_on_context
 from gradscope.store.interned import Interned
+from gradscope.store.joint_tables import read_breaks, read_regions
 from gradscope.store.measurements import read_gradients, read_node_runs
 from gradscope.store.mutation_reader import read_declarations, read_hidden_writes, read_reused, read_stale
 from gradscope.store.operation_reader import read_blocks
@@ -220,6 +224,26 @@ class Recording:
     def escaped(self) -> tuple[Escaped, ...]:
         """Tensors that outlived their transform."""
         return read_escaped(self._rows, self._interned)
+
+    @_guarded
+    def regions(self) -> tuple[Region, ...]:
+        """The joint graphs of what torch.compile compiled (`trace --joint`)."""
+        return read_regions(self._rows, self._interned)
+
+    @_guarded
+    def captured(self) -> tuple[Captured, ...]:
+        """The backward calls that compiled autograd captured as graphs (`trace --compiled-autograd`)."""
+        return read_captured(self._rows, self._interned)
+
+    @_guarded
+    def compiled_runs(self) -> tuple[CompiledRun, ...]:
+        """The backward calls that ran under compiled autograd, in order (`trace --compiled-autograd`)."""
+        return read_compiled_runs(self._rows, self._interned)
+
+    @_guarded
+    def graph_breaks(self) -> tuple[Fact, ...]:
+        """Where torch.compile had to cut the program into several graphs (`trace --joint`)."""
+        return read_breaks(self._rows, self._interned)
 
     def blocks(self) -> Iterator[Block]:
         """The stretches of operators, in order."""

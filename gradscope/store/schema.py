@@ -111,6 +111,32 @@ CREATE TABLE written (block INTEGER NOT NULL, operation INTEGER NOT NULL, positi
 CREATE TABLE block_run (number INTEGER PRIMARY KEY, block INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER, started REAL NOT NULL,
   versions TEXT);
 
+-- With --joint only: what torch.compile cut in two. A region's stack is where its function is defined; name and compile_id are strings
+CREATE TABLE joint_region (number INTEGER PRIMARY KEY, name INTEGER NOT NULL, compile_id INTEGER NOT NULL, stack INTEGER NOT NULL);
+-- op, module and label: strings, 0 for none. phase: 0 forward, 1 backward. type: 0 when it is no single tensor; storage is then -1.
+-- inputs and uses: JSON lists of nodes. addition_of: the node whose gradients are added, used by the nodes in uses
+CREATE TABLE joint_node (region INTEGER NOT NULL, number INTEGER NOT NULL, name INTEGER NOT NULL, op INTEGER NOT NULL, phase INTEGER NOT NULL,
+  type INTEGER NOT NULL, bytes INTEGER NOT NULL, storage INTEGER NOT NULL, stack INTEGER NOT NULL, seq INTEGER, inputs TEXT NOT NULL,
+  module INTEGER NOT NULL, label INTEGER NOT NULL, addition_of INTEGER, uses TEXT NOT NULL, PRIMARY KEY (region, number)) WITHOUT ROWID;
+-- saved: a JSON list of nodes. used: whether it is the one that the program's compiler chose
+CREATE TABLE joint_partition (region INTEGER NOT NULL, position INTEGER NOT NULL, name INTEGER NOT NULL, saved TEXT NOT NULL, used INTEGER NOT NULL,
+  PRIMARY KEY (region, position)) WITHOUT ROWID;
+-- half: 0 forward, 1 backward
+CREATE TABLE joint_step (region INTEGER NOT NULL, partition INTEGER NOT NULL, half INTEGER NOT NULL, position INTEGER NOT NULL, node INTEGER NOT NULL,
+  inputs TEXT NOT NULL, PRIMARY KEY (region, partition, half, position)) WITHOUT ROWID;
+-- region NULL: a graph break, which belongs to none
+CREATE TABLE joint_fact (region INTEGER, kind INTEGER NOT NULL, text INTEGER NOT NULL, stack INTEGER NOT NULL);
+
+-- With --compiled-autograd only: backward calls captured as graphs. reason: a string, torch's words; sizes: a JSON list of
+-- [value at the capture, 1 when the graph uses it]. backward: the number of the call, NULL when it is not known
+CREATE TABLE compiled_capture (number INTEGER PRIMARY KEY, reason INTEGER NOT NULL, stack INTEGER NOT NULL, sizes TEXT NOT NULL, backward INTEGER);
+-- op, node, hook and label: strings, 0 for none; node_call: the place of the node in eager order, from 1. inputs: a JSON list of positions
+CREATE TABLE compiled_step (capture INTEGER NOT NULL, position INTEGER NOT NULL, kind TEXT NOT NULL, op INTEGER NOT NULL, node INTEGER NOT NULL,
+  node_call INTEGER, hook INTEGER NOT NULL, label INTEGER NOT NULL, stack INTEGER NOT NULL, inputs TEXT NOT NULL,
+  PRIMARY KEY (capture, position)) WITHOUT ROWID;
+-- hit: 1 when its graph had been captured before. sizes: a JSON list, of the sizes that the graph uses
+CREATE TABLE compiled_run (capture INTEGER NOT NULL, hit INTEGER NOT NULL, stack INTEGER NOT NULL, backward INTEGER, sizes TEXT NOT NULL);
+
 -- what a backward that raised found in its graph. stale: a saved tensor whose version has moved on since it was saved;
 -- trail: the block runs, and the storage's number in each, in which its storage was written; reused: a node that an earlier
 -- backward had run (there it was earlier_node), one that freed its graph before one that kept it; freed: what it saved is gone

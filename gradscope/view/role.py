@@ -18,6 +18,12 @@ class Role(enum.Enum):
     IDLE = "did not run"
     GROUP = "a module call, closed"
     FOLDED = "more of the same"
+    # in a joint graph
+    INPUT = "comes from outside"
+    OPERATOR = "an operator"
+    ADDITION = "adds gradients of a value that is used more than once"
+    KEPT = "is saved for the backward"
+    AGAIN = "is computed again in the backward"
     # parts of a line of text
     MODULE = "a module call's name"
     CLASS = "a module's class"

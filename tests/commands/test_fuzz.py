@@ -10,6 +10,7 @@ import re
 import resource
 import sys
 from collections.abc import Iterator
+from dataclasses import asdict
 from pathlib import Path
 
 import click
@@ -20,9 +21,14 @@ import gradscope as library
 from gradscope.cli import COMMANDS, gradscope, main
 from gradscope.errors import Exit
 from gradscope.model.operation import Block, Operation, Write
+from gradscope.store.compiled_tables import write_captured, write_compiled_run
+from gradscope.store.joint_tables import write_region
+from gradscope.store.writer import Writer
 from tests import by_hand
 from tests.commands.mutants import mutant
 from tests.recordings import write
+from tests.store.test_compiled_tables import CAPTURED, RUN
+from tests.store.test_joint_tables import REGION
 
 MUTANTS, AT_ONCE = 2000, 100
 ANSWERS = {Exit.OK, Exit.FINDINGS, Exit.UNREADABLE, Exit.NOTHING_CHECKED}
@@ -66,7 +72,18 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     block = Block(0, (Operation("aten.add_.Tensor", stack, None, None, (Write("self", 3, 0),)),), 0, None, 1.0)
     write(folder / "small.gscope", by_hand.small(), blocks=(block,), sources={"/project/train.py": "x\n" * 50})
     write(folder / "hostile.gscope", by_hand.hostile())
+    compiled(folder / "compiled.gscope")
     return [path.read_bytes() for path in sorted(folder.glob("*.gscope"))]
+
+
+def compiled(path: Path) -> None:
+    """A recording of what compilers made."""
+    writer = Writer(path)
+    writer.set_run(asdict(by_hand.RUN))
+    write_region(writer, REGION)
+    write_captured(writer, CAPTURED)
+    write_compiled_run(writer, RUN)
+    writer.close({})
 
 
 def variants() -> Iterator[list[str]]:

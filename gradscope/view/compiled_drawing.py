@@ -1,0 +1,40 @@
+"""Draws one captured backward: nodes, hooks and accumulate_grad as calls in their places."""
+
+from __future__ import annotations
+
+from gradscope.model.compiled import CompiledStep, Kind
+from gradscope.view.compiled import CompiledScene, matched
+from gradscope.view.drawing import Arrow, Box, Drawing
+from gradscope.view.role import Role
+from gradscope.view.words import leaf_words, place
+
+ROLES = {
+    Kind.NODE: Role.PLAIN,
+    Kind.HOOK: Role.HOOKED,
+    Kind.ACCUMULATE: Role.ACCUMULATE,
+    Kind.INLINED: Role.OPERATOR,
+    Kind.OTHER: Role.OPERATOR,
+}
+
+
+def draw(scene: CompiledScene) -> Drawing:
+    """The graph of the chosen capture."""
+    one = scene.chosen
+    live = matched(scene, one)
+    boxes = []
+    for step in one.steps:
+        node = live.get(step.node_call or 0)
+        site = step.stack[0] if step.stack else None if node is None else node.site
+        notes = (
+            f"#{step.position}",
+            f"at {step.node}" if step.kind is Kind.HOOK and step.node else None,
+            leaf_words(node.leaf) if node is not None and node.leaf is not None else None,
+            place(site, scene.folder) if site is not None else None,
+        )
+        boxes.append(Box(_name(step), tuple(note for note in notes if note), frozenset({ROLES[step.kind]})))
+    arrows = tuple(Arrow(before, step.position) for step in one.steps for before in step.inputs)
+    return Drawing(f"{scene.origin}: capture {one.number} of compiled autograd", tuple(boxes), arrows)
+
+
+def _name(step: CompiledStep) -> str:
+    return f"{step.hook} {step.label}".strip() if step.kind is Kind.HOOK else step.op
