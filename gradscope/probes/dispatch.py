@@ -6,6 +6,7 @@ Answered with the mode's own function, that question saves the look-up of its me
 
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from types import FunctionType
 from typing import Any
@@ -29,6 +30,7 @@ class Dispatching:
         self._find: FunctionType | None = getattr(simple_registry, "find_torch_dispatch_rule", None)
         self.mode = self._class()
         self._below: list[int] = []  # the modes under it when it was taken off
+        self._thread = 0  # the one that entered it first
 
     def __enter__(self) -> Dispatching:
         if self._find is not None:
@@ -36,18 +38,23 @@ class Dispatching:
             self._find.__code__, self._find.__defaults__ = _find_rule.__code__, (self._class, self._dispatch)
             skip(self._find)
         self.mode.__enter__()
+        self._thread = threading.get_ident()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.follow(False)
+        if _is_innermost(self.mode):
+            self.mode.__exit__(None, None, None)
         if self._find is not None:
             self._find.__code__, self._find.__defaults__ = self._original
 
     def follow(self, recorded: bool) -> None:
-        """Take the mode off this thread while nothing is recorded.
+        """Take the mode off while nothing is recorded.
 
-        Not when the script has put modes of its own over it, nor on again among others than before.
+        Not when the script has put modes of its own over it, nor on again among others than before; and only in the
+        thread that entered it first: the others leave it at their end, and count on its being there.
         """
+        if threading.get_ident() != self._thread:
+            return
         modes = _get_current_dispatch_mode_stack()
         if self.mode in modes:
             if not recorded and modes[-1] is self.mode:
