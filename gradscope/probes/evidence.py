@@ -23,8 +23,12 @@ def tensors_of(value: Any) -> tuple[torch.Tensor, ...]:
 def is_plain(value: Any) -> TypeGuard[torch.Tensor]:
     """Whether a look at the values is possible and waits for no accelerator."""
     return (
-        type(value) in (torch.Tensor, torch.nn.Parameter) and value.is_cpu and value.layout is torch.strided
-    )  # not meta, fake, sparse, quantized, distributed
+        type(value) in (torch.Tensor, torch.nn.Parameter)
+        and value.is_cpu
+        and value.layout is torch.strided
+        and not torch._C._functorch.is_functorch_wrapped_tensor(value)
+        and value.data_ptr() != 0
+    )  # not meta, fake, sparse, quantized, distributed; nor without memory: a zero tensor of jvp, a storage given back
 
 
 def named(operator: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Iterator[tuple[str, Any]]:

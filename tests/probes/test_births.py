@@ -106,3 +106,17 @@ def test_sizes_are_measured_in_the_steps_that_are_powers_of_two(recorded):
     with recorded(train) as recording:
         assert [size.backward for size in recording.sizes()] == [0, 1, 2, 4]
         assert recording.sizes()[0].gradient == pytest.approx(4.0)
+
+
+def test_a_tensor_without_memory_is_not_looked_into(recorded):
+    """Forward mode makes tensors of zeros that have no memory: a sum over one would end the process."""
+    tangents = []
+
+    def step():
+        with torch.autograd.forward_ad.dual_level():
+            x = torch.autograd.forward_ad.make_dual(torch.ones(3), torch._efficientzerotensor((3,)))
+            tangents.append(torch.autograd.forward_ad.unpack_dual(x / x + x.log()).tangent)
+
+    with recorded(step) as recording:
+        assert recording.faults() == ()
+    assert torch.equal(tangents[0], torch.zeros(3))
