@@ -15,6 +15,7 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
@@ -25,10 +26,7 @@ from gradscope.compilers import seams as compilers
 from gradscope.compilers.compiled import CompiledWatch
 from gradscope.compilers.joint import Watch
 from gradscope.errors import UsageError
-from gradscope.model.compiled import Captured, CompiledRun
-from gradscope.model.joint import Fact, Region
 from gradscope.model.limits import Limits
-from gradscope.model.site import Origin
 from gradscope.model.window import Window
 from gradscope.probes import program, seams
 from gradscope.probes.anomaly import Anomaly
@@ -61,9 +59,9 @@ from gradscope.probes.tracebacks import Tracebacks
 from gradscope.probes.transforms import Transforms
 from gradscope.probes.values import Values
 from gradscope.probes.walk import Walker
-from gradscope.store.compiled_tables import write_captured, write_compiled_run
-from gradscope.store.joint_tables import write_fact, write_region
-from gradscope.store.origin import origin_of
+from gradscope.store.compiled_tables import write_compiled
+from gradscope.store.joint_tables import write_joint
+from gradscope.store.origin import whose
 from gradscope.store.writer import Writer
 
 SUFFIX = ".gscope"
@@ -282,22 +280,10 @@ class Recorder:
             return lambda error: self._faults.note(name, error)
 
         if self._joint:
-            yield "joint", Watch(self._take_joint, fault("joint"), _whose, own=True).entered()
+            yield "joint", Watch(partial(write_joint, self.writer), fault("joint"), whose, own=True).entered()
         if self._compiled_autograd:
-            watch = CompiledWatch(self._take_compiled, fault("compiled autograd"), _whose, backward)
+            watch = CompiledWatch(partial(write_compiled, self.writer), fault("compiled autograd"), whose, backward)
             yield "compiled autograd", watch.entered()
-
-    def _take_joint(self, found: Region | Fact) -> None:
-        if isinstance(found, Region):
-            write_region(self.writer, found)
-        else:
-            write_fact(self.writer, found)
-
-    def _take_compiled(self, found: Captured | CompiledRun) -> None:
-        if isinstance(found, Captured):
-            write_captured(self.writer, found)
-        else:
-            write_compiled_run(self.writer, found)
 
     def _run(self) -> dict[str, object]:
         rank, world = os.environ.get("RANK"), os.environ.get("WORLD_SIZE")
@@ -418,10 +404,6 @@ def run_program(what: program.Program, recorder: Recorder, finished: Callable[[S
     atexit.register(stop)  # before the program's own functions, so that it runs after them
     status = program.run(what, recorder.start, after)
     return status
-
-
-def _whose(file: str) -> Origin:
-    return (Origin.USER, Origin.LIBRARY, Origin.TORCH)[origin_of(file)]
 
 
 def _after_fork() -> None:
