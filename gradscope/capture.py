@@ -13,7 +13,7 @@ import platform
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
 from functools import partial
 from pathlib import Path
@@ -22,9 +22,7 @@ from types import TracebackType
 import torch
 
 from gradscope import __version__
-from gradscope.compilers import seams as compilers
-from gradscope.compilers.compiled import CompiledWatch
-from gradscope.compilers.joint import Watch
+from gradscope.compilers.watches import check, watches
 from gradscope.errors import UsageError
 from gradscope.model.limits import Limits
 from gradscope.model.window import Window
@@ -135,7 +133,7 @@ class Recorder:
         """
         _refuse_a_second()
         seams.require(Detail(detail).value)
-        compilers.check((*(compilers.JOINT if joint else ()), *(compilers.COMPILED if compiled_autograd else ())))
+        check(joint, compiled_autograd)
         self.path, self.detail, self._window, self._limits = path, Detail(detail), window, limits
         self.writer = Writer(path, overwrite=overwrite, late=late, limit=limits.size)
         self._tensors, self._guest = tensors, guest
@@ -191,7 +189,9 @@ class Recorder:
         if self._tensors is not None:
             folder, limit = writer.path.parent, self._tensors
             watchers.append(TensorData(writer, walker.contents, threads, faults, folder, limit))
-        for name, watch in self._compilers(threads):
+        joint = partial(write_joint, writer) if self._joint else None
+        compiled = partial(write_compiled, writer) if self._compiled_autograd else None
+        for name, watch in watches(joint, compiled, faults.note, whose, threads):
             enter(name, watch)
         if self._guest is not None:
             guest = self._guest(threads, faults)
@@ -268,22 +268,6 @@ class Recorder:
         Recorder.running = None
         self.writer.abandon()
         self._probes.close()
-
-    def _compilers(self, threads: Threads) -> Iterator[tuple[str, contextlib.AbstractContextManager[object]]]:
-        """What looks on at torch's compilers, where that was asked for."""
-
-        def backward() -> int | None:
-            call = threads.current.backward
-            return None if call is None else call.number
-
-        def fault(name: str) -> Callable[[Exception], None]:
-            return lambda error: self._faults.note(name, error)
-
-        if self._joint:
-            yield "joint", Watch(partial(write_joint, self.writer), fault("joint"), whose, own=True).entered()
-        if self._compiled_autograd:
-            watch = CompiledWatch(partial(write_compiled, self.writer), fault("compiled autograd"), whose, backward)
-            yield "compiled autograd", watch.entered()
 
     def _run(self) -> dict[str, object]:
         rank, world = os.environ.get("RANK"), os.environ.get("WORLD_SIZE")
