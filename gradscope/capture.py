@@ -13,22 +13,18 @@ import platform
 import re
 import sys
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from dataclasses import dataclass, field
+from functools import partial
 from pathlib import Path
 from types import TracebackType
 
 import torch
 
 from gradscope import __version__
-from gradscope.compilers import seams as compilers
-from gradscope.compilers.compiled import CompiledWatch
-from gradscope.compilers.joint import Watch
+from gradscope.compilers.watches import check, watches
 from gradscope.errors import UsageError
-from gradscope.model.compiled import Captured, CompiledRun
-from gradscope.model.joint import Fact, Region
 from gradscope.model.limits import Limits
-from gradscope.model.site import Origin
 from gradscope.model.window import Window
 from gradscope.probes import program, seams
 from gradscope.probes.anomaly import Anomaly
@@ -61,9 +57,9 @@ from gradscope.probes.tracebacks import Tracebacks
 from gradscope.probes.transforms import Transforms
 from gradscope.probes.values import Values
 from gradscope.probes.walk import Walker
-from gradscope.store.compiled_tables import write_captured, write_compiled_run
-from gradscope.store.joint_tables import write_fact, write_region
-from gradscope.store.origin import origin_of
+from gradscope.store.compiled_tables import write_compiled
+from gradscope.store.joint_tables import write_joint
+from gradscope.store.origin import whose
 from gradscope.store.writer import Writer
 
 SUFFIX = ".gscope"
@@ -137,7 +133,7 @@ class Recorder:
         """
         _refuse_a_second()
         seams.require(Detail(detail).value)
-        compilers.check((*(compilers.JOINT if joint else ()), *(compilers.COMPILED if compiled_autograd else ())))
+        check(joint, compiled_autograd)
         self.path, self.detail, self._window, self._limits = path, Detail(detail), window, limits
         self.writer = Writer(path, overwrite=overwrite, late=late, limit=limits.size)
         self._tensors, self._guest = tensors, guest
@@ -193,7 +189,9 @@ class Recorder:
         if self._tensors is not None:
             folder, limit = writer.path.parent, self._tensors
             watchers.append(TensorData(writer, walker.contents, threads, faults, folder, limit))
-        for name, watch in self._compilers(threads):
+        joint = partial(write_joint, writer) if self._joint else None
+        compiled = partial(write_compiled, writer) if self._compiled_autograd else None
+        for name, watch in watches(joint, compiled, faults.note, whose, threads):
             enter(name, watch)
         if self._guest is not None:
             guest = self._guest(threads, faults)
@@ -270,34 +268,6 @@ class Recorder:
         Recorder.running = None
         self.writer.abandon()
         self._probes.close()
-
-    def _compilers(self, threads: Threads) -> Iterator[tuple[str, contextlib.AbstractContextManager[object]]]:
-        """What looks on at torch's compilers, where that was asked for."""
-
-        def backward() -> int | None:
-            call = threads.current.backward
-            return None if call is None else call.number
-
-        def fault(name: str) -> Callable[[Exception], None]:
-            return lambda error: self._faults.note(name, error)
-
-        if self._joint:
-            yield "joint", Watch(self._take_joint, fault("joint"), _whose, own=True).entered()
-        if self._compiled_autograd:
-            watch = CompiledWatch(self._take_compiled, fault("compiled autograd"), _whose, backward)
-            yield "compiled autograd", watch.entered()
-
-    def _take_joint(self, found: Region | Fact) -> None:
-        if isinstance(found, Region):
-            write_region(self.writer, found)
-        else:
-            write_fact(self.writer, found)
-
-    def _take_compiled(self, found: Captured | CompiledRun) -> None:
-        if isinstance(found, Captured):
-            write_captured(self.writer, found)
-        else:
-            write_compiled_run(self.writer, found)
 
     def _run(self) -> dict[str, object]:
         rank, world = os.environ.get("RANK"), os.environ.get("WORLD_SIZE")
@@ -418,10 +388,6 @@ def run_program(what: program.Program, recorder: Recorder, finished: Callable[[S
     atexit.register(stop)  # before the program's own functions, so that it runs after them
     status = program.run(what, recorder.start, after)
     return status
-
-
-def _whose(file: str) -> Origin:
-    return (Origin.USER, Origin.LIBRARY, Origin.TORCH)[origin_of(file)]
 
 
 def _after_fork() -> None:

@@ -11,7 +11,6 @@ from gradscope.commands import options
 from gradscope.commands.check_function import chosen_inputs, dotted, recorded_inputs
 from gradscope.errors import NothingCheckedError, UsageError
 from gradscope.model.joint import EagerTensor
-from gradscope.model.site import Origin
 from gradscope.render.joint import JOINT_FORMATS, choose
 from gradscope.view.joint import JointScene
 
@@ -71,10 +70,7 @@ def _compiled(name: str, chosen: dict[str, Any]) -> JointScene:
     from gradscope.compilers.run import callable_of, capture, eager
     from gradscope.functions.device import check_device
     from gradscope.functions.loading import make_working_directory_importable, resolve
-    from gradscope.store.origin import origin_of
-
-    def whose(file: str) -> Origin:
-        return (Origin.USER, Origin.LIBRARY, Origin.TORCH)[origin_of(file)]
+    from gradscope.store.origin import whose
 
     make_working_directory_importable()
     check_device(chosen["device"])

@@ -6,6 +6,7 @@ The surprise: a node's name and place are in the text that torch sets as the sta
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 from torch import fx
@@ -30,6 +31,9 @@ def steps_of(graph: fx.Graph) -> tuple[tuple[CompiledStep, ...], dict[int, int]]
             sources[node.name] = inputs
             continue
         step = _step(node, len(found), inputs)
+        if step.kind is Kind.HOOK and not inputs:  # it is given a parameter, whose .grad was added to just before
+            added = (one for one in found if one.kind is Kind.ACCUMULATE and one.node_call == step.node_call)
+            step = replace(step, inputs=tuple(one.position for one in added))
         sources[node.name] = (step.position,)
         if step.kind is Kind.HOOK:
             hooks[step.position] = _place_of_hook(node)

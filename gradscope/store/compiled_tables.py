@@ -11,6 +11,14 @@ from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows, integers
 from gradscope.store.writer import Writer
 
 
+def write_compiled(writer: Writer, found: Captured | CompiledRun) -> None:
+    """Add a capture, or a run."""
+    if isinstance(found, Captured):
+        write_captured(writer, found)
+    else:
+        write_compiled_run(writer, found)
+
+
 def write_captured(writer: Writer, captured: Captured) -> None:
     """Add a capture."""
     sizes = json.dumps([[size.value, int(size.used)] for size in captured.sizes])

@@ -14,6 +14,14 @@ from gradscope.store.writer import Writer
 PHASES = (Phase.FORWARD, Phase.BACKWARD)
 
 
+def write_joint(writer: Writer, found: Region | Fact) -> None:
+    """Add a region, or a graph break."""
+    if isinstance(found, Region):
+        write_region(writer, found)
+    else:
+        write_fact(writer, found)
+
+
 def write_region(writer: Writer, region: Region) -> None:
     """Add a region."""
     names = (writer.string(region.name), writer.string(region.compile_id))

@@ -8,7 +8,10 @@ import site
 import sys
 import sysconfig
 
+from gradscope.model.site import Origin
+
 USER, LIBRARY, TORCH = 0, 1, 2
+ORIGINS = (Origin.USER, Origin.LIBRARY, Origin.TORCH)
 
 
 @functools.lru_cache(maxsize=4096)
@@ -23,6 +26,11 @@ def origin_of(file: str) -> int:
             rest = file[len(folder) :]
             return TORCH if rest.startswith((f"torch{os.sep}", f"functorch{os.sep}")) else LIBRARY
     return USER
+
+
+def whose(file: str) -> Origin:
+    """The same as the model's word."""
+    return ORIGINS[origin_of(file)]
 
 
 @functools.lru_cache(maxsize=1)

@@ -95,6 +95,7 @@ def test_hooks_of_all_kinds_are_calls_in_their_places(traced: tuple[Path, str]) 
         "call_accumulate_grad",
         "post_acc_grad_hook",
     ]
+    assert steps[steps[-1].inputs[0]].kind is Kind.ACCUMULATE
     assert ("unpack_hook", "unpack") in [(step.hook, step.label) for step in packed]
 
 
