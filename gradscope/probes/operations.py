@@ -12,7 +12,7 @@ import threading
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from typing import Any
 
 import torch
@@ -347,7 +347,10 @@ def _is_tracked(written: torch.Tensor, arguments: tuple[Any, ...]) -> bool:
     return written.requires_grad or any(isinstance(one, torch.Tensor) and one.requires_grad for one in arguments)
 
 
-def node_number(backward: EngineCall, current_node: Callable[[], Any] = torch._C._current_autograd_node) -> int:
+_current_node = getattr(torch._C, "_current_autograd_node", None)  # looked up once; doctor says when it is missing
+
+
+def node_number(backward: EngineCall, current_node: Any = _current_node) -> int:
     """The node that a backward is evaluating, -1 for none."""
     current = current_node()
     token = None if current is None else token_of(current)

@@ -63,6 +63,7 @@ SEAMS = (
     Seam("torch._C.TensorBase.retain_grad", "hooks", "sees retain_grad, which is a hook as well"),
     Seam("torch._C._current_graph_task_id", "hooks", "tells backward calls in threads apart"),
     Seam("torch.nn.modules.module.Module._wrapped_call_impl", "modules", "sees module calls", _by_trial("modules")),
+    Seam("torch.nn.Module.__init__", "operators", "knows the line that built a module"),
     Seam("torch._C._autograd.SavedTensor.data", "saved tensors", "sees what a node keeps", _by_trial("saved")),
     Seam("threading.Thread._bootstrap_inner", "operators", "sees operators in the script's threads"),
     Seam("threading._make_invoke_excepthook", "tracebacks", "takes gradscope's frames out of threads' tracebacks"),

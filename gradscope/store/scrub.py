@@ -26,6 +26,15 @@ REMOVED = frozenset({"source", "storage", "tensor", "dispatch", "condition", "ex
 # Columns whose text gradscope made, of numbers, flags and words of its own.
 OWN = {("tensor_type", "shape"), ("backward", "roots"), ("backward", "inputs")}
 OWN |= {("backward", "kind"), ("hook", "kind"), ("transform", "kind"), ("block_run", "versions"), ("fault", "probe")}
+OWN |= {("birth", "evidence"), ("birth", "kind"), ("nonfinite", "place"), ("notice", "what")}
+OWN |= {("leaf_size", "gradient"), ("leaf_size", "weight")}
+OWN |= {
+    ("compiled_capture", "sizes"),
+    ("compiled_run", "sizes"),
+    ("compiled_step", "inputs"),
+    ("compiled_step", "kind"),
+}
+OWN |= {("joint_node", "inputs"), ("joint_node", "uses"), ("joint_partition", "saved"), ("joint_step", "inputs")}
 # Columns of packed numbers.
 PACKED = {("layout", "entered"), ("layout", "ran"), ("layout", "gradients")}
 PACKED |= {("measurement", "times"), ("measurement", "statistics")}

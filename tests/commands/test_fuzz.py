@@ -32,6 +32,7 @@ from tests.store.test_joint_tables import REGION
 
 MUTANTS, AT_ONCE = 2000, 100
 ANSWERS = {Exit.OK, Exit.FINDINGS, Exit.UNREADABLE, Exit.NOTHING_CHECKED}
+ASKED = "0.weight"  # of the commands that take a name before the recording
 NEED_A_PROGRAM = ("svg", "png", "pdf")
 MOST_MEMORY = 1 << 30  # bytes that all of it may add
 COLOR = re.compile(r"\x1b\[[\d;]*m")
@@ -90,10 +91,12 @@ def variants() -> Iterator[list[str]]:
     """Every reading command, plain and with each choice of each of its options."""
     for name, entry in COMMANDS.items():
         if entry.reads:
-            yield [name]
+            asked = [ASKED for one in command(name).params if isinstance(one, click.Argument) and one.required]
+            yield [name, *asked]
             for option in command(name).params:
                 if isinstance(option, click.Option) and isinstance(option.type, click.Choice):
-                    yield from ([name, option.opts[0], one] for one in option.type.choices if one not in NEED_A_PROGRAM)
+                    chosen = (one for one in option.type.choices if one not in NEED_A_PROGRAM)
+                    yield from ([name, option.opts[0], one, *asked] for one in chosen)
 
 
 def command(name: str) -> click.Command:
@@ -103,6 +106,11 @@ def command(name: str) -> click.Command:
 
 
 VARIANTS = list(variants())
+
+
+def answers(arguments: list[str]) -> set[int]:
+    """The statuses that a command may end with: a name that is not in the recording is the user's mistake."""
+    return ANSWERS | ({Exit.USAGE} if ASKED in arguments else set())
 
 
 def talk_of(arguments: list[str]) -> tuple[int, str, str]:
@@ -118,7 +126,7 @@ def check(number: int, arguments: list[str]) -> None:
     ran.clear()
     status, out, err = talk_of(arguments)
     what = f"mutant {number}, gradscope {' '.join(arguments)}: {status}\n{err[-3000:]}"
-    assert status in ANSWERS, what
+    assert status in answers(arguments), what
     assert "Traceback" not in err, what
     assert ran == [], what
     shown = COLOR.sub("", out) + err
@@ -148,7 +156,7 @@ def test_the_originals_are_answered(arguments: list[str], originals: list[bytes]
     for content in originals:
         (tmp_path / "mutant.gscope").write_bytes(content)
         status, _, err = talk_of([*arguments, "mutant.gscope"])
-        assert status in (Exit.OK, Exit.FINDINGS, Exit.NOTHING_CHECKED), err
+        assert status in answers(arguments) - {Exit.UNREADABLE}, err
         for written in tmp_path.glob("mutant.*"):
             written.unlink()
 

@@ -21,7 +21,7 @@ import gradscope
 from gradscope.commands.replay import command
 from gradscope.errors import NothingCheckedError, UsageError
 from tests import by_hand
-from tests.recordings import Writer, write, write_backward, write_graph
+from tests.recordings import Writer, write, write_backward, write_graph, write_measurement
 
 
 def run(path: Path, *arguments: str, typed: str | None = None, status: int = 0) -> str:
@@ -42,14 +42,13 @@ def small(tmp_path: Path) -> Path:
     graph = by_hand.small()
     write_graph(writer, 1, graph)
     write_backward(writer, 1, graph)
-    for node in range(6):
-        writer.insert("node_run", 0, node, node, 0, node * 0.001, 0.0005)
-    writer.insert("gradient", 0, 0, 0, 0, 1.0, 1.0, 0.0, 0, 0)
-    writer.insert("gradient", 0, 1, 1, 0, 0.25, 0.125, 0.5, 2, 1)
+    ran = [(node, 0, node * 0.001, 0.0005) for node in range(6)]
+    gradients = [(0, 0, 0, 1.0, 1.0, 0.0, 0, 0), (1, 1, 0, 0.25, 0.125, 0.5, 2, 1)]
+    write_measurement(writer, 0, range(6), ran, gradients)
     writer.insert("block", 1, 2, 0)
     writer.insert("block_run", 0, 1, 0, 0, 0.0, None)
     for number, name in enumerate(("aten.mm.default", "aten.mm.default", "aten.t.default")):
-        writer.insert("operation", 1, number, writer.string(name), 0, 0, 2)
+        writer.insert("operation", 1, number, writer.string(name), 0, 0, 2, 1)
     return writer.close()
 
 

@@ -108,6 +108,7 @@ def test_sizes_are_measured_in_the_steps_that_are_powers_of_two(recorded):
         assert recording.sizes()[0].gradient == pytest.approx(4.0)
 
 
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # the first use of forward mode warns
 def test_a_tensor_without_memory_is_not_looked_into(recorded):
     """Forward mode makes tensors of zeros that have no memory: a sum over one would end the process."""
     tangents = []

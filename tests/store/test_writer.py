@@ -99,7 +99,7 @@ def test_an_open_block_is_replaced_by_the_next_look_and_by_the_whole(writer: Wri
     name = writer.string("aten.mul.Tensor")
 
     def tails(count: int):  # type: ignore[no-untyped-def]
-        rows = {"operation": [(-1, number, name, 0, 0, None) for number in range(count)]}
+        rows = {"operation": [(-1, number, name, 0, 0, None, 1) for number in range(count)]}
         return lambda: [(0, count, 0, rows, (0, None, 0.5, None))]
 
     def seen() -> list[tuple[int, int]]:
@@ -112,7 +112,7 @@ def test_an_open_block_is_replaced_by_the_next_look_and_by_the_whole(writer: Wri
     assert [count for _, count in seen()] == [2]
     block, _ = writer.template("block", b"key")
     writer.add("block", (block, 4, 0))
-    writer.add_all("operation", ((block, number, name, 0, 0, None) for number in range(4)))
+    writer.add_all("operation", ((block, number, name, 0, 0, None, 1) for number in range(4)))
     writer.add("block_run", (0, block, 0, None, 0.5, None))
     writer.beat({}, tails(4))
     assert seen() == [(0, 4)]
