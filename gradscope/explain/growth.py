@@ -120,10 +120,15 @@ def kept(case: Case) -> Iterator[Cause]:
     yield Cause(message, site, (last,) if last.site != site else (), certain=holder is not None, tensor=name)
 
 
+def _compiling(one: Survivors) -> bool:
+    """Whether a compiler made the nodes while it traced: it keeps what it needs, as long as its code."""
+    return any("/torch/_dynamo/" in site.file or "/torch/_functorch/_aot" in site.file for site in one.stack)
+
+
 def growing_survivors(case: Case) -> list[Survivors]:
     """The nodes alive at the last look, when those of enough earlier steps are."""
     last = max((one.step for one in case.survivors), default=None)
-    alive = [one for one in case.survivors if one.step == last]
+    alive = [one for one in case.survivors if one.step == last and not _compiling(one)]
     steps = {one.made for one in alive}
     return alive if len(steps) >= _STEPS and last is not None and min(steps) <= last // 2 else []
 

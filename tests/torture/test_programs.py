@@ -19,7 +19,7 @@ def test_is_the_same_when_recorded(side_by_side, program, tmp_path):
     plain = side_by_side.plain(tmp_path, program) if python is None else start(tmp_path, *python, program, **ONE_THREAD)
     for detail in details(program):
         if python is None:
-            traced, recording = side_by_side.traced(tmp_path, program, detail=detail, quiet=())
+            traced, recording = side_by_side.traced(tmp_path, program, detail=detail, quiet=("--no-explain",))
         else:
             traced, recording = really_traced(tmp_path, python, program, detail)
             plain = finish(plain) if isinstance(plain, Popen) else plain
@@ -30,5 +30,5 @@ def test_is_the_same_when_recorded(side_by_side, program, tmp_path):
 def really_traced(folder, python, program, detail):
     """Run a program under gradscope in a process of its own."""
     recording = folder / f"{detail}.gscope"
-    trace = ("-m", "gradscope", "trace", "-o", recording, "--detail", detail)
+    trace = ("-m", "gradscope", "trace", "--no-explain", "-o", recording, "--detail", detail)
     return finish(start(folder, *python, *trace, program, **ONE_THREAD)), recording
