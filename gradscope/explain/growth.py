@@ -122,7 +122,8 @@ def kept(case: Case) -> Iterator[Cause]:
 
 def _compiling(one: Survivors) -> bool:
     """Whether a compiler made the nodes while it traced: it keeps what it needs, as long as its code."""
-    return any("/torch/_dynamo/" in site.file or "/torch/_functorch/_aot" in site.file for site in one.stack)
+    files = ("/torch/_dynamo/convert_frame", "/torch/_functorch/_aot_autograd/")
+    return any(file in site.file for site in one.stack for file in files)
 
 
 def growing_survivors(case: Case) -> list[Survivors]:

@@ -4,6 +4,7 @@ A job is a line of JSON: the folder to run in, the command line after `gradscope
 without it), and where output goes. Its own arguments name more modules to import beforehand.
 """
 
+import gc
 import importlib
 import json
 import os
@@ -21,6 +22,8 @@ def run_plainly(script):
 
 for name in sys.argv[1:]:
     importlib.import_module(name)
+gc.collect()
+gc.freeze()  # what was imported here must not decide when a child collects garbage
 for line in sys.stdin:
     folder, arguments, stdout, stderr = json.loads(line)
     child = os.fork()
