@@ -14,6 +14,7 @@ import torch
 
 from gradscope.probes.evidence import described_argument, first, is_plain
 from gradscope.probes.structure import UNNUMBERED
+from gradscope.signals import let_through
 
 _GIVEN = ("result", "result0", "result1", "output", "out")  # what a node keeps of what its operator gave
 _MOVE = ("Relu", "View", "T", "Transpose", "Permute", "Cat", "Stack", "Select", "Slice", "Expand", "Squeeze",
@@ -104,7 +105,8 @@ def saved_of(node: Any) -> Iterator[tuple[str, torch.Tensor]]:
         if attribute.startswith("_raw_saved_"):
             try:
                 value = getattr(node, attribute)
-            except RuntimeError:
+            except RuntimeError as error:
+                let_through(error)
                 return
             for one in value if type(value) is tuple else (value,):
                 tensor = None if one is None else one.data

@@ -177,8 +177,9 @@ class Operations(Watcher):
                     if thread.call is not thread.last_call:
                         enter_call(thread)
                     node = (PLAIN if grad_enabled() else NO_GRAD) if backward is None else number_of(backward)
-                    frame = getframe(1)
-                    stack = thread.base if id(frame.f_code) in anchors else take(frame, thread.base)
+                    frame = getframe(0).f_back  # none on the engine's own threads
+                    at_base = frame is None or id(frame.f_code) in anchors
+                    stack = thread.base if at_base else take(frame, thread.base)
                     numbers.extend((name, stack, thread.place, node, 0))
                     if found.writes:
                         written(thread, found.writes, arguments, keywords)
