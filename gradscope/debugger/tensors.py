@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from gradscope.probes.guards import no_autograd, no_dispatch, no_function
 from gradscope.probes.values import statistics_of
 
 MOST_VALUES = 24
@@ -41,7 +42,7 @@ class _unseen:
     """Look without autograd, function modes or dispatch modes, ours among them, noticing."""
 
     def __enter__(self) -> None:
-        self._guards = (torch.no_grad(), torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch())
+        self._guards = (no_function(), no_dispatch(), no_autograd())
         for guard in self._guards:
             guard.__enter__()
 

@@ -17,6 +17,7 @@ from gradscope.probes.dynamo import skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.evidence import evidence, is_plain, named, tensors_of
 from gradscope.probes.faults import Faults
+from gradscope.probes.guards import no_autograd, no_dispatch
 from gradscope.probes.looks import ALWAYS, CLOSELY, FORWARD
 from gradscope.probes.modules import Call as ModuleCall
 from gradscope.probes.modules import Calls
@@ -116,7 +117,7 @@ class Births(Watcher):
     def before(self, call: Call, thread: Thread) -> None:
         """The loss is at hand, and so are the leaves."""
         self._leaves = call.walked.leaves if call.walked is not None else {}
-        with torch.no_grad(), torch._C._DisableTorchDispatch():
+        with no_dispatch(), no_autograd():
             for output in call.outputs:
                 if is_plain(output) and not torch._C._functorch.is_functorch_wrapped_tensor(output):
                     self._root(call, output)
@@ -169,7 +170,7 @@ class Births(Watcher):
         elif self._events and call.accumulate:
             thread.busy = True
             try:
-                with torch.no_grad(), torch._C._DisableTorchDispatch():
+                with no_dispatch(), no_autograd():
                     self._gradients(call)
             finally:
                 thread.busy = False

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import weakref
 from array import array
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import torch
-from torch.multiprocessing.reductions import StorageWeakRef
 
 from gradscope.probes.dynamo import skip_methods
 from gradscope.probes.engine import Call, Watcher
@@ -41,7 +40,9 @@ class Flow(Watcher):
         self._sink, self._threads, self._names, self._faults, self._steps = sink, threads, names, faults, steps
         self._types = TensorTypes(sink)
         self._known: dict[int, tuple[weakref.ref[Any], int]] = {}  # id() -> tensor, number
-        self._storages: dict[int, tuple[Any, int]] = {}  # by identity, its own while the weak reference is held
+        # By identity, its own while torch's weak reference is held. That is a plain number here: an object for it would
+        # have a __del__ in Python, and what a signal handler raises in there is lost.
+        self._storages: dict[int, tuple[Any, int]] = {}
         self._numbers = self._storage_numbers = 0
         self._unnamed: list[tuple[weakref.ref[Any], tuple[int, ...]]] = []
         self._until: int | None = None  # the step at which to stop, once the first was seen
@@ -87,7 +88,7 @@ class Flow(Watcher):
         known = self._storages.get(identity)
         if known is None or not identity:
             self._storage_numbers += 1
-            known = (StorageWeakRef(tensor.untyped_storage()) if identity else None, self._storage_numbers)
+            known = (tensor.untyped_storage()._weak_ref() if identity else 0, self._storage_numbers)
             self._storages[identity] = known
         return known[1]
 
@@ -112,6 +113,19 @@ class Flow(Watcher):
             self._until = self._steps.current + 1 + _AFTER_NEWS
             self.on = True
 
+    def release(self) -> None:
+        """Let go of all storages."""
+        self.on = False
+        self._sweep(lambda reference: True)
+
+    def _sweep(self, over: Callable[[int], bool]) -> None:
+        """Let go of the storages that are over."""
+        for identity, (reference, _) in list(self._storages.items()):
+            if not reference or over(reference):
+                del self._storages[identity]
+                if reference:
+                    torch.UntypedStorage._free_weak_ref(reference)
+
     def before(self, call: Call, thread: Thread) -> None:
         """Note which tensors a backward starts from, and which it is asked for."""
         self.name()
@@ -132,7 +146,11 @@ class Flow(Watcher):
             self.on = self._until is None or call.step + 1 < self._until
             if not self.on or len(self._known) > _LIVING:
                 self._known = {key: one for key, one in self._known.items() if one[0]() is not None}
-                self._storages = {key: one for key, one in self._storages.items() if one[0] and not one[0].expired()}
+                self._sweep(_expired)
+
+
+def _expired(reference: int) -> bool:
+    return bool(torch.UntypedStorage._expired(reference))
 
 
 def _requires(tensor: torch.Tensor) -> int:

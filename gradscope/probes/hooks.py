@@ -58,11 +58,15 @@ class Registration:
     on: str
     stack: int
     key: int  # its key in the dict
-    hooks: weakref.ref[Any]
+    hooks: Callable[[], Any]  # a weak reference to the dict
     uid: int  # token of the node it hangs on, 0 when not known
     hint: int  # the youngest node when it was registered: its own is often near
     leaf: weakref.ref[Any] | None  # the leaf tensor it hangs on
     shared: Shared | None  # what it shares with the other tensors of its multi-grad hook
+
+
+def _gone() -> None:
+    """Stands for a dict that is not known yet: a signal handler may raise before it is."""
 
 
 class Hooks(Watcher):
@@ -151,7 +155,7 @@ class Hooks(Watcher):
         registration.name = getattr(hook, "__qualname__", type(hook).__qualname__)
         registration.stack = self._stacks.take(frame.f_back, self._threads.current.base)
         registration.uid, registration.hint, registration.leaf, registration.on = 0, self._nodes.youngest(), None, ""
-        registration.shared = None
+        registration.shared, registration.key, registration.hooks = None, 0, _gone
         if isinstance(owner, torch.Tensor):
             self._hang_on_tensor(registration, owner)
         elif isinstance(owner, torch.nn.Module):

@@ -9,6 +9,7 @@ import torch
 
 from gradscope.probes.threads import Thread
 from gradscope.probes.values import norm_of
+from gradscope.signals import let_through
 
 
 class Look:
@@ -42,7 +43,8 @@ def change(before: Any, now: Any) -> int:
     try:
         pairs = list(zip(before, now, strict=True)) if isinstance(now[0], tuple) else [(before, now)]
         return 2 if any(was[0] == is_[0] and was[1] != is_[1] for was, is_ in pairs if was and is_) else 1
-    except (TypeError, ValueError, IndexError):  # nothing before, or nothing now
+    except (TypeError, ValueError, IndexError) as error:  # nothing before, or nothing now
+        let_through(error)
         return 1
 
 

@@ -116,6 +116,7 @@ class Operations(Watcher):
         self._dispatching.__exit__()
         for thread in self.threads:
             self.close(thread)
+        self._flow.release()
 
     def _switch_off(self) -> None:
         self._off = True

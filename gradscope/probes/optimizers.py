@@ -15,8 +15,10 @@ from torch.optim import optimizer as optimizer_module
 
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call, Watcher
+from gradscope.probes.evidence import is_plain
 from gradscope.probes.faults import Faults
 from gradscope.probes.flow import Flow
+from gradscope.probes.guards import no_autograd, no_dispatch, no_function
 from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
@@ -99,13 +101,13 @@ class Optimizers(Watcher):
         return self._flow.number(tensor)
 
     def _state(self, leaf: Any) -> int:
-        with torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch(), torch.no_grad():
+        with no_function(), no_dispatch(), no_autograd():
             gradient = leaf.grad
             if not leaf.requires_grad:
                 return _FROZEN
             if gradient is None:
                 return _NONE
-            if type(gradient) is not torch.Tensor or gradient.layout is not torch.strided or gradient.is_meta:
+            if not gradient.numel() or not is_plain(gradient):
                 return _SOME
             return _SOME if int(torch.count_nonzero(gradient)) else _ZERO
 

@@ -8,6 +8,7 @@ from gradscope.probes.births import Births
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.evidence import is_plain
 from gradscope.probes.faults import Faults
+from gradscope.probes.guards import no_autograd, no_dispatch, no_function
 from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
 from gradscope.probes.threads import Thread
@@ -30,7 +31,7 @@ class Sizes(Watcher):
         if count & (count - 1) and not self._births.alarmed:
             return
         try:
-            with torch.no_grad(), torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
+            with no_function(), no_dispatch(), no_autograd():
                 for identity in call.walked.leaves:
                     self._measure(call, self._names.tensor(identity))
         except Exception as error:

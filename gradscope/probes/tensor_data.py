@@ -22,6 +22,7 @@ from gradscope.probes.dispatch import mode_class
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
+from gradscope.probes.guards import no_autograd, no_dispatch, no_function
 from gradscope.probes.memory import LIMIT, Budget, CannotRepeatError, Memory, digest, kind_of, unwrapped
 from gradscope.probes.operations import node_number
 from gradscope.probes.sink import Sink
@@ -235,7 +236,7 @@ class TensorData(Watcher):
         thread = self._threads.current
         busy, thread.busy = thread.busy, True
         try:
-            with torch.no_grad(), torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch(), _without_levels():
+            with no_function(), no_dispatch(), no_autograd(), _without_levels():
                 yield
         finally:
             thread.busy = busy

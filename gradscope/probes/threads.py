@@ -64,6 +64,7 @@ class Thread:
         self.tensors.clear()
         self.versions.clear()
         del self.storages[:]
+        del self.flow[:]
 
 
 class Threads(threading.local):

@@ -19,6 +19,7 @@ import torch
 from gradscope.probes.dynamo import skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
+from gradscope.probes.guards import no_autograd, no_dispatch, no_function
 from gradscope.probes.sink import Sink, store
 from gradscope.probes.structure import digest
 from gradscope.probes.threads import Thread, Threads
@@ -27,9 +28,6 @@ _IN, _OUT = 0, 1
 _STATISTICS = 5  # numbers in a row: norm, largest magnitude, zero share, NaN and Inf count
 _LARGE, _STRETCH = 32_768, 131_072  # elements
 
-_no_function = torch._C.DisableTorchFunction
-_no_dispatch = torch._C._DisableTorchDispatch
-_no_autograd = torch._C._AutoDispatchBelowAutograd
 _is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
 _vector_norm = torch.linalg.vector_norm
 
@@ -151,7 +149,7 @@ class Values(Watcher):
         return not (self._off or run.over) and (running is None or running is run.call)  # none: a device's thread
 
     def _measure(self, run: Run, number: int, side: int, gradients: Any) -> None:
-        with _no_function(), _no_dispatch(), _no_autograd():
+        with no_function(), no_dispatch(), no_autograd():
             for position, gradient in enumerate(gradients):
                 if gradient is None:
                     continue
@@ -169,7 +167,7 @@ def norm_of(thread: Thread, gradient: Any) -> float | None:
     """A gradient's 2-norm over its finite values; None for what has no plain values to look at."""
     busy, thread.busy = thread.busy, True
     try:
-        with torch.no_grad(), torch._C.DisableTorchFunction(), torch._C._DisableTorchDispatch():
+        with no_function(), no_dispatch(), no_autograd():
             found = statistics_of(gradient)
     finally:
         thread.busy = busy
@@ -185,6 +183,8 @@ def statistics_of(gradient: Any) -> tuple[float, float, float, int, int] | None:
     count = gradient.numel()
     if count == 0:
         return 0.0, 0.0, 0.0, 0, 0
+    if gradient.data_ptr() == 0:
+        return None  # no memory: a zero tensor of forward mode, a storage given back
     values = gradient.abs() if gradient.is_complex() else gradient
     norm = _vector_norm(values).item()
     if not math.isfinite(norm):

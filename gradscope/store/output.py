@@ -134,7 +134,8 @@ def _identity(path: Path) -> tuple[int, int] | None:
     """Which file a path leads to: SQLite would go on writing into one that was deleted, and never notice."""
     try:
         found = os.stat(path)
-    except OSError:
+    except OSError as error:  # a TimeoutError of the script's is one, too
+        let_through(error)
         return None
     return found.st_dev, found.st_ino
 

@@ -292,7 +292,7 @@ class Writer:
             frames = list(self._ids.get("frame", ()))[self._described :]
             self._described += len(frames)
         for file in {key[0] for key in frames if isinstance(key, tuple)}:
-            if origin_of(file) == USER and os.path.isfile(file):
+            if origin_of(file) == USER:
                 try:
                     text = Path(file).read_text("utf-8", "replace")
                 except OSError as error:
