@@ -135,14 +135,8 @@ class Operations(Watcher):
 
     def _dispatch(self) -> Any:
         """The mode's function: hot, so what it uses is bound here, and nothing that it makes outlives it."""
-        threads, steps, faults, known, anchors = (
-            self._threads,
-            self._steps,
-            self._faults,
-            self._known,
-            self._stacks.anchors,
-        )
-        describe, take, written, close = self._describe, self._stacks.take, self._written, self.close
+        threads, steps, faults, known = self._threads, self._steps, self._faults, self._known
+        describe, written, take, anchors = self._describe, self._written, self._stacks.take, self._stacks.anchors
         open_block, enter_call, number_of, getframe = self._open, _enter_call, node_number, sys._getframe
         births, look, flow, grad_enabled = self._births, self._births.look, self._flow, torch.is_grad_enabled
 
@@ -169,12 +163,9 @@ class Operations(Watcher):
                             token.operator = name
                         thread.pending.clear()
                     numbers = thread.operations
+                    if not 0 < len(numbers) < _BLOCK:
+                        numbers = open_block(thread)
                     backward = thread.backward
-                    if len(numbers) > _BLOCK:
-                        close(thread, backward)
-                        numbers = thread.operations
-                    if not numbers:
-                        open_block(thread)
                     if thread.call is not thread.last_call:
                         enter_call(thread)
                     node = (PLAIN if grad_enabled() else NO_GRAD) if backward is None else number_of(backward)
@@ -253,10 +244,13 @@ class Operations(Watcher):
         skip(flush_and_run)
         return flush_and_run
 
-    def _open(self, thread: Thread) -> None:
+    def _open(self, thread: Thread) -> list[int]:
+        """Begin a block, after one that is full if there is one, and answer with its numbers."""
+        self.close(thread, thread.backward)
         thread.started = time.perf_counter() - self._started
         if thread not in self.threads:
             self.threads.append(thread)
+        return thread.operations
 
     def close(self, thread: Thread, backward: EngineCall | None = None) -> None:
         """Store a thread's open block, or only point at it when it was seen before."""
