@@ -1,7 +1,7 @@
 """Whether a tensor is a leaf, asked inside of an operator.
 
-The surprise: torch's own `is_leaf` makes the node of a view anew that was edited since, and takes the tensor's lock to do
-so. An operator may run under that lock: a nested tensor is asked for its sizes while its AccumulateGrad is made.
+The surprise: torch's own `is_leaf` makes the node of a view anew that was edited since, and takes the tensor's lock to
+do so. An operator may run under that lock: a nested tensor is asked for its sizes while its AccumulateGrad is made.
 """
 
 from __future__ import annotations
