@@ -87,7 +87,7 @@ def place(site: Site, folder: str) -> str:
 
 
 def short_file(file: str, folder: str) -> str:
-    """`torch/nn/functional.py` of an installed package; else relative to the folder, or the name alone outside of it."""
+    """`torch/nn/functional.py` of an installed package; else relative to the folder, or outside of it the name."""
     path = PurePath(file)
     for number, part in enumerate(reversed(path.parts)):
         if part in PACKAGES and number:
