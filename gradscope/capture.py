@@ -180,7 +180,7 @@ class Recorder:
         enter("hooks", hooks)
         shared = (writer, threads, stacks, names, faults)
         if wanted:
-            open_blocks = self._enter_operators(shared, nodes, steps, engine.started, watchers)
+            open_blocks = self._enter_operators(shared, nodes, walker, steps, engine.started, watchers)
         else:
             open_blocks = OpenBlocks(writer, [], engine.started)
             enter("collectives", Collectives(writer.commit, faults))
@@ -203,12 +203,13 @@ class Recorder:
         enter("heartbeat", Heartbeat(lambda: self._beat(open_blocks, steps), writer.fault))
 
     def _enter_operators(
-        self, shared: Shared, nodes: Nodes, steps: Steps, started: float, watchers: list[Watcher]
+        self, shared: Shared, nodes: Nodes, walker: Walker, steps: Steps, started: float, watchers: list[Watcher]
     ) -> OpenBlocks:
         """The probes of `--detail ops`: operators, and what explanations need."""
         writer, threads, _, names, faults = shared
         mutations, births = Mutations(writer, nodes, faults), Births(*shared, steps)
         flow = Flow(writer, threads, names, faults, steps)
+        walker.contents.computed = flow.computed
         operations = Operations(*shared, steps, started, mutations, births, flow)
         declarations, optimizers = Declarations(*shared), Optimizers(*shared, flow)
         watchers += [operations, mutations, Contexts(writer, faults), declarations, births]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
@@ -17,7 +17,7 @@ from rich.text import Text
 from gradscope import __version__
 from gradscope.errors import UsageError
 from gradscope.model.printable import printable
-from gradscope.model.table import Column, Table, Unit, Value, curve
+from gradscope.model.table import Column, Row, Table, Unit, Value, curve
 from gradscope.render import plot
 from gradscope.view.sparkline import sparkline
 from gradscope.view.words import seconds, size
@@ -64,17 +64,18 @@ def text(page: Page) -> str:
 def to_json(page: Page) -> str:
     """For programs: the values as they are, one row a line."""
     head = {"format": FORMAT, "gradscope": __version__, "recording": page.recording}
-    tables = {table.name: {"rows": _objects(table), "notes": list(table.notes)} for table in page.tables}
+    tables = {table.name: _object(table) for table in page.tables}
     return json.dumps({**head, **tables}, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def to_csv(page: Page) -> str:
-    """For spreadsheets: the first table's values, with control characters escaped, because CSV is looked at as well."""
+    """For spreadsheets: the first table's values, the total last. With control characters escaped, for CSV is read."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     table = page.tables[0]
     writer.writerow(table.names)
-    writer.writerows([printable(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows)
+    rows = table.rows if table.total is None else (*table.rows, table.total)
+    writer.writerows([printable(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return stream.getvalue()
 
 
@@ -107,8 +108,10 @@ def choose(name: str | None, output: str | None) -> TableFormat:
     return next((each for each in TABLE_FORMATS.values() if each.suffix == suffix), TABLE_FORMATS["text"])
 
 
-def _objects(table: Table) -> list[dict[str, Value]]:
-    return [dict(zip(table.names, row, strict=True)) for row in table.rows]
+def _object(table: Table) -> dict[str, object]:
+    rows = [dict(zip(table.names, row, strict=True)) for row in table.rows]
+    total = {} if table.total is None else {"total": dict(zip(table.names, table.total, strict=True))}
+    return {"rows": rows, **total, "notes": list(table.notes)}
 
 
 def _grid(table: Table, folder: str) -> Grid:
@@ -117,9 +120,15 @@ def _grid(table: Table, folder: str) -> Grid:
         justify = "left" if column.unit.is_text else "right"
         grid.add_column(Text(column.name), justify=justify, overflow="fold")  # type: ignore[arg-type]
     for row in table.rows:
-        cells = (_words(column, value, folder) for column, value in zip(table.columns, row, strict=True))
-        grid.add_row(*(Text(cell) for cell in cells))
+        grid.add_row(*_cells(table, row, folder))
+    if table.total is not None:
+        grid.add_section()
+        grid.add_row(*_cells(table, table.total, folder))
     return grid
+
+
+def _cells(table: Table, row: Row, folder: str) -> Iterator[Text]:
+    return (Text(_words(column, value, folder)) for column, value in zip(table.columns, row, strict=True))
 
 
 def _words(column: Column, value: Value, folder: str) -> str:
