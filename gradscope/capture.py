@@ -10,7 +10,6 @@ import contextlib
 import enum
 import os
 import platform
-import re
 import sys
 import time
 from collections.abc import Callable
@@ -24,7 +23,7 @@ import torch
 from gradscope import __version__
 from gradscope.compilers.watches import check, watches
 from gradscope.errors import UsageError
-from gradscope.model.limits import Limits
+from gradscope.model.limits import Limits, bytes_of
 from gradscope.model.window import Window
 from gradscope.probes import program, seams
 from gradscope.probes.anomaly import Anomaly
@@ -47,6 +46,7 @@ from gradscope.probes.nodes import Nodes
 from gradscope.probes.open_blocks import OpenBlocks
 from gradscope.probes.operations import Operations
 from gradscope.probes.optimizers import Optimizers
+from gradscope.probes.reducers import Reducers
 from gradscope.probes.sizes import Sizes
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
@@ -73,8 +73,6 @@ _ENVIRONMENT = (
     "TORCH_LOGS",
 )
 
-_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]B|)", re.IGNORECASE)
 EVERY_STEP = Window()
 NO_LIMITS = Limits()
 
@@ -166,7 +164,8 @@ class Recorder:
         anomaly = Anomaly()
         nodes = Nodes(writer, threads, stacks, anomaly, faults, operators=wanted)
         hooks = Hooks(writer, threads, stacks, names, nodes, faults, measured=self.detail is Detail.FULL)
-        watchers: list[Watcher] = [hooks]
+        reducers = Reducers(writer, threads, stacks, hooks, faults)
+        watchers: list[Watcher] = [hooks, reducers]
         overhead = self._limits.overhead
         steps = Steps(self._window, writer, None if overhead is None else Budget(overhead))
         steps.followers.append(anomaly.want)
@@ -178,9 +177,12 @@ class Recorder:
         enter("transforms", Transforms(writer, threads, stacks, faults))
         enter("nodes", nodes)
         enter("hooks", hooks)
+        enter("reducers", reducers)
         shared = (writer, threads, stacks, names, faults)
         if wanted:
-            open_blocks = self._enter_operators(shared, nodes, walker, steps, engine.started, watchers)
+            operations, flow = self._enter_operators(shared, nodes, steps, engine.started, watchers)
+            operations.saw_collective, walker.contents.computed = reducers.saw_collective, flow.computed
+            open_blocks = OpenBlocks(writer, operations.threads, engine.started)
         else:
             open_blocks = OpenBlocks(writer, [], engine.started)
             enter("collectives", Collectives(writer.commit, faults))
@@ -203,13 +205,12 @@ class Recorder:
         enter("heartbeat", Heartbeat(lambda: self._beat(open_blocks, steps), writer.fault))
 
     def _enter_operators(
-        self, shared: Shared, nodes: Nodes, walker: Walker, steps: Steps, started: float, watchers: list[Watcher]
-    ) -> OpenBlocks:
+        self, shared: Shared, nodes: Nodes, steps: Steps, started: float, watchers: list[Watcher]
+    ) -> tuple[Operations, Flow]:
         """The probes of `--detail ops`: operators, and what explanations need."""
         writer, threads, _, names, faults = shared
         mutations, births = Mutations(writer, nodes, faults), Births(*shared, steps)
         flow = Flow(writer, threads, names, faults, steps)
-        walker.contents.computed = flow.computed
         operations = Operations(*shared, steps, started, mutations, births, flow)
         declarations, optimizers = Declarations(*shared), Optimizers(*shared, flow)
         watchers += [operations, mutations, Contexts(writer, faults), declarations, births]
@@ -219,7 +220,7 @@ class Recorder:
         self._enter("optimizers", optimizers)
         self._enter("operations", operations)
         steps.followers.append(operations.follow)
-        return OpenBlocks(writer, operations.threads, started)
+        return operations, flow
 
     def _enter(self, name: str, probe: contextlib.AbstractContextManager[object]) -> None:
         """Enter a probe; one that fails is left at once, and the others go on."""
@@ -357,10 +358,10 @@ def tensor_limit(size: int | str | None) -> int:
     """Bytes of tensors, as a user writes them; None for the usual limit. Raises UsageError."""
     if size is None:
         return LIMIT
-    found = _SIZE.fullmatch(str(size).strip())
-    if found is None:
-        raise UsageError(f"{size!r} is no size", "write it as 500MB or 2GB")
-    return int(float(found[1]) * _UNITS[found[2].upper()])
+    try:
+        return bytes_of(str(size))
+    except ValueError:
+        raise UsageError(f"{size!r} is no size", "write it as 500MB or 2GB") from None
 
 
 def default_path(title: str, directory: Path | None = None) -> Path:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 LEAST_SIZE = 1_000_000  # bytes; the tables of an empty recording take a tenth of this
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY_UNITS = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}
-_SIZE = re.compile(r"(\d+(?:\.\d+)?)\s*([kmgt]i?)?b?", re.IGNORECASE | re.ASCII)
+_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([kmgt]i?)?b?", re.IGNORECASE | re.ASCII)
 _SHARE = re.compile(r"(\d+(?:\.\d+)?)\s*%", re.ASCII)
 
 
@@ -25,12 +25,17 @@ class Limits:
         return cls(None if size is None else _size(size), None if overhead is None else _share(overhead))
 
 
-def _size(text: str) -> int:
+def bytes_of(text: str) -> int:
+    """A size as a user writes it. Raises ValueError with a sentence."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{text!r} is not a size such as 500MB, 2GB or 64MiB")
     unit = (found[2] or "").lower()
-    size = int(float(found[1]) * {**_UNITS, **_BINARY_UNITS}[unit])
+    return int(float(found[1]) * {**_UNITS, **_BINARY_UNITS}[unit])
+
+
+def _size(text: str) -> int:
+    size = bytes_of(text)
     if size < LEAST_SIZE:
         raise ValueError(f"{text!r} is less than 1MB, in which no recording fits")
     return size
