@@ -15,8 +15,8 @@ from gradscope.model.site import user_site
 from gradscope.model.table import Column, Row, Table, Unit
 
 # What torch promises at one node: tensor hooks as they were registered, retain_grad, node pre-hooks, the node,
-# post-hooks; a leaf's accumulator runs post-accumulate hooks inside the node (torch 2.13, verified). A reducer's hook is
-# a post-hook.
+# post-hooks, of which a reducer's is one; a leaf's accumulator runs post-accumulate hooks inside the node (torch 2.13,
+# verified).
 PROMISE = {
     "tensor": 0,
     "multi_grad": 0,
@@ -230,11 +230,21 @@ def silent_table(graph: Graph, registered: Iterable[Hook], selection: Selection 
         Column("why", help="why it did not fire"),
     )
     rows = [
-        (hook.kind, hook.on if node is None or hook.kind == REDUCER else single(node), hook.name, _line(hook), why.value)
+        (
+            hook.kind,
+            _where(hook, node),
+            hook.name,
+            _line(hook),
+            why.value,
+        )
         for hook, node, why in silent(graph, registered)
         if selection.wants(hook, node)
     ]
     return Table("silent", columns, tuple(rows))
+
+
+def _where(hook: Hook, node: Node | None) -> str:
+    return hook.on if node is None or hook.kind == REDUCER else single(node)
 
 
 def _line(hook: Hook) -> str | None:

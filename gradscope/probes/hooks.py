@@ -24,7 +24,7 @@ from gradscope.probes.multi_grad import Shared, shared
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes, token_of
 from gradscope.probes.observed import NOTHING, Look, change
-from gradscope.probes.retain_grad import RetainGrad
+from gradscope.probes.retain_grad import RetainGrad, holder_of
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Thread, Threads
@@ -364,9 +364,7 @@ class Hooks(Watcher):
         assert call.walked is not None
         self._retained = [one for one in self._retained if one.hooks() is not None]
         for one in self._retained:
-            with torch._C.DisableTorchFunction():  # an in-place edit takes retain_grad along, to the tensor's new node
-                token = token_of(one.hooks().grad_fn)
-            one.uid = one.uid if token is None else token.uid
+            one.uid = holder_of(one.hooks()) or one.uid  # an in-place edit takes it along, to the tensor's new node
         for one in (*self._registered.values(), *self._retained):
             leaf = None if one.leaf is None else one.leaf()
             node = call.walked.numbers.get(one.uid) if leaf is None else call.walked.leaves.get(id(leaf))

@@ -7,6 +7,8 @@ from typing import Any
 
 import torch
 
+from gradscope.probes.nodes import token_of
+
 
 class RetainGrad:
     """Stands for Tensor.retain_grad and answers with torch's own method, so that its errors show no frame of ours."""
@@ -20,3 +22,13 @@ class RetainGrad:
             return self._original
         self._asked(tensor)
         return self._original.__get__(tensor, owner)
+
+
+def holder_of(tensor: torch.Tensor | None) -> int:
+    """The token's uid of the node that keeps a tensor's gradient, 0 when it is not known or the tensor is gone."""
+    if tensor is None:
+        return 0
+    with torch._C.DisableTorchFunction():
+        node = tensor.grad_fn
+    token = None if node is None else token_of(node)
+    return 0 if token is None else token.uid
