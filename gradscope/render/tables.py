@@ -9,16 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from rich import box
-from rich.console import Console
-from rich.table import Table as Grid
-from rich.text import Text
-
 from gradscope import __version__
 from gradscope.errors import UsageError
 from gradscope.model.printable import printable
 from gradscope.model.table import Column, Row, Table, Unit, Value, curve
-from gradscope.render import plot
+from gradscope.render import grid, plot
 from gradscope.view.sparkline import sparkline
 from gradscope.view.words import seconds, size
 
@@ -47,18 +42,11 @@ class TableFormat:
 
 def text(page: Page) -> str:
     """For people: units and shares as words, one table after the other."""
-    stream = io.StringIO()
-    terminal = Console(
-        file=stream, width=page.width, force_terminal=page.color, color_system="standard" if page.color else None
-    )
+    lines: list[str] = []
     for table in page.tables:
-        if not table.rows:
-            terminal.print(Text(f"{table.name}: nothing to show"))
-        else:
-            terminal.print(_grid(table, page.folder))
-        for note in table.notes:
-            terminal.print(Text(printable(note)))
-    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+        lines += _grid(table, page) if table.rows else [printable(f"{table.name}: nothing to show")]
+        lines += map(printable, table.notes)
+    return "\n".join(lines) + "\n"
 
 
 def to_json(page: Page) -> str:
@@ -114,21 +102,15 @@ def _object(table: Table) -> dict[str, object]:
     return {"rows": rows, **total, "notes": list(table.notes)}
 
 
-def _grid(table: Table, folder: str) -> Grid:
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for column in table.columns:
-        justify = "left" if column.unit.is_text else "right"
-        grid.add_column(Text(column.name), justify=justify, overflow="fold")  # type: ignore[arg-type]
-    for row in table.rows:
-        grid.add_row(*_cells(table, row, folder))
-    if table.total is not None:
-        grid.add_section()
-        grid.add_row(*_cells(table, table.total, folder))
-    return grid
+def _grid(table: Table, page: Page) -> Iterator[str]:
+    heads = [grid.Head(printable(column.name), column.unit.is_text) for column in table.columns]
+    rows = [_cells(table, row, page.folder) for row in table.rows]
+    total = None if table.total is None else _cells(table, table.total, page.folder)
+    return grid.lay_out(heads, rows, total, page.width, page.color)
 
 
-def _cells(table: Table, row: Row, folder: str) -> Iterator[Text]:
-    return (Text(_words(column, value, folder)) for column, value in zip(table.columns, row, strict=True))
+def _cells(table: Table, row: Row, folder: str) -> list[str]:
+    return [_words(column, value, folder) for column, value in zip(table.columns, row, strict=True)]
 
 
 def _words(column: Column, value: Value, folder: str) -> str:
