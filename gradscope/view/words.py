@@ -11,6 +11,7 @@ from gradscope.model.site import Site
 
 MOST_KINDS = 12
 LONGEST_MESSAGE = 120
+PACKAGES = ("site-packages", "dist-packages")  # the folders that installers fill
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
@@ -69,7 +70,15 @@ def leaf_words(leaf: str) -> str:
 
 
 def place(site: Site, folder: str) -> str:
-    """`train.py:19`: relative to the folder when the file lies in it, else the file's name alone."""
-    path = PurePath(site.file)
+    """`train.py:19`."""
+    return f"{short_file(site.file, folder)}:{site.line}"
+
+
+def short_file(file: str, folder: str) -> str:
+    """`torch/nn/functional.py` of an installed package; else relative to the folder, or outside of it the name."""
+    path = PurePath(file)
+    for number, part in enumerate(reversed(path.parts)):
+        if part in PACKAGES and number:
+            return str(PurePath(*path.parts[-number:]))
     inside = path.is_relative_to(folder) if folder else False
-    return f"{path.relative_to(folder) if inside else path.name}:{site.line}"
+    return str(path.relative_to(folder)) if inside else path.name
