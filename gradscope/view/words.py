@@ -9,13 +9,6 @@ from pathlib import PurePath
 from gradscope.model.graph import ACCUMULATE, Node
 from gradscope.model.site import Site
 
-VIEWS = frozenset(
-    f"{name}Backward"
-    for name in (
-        *("Alias", "AsStrided", "Diagonal", "Expand", "Permute", "ReshapeAlias", "Select", "Slice", "Split", "Squeeze"),
-        *("T", "Transpose", "Unbind", "Unfold", "UnsafeView", "Unsqueeze", "View", "SplitWithSizes", "Swapaxes"),
-    )
-)
 MOST_KINDS = 12
 LONGEST_MESSAGE = 120
 PACKAGES = ("site-packages", "dist-packages")  # the folders that installers fill
@@ -25,11 +18,6 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 def short_name(node: Node) -> str:
     """The node's name without C++ namespaces."""
     return node.name.rpartition("::")[2]
-
-
-def only_views(node: Node) -> bool:
-    """Whether the node only passes its gradient on in another shape."""
-    return short_name(node).rstrip("0123456789") in VIEWS
 
 
 def is_plain(node: Node) -> bool:
@@ -57,8 +45,8 @@ def size(count: int) -> str:
 
 
 def amount(count: int, noun: str) -> str:
-    """`1 node`, `2 nodes`, `1,650 nodes`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    """`1 node`, `2 nodes`, `1,650 nodes`, `3 boxes`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}{'es' if noun.endswith('x') else 's'}"
 
 
 def seconds(value: float) -> str:
