@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import click
 
-from gradscope.commands import options
+from gradscope.commands import options, pages
 from gradscope.errors import NothingCheckedError
 from gradscope.graphs.part import of_level
 from gradscope.model.graph import Graph
+from gradscope.render import html
 from gradscope.render.formats import FORMATS, choose
 from gradscope.view.ordered import ordered
 from gradscope.view.scene import Scene
@@ -21,6 +22,8 @@ FORMAT_HELP = "; ".join(f"{format.name}: {format.help}" for format in FORMATS.va
 @options.backward
 @click.option("--depth", type=click.IntRange(min=1), help="How many levels of modules to open; default: what fits.")
 @click.option("--level", type=click.IntRange(min=0), metavar="K", help="Only nodes of this torch.func level; 0: none.")
+@pages.others
+@pages.source
 @options.output
 @options.force
 @options.color
@@ -31,6 +34,8 @@ def command(
     backward: int | None,
     depth: int | None,
     level: int | None,
+    others: int,
+    source: bool,
     output: str | None,
     force: bool,
     color: str,
@@ -43,6 +48,9 @@ def command(
     options.check_output(output, force)
     format = choose(fmt, output)
     with options.open_recording(recording, quiet) as opened:
+        if format.render is html.render and level is None:  # a page shows more than its one graph
+            options.deliver(html.page(pages.gather(opened, backward, others, source)), output, quiet)
+            return
         scene = Scene(
             graph=_chosen(ordered(opened.graph(backward)), level),
             run=opened.run(),

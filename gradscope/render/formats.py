@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gradscope.errors import UsageError
-from gradscope.render import dot, json, svg, text
+from gradscope.render import dot, html, json, svg, text
 from gradscope.view.scene import Scene
 
 
@@ -29,6 +29,7 @@ FORMATS = {
         Format("json", ".json", "the whole graph, unreduced, for programs", json.render),
         Format("dot", ".dot", "Graphviz's language, for other tools", dot.render),
         Format("svg", ".svg", "a picture", svg.render, needs="Graphviz's `dot`"),
+        Format("html", ".html", "a page for the browser, in one file that works offline", html.render),
     )
 }
 
