@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from gradscope.model.finding import Finding, Related, Severity
 from gradscope.model.graph import Edge, Graph, Node
+from gradscope.model.module import ModuleCall
 from gradscope.model.site import Site
 from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.view.replay import Recorded
@@ -70,3 +71,12 @@ def ladder(rungs: int) -> Graph:
     nodes = [Node(number, "AddBackward0", rungs - number, by_hand.line(3)) for number in range(rungs)]
     edges = [Edge(one, other) for one, other in pairwise(range(rungs))]
     return by_hand.measured(nodes, edges + [Edge(one, one + 2, 1) for one in range(rungs - 2)])
+
+
+def modules(count: int, size: int) -> Graph:
+    """Calls of one module after the other, each a ladder of its own inside."""
+    net = ModuleCall("", "Net")
+    calls = [ModuleCall(f"layers.{number}", "Layer", net, number) for number in range(count)]
+    graph = ladder(count * size)
+    nodes = tuple(replace(node, module=calls[node.id // size]) for node in graph.nodes)
+    return replace(graph, nodes=nodes)

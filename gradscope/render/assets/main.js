@@ -294,6 +294,8 @@ unpack().then((book) => {
     },
     select: (item) => app.select(item),
     toggle: (item) => app.toggle(item),
+    groups: () => app.tree.level().map((group) => ({ item: app.tree.size + group, children: app.tree.visible(group).length })),
+    paint: () => app.stage.paint(),
     svg: () => toSvg(app),
     book,
   };
