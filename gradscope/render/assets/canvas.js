@@ -29,7 +29,7 @@ class Stage {
     [this.width, this.height, this.density] = [clientWidth, clientHeight, density];
     this.canvas.width = Math.max(1, Math.round(clientWidth * density));
     this.canvas.height = Math.max(1, Math.round(clientHeight * density));
-    this.draw();
+    this.paint();
   }
 
   // From the top, as large as the width allows, but so that words can be read.
@@ -54,7 +54,7 @@ class Stage {
     cancelAnimationFrame(this.gliding);
     if (calm()) {
       this.camera = target;
-      return this.draw();
+      return this.paint();
     }
     const step = (now) => {
       const part = Math.min((now - started) / 180, 1);

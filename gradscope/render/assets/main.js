@@ -153,7 +153,7 @@ class App {
     const selected = this.selected === null ? null : tree.shown(this.selected);
     const now = player.at === null ? null : tree.shown(this.backward.order[player.at]);
     return {
-      scale, part, selected, found: this.found, row: this.selected,
+      scale, part, selected, found: this.found, row: this.selected ?? NaN,
       isNear: (edge) => (selected !== null && (edge.tail === selected || edge.head === selected)) || (now !== null && edge.tail === now),
       play: player.at === null ? null : (item) => player.mark(item),
     };
@@ -168,7 +168,7 @@ class App {
     }
     const panel = byId("panel");
     panel.setAttribute("aria-labelledby", `tab-${name}`);
-    panel.replaceChildren(...[TABS[name][1](this)].flat());
+    panel.replaceChildren(...[TABS[name][1](this)].flat(2).filter(Boolean));
     panel.scrollTop = 0;
     this.link();
   }

@@ -89,7 +89,7 @@ class Describer {
     const views = held.filter((one) => !graph.columns.accumulates[one]);
     if (views.length) {
       const names = [...grouped(views.map((one) => graph.name(one).replace(/Backward\d*$/, "")), (name) => name)];
-      lines.push({ text: cut(`then ${names.map(([name, all]) => name + (all.length > 1 ? ` ×${all.length}` : "")).join(", ")}`), node: views[0] });
+      lines.push({ text: cut(`then ${names.map(([name, all]) => name + (all.length > 1 ? ` ×${all.length}` : "")).join(", ")}`), node: views[0], nodes: views });
     }
     const path = graph.columns.call[node] ? graph.book.call(graph.columns.call[node]).path : "";
     for (const one of held.filter((other) => graph.columns.accumulates[other])) {
@@ -311,7 +311,7 @@ function paintWords(pen, box, words, looks, eye) {
     y += ROW;
     const strip = line.role && looks.strip(line.role);
     if (strip) pen.shape({ line: rounded(box.x + 5, y - 11, box.w - 10, ROW - 2, 3) }, { fill: strip });
-    if (line.node !== undefined && line.node === eye.row) {
+    if ((line.nodes || [line.node]).includes(eye.row)) {
       pen.shape({ line: rounded(box.x + 3, y - 12, box.w - 6, ROW, 3) }, { stroke: accent(looks), width: 2 });
     }
     pen.text(line.text, box.x + EDGE, y + 1, { size: NOTE, color: strip ? theme.ink : theme.quiet });
