@@ -10,7 +10,6 @@ import contextlib
 import enum
 import os
 import platform
-import re
 import sys
 import time
 from collections.abc import Callable
@@ -24,7 +23,7 @@ import torch
 from gradscope import __version__
 from gradscope.compilers.watches import check, watches
 from gradscope.errors import UsageError
-from gradscope.model.limits import Limits
+from gradscope.model.limits import Limits, parse_size
 from gradscope.model.window import Window
 from gradscope.probes import program, seams
 from gradscope.probes.anomaly import Anomaly
@@ -73,8 +72,6 @@ _ENVIRONMENT = (
     "TORCH_LOGS",
 )
 
-_UNITS = {"": 1, "KB": 10**3, "MB": 10**6, "GB": 10**9, "TB": 10**12}
-_SIZE = re.compile(r"(\d{1,15}(?:\.\d{1,9})?)\s*([KMGT]B|)", re.IGNORECASE)
 EVERY_STEP = Window()
 NO_LIMITS = Limits()
 
@@ -356,10 +353,10 @@ def tensor_limit(size: int | str | None) -> int:
     """Bytes of tensors, as a user writes them; None for the usual limit. Raises UsageError."""
     if size is None:
         return LIMIT
-    found = _SIZE.fullmatch(str(size).strip())
-    if found is None:
-        raise UsageError(f"{size!r} is no size", "write it as 500MB or 2GB")
-    return int(float(found[1]) * _UNITS[found[2].upper()])
+    try:
+        return parse_size(str(size))
+    except ValueError as error:
+        raise UsageError(str(error), "--tensors-limit 500MB bounds the tensors that are stored") from None
 
 
 def default_path(title: str, directory: Path | None = None) -> Path:

@@ -9,6 +9,7 @@ from pathlib import Path
 import click
 
 from gradscope.commands import options, pages
+from gradscope.commands.progress import waiting
 from gradscope.errors import UsageError
 from gradscope.render.html import page
 from gradscope.store.reader import Recording
@@ -39,7 +40,8 @@ def command(
         raise UsageError("a browser cannot open standard output", "`gradscope graph --fmt html` writes there")
     options.check_output(output, force)
     with options.open_recording(recording, quiet) as opened:
-        text = page(pages.gather(opened, backward, others, source))
+        with waiting(quiet) as doing:
+            text = page(pages.gather(opened, backward, others, source, doing))
         path = Path(output) if output is not None else _temporary(opened)
         options.deliver(text, str(path), quiet)
     if not _show(path):

@@ -31,13 +31,21 @@ others: Decorator = click.option(
 )
 
 
-def gather(opened: Recording, backward: int | None, others: int, source: bool) -> Story:
-    """The page's contents: a backward call, the last unless one is named, and as many others as fit."""
+def _nothing(words: str) -> None:
+    pass
+
+
+def gather(
+    opened: Recording, backward: int | None, others: int, source: bool, doing: Callable[[str], None] = _nothing
+) -> Story:
+    """What a page shows: a backward call, the last unless one is named, and others. `doing` is told what goes on."""
     chosen = opened.graph(backward).backward.number
+    doing("looking for findings")
     findings = explain(opened).findings
     groups = opened.by_graph()
     first = {number: group[0] for group in groups for number in group}
     numbers = _beside(opened, chosen, findings, first, others)
+    doing(f"building the page of {len(numbers)} backward calls")
     return Story(
         tuple(_recorded(opened, number) for number in numbers),
         chosen,

@@ -18,6 +18,7 @@ from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.evidence import evidence, is_plain, named, tensors_of
 from gradscope.probes.faults import Faults
 from gradscope.probes.guards import no_autograd, no_dispatch
+from gradscope.probes.leaves import is_leaf
 from gradscope.probes.looks import ALWAYS, CLOSELY, FORWARD
 from gradscope.probes.modules import Call as ModuleCall
 from gradscope.probes.modules import Calls
@@ -282,7 +283,7 @@ class Births(Watcher):
 
     def _named(self, name: str, tensor: torch.Tensor) -> str:
         """What the program calls an argument: the name of the leaf whose storage it shares, or the argument's."""
-        if tensor.is_leaf and tensor.requires_grad:
+        if tensor.requires_grad and is_leaf(tensor):
             return self._names.leaf(tensor)
         storage = storage_of(tensor)[0]
         for identity in self._leaves:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradscope import __version__
+from gradscope.graphs.rules import Rules
 from gradscope.model.finding import Finding, Related
 from gradscope.model.printable import printable
 from gradscope.model.site import Site
@@ -44,6 +45,7 @@ def contents(story: Story) -> dict[str, Any]:
         "detail": story.run.detail,
         "chosen": next(place for place, number in enumerate(calls) if number == story.chosen),
         "left_out": story.left_out,
+        "rules": _rules(story.rules),
         "graphs": graphs,
         "backwards": backwards,
         "findings": findings,
@@ -53,6 +55,11 @@ def contents(story: Story) -> dict[str, Any]:
         "sources": [[tables.string(file), lines(text)] for file, text in story.sources.items()],
         **tables.contents(),
     }
+
+
+def _rules(rules: Rules) -> dict[str, Any]:
+    folds = {"fold": rules.fold, "params": rules.params, "keep": sorted(rules.keep)}
+    return {"depth": rules.depth, "focus": rules.focus, **folds}
 
 
 def _theme(theme: Theme) -> dict[str, Any]:

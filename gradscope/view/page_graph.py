@@ -5,16 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from gradscope.graphs.absorb import only_views
 from gradscope.graphs.fold import fold
+from gradscope.graphs.rules import MOST_CHILDREN
 from gradscope.graphs.tree import IN_BACKWARD, build
 from gradscope.model.graph import Graph, Node
 from gradscope.model.group import Group, Item, Repeat
 from gradscope.view.line import repeat_words
 from gradscope.view.page_tables import Tables, steps
-from gradscope.view.words import only_views, short_name
+from gradscope.view.words import short_name
 
-MOST_CHILDREN = 1000  # of one group: more of them get groups of their own
-PART = 250  # children of such a group
+PART = 250  # children of a group that stands for some of too many
 
 MODULE, REPEAT, PARTS, AGAIN = range(4)  # kinds of groups; AGAIN holds what was made during a backward
 
@@ -22,7 +23,7 @@ MODULE, REPEAT, PARTS, AGAIN = range(4)  # kinds of groups; AGAIN holds what was
 def graph_columns(graph: Graph, tables: Tables) -> dict[str, Any]:
     """Everything about a graph that does not change from one backward call to the next."""
     groups = _Groups(tables, len(graph.nodes))
-    groups.place(fold(build(graph)))
+    groups.place(fold(build(graph, by_level=any(node.levels for node in graph.nodes))))
     storages = {tensor.storage: tensor for node in graph.nodes for tensor in node.saved}
     numbers = sorted(storages)
     place = {storage: position for position, storage in enumerate(numbers)}
@@ -99,8 +100,8 @@ class _Groups:
                 if isinstance(item, Node):
                     self.of_node[item.id] = inside
                 elif isinstance(item, Group):
-                    kind = AGAIN if not item.module_class and item.name == IN_BACKWARD else MODULE
-                    waiting.append((item.children, self._add(item.name, item.module_class, inside, kind)))
+                    number = self._add(item.name, item.module_class, inside, _kind(item))
+                    waiting.append((item.children, number))
                 else:
                     between = item.rounds[1:-1]
                     within = tuple(part for one in between for part in one)
@@ -123,6 +124,10 @@ class _Groups:
             part = self._add(f"part {start // length + 1}: {start + 1:,} to {stop:,}", "", group, PARTS)
             places.extend((item, part) for item in items[start:stop])
         return places
+
+
+def _kind(group: Group) -> int:
+    return AGAIN if not group.module_class and group.name == IN_BACKWARD else MODULE
 
 
 def _unrolled(children: tuple[Item, ...]) -> list[Item]:

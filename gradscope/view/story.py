@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field, replace
 
+from gradscope.graphs.rules import DEFAULT, Rules
 from gradscope.model.finding import Finding
 from gradscope.model.graph import Graph
 from gradscope.model.hook import Hook
@@ -17,7 +18,8 @@ class Story:
     """`backwards` stand by their numbers, their graphs ordered; `chosen` is the number of the one in front.
 
     `alike` gives, for each of them, the number of the first one that has the same graph. `sources` are texts by file,
-    empty when they are not to be shown. `left_out` counts the backward calls that the page does not hold.
+    empty when they are not to be shown. `left_out` counts the backward calls that the page does not hold. `rules` say
+    how the one in front looks at first: how deep it is open, what is folded, which node is chosen.
     """
 
     backwards: tuple[Recorded, ...]
@@ -29,6 +31,7 @@ class Story:
     findings: tuple[Finding, ...] = ()
     sources: dict[str, str] = field(default_factory=dict)
     left_out: int = 0
+    rules: Rules = DEFAULT
 
     @property
     def scene(self) -> Scene:
@@ -39,7 +42,9 @@ class Story:
 
 def story_of(scene: Scene) -> Story:
     """What a scene alone can tell: its graph."""
-    return Story((Recorded(scene.graph),), scene.graph.backward.number, scene.run, scene.recording)
+    recorded = Recorded(scene.graph, gradients=scene.gradients)
+    number = scene.graph.backward.number
+    return Story((recorded,), number, scene.run, scene.recording, findings=scene.findings, rules=scene.rules)
 
 
 def without_places(findings: tuple[Finding, ...], graphs: dict[int, Graph]) -> tuple[Finding, ...]:

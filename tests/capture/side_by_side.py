@@ -13,6 +13,7 @@ from pathlib import Path
 from gradscope.store.reader import load
 
 ROOT = Path(__file__).parent.parent.parent
+SECONDS = 100  # for one run, on a machine that may be busy; below the time limit of a test
 
 
 @dataclass(frozen=True)
@@ -38,7 +39,11 @@ def start(folder, *arguments, **more):
 
 
 def finish(process):
-    stdout, stderr = process.communicate()
+    try:
+        stdout, stderr = process.communicate(timeout=SECONDS)
+    except subprocess.TimeoutExpired as hanging:
+        process.kill()
+        raise AssertionError(f"hangs after printing {hanging.stdout!r}, {hanging.stderr!r}") from None
     return Run(stdout, stderr, process.returncode)
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from bisect import bisect_left
+from dataclasses import replace
 from typing import Any
 from xml.etree import ElementTree
 
@@ -36,11 +37,17 @@ def within(one: dict[str, Any], other: dict[str, Any]) -> bool:
     )
 
 
+def plain() -> Graph:
+    """The small graph without transforms."""
+    graph = by_hand.small()
+    return replace(graph, nodes=tuple(replace(node, levels=()) for node in graph.nodes))
+
+
 def test_nodes_groups_and_rows_show(opened: Opener) -> None:
-    page = opened(by_hand.small())
+    page = opened(plain())
     assert titles(page) == ["AddmmBackward0", "MeanBackward0", "PowBackward0", "SwishBackward"]
     (addmm,) = [box for box in boxes(page) if box["title"] == "AddmmBackward0"]
-    assert "then T" in addmm["lines"]  # the weight's accumulator and its T stand as lines in the node's box
+    assert "via T" in addmm["lines"]  # the weight's accumulator and its T stand as lines in the node's box
     assert any(line.startswith("→ weight") for line in addmm["lines"])
     assert "saves 96 B" in addmm["lines"]
     (mean,) = [box for box in boxes(page) if box["title"] == "MeanBackward0"]
@@ -50,11 +57,15 @@ def test_nodes_groups_and_rows_show(opened: Opener) -> None:
 
 
 def test_parameters_and_shapes_as_boxes_of_their_own(opened: Opener) -> None:
-    page = opened(by_hand.small())
+    page = opened(plain())
     page.click("#tool-a")
     page.click("#tool-v")
     assert titles(page).count("AccumulateGrad") == 2
     assert "TBackward0" in titles(page)
+
+
+def test_transforms_are_groups(opened: Opener) -> None:
+    assert {"Grad:1", "Vmap:2"} <= {box["title"] for box in boxes(opened(by_hand.small())) if box["open"]}
 
 
 def test_a_double_click_opens_a_group_and_closes_it(opened: Opener) -> None:

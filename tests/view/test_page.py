@@ -9,12 +9,13 @@ from typing import Any
 
 import pytest
 
+from gradscope.graphs.rules import MOST_CHILDREN
 from gradscope.model.finding import Finding, Related, Severity
 from gradscope.model.graph import Graph
 from gradscope.model.site import Site
 from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.view.page import contents
-from gradscope.view.page_graph import MOST_CHILDREN, PARTS, REPEAT
+from gradscope.view.page_graph import PARTS, REPEAT
 from gradscope.view.replay import Recorded
 from gradscope.view.story import Story, story_of
 from gradscope.view.words import TIMES

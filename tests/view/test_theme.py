@@ -39,7 +39,7 @@ def test_words_can_be_read_on_every_colour(theme: Theme) -> None:
 @both
 def test_no_two_roles_of_a_box_differ_by_colour_alone(theme: Theme) -> None:
     """Those that do are said by words in the box: its name, or what an operator does."""
-    said = {Role.PLAIN, Role.VIEW, Role.OPERATOR, Role.ADDITION}
+    said = {Role.PLAIN, Role.VIEW, Role.OPERATOR, Role.ADDITION, Role.HOOKED}
     marked = [role for role in theme.looks if role not in said and theme.looks[role].fill]
     alike = [
         (one, other)

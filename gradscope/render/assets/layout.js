@@ -1,7 +1,7 @@
 // Lays out what shows: each open group by itself, in layers along the backward, the inner ones first.
 // An arrow that leaves or enters a group passes through a gate on its border, so that it goes round the boxes inside.
 
-const SPACE = { side: 16, head: 26, foot: 14, box: 22, wire: 12, layer: 34 };
+const SPACE = { side: 16, head: 30, foot: 14, box: 22, wire: 12, layer: 34 };
 const MOST_WIRE = 6000;  // places on wires in one group: beyond that, long arrows go straight
 const WIDEST = 2400;  // a layer that is wider becomes rows
 const SWEEPS = 6;

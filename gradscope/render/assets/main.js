@@ -67,12 +67,15 @@ class App {
     this.backward = this.book.backward(place);
     this.graph = this.backward.shape;
     this.tree = new Tree(this.backward);
+    if (before) Object.assign(this.tree.folds, before.folds);
+    if (before) this.tree.fold();
     if (before && before.graph === this.graph) this.tree.open.set(before.open);
     else {
       this.tree.fit(FEW_BOXES);
       this.selected = null;
     }
     this.describe = new Describer(this.tree).of;
+    this.pressFolds();
     byId("backward").value = place;
     document.title = this.caption();
     const saved = this.graph.savedBytes(this.tree.inside(0));
@@ -120,7 +123,12 @@ class App {
       this.tree.fold();
       this.describe = new Describer(this.tree).of;
     });
-    byId(what === "views" ? "tool-v" : "tool-a").setAttribute("aria-pressed", String(!this.tree.folds[what]));
+    this.pressFolds();
+  }
+
+  pressFolds() {
+    byId("tool-v").setAttribute("aria-pressed", String(!this.tree.folds.views));
+    byId("tool-a").setAttribute("aria-pressed", String(!this.tree.folds.parameters));
   }
 
   // Choose a node or group: groups around it open, the box comes into view, the panel tells of it.
@@ -221,6 +229,7 @@ class App {
     if (step !== null) this.player.go(step);
     const tab = asked.get("tab");
     if (tab && Object.hasOwn(TABS, tab)) this.showTab(tab);
+    else if (first && node === null && this.book.data.rules.focus !== null) this.select(this.book.data.rules.focus);
     else if (first && node === null && this.book.data.findings.length) this.showTab("findings");
   }
 

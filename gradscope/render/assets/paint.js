@@ -89,7 +89,7 @@ class Describer {
     const views = held.filter((one) => !graph.columns.accumulates[one]);
     if (views.length) {
       const names = [...grouped(views.map((one) => graph.name(one).replace(/Backward\d*$/, "")), (name) => name)];
-      lines.push({ text: cut(`then ${names.map(([name, all]) => name + (all.length > 1 ? ` ×${all.length}` : "")).join(", ")}`), node: views[0], nodes: views });
+      lines.push({ text: cut(`via ${names.map(([name, all]) => name + (all.length > 1 ? ` ×${all.length}` : "")).join(", ")}`), node: views[0], nodes: views });
     }
     const path = graph.columns.call[node] ? graph.book.call(graph.columns.call[node]).path : "";
     for (const one of held.filter((other) => graph.columns.accumulates[other])) {
@@ -258,7 +258,7 @@ function paintHeading(pen, box, words, theme, eye) {
   const room = box.w - 16;
   const width = (text) => textWidth(`▾ ${text}`, TITLE, 600);
   const text = width(words.heading) <= room ? words.heading : words.title;
-  const size = Math.min(Math.max(TITLE, 9 / eye.scale), SPACE.head - 9, (TITLE * room) / width(text));
+  const size = Math.min(Math.max(TITLE, 9 / eye.scale), SPACE.head - 8, (TITLE * room) / width(text));
   if (!readable(size, eye)) return;
   pen.shape({ line: `M${box.x + 5} ${box.y + 2}h${(width(text) * size) / TITLE + 6}v${size + 5}H${box.x + 5}z` }, { fill: theme.frame });
   pen.text(`▾ ${text}`, box.x + 8, box.y + size + 3, { size, color: theme.quiet, weight: 600 });
@@ -297,7 +297,7 @@ function paintBox(pen, box, words, looks, eye) {
 
 // Far away only the title shows, as large as the box allows.
 function paintFar(pen, box, words, theme, eye) {
-  const title = words.title.replace(/Backward\d*$/, "");
+  const title = words.title.replace(/Backward\d*$/, "").split(": ")[0];
   const size = Math.min(11 / eye.scale, (TITLE * (box.w - 8)) / textWidth(title, TITLE, 600), box.h * 0.7);
   if (readable(size, eye)) pen.text(title, box.x + box.w / 2, box.y + box.h / 2 + size / 3, { size, color: theme.ink, weight: 600, anchor: "middle" });
 }

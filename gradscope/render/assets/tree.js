@@ -1,7 +1,7 @@
 // Which boxes show: groups that are open or closed, and small nodes that stand as rows in the box of another.
 // An item is a node, by its id, or a group, by its number behind the last node's id.
 
-const MODULE = 0, REPEAT = 1, PARTS = 2, AGAIN = 3;
+const REPEAT = 1;  // the kind of group that stands for more of the same
 
 class Tree {
   constructor(backward) {
@@ -9,7 +9,8 @@ class Tree {
     this.graph = backward.shape;
     this.size = this.graph.size;
     this.rows = this.graph.columns.groups;
-    this.folds = { parameters: true, views: true };
+    const { rules } = this.graph.book.data;
+    this.folds = { parameters: rules.fold && rules.params === null, views: rules.fold };
     this.open = new Uint8Array(this.rows.length);
     this.open[0] = 1;
     this.plant();
@@ -96,24 +97,48 @@ class Tree {
     return names.join(" › ");
   }
 
-  // A parameter's accumulator and a change of shape stand in the box of the node that sends to them, unless they say
-  // something of their own.
+  // A parameter's accumulator and a change of shape stand in the box of a neighbour of their group, that which sends to
+  // them if it can be, unless they say something of their own.
   fold() {
     const { graph, backward } = this;
     const { view, accumulates } = graph.columns;
-    const roots = new Set(backward.roots);
+    const kept = new Set(backward.roots);
+    if (backward.number === this.first().number) graph.book.data.rules.keep.forEach((node) => kept.add(node));
     this.holder = Int32Array.from({ length: this.size }, (_, node) => node);
+    const ran = (node) => backward.position[node] >= 0;
+    const beside = (node, other) => graph.group[other] === graph.group[node] && ran(other) === ran(node);
+    const left = [];
     for (const node of this.nodes()) {
       const leaf = accumulates[node] && this.folds.parameters;
       const shape = view[node] && this.folds.views && graph.outgoing.count(node) === 1;
-      if (!(leaf || shape) || graph.incoming.count(node) !== 1 || roots.has(node)) continue;
+      if (!(leaf || shape) || graph.incoming.count(node) !== 1 || kept.has(node)) continue;
       if (backward.registered.has(node) || backward.findingsAt.has(node)) continue;
       const source = graph.source[graph.incoming.of(node)[0]];
-      if (graph.group[source] === graph.group[node] && (backward.position[node] < 0) === (backward.position[source] < 0)) {
-        this.holder[node] = this.holder[source];
-      }
+      if (beside(node, source)) this.holder[node] = this.holder[source];
+      else if (shape) left.push(node);
     }
-    this.held = grouped(Array.from(this.holder).flatMap((holder, node) => (holder === node ? [] : [[holder, node]])), ([holder]) => holder);
+    this.foldOnwards(left, beside);
+    const pairs = Array.from(this.holder, (holder, node) => [holder, node]).filter(([holder, node]) => holder !== node);
+    this.held = grouped(pairs, ([holder]) => holder);
+  }
+
+  // Changes of shape at which a group begins go to what comes after them, with what they hold themselves.
+  foldOnwards(nodes, beside) {
+    const { graph } = this;
+    const onwards = new Map();
+    for (const node of nodes.reverse()) {
+      const next = (one) => graph.target[graph.outgoing.of(one)[0]];
+      let after = next(node);
+      while (this.holder[after] === node && graph.outgoing.count(after) === 1) after = next(after);
+      const target = this.holder[after];
+      if (target !== node && beside(node, target)) onwards.set(node, onwards.get(target) ?? target);
+    }
+    if (onwards.size) this.holder = this.holder.map((holder) => onwards.get(holder) ?? holder);
+  }
+
+  // The backward call in front when the page opens, which its rules are about.
+  first() {
+    return this.graph.book.data.backwards[this.graph.book.data.chosen];
   }
 
   rowsOf(node) {
@@ -183,6 +208,11 @@ class Tree {
   // As many levels as show at most `limit` boxes; a group that stands alone always opens.
   fit(limit) {
     this.collapse();
+    const { depth } = this.graph.book.data.rules;
+    if (depth !== null) {
+      for (let level = 1; level < depth; level++) this.expand();
+      return;
+    }
     let shown = this.visible(0).length;
     for (;;) {
       const closed = this.level();
