@@ -19,6 +19,7 @@ from gradscope.view.replay import Recorded
 from gradscope.view.words import size
 
 MICRO = 1_000_000
+MOST_SILENT = 300  # a loop that registers hooks anew has thousands that did not fire in one call
 
 
 def backward_row(recorded: Recorded, graph: int, hooks: Sequence[Hook], tables: Tables) -> dict[str, Any]:
@@ -45,10 +46,7 @@ def backward_row(recorded: Recorded, graph: int, hooks: Sequence[Hook], tables: 
         "captured": _captured(recorded.graph),
         "hooks": tables.list([part for node in nodes for hook in node.hooks for part in (node.id, tables.hook(hook))]),
         "fired": _fired(recorded.graph, tables),
-        "silent": [
-            [tables.hook(hook), -1 if node is None else node.id, tables.string(why.value)]
-            for hook, node, why in silent(recorded.graph, hooks)
-        ],
+        **_silent(recorded.graph, hooks, tables),
         "times": _times(recorded, taken),
         "gradients": _gradients(recorded.gradients),
         "operators": tables.list(_operators(recorded, tables)),
@@ -82,6 +80,16 @@ def _fired(graph: Graph, tables: Tables) -> list[list[Any]]:
     ]
 
 
+def _silent(graph: Graph, hooks: Sequence[Hook], tables: Tables) -> dict[str, Any]:
+    """The first hooks that did not fire, and how many more there are."""
+    found = list(silent(graph, hooks))
+    rows = [
+        [tables.hook(hook), -1 if node is None else node.id, tables.string(why.value)]
+        for hook, node, why in found[:MOST_SILENT]
+    ]
+    return {"silent": rows, "more_silent": len(found) - len(rows)}
+
+
 def _firing(firing: Firing, node: int, by_rule: bool, tables: Tables) -> list[Any]:
     change = 2 if firing.edited else int(firing.changed)
     measured = [number(value) for value in (firing.before, firing.after, firing.seconds)]
@@ -90,7 +98,7 @@ def _firing(firing: Firing, node: int, by_rule: bool, tables: Tables) -> list[An
 
 def _times(recorded: Recorded, taken: Sequence[int]) -> list[int]:
     """Microseconds that each node took, in the order in which they ran; empty when nothing was measured."""
-    took = {run.node: run.duration for run in recorded.runs}
+    took = {run.node: run.duration for run in recorded.runs if math.isfinite(run.duration)}
     return [round(took.get(node, 0.0) * MICRO) for node in taken] if took else []
 
 

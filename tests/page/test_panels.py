@@ -125,6 +125,13 @@ def test_the_outline_by_keyboard(opened: Opener) -> None:
     assert "node=1" in page.url
 
 
+def test_the_first_key_leads_to_the_outline(opened: Opener) -> None:
+    page = opened(by_hand.small())
+    page.keyboard.press("Tab")
+    page.keyboard.press("Enter")
+    assert page.locator("[role=treeitem]").first.evaluate("element => element === document.activeElement")
+
+
 @pytest.mark.parametrize("graph", [by_hand.small(), by_hand.transformer(2), fan(30), ladder(40)])
 def test_the_ready_queue_is_the_engines(opened: Opener, graph: Graph) -> None:
     graph = ordered(replace(graph, backward=replace(graph.backward, order_source=OrderSource.PREDICTED)))

@@ -56,6 +56,11 @@ class App {
     byId("tabs").addEventListener("keydown", (event) => this.turnTab(event));
     byId("keys").append(...[...KEYS, ["arrow keys", "from box to box"], ["Enter", "open or close a group"], ["Escape", "choose nothing"]].map(([key, words]) =>
       make("div", {}, make("dt", {}, make("kbd", {}, key)), make("dd", {}, words))));
+    byId("skip").addEventListener("click", (event) => {
+      event.preventDefault();
+      this.showTab("outline");
+      byId("panel").querySelector("[role=treeitem]")?.focus();
+    });
     byId("close").addEventListener("click", () => byId("help").close());
     byId("made").textContent = `gradscope ${data.gradscope}, torch ${data.torch}, from ${data.recording}`;
   }

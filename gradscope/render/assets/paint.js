@@ -29,6 +29,7 @@ function bytes(count) {
 }
 
 function duration(seconds) {
+  if (typeof seconds !== "number") return String(seconds);
   if (seconds < 1e-3) return `${Math.round(seconds * 1e6)} µs`;
   return seconds < 1 ? `${Number((seconds * 1e3).toPrecision(3))} ms` : `${Number(seconds.toPrecision(3))} s`;
 }
