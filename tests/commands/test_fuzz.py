@@ -9,6 +9,8 @@ import random
 import re
 import resource
 import sys
+import tempfile
+import webbrowser
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -140,8 +142,10 @@ def check(number: int, arguments: list[str]) -> None:
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A directory without settings, in which commands may write."""
+    """A directory without settings, in which commands may write; and no browser starts."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(webbrowser, "open", lambda address: True)
     for name in [name for name in os.environ if name.startswith("GRADSCOPE_")]:
         monkeypatch.delenv(name)
 
