@@ -59,9 +59,9 @@ def _joined(reduced: Reduced, rules: Rules, kept: frozenset[int]) -> Reduced:
     """Twins always, chains and crowds where there is no other way to make it fit."""
     reduced = join_twins(reduced, _loose(reduced, kept))
     if rules.depth is None and len(reduced.pieces) > rules.most:
-        reduced = join_chains(reduced, _loose(reduced, kept))
-    if rules.depth is None and len(reduced.pieces) > rules.most:
         reduced = join_runs(reduced, _loose(reduced, kept, parameters=True))
+    if rules.depth is None and len(reduced.pieces) > rules.most:
+        reduced = join_chains(reduced, _loose(reduced, kept))
     most = rules.most if rules.depth is None else MOST_CHILDREN
     return join_crowds(reduced, most, _loose(reduced, kept, parameters=True))
 
