@@ -240,6 +240,8 @@ def test_everything_has_a_name_and_can_be_reached(opened: Opener) -> None:
             .map(one => one.outerHTML)"""
         )
         assert nameless == []
+        words = page.locator("body").inner_text()
+        assert [one for one in ("[object", "undefined", "null", "NaN,NaN") if one in words] == []
     page.keyboard.press("?")
     assert page.get_by_role("dialog").is_visible()
     page.keyboard.press("Escape")

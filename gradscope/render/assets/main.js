@@ -84,7 +84,7 @@ class App {
     byId("backward").value = place;
     document.title = this.caption();
     const saved = this.graph.savedBytes(this.tree.inside(0));
-    byId("caption").textContent = [amount(this.graph.size, "node"), amount(this.graph.source.length, "edge"), saved ? `saves ${bytes(saved)}` : "", this.backward.exception ? `raised ${this.backward.exception.split("\n")[0]}` : ""].filter(Boolean).join(" · ");
+    byId("caption").textContent = [amount(this.graph.size, "node"), amount(this.graph.source.length, "edge"), saved ? `saves ${bytes(saved)}` : "", this.backward.exception ? `raised ${cut(this.backward.exception.split("\n")[0], 110)}` : ""].filter(Boolean).join(" · ");
     this.arrange();
     this.player.reset();
     if (!before || before.graph !== this.graph) this.stage.begin();
@@ -181,7 +181,7 @@ class App {
     }
     const panel = byId("panel");
     panel.setAttribute("aria-labelledby", `tab-${name}`);
-    panel.replaceChildren(...[TABS[name][1](this)].flat(2).filter(Boolean));
+    panel.replaceChildren(...[TABS[name][1](this)].flat(Infinity).filter(Boolean));
     panel.scrollTop = 0;
     this.link();
   }

@@ -246,12 +246,13 @@ function paint(pen, { layout, describe, looks, eye }) {
 
 const accent = (looks) => looks.theme.looks.find(([role]) => role === "FOCUS")[2];
 const readable = (size, eye) => size * eye.scale >= 5;
+const thick = (width, eye) => Math.max(width, 0.7 / eye.scale);  // lines stay visible from afar
 
 function paintFrame(pen, box, words, looks, eye) {
   const { theme } = looks;
   box.frame ||= { line: rounded(box.x, box.y, box.w, box.h, 6) };
   const chosen = eye.selected === box.item;
-  pen.shape(box.frame, { fill: theme.frame, stroke: chosen ? accent(looks) : theme.frame_border, width: chosen ? 2.5 : 1 });
+  pen.shape(box.frame, { fill: theme.frame, stroke: chosen ? accent(looks) : theme.frame_border, width: thick(chosen ? 2.5 : 1, eye) });
 }
 
 // Over the arrows, on paper of its own; larger from afar, as far as the frame allows.
@@ -266,7 +267,7 @@ function paintHeading(pen, box, words, theme, eye) {
 }
 
 function paintEdge(pen, edge, color, width, theme, eye) {
-  pen.shape(edge, { stroke: color, width, dash: edge.back ? "dashed" : "solid" });
+  pen.shape(edge, { stroke: color, width: thick(width, eye), dash: edge.back ? "dashed" : "solid" });
   edge.tip ||= { line: tip(edge) };
   pen.shape(edge.tip, { fill: color });
   if (edge.count > 1 && readable(NOTE, eye)) {
@@ -286,7 +287,7 @@ function paintBox(pen, box, words, looks, eye) {
   const play = eye.play ? eye.play(box.item) : null;
   box.outline ||= { line: SHAPES[look.shape](box.x, box.y, box.w, box.h) };
   const waits = play && play.state === "later" ? theme.paper : look.fill;
-  pen.shape(box.outline, { fill: waits, stroke: look.border, width: look.width, dash: look.line });
+  pen.shape(box.outline, { fill: waits, stroke: look.border, width: thick(look.width, eye), dash: look.line });
   if (chosen || (play && play.state === "now") || eye.found.has(box.item)) {
     box.halo ||= { line: rounded(box.x - 5, box.y - 5, box.w + 10, box.h + 10, 8) };
     pen.shape(box.halo, { stroke: accent(looks), width: chosen ? 3 : 2, dash: eye.found.has(box.item) && !chosen ? "dashed" : "solid" });
