@@ -28,7 +28,7 @@ def peak(graph: Graph) -> Peak:
     """The peak of one backward. With retain_graph nothing that is saved is freed on the way."""
     ran = sorted((node for node in graph.nodes if node.order is not None), key=lambda node: node.order or 0)
     uses = _uses(ran)
-    sizes = {tensor.storage: tensor.bytes for node in ran for tensor in node.saved if tensor.leaf is None}
+    sizes = {tensor.storage: tensor.bytes for node in ran for tensor in node.saved if tensor.kind == "activation"}
     waiting = set(graph.roots)  # nodes whose gradients lie there
     gradients = sum(_gradient(graph.nodes[root]) for root in waiting)
     saved = sum(sizes.values())

@@ -24,7 +24,7 @@ ROUND = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Paint:
-    """What a shape stands for, which a theme gives colours: `part` is paper, frame, box, strip, arrow, ink or quiet."""
+    """What a shape stands for, which a theme gives colours: `part` is paper, frame, plate, box, strip, arrow, ink or quiet."""
 
     part: str
     roles: frozenset[Role] = frozenset()
@@ -88,6 +88,8 @@ def colours(theme: Theme, paint: Paint) -> Look:
     if paint.part == "frame":
         own = look(theme, paint.roles)[0] if paint.roles else None
         return own or Look(theme.frame, theme.frame_border)
+    if paint.part == "plate":
+        return Look(colours(theme, Paint("frame", paint.roles)).fill)
     if paint.part == "arrow":
         border = theme.looks[Role.PRUNED].border if paint.roles else theme.arrow
         return Look(None, border)
@@ -110,6 +112,7 @@ def compose(drawing: Drawing, panels: Sequence[Panel], layout: Layout, escape: E
         Part("heading", tuple(heading)),
         *(_frame(drawing, number, _moved(rect, at), escape) for number, rect in enumerate(layout.clusters)),
         *(_arrow(drawing, number, route, at) for number, route in enumerate(layout.routes)),
+        *(_name(drawing, number, _moved(rect, at), escape) for number, rect in enumerate(layout.clusters)),
         *(_box(drawing, number, _moved(rect, at), panels[number]) for number, rect in enumerate(layout.boxes)),
         Part("legend", tuple(legend)),
     ]
@@ -134,8 +137,16 @@ def _frame(drawing: Drawing, number: int, rect: Rect, escape: Escape) -> Part:
     _, mark = look(LIGHT, cluster.roles)
     line, pen = (mark.line or "solid", mark.width or 1.0) if cluster.roles else ("solid", 1.0)
     shape = Shape(_rounded(rect, 6.0), Paint("frame", cluster.roles), pen, line)
-    name = Words(rect.x + 9.0, rect.y + 12.0, shorten(escape(cluster.title)), NOTE, QUIET, bold=True)
-    return Part("frame", (shape, name), escape(cluster.title))
+    return Part("frame", (shape,), escape(cluster.title))
+
+
+def _name(drawing: Drawing, number: int, rect: Rect, escape: Escape) -> Part:
+    """A frame's name, on a plate of its own: arrows may pass below it."""
+    cluster = drawing.clusters[number]
+    text = shorten(escape(cluster.title))
+    plate = Rect(rect.x + 6.0, rect.y + 5.0, width(text, NOTE, bold=True) * 1.06 + 6.0, 14.0)
+    words = Words(rect.x + 9.0, rect.y + 12.0, text, NOTE, QUIET, bold=True)
+    return Part("name", (Shape(_rounded(plate, 2.0), Paint("plate", cluster.roles), 0.0), words))
 
 
 def _arrow(drawing: Drawing, number: int, route: Route, at: Point) -> Part:
@@ -221,7 +232,8 @@ def _swatch(rect: Rect, role: Role) -> Iterator[Shape]:
     if strip and own.border is None:
         yield Shape(_rounded(rect, 2.0), Paint("strip", frozenset({role})), 0.0)
         return
-    yield from _outline(rect, frozenset({role}))
+    folder = mark.shape == "folder"  # its tab stands out above
+    yield from _outline(Rect(rect.x, rect.y + 4.0, rect.width, rect.height - 4.0) if folder else rect, frozenset({role}))
     if strip:
         inner = Rect(rect.x + 3.0, rect.y + 3.0, rect.width - 6.0, rect.height - 6.0)
         yield Shape(_rounded(inner, 1.0), Paint("strip", frozenset({role})), 0.0, mark.line or "solid")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from html import escape
+from zlib import crc32
 
 from gradscope.model.printable import printable
 from gradscope.render.engines import lay_out
@@ -14,6 +15,7 @@ from gradscope.view.drawing import Drawing
 from gradscope.view.style import Style
 from gradscope.view.theme import Theme
 
+HEAD = "\0"  # stands for the picture's own name until that is known: no text has it
 DASHES = {"dashed": "5 3", "dotted": "1.5 3"}
 XML = "".join(map(chr, (*range(0x20), 0x7F, *range(0x80, 0xA0), 0xFFFE, 0xFFFF)))  # what XML does not take
 
@@ -26,43 +28,47 @@ def picture(drawing: Drawing, style: Style) -> str:
 
 
 def write(picture: Picture, theme: Theme, dark: Theme | None = None) -> str:
-    """The markup; with `dark` those who see dark pages get that theme."""
+    """The markup; with `dark` those who see dark pages get that theme.
+
+    Its rules hold for itself only: a notebook puts many pictures on one page.
+    """
     paints: dict[Paint, str] = {Paint("paper"): "paper", ARROW: "p0", PRUNED: "p1"}
     body = "\n".join(_part(part, paints) for part in picture.parts)
-    style = _style(theme, paints)
+    key = f"g{crc32((picture.title + body).encode('utf-8', 'replace')):08x}"
+    style = _style(theme, paints, key)
     if dark is not None:
-        style += f"\n@media (prefers-color-scheme: dark) {{\n{_style(dark, paints)}\n}}"
+        style += f"\n@media (prefers-color-scheme: dark) {{\n{_style(dark, paints, key)}\n}}"
     size = f'viewBox="0 0 {picture.width:.0f} {picture.height:.0f}" width="{picture.width:.0f}"'
-    heads = "".join(_head(name) for name in (paints[ARROW], paints[PRUNED]))
+    heads = "".join(_head(name, key) for name in (paints[ARROW], paints[PRUNED]))
     return "\n".join(
         (
-            f'<svg xmlns="http://www.w3.org/2000/svg" {size} height="{picture.height:.0f}" role="img">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" id="{key}" {size} height="{picture.height:.0f}" role="img">',
             f"<title>{_text(picture.title)}</title>",
             f"<desc>{_text(' '.join(picture.captions))}</desc>",
-            f"<style>\ntext {{ font-family: {FONT} }}\n{style}\n</style>",
+            f"<style>\n#{key} text {{ font-family: {FONT} }}\n{style}\n</style>",
             f"<defs>{heads}</defs>",
             f'<rect class="paper" width="{picture.width:.0f}" height="{picture.height:.0f}"/>',
-            body,
+            body.replace(HEAD, key),
             "</svg>\n",
         )
     )
 
 
-def _style(theme: Theme, paints: dict[Paint, str]) -> str:
+def _style(theme: Theme, paints: dict[Paint, str], key: str) -> str:
     """A rule for each paint."""
     rules = []
     for paint, name in paints.items():
         look = colours(theme, paint)
-        rules.append(f".{name} {{ fill: {look.fill or 'none'}; stroke: {look.border or 'none'} }}")
+        rules.append(f"#{key} .{name} {{ fill: {look.fill or 'none'}; stroke: {look.border or 'none'} }}")
         if paint.part == "arrow":
-            rules.append(f".{name}h {{ fill: {look.border}; stroke: none }}")
+            rules.append(f"#{key} .{name}h {{ fill: {look.border}; stroke: none }}")
     return "\n".join(rules)
 
 
-def _head(name: str) -> str:
+def _head(name: str, key: str) -> str:
     """An arrow's head: its point touches the box."""
     place = 'viewBox="0 0 8 8" refX="8" refY="4" markerWidth="7" markerHeight="7" markerUnits="userSpaceOnUse"'
-    return f'<marker id="{name}m" {place} orient="auto"><path class="{name}h" d="M0 0.5L8 4L0 7.5z"/></marker>'
+    return f'<marker id="{key}{name}" {place} orient="auto"><path class="{name}h" d="M0 0.5L8 4L0 7.5z"/></marker>'
 
 
 def _part(part: Part, paints: dict[Paint, str]) -> str:
@@ -76,7 +82,7 @@ def _shape(shape: Shape, paints: dict[Paint, str]) -> str:
     way = "".join(command + " ".join(map(_number, numbers)) for command, numbers in shape.way)
     pen = "" if shape.pen == 1 else f' stroke-width="{_number(shape.pen)}"'
     dash = f' stroke-dasharray="{DASHES[shape.line]}"' if shape.line in DASHES else ""
-    head = f' marker-end="url(#{name}m)"' if shape.head else ""
+    head = f' marker-end="url(#{HEAD}{name})"' if shape.head else ""
     return f'<path class="{name}"{pen}{dash}{head} d="{way}"/>'
 
 

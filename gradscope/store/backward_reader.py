@@ -178,10 +178,11 @@ class BackwardReader:
     def _saved(self, tensors: int | None) -> dict[int, list[SavedTensor]]:
         found: dict[int, list[SavedTensor]] = defaultdict(list)
         sql = "SELECT node, name, type, bytes, storage, leaf FROM saved WHERE tensors = ? ORDER BY node, position"
-        known = self._interned
-        rows = self._rows.select(sql, (INTEGER,) * 6, -1 if tensors is None else tensors)
-        for node, name, kind, size, storage, leaf in rows:
-            found[node].append(SavedTensor(known.string(name), known.type(kind), size, storage, known.name(leaf)))
+        known, chosen = self._interned, -1 if tensors is None else tensors
+        given = {one for (one,) in self._rows.select("SELECT storage FROM given WHERE tensors = ?", (INTEGER,), chosen)}
+        for node, name, kind, size, storage, leaf in self._rows.select(sql, (INTEGER,) * 6, chosen):
+            place = (size, storage, known.name(leaf), storage in given)
+            found[node].append(SavedTensor(known.string(name), known.type(kind), *place))
         return found
 
     def _hooks_on(self, backward: int) -> dict[int, list[Hook]]:

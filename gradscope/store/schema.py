@@ -47,6 +47,8 @@ CREATE TABLE input_meta (tensors INTEGER NOT NULL, node INTEGER NOT NULL, positi
 CREATE TABLE saved (tensors INTEGER NOT NULL, node INTEGER NOT NULL, position INTEGER NOT NULL, name INTEGER NOT NULL,
   type INTEGER NOT NULL, bytes INTEGER NOT NULL, storage INTEGER NOT NULL, leaf INTEGER NOT NULL,
   PRIMARY KEY (tensors, node, position)) WITHOUT ROWID;
+-- the storages in saved, of no leaf, that the forward was given (data, buffers) rather than computed
+CREATE TABLE given (tensors INTEGER NOT NULL, storage INTEGER NOT NULL, PRIMARY KEY (tensors, storage)) WITHOUT ROWID;
 
 -- roots and inputs: JSON lists of [node or null, input_nr]; inputs NULL when none were named. graph NULL: the call
 -- raised before anything could be walked.

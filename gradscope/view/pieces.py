@@ -74,7 +74,7 @@ class Teller:
         """What has a colour of its own."""
         for finding in self._findings.get(node.id, ()):
             yield Row(f"{_severity(finding)} {finding.code} {finding.name}", Role.FINDING)
-        if node.levels:
+        if node.levels and Show.LEVELS in self._show:
             yield Row(" ".join(map(str, node.levels)), Role.LEVEL)
         yield from self._gradient(piece, node)
         yield from self._saved(node)
@@ -92,7 +92,8 @@ class Teller:
     def _saved(self, node: Node) -> Iterator[Row]:
         kept = [tensor for tensor in node.saved if tensor.leaf is None]
         if Show.SAVED in self._show:
-            rows = [Row(f"{tensor.name}  {tensor.type}  {size(tensor.bytes)}", Role.SAVED) for tensor in kept]
+            texts = ([tensor.name, str(tensor.type), *([size(tensor.bytes)] if tensor.bytes else [])] for tensor in kept)
+            rows = [Row("  ".join(words), Role.SAVED) for words in texts]
             yield from _some(rows, "saved tensor")
         elif kept:
             total = sum({tensor.storage: tensor.bytes for tensor in kept}.values())
@@ -133,7 +134,7 @@ class Teller:
         levels = dict.fromkeys(str(level) for node in nodes for level in node.levels)
         for finding in found[:MOST_ROWS]:
             yield Row(f"{_severity(finding)} {finding.code} {finding.name}", Role.FINDING)
-        if levels:
+        if levels and Show.LEVELS in self._show:
             yield Row(" ".join(levels), Role.LEVEL)
         if kept:
             yield Row(f"saves {size(sum(kept.values()))}", Role.SAVED)

@@ -192,7 +192,7 @@ def test_what_needs_no_gradient_is_said():
 
 
 def test_a_moved_part_of_torch_is_one_sentence(monkeypatch):
-    moved = seams.Seam("torch._functorch._aot_autograd.graph_compile", "not_there", "2.13")
+    moved = seams.Seam("torch._functorch._aot_autograd.graph_compile.not_there", "joint", "nothing")
     monkeypatch.setattr(seams, "JOINT", (moved,))
     with pytest.raises(UsageError, match=r"has no torch\._functorch\.\S+\.not_there"):
         captured(subjects.used_twice, leaf(2, 3), leaf(3, 4))

@@ -32,7 +32,6 @@ def test_a_box_says_type_views_line_and_has_rows_for_the_rest() -> None:
     addmm = box(drawn(by_hand.small()), "AddmmBackward0")
     assert addmm.notes == ("Net.linear · Linear", "float32[8, 4]", "+ 1 view", "train.py:20")
     assert addmm.rows == (
-        Row("Grad:1 Vmap:2", Role.LEVEL),
         Row("saves 96 B", Role.SAVED),
         Row("bias  float32[4]", Role.ACCUMULATE),
         Row("weight  float32[4, 3]", Role.ACCUMULATE),
@@ -127,6 +126,9 @@ def test_levels_are_set_off() -> None:
         ("Vmap:1  torch.func transform", {Role.LEVEL})
     ]
     assert Role.LEVEL in drawing.roles
+    assert rows(drawing, "B") == []
+    graph = by_hand.measured(nodes, [Edge(0, 1)])
+    assert rows(drawn(graph, show=frozenset({Show.LEVELS})), "B") == [("Vmap:1", Role.LEVEL)]
 
 
 def test_a_parameter_of_another_module_keeps_its_whole_name() -> None:
