@@ -233,7 +233,9 @@ def _swatch(rect: Rect, role: Role) -> Iterator[Shape]:
         yield Shape(_rounded(rect, 2.0), Paint("strip", frozenset({role})), 0.0)
         return
     folder = mark.shape == "folder"  # its tab stands out above
-    yield from _outline(Rect(rect.x, rect.y + 4.0, rect.width, rect.height - 4.0) if folder else rect, frozenset({role}))
+    yield from _outline(
+        Rect(rect.x, rect.y + 4.0, rect.width, rect.height - 4.0) if folder else rect, frozenset({role})
+    )
     if strip:
         inner = Rect(rect.x + 3.0, rect.y + 3.0, rect.width - 6.0, rect.height - 6.0)
         yield Shape(_rounded(inner, 1.0), Paint("strip", frozenset({role})), 0.0, mark.line or "solid")

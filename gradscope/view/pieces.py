@@ -92,7 +92,9 @@ class Teller:
     def _saved(self, node: Node) -> Iterator[Row]:
         kept = [tensor for tensor in node.saved if tensor.leaf is None]
         if Show.SAVED in self._show:
-            texts = ([tensor.name, str(tensor.type), *([size(tensor.bytes)] if tensor.bytes else [])] for tensor in kept)
+            texts = (
+                [tensor.name, str(tensor.type), *([size(tensor.bytes)] if tensor.bytes else [])] for tensor in kept
+            )
             rows = [Row("  ".join(words), Role.SAVED) for words in texts]
             yield from _some(rows, "saved tensor")
         elif kept:
