@@ -1,6 +1,7 @@
 // The page: which backward, what is open, what is chosen, and what each key does.
 
 const FEW_BOXES = 26;
+const LINK_EVERY = 100;  // milliseconds
 const TABS = { node: ["Node", details], outline: ["Outline", outline], findings: ["Findings", findings], hooks: ["Hooks", hookTimeline],
   gradients: ["Gradients", gradients], memory: ["Memory", memory], compare: ["Compare", compare] };
 const KEYS = [
@@ -248,10 +249,18 @@ class App {
     if (this.player.at !== null && this.player.at !== undefined) asked.set("step", this.player.at);
     if (this.tab !== "node") asked.set("tab", this.tab);
     this.hash = asked.size ? `#${asked}` : "";
+    clearTimeout(this.linking);
+    const rest = LINK_EVERY - (performance.now() - (this.linked ?? -LINK_EVERY));
+    if (rest <= 0) this.writeLink();
+    else this.linking = setTimeout(() => this.writeLink(), rest);  // browsers refuse more than some 20 a second
+  }
+
+  writeLink() {
+    this.linked = performance.now();
     try {
       history.replaceState(null, "", this.hash || location.pathname + location.search);
     } catch {
-      // a browser may refuse it for files, or when it is asked too often: the link in the address is then an older one
+      // a browser may refuse it for files: the link in the address is then an older one
     }
   }
 
