@@ -201,7 +201,11 @@ class App {
 
   legend() {
     const roles = new Set();
-    for (const box of this.layout.boxes.values()) if (!box.open) this.describe(box.item).roles.forEach((role) => roles.add(role));
+    for (const box of this.layout.boxes.values()) {
+      if (box.open) continue;
+      const words = this.describe(box.item);
+      for (const role of [...words.roles, ...words.lines.map((line) => line.role)]) roles.add(role);
+    }
     byId("legend").replaceChildren(...Object.entries(this.book.data.legend).filter(([role]) => roles.has(role)).map(([role, words]) => {
       const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
       for (const [key, value] of Object.entries({ viewBox: "0 0 34 20", class: "swatch", "aria-hidden": "true" })) picture.setAttribute(key, value);

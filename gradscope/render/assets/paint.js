@@ -2,6 +2,7 @@
 
 const SANS = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
 const TITLE = 13, NOTE = 11.5, ROW = 16, EDGE = 10, LONGEST = 44;
+const BORDERS = new Set(["SAVED", "FINDING"]);  // roles of a line that its whole box shows
 const ruler = document.createElement("canvas").getContext("2d");
 const widths = new Map();
 
@@ -57,8 +58,8 @@ class Describer {
     const { columns } = graph;
     const lines = [];
     const roles = new Set();
-    if (backward.roots.includes(node)) roles.add("ROOT");
-    else if (columns.function[node]) roles.add("CUSTOM");
+    if (columns.function[node]) roles.add("CUSTOM");
+    else if (backward.roots.includes(node)) roles.add("ROOT");
     else if (columns.accumulates[node]) roles.add("ACCUMULATE");
     else roles.add(columns.view[node] ? "VIEW" : "PLAIN");
     if (columns.leaf[node]) lines.push({ text: cut(graph.leaf(node)) });
@@ -78,7 +79,7 @@ class Describer {
       roles.add("IDLE");
       lines.push({ text: "did not run" });
     }
-    for (const line of lines) if (line.role && !line.row) roles.add(line.role);
+    for (const line of lines) if (BORDERS.has(line.role)) roles.add(line.role);
     return { title: cut(graph.name(node)), lines, roles, group: false };
   }
 
@@ -119,7 +120,7 @@ class Describer {
     const findings = backward.findings.filter((one) => nodes.includes(one.node));
     if (findings.length) lines.push({ text: `⚠ ${findings.map((one) => one.code).join(" ")}`, role: "FINDING" });
     if (!nodes.some((node) => backward.position[node] >= 0)) roles.add("IDLE");
-    for (const line of lines) if (line.role) roles.add(line.role);
+    for (const line of lines) if (BORDERS.has(line.role)) roles.add(line.role);
     const heading = words ? `${cut(name)}  ${cut(words)}` : cut(name);
     return { title: cut(name), heading, lines, roles, group: true };
   }
