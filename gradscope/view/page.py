@@ -22,7 +22,7 @@ FORMAT = 1
 
 def contents(story: Story) -> dict[str, Any]:
     """Everything that the page's script reads."""
-    tables = Tables()
+    tables = Tables(story.run.cwd)
     graphs: list[dict[str, Any]] = []
     places: dict[int, int] = {}
     backwards = []
@@ -40,7 +40,6 @@ def contents(story: Story) -> dict[str, Any]:
         "gradscope": __version__,
         "torch": story.run.torch,
         "program": printable(program(story.run)),
-        "folder": printable(story.run.cwd),
         "recording": printable(story.recording),
         "detail": story.run.detail,
         "chosen": next(place for place, number in enumerate(calls) if number == story.chosen),

@@ -34,6 +34,7 @@ def graph_columns(graph: Graph, tables: Tables) -> dict[str, Any]:
         "parents": [_parent(node, tables) for node in graph.nodes if node.parent is not None],
         "storages": steps([place[tensor.storage] for node in graph.nodes for tensor in node.saved]),
         "bytes": [storages[number].bytes for number in numbers],
+        "given": [int(storages[number].given) for number in numbers],
         "owners": [tables.string(storages[number].leaf) for number in numbers],
         "group": steps(groups.of_node),
         "groups": groups.rows,

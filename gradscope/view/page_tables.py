@@ -11,6 +11,7 @@ from gradscope.model.module import ModuleCall
 from gradscope.model.printable import printable
 from gradscope.model.site import Origin, Site, Stack
 from gradscope.model.tensor import TensorType
+from gradscope.view.words import short_file
 
 ORIGINS = tuple(Origin)
 
@@ -34,7 +35,7 @@ class Rows:
 class Tables:
     """Every table of a page; each method gives the number of a thing, 0 for None."""
 
-    def __init__(self) -> None:
+    def __init__(self, folder: str = "") -> None:
         self.strings = Rows("")
         self.frames = Rows((0, 0, 0, 0))
         self.stacks = Rows((0, 0))
@@ -42,6 +43,8 @@ class Tables:
         self.functions = Rows((0, 0, 0))
         self.lists = Rows(())
         self.hooks: dict[int, tuple[int, ...]] = {}
+        self.files: dict[int, int] = {}  # the short name of each file
+        self._folder = folder
         self._types: dict[TensorType, int] = {}
         self._stacks: dict[int, tuple[Stack, int]] = {}
         self._calls: dict[int, tuple[ModuleCall, int]] = {}
@@ -54,7 +57,10 @@ class Tables:
         """A line of code."""
         if site is None:
             return 0
-        row = (self.string(site.file), site.line, self.string(site.function), ORIGINS.index(site.origin))
+        file = self.string(site.file)
+        if file not in self.files:
+            self.files[file] = self.string(short_file(site.file, self._folder))
+        row = (file, site.line, self.string(site.function), ORIGINS.index(site.origin))
         return self.frames.number(row)
 
     def stack(self, stack: Stack) -> int:
@@ -113,6 +119,7 @@ class Tables:
         return {
             "strings": self.strings.rows,
             "frames": self.frames.rows,
+            "files": list(self.files.items()),
             "stacks": self.stacks.rows,
             "calls": self.calls.rows,
             "functions": self.functions.rows,

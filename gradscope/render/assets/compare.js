@@ -42,9 +42,9 @@ function comparison(app, left, right) {
   ].flat();
 }
 
-function otherNode(app, place, node, words) {
+function otherNode(app, place, node) {
   const { shape, position } = app.book.backward(place);
-  return button([make("span", { class: "place" }, position[node] < 0 ? "–" : `#${position[node]}`), ` ${words || [shape.name(node), shape.leaf(node) || shape.module(node)].filter(Boolean).join("  ")}`],
+  return button([make("span", { class: "place" }, position[node] < 0 ? "–" : `#${position[node]}`), " ", dotted([shape.name(node), shape.leaf(node) || shape.module(node)].filter(Boolean).join("  "))],
     () => app.go(place, node), { class: "link" });
 }
 

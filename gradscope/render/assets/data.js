@@ -19,6 +19,7 @@ class Book {
     this.data = data;
     this.strings = data.strings;
     this.sources = new Map(data.sources.map(([file, text]) => [file, text.split(/\r\n|\n|\r/)]));
+    this.files = new Map(data.files);
     this.hooks = new Map(data.hooks.map(([number, ...row]) => [number, row]));
     this.graphs = new Map();
     this.backwards = new Map();
@@ -58,10 +59,7 @@ class Book {
   }
 
   place(frame) {
-    const file = this.strings[frame.file];
-    const folder = this.data.folder.replace(/\/?$/, "/");
-    const short = file.startsWith(folder) ? file.slice(folder.length) : file.split(/[\\/]/).pop();
-    return `${short}:${frame.line}`;
+    return `${this.strings[this.files.get(frame.file)]}:${frame.line}`;
   }
 
   line(frame) {
@@ -133,20 +131,21 @@ class Graph {
     for (let at = 0; at < words.length; at += 2) {
       const storage = this.storages[this.savedFrom[node] + at / 2];
       const owner = this.book.strings[this.columns.owners[storage]];
-      const bytes = this.columns.bytes[storage];
-      found.push({ name: this.book.strings[words[at]], type: this.book.strings[words[at + 1]], storage, bytes, owner });
+      const [bytes, given] = [this.columns.bytes[storage], this.columns.given[storage]];
+      found.push({ name: this.book.strings[words[at]], type: this.book.strings[words[at + 1]], bytes, owner, given });
     }
     return found;
   }
 
   // Bytes that these nodes keep: each storage once, parameters not at all, because they live on anyway.
-  savedBytes(nodes) {
+  // With `given`, only what the forward was given rather than computed.
+  savedBytes(nodes, given = false) {
     const seen = new Set();
     let bytes = 0;
     for (const node of nodes) {
       for (let at = this.savedFrom[node]; at < this.savedFrom[node + 1]; at++) {
         const storage = this.storages[at];
-        if (this.columns.owners[storage] || seen.has(storage)) continue;
+        if (this.columns.owners[storage] || seen.has(storage) || (given && !this.columns.given[storage])) continue;
         seen.add(storage);
         bytes += this.columns.bytes[storage];
       }

@@ -79,10 +79,12 @@ function functionDetails(app, node) {
   return [heading(`Custom Function ${app.book.strings[name]}`), ...lines];
 }
 
+const keptWords = ({ bytes: size, owner, given }) => bytes(size) + (owner ? ` of ${owner}` : given ? ", an input" : "");
+
 function savedDetails(app, node) {
   const saved = app.graph.saved(node);
   if (!saved.length) return [];
-  const rows = saved.map(({ name, type, bytes: size, owner }) => ({ cells: [name, type, owner ? `${bytes(size)} of ${owner}` : bytes(size)] }));
+  const rows = saved.map((one) => ({ cells: [one.name, one.type, keptWords(one)] }));
   return [heading("Saved tensors"), table([{ name: "name" }, { name: "type" }, { name: "memory", number: true }], rows, { label: "saved tensors" })];
 }
 
@@ -196,7 +198,7 @@ function nodeText(app, node) {
   add("module", moduleWords(book, graph.columns.call[node]));
   add("operator", book.strings[graph.columns.op[node]]);
   add("gradient in", graph.inputs(node).filter(Boolean).join("; "));
-  for (const { name, type, bytes: size, owner } of graph.saved(node)) add("saves", `${name} ${type} ${bytes(size)}${owner ? ` of ${owner}` : ""}`);
+  for (const one of graph.saved(node)) add("saves", `${one.name} ${one.type} ${keptWords(one)}`);
   for (const flow of backward.flows.get(node) || []) add(`gradient ${flow.out ? "out" : "in"} ${flow.index}`, `norm ${shown(flow.norm)}, max ${shown(flow.max)}, NaN or Inf ${flow.nan + flow.inf}`);
   for (const name of backward.ran(node)) add("ran", name);
   for (const firing of backward.firedAt.get(node) || []) add("hook", `${book.hook(firing.hook).name} (${book.hook(firing.hook).kind}): ${firingWords(firing)}`);

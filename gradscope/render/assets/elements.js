@@ -7,7 +7,7 @@ function make(name, about = {}, ...children) {
     else if (key === "class") element.className = value;
     else if (value !== null && value !== undefined && value !== false) element.setAttribute(key, value === true ? "" : value);
   }
-  element.append(...children.flat().filter((child) => child !== null && child !== undefined && child !== ""));
+  element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));
   return element;
 }
 
@@ -42,11 +42,14 @@ function inPieces(rows, draw, size = 200) {
   return make("div", {}, holder, next < rows.length ? more : null);
 }
 
+// Names may break after their dots.
+const dotted = (text) => text.split(/(?<=\.)/).flatMap((part) => [make("wbr"), part]);
+
 function nodeButton(app, node, words) {
   const { graph } = app;
   const text = words ?? [graph.name(node), graph.leaf(node)].filter(Boolean).join("  ");
   const place = app.backward.position[node];
-  return button([make("span", { class: "place" }, place < 0 ? "–" : `#${place}`), ` ${text}`], () => app.select(node), { class: "link" });
+  return button([make("span", { class: "place" }, place < 0 ? "–" : `#${place}`), " ", dotted(text)], () => app.select(node), { class: "link" });
 }
 
 // The line of a frame and those around it; just its place when the page does not hold the source.

@@ -62,7 +62,7 @@ function bars(app, leaves, others, received) {
     const name = app.graph.leaf(node) || app.graph.name(node);
     const words = isBad(flow) ? `NaN ${flow.nan}, Inf ${flow.inf}` : shown(flow.norm);
     const size = isBad(flow) || !(flow.norm > 0) ? 0 : (DECADES(flow.norm) - low) / (high - low);
-    return make("div", { class: "row" }, button(name.split(/(?<=\.)/).flatMap((part) => [part, make("wbr")]), () => app.select(node, { tab: false }), { class: isBad(flow) ? "link bad" : "link" }),
+    return make("div", { class: "row" }, button(dotted(name), () => app.select(node, { tab: false }), { class: isBad(flow) ? "link bad" : "link" }),
       make("meter", { min: 0, max: 1, value: size, "aria-label": `${name}: norm ${words}` }),
       others.length ? sparkline(app, others.map((one) => received(one, node))) : null,
       make("span", { class: "number" }, words));

@@ -46,7 +46,7 @@ function hookSource(app, hook) {
 // Saved bytes by group, the largest first, opened on demand.
 function memory(app) {
   const { tree, graph, backward } = app;
-  const total = graph.savedBytes(tree.inside(0));
+  const [total, given] = [graph.savedBytes(tree.inside(0)), graph.savedBytes(tree.inside(0), true)];
   const row = (item, level) => {
     const nodes = tree.isGroup(item) ? tree.inside(item - tree.size) : [item];
     return { item, level, bytes: graph.savedBytes(nodes) };
@@ -66,7 +66,7 @@ function memory(app) {
   };
   if (!total) return [quiet("Nothing is saved for this backward, or its tensors were not recorded.")];
   return [
-    make("p", {}, `${bytes(total)} saved for the backward, each storage counted once, parameters not at all.`),
+    make("p", {}, `${bytes(total)} saved for the backward${given ? `, ${bytes(given)} of them inputs` : ""}; each storage counts once, parameters do not.`),
     backward.peak ? quiet(`At most ${backward.peak} (estimated).`) : null,
     ...under(0, 0).slice(0, 300).map(draw),
   ].filter(Boolean);

@@ -1,6 +1,7 @@
 // The page: which backward, what is open, what is chosen, and what each key does.
 
 const FEW_BOXES = 26;
+const LINK_EVERY = 100;  // milliseconds
 const TABS = { node: ["Node", details], outline: ["Outline", outline], findings: ["Findings", findings], hooks: ["Hooks", hookTimeline],
   gradients: ["Gradients", gradients], memory: ["Memory", memory], compare: ["Compare", compare] };
 const KEYS = [
@@ -84,7 +85,7 @@ class App {
     byId("backward").value = place;
     document.title = this.caption();
     const saved = this.graph.savedBytes(this.tree.inside(0));
-    byId("caption").textContent = [amount(this.graph.size, "node"), amount(this.graph.source.length, "edge"), saved ? `saves ${bytes(saved)}` : "", this.backward.exception ? `raised ${this.backward.exception.split("\n")[0]}` : ""].filter(Boolean).join(" · ");
+    byId("caption").textContent = [amount(this.graph.size, "node"), amount(this.graph.source.length, "edge"), saved ? `saves ${bytes(saved)}` : "", this.backward.exception ? `raised ${cut(this.backward.exception.split("\n")[0], 110)}` : ""].filter(Boolean).join(" · ");
     this.arrange();
     this.player.reset();
     if (!before || before.graph !== this.graph) this.stage.begin();
@@ -181,7 +182,7 @@ class App {
     }
     const panel = byId("panel");
     panel.setAttribute("aria-labelledby", `tab-${name}`);
-    panel.replaceChildren(...[TABS[name][1](this)].flat(2).filter(Boolean));
+    panel.replaceChildren(...[TABS[name][1](this)].flat(Infinity).filter(Boolean));
     panel.scrollTop = 0;
     this.link();
   }
@@ -200,7 +201,11 @@ class App {
 
   legend() {
     const roles = new Set();
-    for (const box of this.layout.boxes.values()) if (!box.open) this.describe(box.item).roles.forEach((role) => roles.add(role));
+    for (const box of this.layout.boxes.values()) {
+      if (box.open) continue;
+      const words = this.describe(box.item);
+      for (const role of [...words.roles, ...words.lines.map((line) => line.role)]) roles.add(role);
+    }
     byId("legend").replaceChildren(...Object.entries(this.book.data.legend).filter(([role]) => roles.has(role)).map(([role, words]) => {
       const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
       for (const [key, value] of Object.entries({ viewBox: "0 0 34 20", class: "swatch", "aria-hidden": "true" })) picture.setAttribute(key, value);
@@ -248,10 +253,18 @@ class App {
     if (this.player.at !== null && this.player.at !== undefined) asked.set("step", this.player.at);
     if (this.tab !== "node") asked.set("tab", this.tab);
     this.hash = asked.size ? `#${asked}` : "";
+    clearTimeout(this.linking);
+    const rest = LINK_EVERY - (performance.now() - (this.linked ?? -LINK_EVERY));
+    if (rest <= 0) this.writeLink();
+    else this.linking = setTimeout(() => this.writeLink(), rest);  // browsers refuse more than some 20 a second
+  }
+
+  writeLink() {
+    this.linked = performance.now();
     try {
       history.replaceState(null, "", this.hash || location.pathname + location.search);
     } catch {
-      // a browser may refuse it for files, or when it is asked too often: the link in the address is then an older one
+      // a browser may refuse it for files: the link in the address is then an older one
     }
   }
 

@@ -31,7 +31,7 @@ function branch(app, item, level) {
   const isGroup = tree.isGroup(item);
   const group = item - tree.size;
   const words = isGroup
-    ? [make("b", {}, tree.groupName(group)), ` ${tree.groupClass(group)} `, make("span", { class: "quiet" }, app.describe(item).lines.map((line) => line.text).join(" · "))]
+    ? [make("b", {}, tree.groupName(group)), " ", make("span", { class: "quiet" }, app.describe(item).lines.map((line) => line.text).join(" · "))]
     : [make("span", { class: "place" }, backward.position[item] < 0 ? "not run" : `#${backward.position[item]}`), ` ${graph.name(item)} `, make("span", { class: "quiet" }, [graph.leaf(item), graph.inputs(item)[0]].filter(Boolean).join("  "))];
   const element = make("li", { role: "treeitem", tabindex: -1, "aria-level": level, "aria-selected": String(app.selected === item), "aria-expanded": isGroup ? "false" : null }, make("span", { class: "label" }, words));
   element.item = item;

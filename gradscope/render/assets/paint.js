@@ -2,6 +2,7 @@
 
 const SANS = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
 const TITLE = 13, NOTE = 11.5, ROW = 16, EDGE = 10, LONGEST = 44;
+const BORDERS = new Set(["SAVED", "FINDING"]);  // roles of a line that its whole box shows
 const ruler = document.createElement("canvas").getContext("2d");
 const widths = new Map();
 
@@ -57,8 +58,8 @@ class Describer {
     const { columns } = graph;
     const lines = [];
     const roles = new Set();
-    if (backward.roots.includes(node)) roles.add("ROOT");
-    else if (columns.function[node]) roles.add("CUSTOM");
+    if (columns.function[node]) roles.add("CUSTOM");
+    else if (backward.roots.includes(node)) roles.add("ROOT");
     else if (columns.accumulates[node]) roles.add("ACCUMULATE");
     else roles.add(columns.view[node] ? "VIEW" : "PLAIN");
     if (columns.leaf[node]) lines.push({ text: cut(graph.leaf(node)) });
@@ -78,7 +79,7 @@ class Describer {
       roles.add("IDLE");
       lines.push({ text: "did not run" });
     }
-    for (const line of lines) if (line.role && !line.row) roles.add(line.role);
+    for (const line of lines) if (BORDERS.has(line.role)) roles.add(line.role);
     return { title: cut(graph.name(node)), lines, roles, group: false };
   }
 
@@ -119,7 +120,7 @@ class Describer {
     const findings = backward.findings.filter((one) => nodes.includes(one.node));
     if (findings.length) lines.push({ text: `⚠ ${findings.map((one) => one.code).join(" ")}`, role: "FINDING" });
     if (!nodes.some((node) => backward.position[node] >= 0)) roles.add("IDLE");
-    for (const line of lines) if (line.role) roles.add(line.role);
+    for (const line of lines) if (BORDERS.has(line.role)) roles.add(line.role);
     const heading = words ? `${cut(name)}  ${cut(words)}` : cut(name);
     return { title: cut(name), heading, lines, roles, group: true };
   }
@@ -246,12 +247,13 @@ function paint(pen, { layout, describe, looks, eye }) {
 
 const accent = (looks) => looks.theme.looks.find(([role]) => role === "FOCUS")[2];
 const readable = (size, eye) => size * eye.scale >= 5;
+const thick = (width, eye) => Math.max(width, 0.7 / eye.scale);  // lines stay visible from afar
 
 function paintFrame(pen, box, words, looks, eye) {
   const { theme } = looks;
   box.frame ||= { line: rounded(box.x, box.y, box.w, box.h, 6) };
   const chosen = eye.selected === box.item;
-  pen.shape(box.frame, { fill: theme.frame, stroke: chosen ? accent(looks) : theme.frame_border, width: chosen ? 2.5 : 1 });
+  pen.shape(box.frame, { fill: theme.frame, stroke: chosen ? accent(looks) : theme.frame_border, width: thick(chosen ? 2.5 : 1, eye) });
 }
 
 // Over the arrows, on paper of its own; larger from afar, as far as the frame allows.
@@ -266,7 +268,7 @@ function paintHeading(pen, box, words, theme, eye) {
 }
 
 function paintEdge(pen, edge, color, width, theme, eye) {
-  pen.shape(edge, { stroke: color, width, dash: edge.back ? "dashed" : "solid" });
+  pen.shape(edge, { stroke: color, width: thick(width, eye), dash: edge.back ? "dashed" : "solid" });
   edge.tip ||= { line: tip(edge) };
   pen.shape(edge.tip, { fill: color });
   if (edge.count > 1 && readable(NOTE, eye)) {
@@ -286,7 +288,7 @@ function paintBox(pen, box, words, looks, eye) {
   const play = eye.play ? eye.play(box.item) : null;
   box.outline ||= { line: SHAPES[look.shape](box.x, box.y, box.w, box.h) };
   const waits = play && play.state === "later" ? theme.paper : look.fill;
-  pen.shape(box.outline, { fill: waits, stroke: look.border, width: look.width, dash: look.line });
+  pen.shape(box.outline, { fill: waits, stroke: look.border, width: thick(look.width, eye), dash: look.line });
   if (chosen || (play && play.state === "now") || eye.found.has(box.item)) {
     box.halo ||= { line: rounded(box.x - 5, box.y - 5, box.w + 10, box.h + 10, 8) };
     pen.shape(box.halo, { stroke: accent(looks), width: chosen ? 3 : 2, dash: eye.found.has(box.item) && !chosen ? "dashed" : "solid" });
