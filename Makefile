@@ -40,6 +40,7 @@ test-frameworks: .venv-frameworks/stamp
 bench: .venv/dev.stamp
 	$(python) benchmarks/overhead.py
 	$(python) benchmarks/recordings.py
+	$(python) benchmarks/reading.py
 
 docs: pictures
 	$(python) docs/generate.py

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from gradscope.graphs.transforms import Under, transforms
+from gradscope.measures.let_out import Source, let_out
 from gradscope.measures.places import single
 from gradscope.model.graph import Graph
 from gradscope.model.operation import Block
@@ -15,6 +16,7 @@ from gradscope.model.transform import Escaped, Transform
 
 Key = tuple[tuple[str, str | None], ...]
 PLAIN = "(no transform)"
+_NOT_FOUND = "let out -: no line of the recorded source puts something under that name, only the making line is known"
 
 
 @dataclass(slots=True)
@@ -93,16 +95,22 @@ def _in_order(pushed: tuple[Transform, ...]) -> list[Transform]:
     return found
 
 
-def escapes(escaped: tuple[Escaped, ...], pushed: tuple[Transform, ...]) -> Table:
-    """The tensors that outlived their transform."""
+def escapes(escaped: tuple[Escaped, ...], pushed: tuple[Transform, ...], source: Source) -> Table:
+    """The tensors that outlived their transform. `source` gives the text of a file, None when it is not recorded."""
     calls = {one.number: one for one in pushed}
     columns = (
         Column("kept as", help="the name under which the script keeps it"),
         Column("made", Unit.PLACE, "the line that made it"),
+        Column("let out", Unit.PLACE, "the line that stored it there, as the source has it"),
         Column("transform", Unit.PLACE, "the call that it escaped from"),
     )
-    rows = [(one.name, _line(one), _line(calls[one.transform])) for one in escaped if one.transform in calls]
-    return Table("escaped", columns, tuple(rows))
+    rows = [
+        (one.name, _line(one), let_out(one, calls[one.transform], source), _line(calls[one.transform]))
+        for one in escaped
+        if one.transform in calls
+    ]
+    unknown = any(row[2] is None for row in rows)
+    return Table("escaped", columns, tuple(rows), (_NOT_FOUND,) if unknown else ())
 
 
 def of_nodes(graph: Graph) -> Table:

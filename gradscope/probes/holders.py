@@ -35,6 +35,10 @@ class Places:
             if id(holder) not in self._ignored and not isinstance(holder, types.FrameType):
                 yield from self._in(holder, thing, depth)
 
+    def in_cell(self, cell: Any) -> Iterator[Place]:
+        """The names that functions have for a variable which they share."""
+        return _closures(cell)
+
     def _in(self, holder: Any, thing: Any, depth: int) -> Iterator[Place]:
         if isinstance(holder, dict):
             owner = _owner(holder)
