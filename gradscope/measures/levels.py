@@ -27,6 +27,11 @@ class Inside:
     operators: int = 0
     functions: Counter[str] = field(default_factory=Counter)
 
+    @property
+    def counts(self) -> tuple[int, int, str | None]:
+        """Nodes, operators, and the names of the custom Functions."""
+        return self.nodes, self.operators, ", ".join(sorted(self.functions)) or None
+
 
 def key_of(under: tuple[Under, ...]) -> Key:
     """What tells one stack of transforms from another."""
@@ -72,12 +77,14 @@ def levels(pushed: tuple[Transform, ...], ran: dict[Key, Inside]) -> Table:
     rows = []
     for one in _in_order(pushed):
         under = transforms(one.stack)
-        content = ran.get(key_of(under), Inside())
-        name = "  " * (len(under) - 1) + (under[-1].name if under else one.kind.lower())
+        # A custom Function's vmap rule pushes a level with nothing of the user's on the stack: what runs there shows as
+        # the level's around it.
+        known = bool(under) and under[-1].kind == one.kind
+        content = ran.get(key_of(under), Inside()) if known else None
+        name = "  " * (len(under) - 1) + (under[-1].name if known else one.kind.lower())
         where = None if one.site is None else str(one.site)
-        functions = ", ".join(sorted(content.functions)) or None
-        counts = (one.calls, content.nodes, content.operators, functions)
-        rows.append((name, one.level, where, one.batch_size, one.randomness, *counts))
+        counts = (None, None, None) if content is None else content.counts
+        rows.append((name, one.level, where, one.batch_size, one.randomness, one.calls, *counts))
     return Table("levels", columns, tuple(rows))
 
 

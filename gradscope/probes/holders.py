@@ -70,6 +70,15 @@ def _closures(cell: types.CellType) -> Iterator[Place]:
                     yield "variable", function.__code__.co_freevars[at], function.__qualname__
 
 
+def is_torchs(thing: Any) -> bool:
+    """Whether a variable of a function inside torch holds an object, or is it: these may wait to be collected."""
+    around = [thing] if isinstance(thing, types.CellType) else gc.get_referrers(thing)
+    cells = [one for one in around if isinstance(one, types.CellType)]
+    tuples = [one for cell in cells for one in gc.get_referrers(cell) if isinstance(one, tuple)]
+    functions = [one for each in tuples for one in gc.get_referrers(each) if isinstance(one, types.FunctionType)]
+    return any((one.__module__ or "").startswith("torch.") for one in functions)
+
+
 def _owner(names: dict[Any, Any]) -> Any:
     """The module or object whose variables a dict holds."""
     for owner in gc.get_referrers(names):

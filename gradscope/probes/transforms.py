@@ -17,7 +17,7 @@ from torch._functorch import eager_transforms, vmap
 
 from gradscope.probes.dynamo import skip
 from gradscope.probes.faults import Faults
-from gradscope.probes.holders import Places
+from gradscope.probes.holders import Places, is_torchs
 from gradscope.probes.nodes import token_of
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
@@ -162,6 +162,8 @@ def _kept(tensor: torch.Tensor, ours: list[torch.Tensor]) -> tuple[str, str | No
         if holder is ours:
             continue
         kind = type(holder).__name__
+        if kind in ("list", "tuple", "cell") and is_torchs(holder):
+            continue
         if kind in ("list", "tuple", "set", "deque"):
             name = next((name for _, name, _ in Places((ours,)).of(holder)), None)
             return (f"in a {kind}" if name is None else f"in the {kind} {name}"), name
