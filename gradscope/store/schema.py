@@ -95,8 +95,9 @@ CREATE TABLE firing (backward INTEGER NOT NULL, position INTEGER NOT NULL, hook 
 -- Jvp or Functionalize; randomness: a string
 CREATE TABLE transform (number INTEGER PRIMARY KEY, outer INTEGER NOT NULL, kind TEXT NOT NULL, level INTEGER NOT NULL, stack INTEGER NOT NULL,
   batch_size INTEGER, randomness INTEGER NOT NULL, calls INTEGER NOT NULL);
--- a tensor that outlived its transform: where it was made, and as what the script keeps it
-CREATE TABLE escaped (transform INTEGER NOT NULL, stack INTEGER NOT NULL, name INTEGER NOT NULL);
+-- a tensor that outlived its transform: where it was made, as what the script keeps it, and the name by which the script's
+-- code puts it there: an attribute's, a variable's, a key's; 0 when it is not known
+CREATE TABLE escaped (transform INTEGER NOT NULL, stack INTEGER NOT NULL, name INTEGER NOT NULL, holder INTEGER NOT NULL);
 
 -- how custom Functions were called, each kind of call once: function is "module.Name", arguments a JSON list with an object
 -- an argument: {"dtype", "shape", "strides", "requires_grad"} for a tensor, {"value"} for plain data, else {}
