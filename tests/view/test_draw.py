@@ -8,6 +8,7 @@ from gradscope.graphs.rules import Rules
 from gradscope.model.finding import Finding, Severity
 from gradscope.model.graph import Edge, Graph, Level, Node
 from gradscope.model.statistics import GradientStatistics
+from gradscope.model.tensor import SavedTensor
 from gradscope.view.draw import draw
 from gradscope.view.drawing import Arrow, Box, Drawing, Row
 from gradscope.view.role import Role
@@ -91,6 +92,12 @@ def test_show_saved_lists_tensors_and_show_hooks_lists_hooks() -> None:
     drawing = drawn(by_hand.small(), show=frozenset({Show.SAVED, Show.HOOKS}))
     assert rows(drawing, "SwishBackward") == [("x  float32[8, 4]  128 B", Role.SAVED)]
     assert rows(drawing, "MeanBackward0") == [("tensor hook main.<locals>.clip", Role.HOOKED)]
+
+
+def test_tensors_whose_bytes_nothing_knows_are_counted() -> None:
+    kept = tuple(SavedTensor(f"t{number}", by_hand.floats(2), 0, number) for number in range(2))
+    drawing = drawn(by_hand.measured([Node(0, "A", 1, saved=kept)], []))
+    assert rows(drawing, "A") == [("saves 2 tensors", Role.SAVED)]
 
 
 def test_show_order_numbers_boxes() -> None:
