@@ -40,6 +40,8 @@ bench: .venv/dev.stamp
 	$(python) benchmarks/overhead.py
 	$(python) benchmarks/recordings.py
 	$(python) benchmarks/pictures.py
+	$(python) benchmarks/pages.py
+	$(python) benchmarks/reading.py
 
 docs: pictures
 	$(python) docs/generate.py
@@ -58,6 +60,8 @@ pictures: .venv/run.stamp
 	$(draw) docs/pictures/transforms.svg demo/transforms.gscope --backward 10 --no-params
 	@$(python) $(quiet) -m gradscope trace --quiet --force --detail full -o demo/grads.gscope sample_scripts/gpt.py > demo/grads.out
 	@$(python) -m gradscope grads demo/grads.gscope --quiet --force -o docs/pictures/grads.svg
+	@$(python) -m gradscope graph demo/grads.gscope --quiet --force -o demo/page.html
+	@$(python) docs/screenshot.py demo/page.html '#node=125&step=45' docs/pictures/page.png
 
 clean:
 	rm -rf .venv .venv-frameworks demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

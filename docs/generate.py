@@ -15,9 +15,9 @@ from typing import Any
 import click
 
 from gradscope.cli import COMMANDS, gradscope
+from gradscope.commands import doctor
 from gradscope.explain.table import KINDS
 from gradscope.model.page import line
-from gradscope.probes.seams import SEAMS
 from gradscope.render.formats import FORMATS
 from gradscope.store.schema import TABLES
 
@@ -78,8 +78,8 @@ def keys(name: str) -> str:
 
 
 def seams() -> str:
-    """The private parts of torch that recording stands on."""
-    rows = ((f"`{seam.name}`", seam.part, seam.gives) for seam in SEAMS)
+    """The private parts of torch that gradscope stands on."""
+    rows = ((f"`{seam.name}`", seam.part, seam.gives) for seam in doctor.table())
     return table(("part of torch", "for", "what it gives"), rows)
 
 

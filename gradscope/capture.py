@@ -46,6 +46,7 @@ from gradscope.probes.nodes import Nodes
 from gradscope.probes.open_blocks import OpenBlocks
 from gradscope.probes.operations import Operations
 from gradscope.probes.optimizers import Optimizers
+from gradscope.probes.reducers import Reducers
 from gradscope.probes.sizes import Sizes
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
@@ -163,7 +164,8 @@ class Recorder:
         anomaly = Anomaly()
         nodes = Nodes(writer, threads, stacks, anomaly, faults, operators=wanted)
         hooks = Hooks(writer, threads, stacks, names, nodes, faults, measured=self.detail is Detail.FULL)
-        watchers: list[Watcher] = [hooks]
+        reducers = Reducers(writer, threads, stacks, hooks, faults)
+        watchers: list[Watcher] = [hooks, reducers]
         overhead = self._limits.overhead
         steps = Steps(self._window, writer, None if overhead is None else Budget(overhead))
         steps.followers.append(anomaly.want)
@@ -175,9 +177,12 @@ class Recorder:
         enter("transforms", Transforms(writer, threads, stacks, faults))
         enter("nodes", nodes)
         enter("hooks", hooks)
+        enter("reducers", reducers)
         shared = (writer, threads, stacks, names, faults)
         if wanted:
-            open_blocks = self._enter_operators(shared, nodes, steps, engine.started, watchers)
+            operations, flow = self._enter_operators(shared, nodes, steps, engine.started, watchers)
+            operations.saw_collective, walker.contents.computed = reducers.saw_collective, flow.computed
+            open_blocks = OpenBlocks(writer, operations.threads, engine.started)
         else:
             open_blocks = OpenBlocks(writer, [], engine.started)
             enter("collectives", Collectives(writer.commit, faults))
@@ -201,7 +206,7 @@ class Recorder:
 
     def _enter_operators(
         self, shared: Shared, nodes: Nodes, steps: Steps, started: float, watchers: list[Watcher]
-    ) -> OpenBlocks:
+    ) -> tuple[Operations, Flow]:
         """The probes of `--detail ops`: operators, and what explanations need."""
         writer, threads, _, names, faults = shared
         mutations, births = Mutations(writer, nodes, faults), Births(*shared, steps)
@@ -215,7 +220,7 @@ class Recorder:
         self._enter("optimizers", optimizers)
         self._enter("operations", operations)
         steps.followers.append(operations.follow)
-        return OpenBlocks(writer, operations.threads, started)
+        return operations, flow
 
     def _enter(self, name: str, probe: contextlib.AbstractContextManager[object]) -> None:
         """Enter a probe; one that fails is left at once, and the others go on."""

@@ -124,6 +124,8 @@ def write_graph(writer: Writer, number: int, graph: Graph) -> None:
                 writer.string(kept.leaf),
             )
             writer.insert("saved", number, node.id, position, *names)
+            if kept.given:
+                writer.insert("given", number, kept.storage)
     writer.insert("tensors", number, sum(storages.values()))
     for edge in graph.edges:
         writer.insert("edge", number, edge.source, edge.output, edge.target, edge.input_nr)

@@ -17,7 +17,7 @@ import click
 from gradscope import __version__
 from gradscope.commands import options, settings
 from gradscope.errors import Exit
-from gradscope.model.seam import State
+from gradscope.model.seam import Seam, State
 from gradscope.render.doctor import to_json, to_text
 from gradscope.view.health import Health
 
@@ -51,11 +51,20 @@ def examine() -> Health:
         return Health(versions, None, _surroundings(), dict.fromkeys(("nodes", "ops", "full"), ()), ())
     from gradscope.probes import seams
 
-    checked = tuple(seams.checked())
+    checked = tuple(seam.checked() for seam in table())
     bad = {seam.name for seam in checked if seam.state is not State.PRESENT}
     details = {detail: tuple(seam.name for seam in seams.needed(detail) if seam.name in bad) for detail in seams.PARTS}
     torch = f"{importlib.metadata.version('torch')} (gradscope is tested with {TESTED})"
     return Health(versions, torch, _surroundings(), details, checked)
+
+
+def table() -> tuple[Seam, ...]:
+    """All of torch's private parts that gradscope stands on; loads torch."""
+    from gradscope.compilers import seams as compilers
+    from gradscope.execution import seams as execution
+    from gradscope.probes import seams as probes
+
+    return (*probes.SEAMS, *compilers.SEAMS, *execution.SEAMS)
 
 
 def _surroundings() -> dict[str, str]:

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import click
 
 from gradscope.anomaly import explain
-from gradscope.commands import drawing, options
+from gradscope.commands import drawing, options, pages
 from gradscope.commands.progress import waiting
 from gradscope.errors import NothingCheckedError, UsageError
 from gradscope.graphs.find import find_one
@@ -17,6 +19,7 @@ from gradscope.graphs.rules import RADIUS, Rules
 from gradscope.model.finding import Finding
 from gradscope.model.graph import Graph
 from gradscope.render.formats import FORMATS, choose
+from gradscope.render.html import page
 from gradscope.store.reader import Recording
 from gradscope.view.ordered import ordered
 from gradscope.view.scene import Scene, Show
@@ -52,6 +55,8 @@ def shown(context: click.Context, parameter: click.Parameter, value: str) -> fro
 @click.option("--level", type=click.IntRange(min=0), metavar="K", help="Only nodes of this torch.func level; 0: none.")
 @click.option("--show", default="", metavar="WHAT,...", callback=shown, help=f"Say more in pictures: {SHOWN}, or all.")
 @drawing.shared
+@pages.others
+@pages.source
 @options.output
 @options.force
 @options.color
@@ -75,24 +80,33 @@ def command(
     format = choose(fmt, output)
     style = drawing.style(chosen, quiet)
     with options.open_recording(recording, quiet) as opened, waiting(quiet) as doing:
-        graph = _chosen(ordered(opened.graph(backward)), chosen["level"])
-        doing("looking for findings")
-        found = _findings(opened, graph) if Show.FINDINGS in show else ()
-        scene = Scene(
-            graph=graph,
-            run=opened.run(),
-            recording=str(opened.path),
-            rules=_rules(graph, chosen, found),
-            width=options.page_width(output),
-            color=options.wants_color(color, output),
-            show=show,
-            findings=found,
-            gradients=opened.gradients(graph.backward.number) if Show.GRADS in show else (),
-            style=style,
-        )
-        doing(f"drawing {len(graph.nodes):,} nodes")
-        result = format.render(scene)
+        if format is FORMATS["html"] and chosen["level"] is None:  # a page shows more than its one graph
+            result: str | bytes = _page(opened, backward, chosen, doing)
+        else:
+            graph = _chosen(ordered(opened.graph(backward)), chosen["level"])
+            doing("looking for findings")
+            found = _findings(opened, graph) if Show.FINDINGS in show else ()
+            scene = Scene(
+                graph=graph,
+                run=opened.run(),
+                recording=str(opened.path),
+                rules=_rules(graph, chosen, found),
+                width=options.page_width(output),
+                color=options.wants_color(color, output),
+                show=show,
+                findings=found,
+                gradients=opened.gradients(graph.backward.number) if Show.GRADS in show else (),
+                style=style,
+            )
+            doing(f"drawing {len(graph.nodes):,} nodes")
+            result = format.render(scene)
     options.deliver(result, output, quiet)
+
+
+def _page(opened: Recording, backward: int | None, chosen: dict[str, Any], doing: Callable[[str], None]) -> str:
+    """The page, which begins as the rules say; its reader opens and folds as they like."""
+    story = pages.gather(opened, backward, chosen["others"], chosen["source"], doing)
+    return page(replace(story, rules=_rules(story.scene.graph, chosen, ())))
 
 
 def _chosen(graph: Graph, level: int | None) -> Graph:

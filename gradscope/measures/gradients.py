@@ -61,11 +61,14 @@ def by_node(graph: Graph, calls: Sequence[Sequence[GradientStatistics]]) -> Tabl
     flows: dict[str, Flow] = defaultdict(Flow)
     names = {node.id: single(node) for node in graph.nodes}
     ran = sorted((node for node in graph.nodes if node.order is not None), key=lambda node: node.order or 0)
+    received: dict[int, list[GradientStatistics]] = defaultdict(list)
+    for call in calls:
+        for one in call:
+            if one.side == "in" and one.index == 0:
+                received[one.node].append(one)
     for node in ran:
-        for call in calls:
-            for one in call:
-                if one.node == node.id and one.side == "in" and one.index == 0:
-                    flows[names[node.id]].add(one)
+        for one in received[node.id]:
+            flows[names[node.id]].add(one)
     return _table("node", flows)
 
 

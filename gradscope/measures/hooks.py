@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gradscope.engine.order import predict
+from gradscope.engine.order import steps
 from gradscope.measures.places import op, single
 from gradscope.model.graph import Graph, Node
 from gradscope.model.hook import Firing, Hook
@@ -15,7 +15,8 @@ from gradscope.model.site import user_site
 from gradscope.model.table import Column, Row, Table, Unit
 
 # What torch promises at one node: tensor hooks as they were registered, retain_grad, node pre-hooks, the node,
-# post-hooks; a leaf's accumulator runs post-accumulate hooks inside the node (torch 2.13, verified).
+# post-hooks, of which a reducer's is one; a leaf's accumulator runs post-accumulate hooks inside the node (torch 2.13,
+# verified).
 PROMISE = {
     "tensor": 0,
     "multi_grad": 0,
@@ -25,10 +26,15 @@ PROMISE = {
     "post_accumulate": 4,
     "module_backward": 5,
     "node_post": 5,
+    "reducer": 5,
 }
 _NODE = 3
 RAN = "node runs"
+CAPTURED = "captured"  # for inputs=, instead of running the node
 RETAIN = "retain_grad"
+REDUCER = "reducer"
+MULTI = "multi_grad"
+BY_EFFECT = "seen by its effect"  # which is all that is seen of it, at this place
 
 
 class Why(enum.Enum):
@@ -37,12 +43,13 @@ class Why(enum.Enum):
     OFF_THE_PATH = "its node did not run: no gradient was asked of it"
     CAPTURED = "its node's gradient was only captured for inputs=: hooks of the node itself do not run then"
     NOT_IN_THE_GRAPH = "what it hangs on is not in this graph"
+    NO_EFFECT = "no collective ran at its leaves: under no_sync(), or --detail nodes, which sees none"
     UNKNOWN = "its node ran: torch gave it no gradient, or it was removed on the way"
 
 
 @dataclass(frozen=True, slots=True)
 class Event:
-    """One line of the timeline: a node that ran, or a hook that fired at it."""
+    """One line of the timeline: a node that ran or whose gradient was only captured, or a hook that fired at it."""
 
     node: Node | None
     firing: Firing | None = None
@@ -59,12 +66,27 @@ def timeline(graph: Graph) -> Iterator[Event]:
     fired: dict[int | None, list[Firing]] = defaultdict(list)
     for firing in graph.firings:
         fired[firing.node].append(firing)
-    ran = sorted((node for node in graph.nodes if node.order is not None), key=lambda node: node.order or 0)
-    for node in ran:
+    for node in _taken(graph):
         yield from _at(node, fired.pop(node.id, []))
-    for number, rest in fired.items():  # at nodes that were only captured, or outside any
+    for number, rest in fired.items():  # outside any node, or at one that nobody expected
         where = None if number is None else graph.nodes[number]
         yield from (Event(where, firing) for firing in rest)
+
+
+def _taken(graph: Graph) -> Iterator[Node]:
+    """The nodes that ran, and in their places those whose gradient the engine only captured."""
+    captured: dict[int, list[Node]] = defaultdict(list)  # by how many nodes had run
+    count = 0
+    for step in steps(graph):
+        if step.runs:
+            count += 1
+        else:
+            captured[count].append(graph.nodes[step.node])
+    ran = sorted((node for node in graph.nodes if node.order is not None), key=lambda node: node.order or 0)
+    yield from captured[0]
+    for place, node in enumerate(ran, 1):
+        yield node
+        yield from captured[place]
 
 
 def _at(node: Node, fired: list[Firing]) -> Iterator[Event]:
@@ -84,25 +106,34 @@ def silent(graph: Graph, registered: Iterable[Hook]) -> Iterator[tuple[Hook, Nod
     when this step's did not fire.
     """
     fired = {firing.hook.number for firing in graph.firings}
+    told = {_origin(firing.hook) for firing in graph.firings if firing.hook.kind == MULTI}  # one hangs on many tensors
     here = {_origin(hook) for node in graph.nodes for hook in node.hooks}
-    captured = set(predict(graph).captured_only)
+    captured = {step.node for step in steps(graph) if not step.runs}
     places = {hook.number: node for node in graph.nodes for hook in node.hooks}
     for hook in registered:
         node = places.get(hook.number)
-        if hook.number in fired or (hook.kind == RETAIN and node is not None and node.order is not None):
+        if hook.number in fired or (hook.kind == RETAIN and node is not None and _is_taken(node, captured)):
             continue
-        if node is None and _origin(hook) in here:
+        if (node is None and _origin(hook) in here) or _origin(hook) in told:
             continue
-        yield hook, node, _why(node, captured)
+        if hook.kind == MULTI:
+            told.add(_origin(hook))
+        yield hook, node, _why(hook, node, captured)
 
 
 def _origin(hook: Hook) -> tuple[object, ...]:
     return hook.kind, hook.name, hook.stack
 
 
-def _why(node: Node | None, captured: set[int]) -> Why:
+def _is_taken(node: Node, captured: set[int]) -> bool:
+    return node.order is not None or node.id in captured
+
+
+def _why(hook: Hook, node: Node | None, captured: set[int]) -> Why:
     if node is None:
         return Why.NOT_IN_THE_GRAPH
+    if hook.kind == REDUCER and node.order is not None:
+        return Why.NO_EFFECT
     if node.id in captured:
         return Why.CAPTURED
     return Why.OFF_THE_PATH if node.order is None else Why.UNKNOWN
@@ -168,10 +199,13 @@ def _checked(events: Iterable[Event]) -> Iterator[tuple[Event, bool]]:
 def _row(position: int, event: Event, right: bool) -> Row:
     node = None if event.node is None else single(event.node)
     if event.firing is None:
-        return position, RAN, node, None, None, None, None, None, None, "yes"
+        what = RAN if event.node is not None and event.node.order is not None else CAPTURED
+        return position, what, node, None, None, None, None, None, None, "yes"
     hook, firing = event.firing.hook, event.firing
-    changed = "yes" if firing.changed else "no"
+    changed: str | None = "yes" if firing.changed else "no"
     promised = "by rule" if event.by_rule else "yes" if right else "no"
+    if hook.kind == REDUCER:  # what comes out of the collective is in .grad when the backward returns
+        changed, promised = None, BY_EFFECT
     return (
         position,
         hook.kind,
@@ -196,11 +230,21 @@ def silent_table(graph: Graph, registered: Iterable[Hook], selection: Selection 
         Column("why", help="why it did not fire"),
     )
     rows = [
-        (hook.kind, hook.on if node is None else single(node), hook.name, _line(hook), why.value)
+        (
+            hook.kind,
+            _where(hook, node),
+            hook.name,
+            _line(hook),
+            why.value,
+        )
         for hook, node, why in silent(graph, registered)
         if selection.wants(hook, node)
     ]
     return Table("silent", columns, tuple(rows))
+
+
+def _where(hook: Hook, node: Node | None) -> str:
+    return hook.on if node is None or hook.kind == REDUCER else single(node)
 
 
 def _line(hook: Hook) -> str | None:

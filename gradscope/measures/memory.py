@@ -12,9 +12,11 @@ from gradscope.measures.places import PLACES, UNITS
 from gradscope.model.graph import Graph, Node
 from gradscope.model.table import Column, Row, Table, Unit
 
+KINDS = ("activation", "input", "parameter")
+
 
 def memory(graph: Graph, by: str) -> Table:
-    """Bytes saved by each place: those of activations, and those of leaves, which live on anyway."""
+    """Bytes saved by each place: those of activations, of inputs and of leaves. Each column adds up to its total."""
     keeper = _keepers(graph)
     groups: dict[str, list[Node]] = defaultdict(list)
     for node in graph.nodes:
@@ -23,13 +25,16 @@ def memory(graph: Graph, by: str) -> Table:
     rows = [_row(name, nodes, keeper) for name, nodes in groups.items()]
     columns = (
         Column(by, UNITS[by], "what keeps them"),
-        Column("activations", Unit.BYTES, "kept by this place alone or last, until its backward"),
+        Column("activations", Unit.BYTES, "computed by the forward; kept until the backward of this place"),
         Column("shared", Unit.BYTES, "kept here too, and counted at another place"),
+        Column("inputs", Unit.BYTES, "data, buffers and what was made of them alone, outside of modules"),
         Column("parameters", Unit.BYTES, "of parameters and other leaves, which live on anyway"),
         Column("tensors", Unit.COUNT, "how many tensors"),
     )
-    notes = _notes(graph)
-    return Table("memory", columns, tuple(rows), notes).sorted_by("activations")
+    saved = [tensor for node in graph.nodes for tensor in node.saved]
+    activations, inputs, parameters = (sum(_sizes(graph.nodes, kind).values()) for kind in KINDS)
+    total = ("total", activations, None, inputs, parameters, len(saved))
+    return Table("memory", columns, tuple(rows), total=total).sorted_by("activations")
 
 
 def checkpointing(graph: Graph) -> Table:
@@ -54,12 +59,12 @@ def checkpointing(graph: Graph) -> Table:
 
 def kept(graph: Graph) -> int:
     """Bytes of activations kept, each storage once."""
-    return sum(_sizes(node for node in graph.nodes).values())
+    return sum(_sizes(graph.nodes).values())
 
 
-def _sizes(nodes: Iterable[Node]) -> dict[int, int]:
-    """The bytes of each storage that is no leaf's."""
-    return {tensor.storage: tensor.bytes for node in nodes for tensor in node.saved if tensor.leaf is None}
+def _sizes(nodes: Iterable[Node], kind: str = KINDS[0]) -> dict[int, int]:
+    """The bytes of each storage of a kind."""
+    return {tensor.storage: tensor.bytes for node in nodes for tensor in node.saved if tensor.kind == kind}
 
 
 def _keepers(graph: Graph) -> dict[int, int]:
@@ -74,11 +79,11 @@ def _keepers(graph: Graph) -> dict[int, int]:
 
 def _row(name: str, nodes: list[Node], keeper: dict[int, int]) -> Row:
     numbers = {node.id for node in nodes}
-    sizes = _sizes(nodes)
-    own = sum(size for storage, size in sizes.items() if keeper[storage] in numbers)
-    leaves = {tensor.storage: tensor.bytes for node in nodes for tensor in node.saved if tensor.leaf is not None}
-    count = sum(len(node.saved) for node in nodes)
-    return name, own, sum(sizes.values()) - own, sum(leaves.values()), count
+    kinds = [_sizes(nodes, kind) for kind in KINDS]
+    own = [sum(size for storage, size in sizes.items() if keeper[storage] in numbers) for sizes in kinds]
+    shared = sum(sum(sizes.values()) for sizes in kinds) - sum(own)
+    activations, inputs, parameters = own
+    return name, activations, shared, inputs, parameters, sum(len(node.saved) for node in nodes)
 
 
 def _freed(graph: Graph, nodes: set[int]) -> tuple[int, int]:
@@ -86,8 +91,3 @@ def _freed(graph: Graph, nodes: set[int]) -> tuple[int, int]:
     outside = _sizes(node for node in graph.nodes if node.id not in nodes)
     alone = sum(size for storage, size in inside.items() if storage not in outside)
     return alone, sum(inside.values()) - alone
-
-
-def _notes(graph: Graph) -> tuple[str, ...]:
-    leaves = {tensor.storage: tensor.bytes for node in graph.nodes for tensor in node.saved if tensor.leaf is not None}
-    return (f"{kept(graph):,} bytes of activations in all, {sum(leaves.values()):,} bytes of leaves beside them",)

@@ -11,9 +11,10 @@ from gradscope.model.site import Stack
 class Hook:
     """A registered hook.
 
-    `kind` is tensor, multi_grad, retain_grad, node_pre, node_post, post_accumulate, module_backward_pre or
-    module_backward. `name` is the hook function's qualified name, `stack` the line that registered it, `on` what
-    it hangs on in words (a parameter's, node's or module's name), `number` counts registrations of the run from 0.
+    `kind` is tensor, multi_grad, retain_grad, node_pre, node_post, post_accumulate, module_backward_pre,
+    module_backward or reducer (DistributedDataParallel's). `name` is the hook function's qualified name, `stack` the
+    line that registered it, `on` what it hangs on in words (a parameter's, node's or module's name), `number` counts
+    registrations of the run from 0.
     """
 
     number: int

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gradscope.model.site import Site, Stack, user_site
 from gradscope.model.tensor import TensorType
@@ -101,6 +101,11 @@ class Region:
     nodes: tuple[JointNode, ...]
     partitions: tuple[Partition, ...]
     facts: tuple[Fact, ...] = ()
+    held: frozenset[int] = field(init=False, repr=False, compare=False)  # the storages of what the forward is given
+
+    def __post_init__(self) -> None:
+        arguments = (node.storage for node in self.nodes if node.is_input and node.phase is Phase.FORWARD)
+        object.__setattr__(self, "held", frozenset(storage for storage in arguments if storage >= 0))
 
     def partition(self, name: str) -> Partition | None:
         """The partition of that name."""
@@ -108,9 +113,7 @@ class Region:
 
     def is_held(self, number: int) -> bool:
         """Whether a node's memory is an input's, which lives on whoever saves it."""
-        storage = self.nodes[number].storage
-        arguments = (node for node in self.nodes if node.is_input and node.phase is Phase.FORWARD)
-        return storage >= 0 and any(node.storage == storage for node in arguments)
+        return self.nodes[number].storage in self.held
 
     def saved_bytes(self, partition: Partition) -> int:
         """Bytes that live from the forward to the backward because of a partition: each storage once, no input's."""

@@ -40,12 +40,13 @@ class Column:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Rows under columns. `notes` are sentences that a reader needs to understand them."""
+    """Rows under columns. `notes` are sentences that a reader needs to understand them. `total` is a row below them."""
 
     name: str
     columns: tuple[Column, ...]
     rows: tuple[Row, ...]
     notes: tuple[str, ...] = ()
+    total: Row | None = None
 
     @property
     def names(self) -> tuple[str, ...]:

@@ -33,7 +33,8 @@ class SavedTensor:
 
     `storage` numbers the distinct storages of one graph (0, 1, ...; equal means shared), `bytes` is
     the whole storage's size, `leaf` the qualified parameter name (or "leaf" when it has none) when the
-    tensor lives in a leaf's storage, else None.
+    tensor lives in a leaf's storage, else None. `given` tells whether the forward was given the storage (data,
+    buffers) rather than computed it.
     """
 
     name: str
@@ -41,6 +42,12 @@ class SavedTensor:
     bytes: int
     storage: int
     leaf: str | None = None
+    given: bool = False
+
+    @property
+    def kind(self) -> str:
+        """Parameter (any leaf), input or activation."""
+        return "parameter" if self.leaf is not None else "input" if self.given else "activation"
 
 
 class Role(enum.IntEnum):

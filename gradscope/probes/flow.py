@@ -29,6 +29,7 @@ _MOST_NEWS = 16  # looks after news: a program that never repeats is not looked 
 _LIVING = 4096  # known tensors from which on the dead are swept out between steps
 _WIDTH = 4  # numbers for a tensor read or made
 _READ, _MADE = 0, 1
+_RESULT = 1  # of what requires grad: a result, not a leaf
 _ROOT, _TARGET = 0, 1
 
 
@@ -40,11 +41,12 @@ class Flow(Watcher):
     def __init__(self, sink: Sink, threads: Threads, names: Names, faults: Faults, steps: Steps) -> None:
         self._sink, self._threads, self._names, self._faults, self._steps = sink, threads, names, faults, steps
         self._types = TensorTypes(sink)
-        self._known: dict[int, tuple[weakref.ref[Any], int]] = {}  # id() -> tensor, number
+        self._known: dict[int, tuple[weakref.ref[Any], int, int]] = {}  # id() -> tensor, number, number of its storage
         # By identity, its own while torch's weak reference is held. That is a plain number here: an object for it would
         # have a __del__ in Python, and what a signal handler raises in there is lost.
         self._storages: dict[int, tuple[Any, int]] = {}
         self._numbers = self._storage_numbers = 0
+        self._computed: set[int] = set()  # storages that a forward made, not what it was given
         self._unnamed: list[tuple[weakref.ref[Any], tuple[int, ...]]] = []
         self._until: int | None = None  # the step at which to stop, once the first was seen
         self._news = 0
@@ -57,32 +59,48 @@ class Flow(Watcher):
         if thread.busy or not thread.operations:
             return
         try:
-            place, rows = len(thread.operations), thread.flow
-            read = [
-                (self.number(tensor), _requires(tensor))
-                for tensor in _tensors((arguments, tuple(keywords.values())) if keywords else arguments)
-            ]
-            for number, requires in read:
+            place, rows, computes = len(thread.operations), thread.flow, thread.call is not None
+            for tensor in _tensors((arguments, tuple(keywords.values())) if keywords else arguments):
+                (number, storage), requires = self._place(tensor), _requires(tensor)
                 rows.extend((place, _READ, number, requires))
+                if requires == _RESULT:
+                    self._computed.add(storage)
+                computes = computes or requires != 0 or storage in self._computed
+            before = self._storage_numbers
             for tensor in _tensors((result,)):
-                rows.extend((place, _MADE, self.number(tensor), 0))
+                number, storage = self._place(tensor)
+                rows.extend((place, _MADE, number, 0))
+                if computes and storage > before:  # memory that was there already stays what it was
+                    self._computed.add(storage)
         except Exception as error:
             self._faults.note(self.probe, error)
 
+    def computed(self, identity: int) -> bool | None:
+        """Whether a forward made a living storage: in a module call, or from something that requires a gradient.
+
+        None when the storage is not known.
+        """
+        known = self._storages.get(identity)
+        return None if known is None or not known[0] or _expired(known[0]) else known[1] in self._computed
+
     def number(self, tensor: torch.Tensor) -> int:
         """The number of a tensor; one that was not seen before was made out of sight."""
+        return self._place(tensor)[0]
+
+    def _place(self, tensor: torch.Tensor) -> tuple[int, int]:
+        """The numbers of a tensor and its storage."""
         known = self._known.get(id(tensor))
         if known is not None and known[0]() is tensor:
-            return known[1]
+            return known[1], known[2]
         self._numbers += 1
-        reference = weakref.ref(tensor)
-        self._known[id(tensor)] = (reference, self._numbers)
-        row = (self._numbers, self._storage(tensor), self._types.take(tensor))
+        reference, storage = weakref.ref(tensor), self._storage(tensor)
+        self._known[id(tensor)] = (reference, self._numbers, storage)
+        row = (self._numbers, storage, self._types.take(tensor))
         if is_leaf(tensor) and (tensor.requires_grad or isinstance(tensor, torch.nn.Parameter)):
             self._unnamed.append((reference, row))
         else:
             self._sink.add("flow_tensor", (*row, 0, 0))
-        return self._numbers
+        return self._numbers, storage
 
     def _storage(self, tensor: torch.Tensor) -> int:
         identity = storage_of(tensor)[0]
@@ -121,9 +139,10 @@ class Flow(Watcher):
 
     def _sweep(self, over: Callable[[int], bool]) -> None:
         """Let go of the storages that are over."""
-        for identity, (reference, _) in list(self._storages.items()):
+        for identity, (reference, number) in list(self._storages.items()):
             if not reference or over(reference):
                 del self._storages[identity]
+                self._computed.discard(number)
                 if reference:
                     torch.UntypedStorage._free_weak_ref(reference)
 
@@ -156,7 +175,7 @@ def _expired(reference: int) -> bool:
 
 def _requires(tensor: torch.Tensor) -> int:
     """Whether it requires grad: 2 for a leaf, which needs no operator to do so."""
-    return (2 if is_leaf(tensor) else 1) if tensor.requires_grad else 0
+    return (2 if is_leaf(tensor) else _RESULT) if tensor.requires_grad else 0
 
 
 def _tensors(values: Any) -> Iterator[torch.Tensor]:

@@ -24,6 +24,7 @@ from gradscope.probes.multi_grad import Shared, shared
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes, token_of
 from gradscope.probes.observed import NOTHING, Look, change
+from gradscope.probes.retain_grad import RetainGrad, holder_of
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Thread, Threads
@@ -121,7 +122,7 @@ class Hooks(Watcher):
         skip(make_handle, make_module_hook)
         torch_hooks.RemovableHandle.__init__ = make_handle  # type: ignore[method-assign, assignment]
         torch_hooks.BackwardHook.__init__ = make_module_hook  # type: ignore[method-assign, assignment]
-        torch.Tensor.retain_grad = _RetainGrad(self)  # type: ignore[method-assign, assignment]
+        torch.Tensor.retain_grad = RetainGrad(self.retain)  # type: ignore[method-assign, assignment]
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -336,6 +337,18 @@ class Hooks(Watcher):
                     found[id(hook)] = registration
         return found
 
+    def next_number(self) -> int:
+        """The number of a hook that another probe sees."""
+        return next(self._numbers)
+
+    def acted(self, number: int, node: Any) -> None:
+        """A hook that another probe sees has acted, at a node."""
+        call = self._threads.current.backward or (self._running[-1] if self._running else None)
+        token = token_of(node)
+        if call is not None and call.walked is not None and call.number in self._fired:
+            place = None if token is None else call.walked.numbers.get(token.uid)
+            self._fired[call.number].append((number, place, 0, None, None, None))
+
     # writing
 
     def _write_registrations(self) -> None:
@@ -350,6 +363,8 @@ class Hooks(Watcher):
     def _say_where(self, call: Call) -> None:
         assert call.walked is not None
         self._retained = [one for one in self._retained if one.hooks() is not None]
+        for one in self._retained:
+            one.uid = holder_of(one.hooks()) or one.uid  # an in-place edit takes it along, to the tensor's new node
         for one in (*self._registered.values(), *self._retained):
             leaf = None if one.leaf is None else one.leaf()
             node = call.walked.numbers.get(one.uid) if leaf is None else call.walked.leaves.get(id(leaf))
@@ -376,20 +391,6 @@ class _Key:
     """The key of an observer in a dict of hooks: equal to nothing else."""
 
     __slots__ = ()
-
-
-class _RetainGrad:
-    """Stands for Tensor.retain_grad and answers with torch's own method, so that its errors show no frame of ours."""
-
-    def __init__(self, hooks: Hooks) -> None:
-        self._hooks = hooks
-        self._original: Any = torch._C.TensorBase.retain_grad
-
-    def __get__(self, tensor: Any, owner: Any) -> Any:
-        if tensor is None:
-            return self._original
-        self._hooks.retain(tensor)
-        return self._original.__get__(tensor, owner)
 
 
 def _is_registered(one: Registration) -> bool:

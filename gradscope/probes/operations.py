@@ -12,7 +12,7 @@ import threading
 import time
 from array import array
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
@@ -47,6 +47,10 @@ _REMEMBERED = 8  # blocks kept to compare with
 
 Places = tuple[list[int], list[int], list[int]]
 Write = tuple[int, int, str]  # position, string id, name of a written argument
+
+
+def _nobody_asks(frame: Any) -> None:
+    """Stands for what looks at collectives."""
 
 
 class Operator:
@@ -94,6 +98,7 @@ class Operations(Watcher):
         faults.switch(self.probe, self._switch_off)
         self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
         self.threads: list[Thread] = []  # that have noted an operator
+        self.saw_collective: Callable[[Any], None] = _nobody_asks
 
     def __enter__(self) -> Operations:
         skip_methods(Operations)
@@ -238,6 +243,7 @@ class Operations(Watcher):
                 thread = self._threads.current
                 self.close(thread, thread.backward)
                 self._sink.commit()
+                self.saw_collective(sys._getframe(2))
             except Exception as error:
                 self._faults.note("operations", error)
             return run(*arguments, **keywords)

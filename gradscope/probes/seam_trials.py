@@ -167,3 +167,11 @@ def collectives() -> str | None:
     broadcast: Any = torch.distributed.distributed_c10d.broadcast  # in a wrapper that logs exceptions
     asks = "_rank_not_in_group" in broadcast.__wrapped__.__code__.co_names
     return None if asks else "collectives do not ask it"
+
+
+def reducer() -> str | None:
+    """The module that makes one looks its class up in torch.distributed."""
+    if not torch.distributed.is_available():
+        return None
+    used = torch.nn.parallel.DistributedDataParallel._ddp_init_helper.__code__.co_names
+    return None if "Reducer" in used else "DistributedDataParallel does not make it"

@@ -1,17 +1,15 @@
 """Torch's private parts that gradscope stands on, in one table: what each gives, and who needs it.
 
-`missing` asks only whether they are there, before a recording starts. `gradscope doctor` also tries each.
+`require` asks only whether they are there, before a recording starts. `gradscope doctor` also tries each, and those of
+other rooms.
 """
 
 from __future__ import annotations
 
-import importlib
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass
-from typing import Any
 
 from gradscope.errors import UsageError
-from gradscope.model.seam import Checked, State
+from gradscope.model.seam import Seam, State
 
 # What records what. A detail needs the parts of those before it as well.
 PARTS: dict[str, tuple[str, ...]] = {
@@ -19,21 +17,6 @@ PARTS: dict[str, tuple[str, ...]] = {
     "ops": ("operators",),
     "full": ("values",),
 }
-
-
-@dataclass(frozen=True, slots=True)
-class Seam:
-    """One private part: a dotted name under torch (or the standard library), and what works through it.
-
-    `works` tries it, and returns what is wrong or None; without one, being there is all that is asked. An `optional`
-    seam costs only what it gives.
-    """
-
-    name: str
-    part: str
-    gives: str
-    works: Callable[[], str | None] | None = None
-    optional: bool = False
 
 
 def _by_trial(name: str) -> Callable[[], str | None]:
@@ -61,6 +44,8 @@ SEAMS = (
     Seam("torch.utils.hooks.RemovableHandle.__init__", "hooks", "sees every hook being registered", _by_trial("hooks")),
     Seam("torch.utils.hooks.BackwardHook.__init__", "hooks", "sees module hooks at work"),
     Seam("torch._C.TensorBase.retain_grad", "hooks", "sees retain_grad, which is a hook as well"),
+    Seam("torch.distributed.Reducer", "hooks", "sees DistributedDataParallel's hooks being made",
+         _by_trial("reducer"), optional=True),
     Seam("torch._C._current_graph_task_id", "hooks", "tells backward calls in threads apart"),
     Seam("torch.nn.modules.module.Module._wrapped_call_impl", "modules", "sees module calls", _by_trial("modules")),
     Seam("torch.nn.Module.__init__", "operators", "knows the line that built a module"),
@@ -73,7 +58,20 @@ SEAMS = (
     Seam("torch._C._get_dispatch_stack_at", "operators", "knows which mode is the innermost"),
     Seam("torch._ops.OpOverload", "operators", "tells operators from higher-order ones"),
     Seam("torch.ops.aten.add.Tensor._op", "operators", "runs an operator with one frame less"),
+    *(Seam(f"torch._functorch.{name}", "nodes", gives) for name, gives in (
+        ("vmap._vmap_increment_nesting", "sees a vmap begin"),
+        ("vmap._vmap_decrement_nesting", "sees it end"),
+        ("eager_transforms._grad_increment_nesting", "sees a grad begin"),
+        ("eager_transforms._grad_decrement_nesting", "sees it end"),
+        ("eager_transforms._jvp_increment_nesting", "sees a jvp begin"),
+        ("eager_transforms._jvp_decrement_nesting", "sees it end"),
+        ("eager_transforms._func_increment_nesting", "sees a functionalize begin"),
+        ("eager_transforms._func_decrement_nesting", "sees it end"),
+    )),
+    Seam("torch._library.simple_registry.singleton", "operators", "leaves what subclasses do with operators alone"),
+    Seam("torch._library.simple_registry.find_torch_dispatch_rule", "operators", "the same, sooner", optional=True),
     Seam("torch._C._functorch.is_dead_tensor_wrapper", "nodes", "sees tensors that outlive their transform"),
+    Seam("torch._C._functorch.maybe_get_level", "nodes", "sees those of a vmap"),
     Seam("torch.UntypedStorage._weak_ref", "operators", "knows when a storage is gone"),
     Seam("torch.UntypedStorage._free_weak_ref", "operators", "lets go of it"),
     Seam("torch.UntypedStorage._expired", "operators", "asks whether it is gone"),
@@ -94,21 +92,6 @@ SEAMS = (
 )  # fmt: skip
 
 
-def find(name: str) -> Any:
-    """What a dotted name stands for. Raises ImportError or AttributeError."""
-    module, _, rest = name.partition(".")
-    found = importlib.import_module(module)
-    for part in rest.split("."):
-        module = f"{module}.{part}"
-        if not hasattr(found, part):
-            try:
-                importlib.import_module(module)
-            except ModuleNotFoundError:
-                raise AttributeError(f"{name} ends at {part}") from None
-        found = getattr(found, part)
-    return found
-
-
 def needed(detail: str) -> Iterator[Seam]:
     """The seams that a detail cannot do without."""
     details = list(PARTS)
@@ -118,7 +101,7 @@ def needed(detail: str) -> Iterator[Seam]:
 
 def require(detail: str) -> None:
     """Raise UsageError when this torch lacks what a detail needs."""
-    missing = [seam.name for seam in needed(detail) if _state_of(seam) is State.ABSENT]
+    missing = [seam.name for seam in needed(detail) if seam.state() is State.ABSENT]
     if not missing:
         return
     import torch
@@ -128,24 +111,3 @@ def require(detail: str) -> None:
         f"torch {torch.__version__} has no {missing[0]}{others}, which --detail {detail} needs",
         "`gradscope doctor` says what works with this torch",
     )
-
-
-def checked() -> Iterator[Checked]:
-    """Try every seam."""
-    for seam in SEAMS:
-        state, note = _state_of(seam), ""
-        if state is State.PRESENT and seam.works is not None:
-            try:
-                note = seam.works() or ""
-            except Exception as error:
-                note = f"{type(error).__name__}: {error}"
-            state = State.CHANGED if note else state
-        yield Checked(seam.name, seam.part, seam.gives, state, note, seam.optional)
-
-
-def _state_of(seam: Seam) -> State:
-    try:
-        find(seam.name)
-    except (ImportError, AttributeError):
-        return State.ABSENT
-    return State.PRESENT

@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import torch
 
 from gradscope.probes.names import Names
+from gradscope.probes.results import arguments_of, is_result
+from gradscope.probes.saved import saved_of
 from gradscope.probes.sink import Sink, store
 from gradscope.probes.structure import digest
 from gradscope.signals import let_through
 
 _META, _SAVED = 3, 7  # numbers in a row
+
+
+def _unknown(storage: int) -> bool | None:
+    """Nobody saw operators."""
+    return None
 
 
 class TensorTypes:
@@ -52,6 +59,9 @@ class Contents:
         self._sink, self._names = sink, names
         self._types = TensorTypes(sink)
         self._attributes: dict[type, list[tuple[str, int]]] = {}
+        self._arguments: dict[type, frozenset[str] | None] = {}
+        # Whether a forward computed a storage, None when it is not known: what sees operators puts itself here.
+        self.computed: Callable[[int], bool | None] = _unknown
 
     def take(self, live: list[Any], leaves: dict[int, int]) -> int:
         """The id of a graph's tensors. `leaves` names the leaves by storage."""
@@ -62,7 +72,13 @@ class Contents:
                 metas.extend((number, position, 0 if meta.is_cpp_nested_tensor else self._types.take(meta)))
             for position, (name, tensor) in enumerate(self.saved(node)):
                 saved.extend((number, position, name, *self._describe(tensor, leaves, storages)))
-        return store(self._sink, "tensors", digest(metas, saved), lambda number: self._write(number, metas, saved))
+
+        def write(number: int) -> None:
+            self._write(number, metas, saved)
+            given = self._given(live, leaves, storages)
+            self._sink.add_all("given", ((number, storage) for storage in sorted(given)))
+
+        return store(self._sink, "tensors", digest(metas, saved), write)
 
     def _describe(
         self, tensor: torch.Tensor, leaves: dict[int, int], storages: dict[int, int]
@@ -70,10 +86,30 @@ class Contents:
         """Type, bytes, number of the storage, and the leaf's name if it is a leaf's."""
         storage, size = storage_of(tensor)
         leaf = leaves.get(storage, 0)
-        if not leaf and tensor.is_leaf and tensor.requires_grad:
-            leaf = self._sink.string(self._names.leaf(tensor))
+        if not leaf:
+            owner = _leaf_of(tensor)
+            leaf = 0 if owner is None else self._sink.string(self._names.leaf(owner))
         own = storage or -id(tensor)  # what has no storage to share gets a number of its own
         return self._types.take(tensor), size, storages.setdefault(own, len(storages)), leaf
+
+    def _given(self, live: list[Any], leaves: dict[int, int], storages: dict[int, int]) -> set[int]:
+        """The storages of no leaf that the forward did not compute."""
+        given, computed = set[int](), set[int]()
+        for node in live:
+            arguments = self._arguments_of(type(node))
+            for name, one in saved_of(node):
+                tensor = one.data
+                storage = storage_of(tensor)[0] if isinstance(tensor, torch.Tensor) else 0
+                if storage in storages and storage not in leaves:
+                    known = True if tensor.requires_grad else self.computed(storage)
+                    made = is_result(arguments, name) if known is None else known
+                    (computed if made else given).add(storages[storage])
+        return given - computed
+
+    def _arguments_of(self, kind: type) -> frozenset[str] | None:
+        if kind not in self._arguments:
+            self._arguments[kind] = arguments_of(kind)
+        return self._arguments[kind]
 
     def _write(self, tensors: int, metas: array[int], saved: array[int]) -> None:
         sizes = {saved[at + 5]: saved[at + 4] for at in range(0, len(saved), _SAVED) if not saved[at + 6]}
@@ -105,6 +141,14 @@ class Contents:
                 if isinstance(tensor, torch.Tensor):
                     found.append((self._sink.string(f"{attribute[11:]}[{position}]") if several else name, tensor))
         return found
+
+
+def _leaf_of(tensor: torch.Tensor) -> torch.Tensor | None:
+    """The leaf that a tensor is, or of which it is a view: one that requires grad, or a frozen parameter."""
+    if tensor.is_leaf and tensor.requires_grad:
+        return tensor
+    base = tensor._base if tensor._is_view() else tensor
+    return base if isinstance(base, torch.nn.Parameter) else None
 
 
 def storage_of(tensor: torch.Tensor) -> tuple[int, int]:

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gradscope.errors import UsageError
-from gradscope.render import json, text
+from gradscope.render import html, json, text
 from gradscope.render.drawn import DRAWN, Drawn
 from gradscope.view.draw import draw
 from gradscope.view.scene import Scene
@@ -35,6 +35,7 @@ FORMATS = {
         Format("text", ".txt", "a tree by module call, for a terminal", text.render),
         Format("json", ".json", "the whole graph, unreduced, for programs", json.render),
         *map(_drawing, DRAWN.values()),
+        Format("html", ".html", "a page for the browser, in one file that works offline", html.render),
     )
 }
 

@@ -98,7 +98,7 @@ def _type(kind: TensorType) -> Object:
 
 
 def _saved(tensor: SavedTensor) -> Object:
-    extras = {"bytes": tensor.bytes, "storage": tensor.storage, "leaf": tensor.leaf}
+    extras = {"bytes": tensor.bytes, "storage": tensor.storage, "leaf": tensor.leaf, "kind": tensor.kind}
     return {"name": tensor.name, **_type(tensor.type), **extras}
 
 

@@ -5,20 +5,15 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
-
-from rich import box
-from rich.console import Console
-from rich.table import Table as Grid
-from rich.text import Text
 
 from gradscope import __version__
 from gradscope.errors import UsageError
 from gradscope.model.printable import printable
-from gradscope.model.table import Column, Table, Unit, Value, curve
-from gradscope.render import plot
+from gradscope.model.table import Column, Row, Table, Unit, Value, curve
+from gradscope.render import grid, plot
 from gradscope.view.sparkline import sparkline
 from gradscope.view.words import seconds, short_file, size
 
@@ -47,34 +42,28 @@ class TableFormat:
 
 def text(page: Page) -> str:
     """For people: units and shares as words, one table after the other."""
-    stream = io.StringIO()
-    terminal = Console(
-        file=stream, width=page.width, force_terminal=page.color, color_system="standard" if page.color else None
-    )
+    lines: list[str] = []
     for table in page.tables:
-        if not table.rows:
-            terminal.print(Text(f"{table.name}: nothing to show"))
-        else:
-            terminal.print(_grid(table, page.folder))
-        for note in table.notes:
-            terminal.print(Text(printable(note)))
-    return "\n".join(line.rstrip() for line in stream.getvalue().splitlines()) + "\n"
+        lines += _grid(table, page) if table.rows else [printable(f"{table.name}: nothing to show")]
+        lines += map(printable, table.notes)
+    return "\n".join(lines) + "\n"
 
 
 def to_json(page: Page) -> str:
     """For programs: the values as they are, one row a line."""
     head = {"format": FORMAT, "gradscope": __version__, "recording": page.recording}
-    tables = {table.name: {"rows": _objects(table), "notes": list(table.notes)} for table in page.tables}
+    tables = {table.name: _object(table) for table in page.tables}
     return json.dumps({**head, **tables}, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
 def to_csv(page: Page) -> str:
-    """For spreadsheets: the first table's values, with control characters escaped, because CSV is looked at as well."""
+    """For spreadsheets: the first table's values, the total last. With control characters escaped, for CSV is read."""
     stream = io.StringIO()
     writer = csv.writer(stream, lineterminator="\n")
     table = page.tables[0]
     writer.writerow(table.names)
-    writer.writerows([printable(cell) if isinstance(cell, str) else cell for cell in row] for row in table.rows)
+    rows = table.rows if table.total is None else (*table.rows, table.total)
+    writer.writerows([printable(cell) if isinstance(cell, str) else cell for cell in row] for row in rows)
     return stream.getvalue()
 
 
@@ -107,19 +96,21 @@ def choose(name: str | None, output: str | None) -> TableFormat:
     return next((each for each in TABLE_FORMATS.values() if each.suffix == suffix), TABLE_FORMATS["text"])
 
 
-def _objects(table: Table) -> list[dict[str, Value]]:
-    return [dict(zip(table.names, row, strict=True)) for row in table.rows]
+def _object(table: Table) -> dict[str, object]:
+    rows = [dict(zip(table.names, row, strict=True)) for row in table.rows]
+    total = {} if table.total is None else {"total": dict(zip(table.names, table.total, strict=True))}
+    return {"rows": rows, **total, "notes": list(table.notes)}
 
 
-def _grid(table: Table, folder: str) -> Grid:
-    grid = Grid(box=box.SIMPLE_HEAD, pad_edge=False, show_edge=False)
-    for column in table.columns:
-        justify = "left" if column.unit.is_text else "right"
-        grid.add_column(Text(column.name), justify=justify, overflow="fold")  # type: ignore[arg-type]
-    for row in table.rows:
-        cells = (_words(column, value, folder) for column, value in zip(table.columns, row, strict=True))
-        grid.add_row(*(Text(cell) for cell in cells))
-    return grid
+def _grid(table: Table, page: Page) -> Iterator[str]:
+    heads = [grid.Head(printable(column.name), column.unit.is_text) for column in table.columns]
+    rows = [_cells(table, row, page.folder) for row in table.rows]
+    total = None if table.total is None else _cells(table, table.total, page.folder)
+    return grid.lay_out(heads, rows, total, page.width, page.color)
+
+
+def _cells(table: Table, row: Row, folder: str) -> list[str]:
+    return [_words(column, value, folder) for column, value in zip(table.columns, row, strict=True)]
 
 
 def _words(column: Column, value: Value, folder: str) -> str:

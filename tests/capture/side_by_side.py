@@ -38,12 +38,13 @@ def start(folder, *arguments, **more):
     return subprocess.Popen(command, cwd=folder, env=environment(**more), stdout=pipe, stderr=pipe, text=True)
 
 
-def finish(process):
+def finish(process, seconds=SECONDS):
+    """Wait for a process, and end it when it takes too long."""
     try:
-        stdout, stderr = process.communicate(timeout=SECONDS)
-    except subprocess.TimeoutExpired as hanging:
+        stdout, stderr = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
         process.kill()
-        raise AssertionError(f"hangs after printing {hanging.stdout!r}, {hanging.stderr!r}") from None
+        raise AssertionError(f"has not ended in {seconds} s, and printed {process.communicate()}") from None
     return Run(stdout, stderr, process.returncode)
 
 

@@ -1,5 +1,7 @@
 """`gradscope times`, `grads`, `memory` and `hooks`, as typed."""
 
+import csv
+import io
 import json
 import subprocess
 import sys
@@ -53,9 +55,22 @@ def test_grads_follow_every_parameter_over_the_run(recording):
 
 
 def test_memory_agrees_with_info(recording):
-    noted = json.loads(run("memory", recording, "--fmt", "json").stdout)["memory"]["notes"][0]
+    total = json.loads(run("memory", recording, "--fmt", "json").stdout)["memory"]["total"]
     saved = json.loads(run("info", recording, "--fmt", "json").stdout)["backwards"][0]["saved_bytes"]
-    assert noted.startswith(f"{saved[0] if isinstance(saved, list) else saved:,} bytes of activations")
+    assert total["activations"] + total["inputs"] == (saved[0] if isinstance(saved, list) else saved)
+
+
+@pytest.mark.parametrize("by", ["line", "module", "node", "op"])
+def test_the_rows_of_memory_add_up_in_csv(recording, by):
+    rows = list(csv.DictReader(io.StringIO(run("memory", recording, "--by", by, "--fmt", "csv").stdout)))
+    *rest, total = rows
+    assert total[by] == "total"
+    for kind in ("activations", "inputs", "parameters", "tensors"):
+        assert sum(int(row[kind]) for row in rest) == int(total[kind])
+
+
+def test_memory_says_its_total(recording):
+    assert run("memory", recording).stdout.splitlines()[-2].startswith("total  ")
 
 
 def test_a_recording_without_times_says_what_to_do(tmp_path):

@@ -142,7 +142,8 @@ def test_what_is_not_there_is_one_sentence(traced: tuple[Path, str], tmp_path: P
 
 
 def test_a_moved_part_of_torch_is_one_sentence(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(seams, "COMPILED", (seams.Seam("torch._dynamo.compiled_autograd", "not_there", "2.5"),))
+    moved = seams.Seam("torch._dynamo.compiled_autograd.not_there", "compiled", "nothing")
+    monkeypatch.setattr(seams, "COMPILED", (moved,))
     with pytest.raises(UsageError, match=r"has no torch\._dynamo\.compiled_autograd\.not_there"):
         Recorder(tmp_path / "a.gscope", compiled_autograd=True)
     assert not (tmp_path / "a.gscope").exists()

@@ -128,6 +128,34 @@ def test_a_captured_inputs_node_hook_says_so(tmp_path: Path) -> None:
     assert reasons(path) == {"captured": Why.CAPTURED}
 
 
+def test_at_a_captured_input_tensor_hooks_and_retain_grad_stand_in_their_place(tmp_path: Path) -> None:
+    log: Log = []
+    with recording(tmp_path) as path:
+        y = torch.ones(2, requires_grad=True).exp()
+        y.retain_grad()
+        y.register_hook(noting(log, "retained too early", lambda gradient: y.grad))
+        z = torch.ones(2, requires_grad=True).sin()
+        z.grad_fn.register_prehook(noting(log, "later"))
+        torch.autograd.grad((y * z.detach()).sum() + (y.detach() * z).sum(), [y, z])
+    assert y.grad is not None
+    graph, registered = read(path)
+    assert [row[1] for row in fired_table(graph).rows] == ["tensor", "retain_grad", "captured"]
+    assert {hook.name: why for hook, _, why in silent(graph, registered)} == {"later": Why.CAPTURED}
+
+
+def test_an_in_place_edit_takes_retain_grad_along(tmp_path: Path) -> None:
+    with recording(tmp_path) as path:
+        y = torch.ones(2, requires_grad=True) * 2
+        y.retain_grad()
+        y.mul_(3)
+        (y * 5).sum().backward()
+    assert y.grad.tolist() == [5, 5]
+    graph, _ = read(path)
+    (event,) = [event for event in timeline(graph) if event.firing]
+    assert event.node is not None
+    assert event.node.id == next(edge.target for edge in graph.edges if graph.nodes[edge.source].order == 1)
+
+
 def test_a_hook_of_another_graph_says_so(tmp_path: Path) -> None:
     with recording(tmp_path) as path:
         torch.ones(2, requires_grad=True).exp().register_hook(noting([], "elsewhere"))

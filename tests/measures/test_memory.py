@@ -18,14 +18,15 @@ NET = ModuleCall("", "Net")
 FIRST, SECOND = ModuleCall("first", "Linear", NET), ModuleCall("second", "Linear", NET, 1)
 
 
-def saves(*storages: int, leaf: str | None = None) -> tuple[SavedTensor, ...]:
-    return tuple(SavedTensor("self", by_hand.floats(25), 100, storage, leaf) for storage in storages)
+def saves(*storages: int, leaf: str | None = None, given: bool = False) -> tuple[SavedTensor, ...]:
+    return tuple(SavedTensor("self", by_hand.floats(25), 100, storage, leaf, given) for storage in storages)
 
 
 def graph() -> Graph:
-    """Storage 0 is shared by two modules, 1 is the first's own, 2 is a parameter's."""
+    """Storage 0 is shared by two modules, 1 is the first's own, 2 is a parameter's, 3 an input that two nodes keep."""
+    product = (*saves(0), *saves(3, given=True))
     nodes = [
-        Node(0, "MulBackward0", 3, by_hand.line(3), module=SECOND, saved=saves(0), inputs_meta=(by_hand.floats(10),)),
+        Node(0, "MulBackward0", 3, by_hand.line(3), module=SECOND, saved=product, inputs_meta=(by_hand.floats(10),)),
         Node(
             1, "TanhBackward0", 2, by_hand.line(2), module=FIRST, saved=saves(0, 1), inputs_meta=(by_hand.floats(10),)
         ),
@@ -35,7 +36,7 @@ def graph() -> Graph:
             1,
             by_hand.line(1),
             module=FIRST,
-            saved=saves(2, leaf="w"),
+            saved=(*saves(2, leaf="w"), *saves(3, given=True)),
             inputs_meta=(by_hand.floats(5),),
         ),
     ]
@@ -59,11 +60,14 @@ def test_every_grouping_adds_up_to_the_same(by: str) -> None:
 def test_a_shared_storage_counts_where_it_is_let_go_last() -> None:
     table = memory(graph(), "module")
     assert column(table, "activations") == {"second": 0, "first": 200}
-    assert column(table, "shared") == {"second": 100, "first": 0}
+    assert column(table, "shared") == {"second": 200, "first": 0}
 
 
-def test_parameters_stand_apart() -> None:
-    assert column(memory(graph(), "op"), "parameters")["MmBackward0"] == 100
+def test_parameters_and_inputs_stand_apart() -> None:
+    table = memory(graph(), "op")
+    assert column(table, "parameters") == {"MulBackward0": 0, "TanhBackward0": 0, "MmBackward0": 100}
+    assert column(table, "inputs") == {"MulBackward0": 0, "TanhBackward0": 0, "MmBackward0": 100}
+    assert table.total == ("total", 200, None, 100, 100, 6)
 
 
 def test_checkpointing_frees_what_a_module_alone_keeps() -> None:

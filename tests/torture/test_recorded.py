@@ -60,6 +60,8 @@ def test_a_rank_that_torchrun_kills_keeps_what_it_did(tmp_path):
     for path in recordings:
         with load(str(path)) as recording:
             assert (len(recording.backwards()), recording.run().ended) == (3, False)
+            (firing,) = recording.graph().firings  # the reducer's, seen by its effect
+            assert (firing.hook.kind, str(firing.hook.stack[-1])) == ("reducer", str(path.parent / "peer.py:5"))
 
 
 def test_a_program_that_records_itself_is_told_that_it_is_recorded_already(side_by_side, tmp_path):

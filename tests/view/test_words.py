@@ -83,13 +83,13 @@ def test_a_leaf_that_the_recorder_could_not_name_says_so() -> None:
 @pytest.mark.parametrize(
     ("file", "folder", "shown"),
     [
-        ("/home/me/work/models/block.py", "/home/me/work", "models/block.py"),
-        ("/home/me/elsewhere/block.py", "/home/me/work", "block.py"),
-        ("/home/me/elsewhere/block.py", "", "block.py"),
-        ("/usr/lib/python3/dist-packages/torch/nn/functional.py", "/home/me/work", "torch/nn/functional.py"),
-        ("/home/me/work/.venv/lib/python3.11/site-packages/six.py", "/home/me/work", "six.py"),
-        ("/home/me/work/site-packages", "/home/me/work", "site-packages"),
-        ("<string>", "/home/me/work", "<string>"),
+        ("/users/me/src/models/block.py", "/users/me/src", "models/block.py"),
+        ("/users/me/other/block.py", "/users/me/src", "block.py"),
+        ("/users/me/other/block.py", "", "block.py"),
+        ("/b/dist-packages/torch/nn/functional.py", "/users/me/src", "torch/nn/functional.py"),
+        ("/users/me/src/.venv/lib/python3.11/site-packages/six.py", "/users/me/src", "six.py"),
+        ("/users/me/src/site-packages", "/users/me/src", "site-packages"),
+        ("<string>", "/users/me/src", "<string>"),
     ],
 )
 def test_a_file_is_shown_by_what_tells_it_from_others(file: str, folder: str, shown: str) -> None:
