@@ -52,6 +52,10 @@ pictures: .venv/run.stamp
 		(cd sample_scripts && ../$(python) $(quiet) -m gradscope trace --quiet --force -o "../demo/$$name.gscope" "$$name.py") \
 			> "demo/$$name.out" || exit 1; \
 	done
+	@cd sample_scripts && ../$(python) $(quiet) -m gradscope trace --compiled-autograd --quiet --force \
+		-o ../demo/compiled_autograd.gscope compiled_autograd.py > ../demo/compiled_autograd.out
+	cd demo && ../$(python) -m gradscope compiled compiled_autograd.gscope --quiet --engine builtin --theme auto --force \
+		-o ../docs/pictures/compiled.svg
 	$(draw) docs/pictures/gpt.svg demo/gpt.gscope --depth 3
 	$(draw) docs/pictures/gpt-open.svg demo/gpt.gscope
 	$(draw) docs/pictures/hooks.svg demo/hooks.gscope --show hooks

@@ -121,6 +121,11 @@ def test_a_finding_marks_its_node() -> None:
     assert ("✗ GS701 inplace-on-saved", Role.FINDING) in rows(drawing, "TBackward0")
 
 
+def test_a_finding_without_a_node_is_said() -> None:
+    finding = Finding("GS730", "born-nonfinite", Severity.ERROR, "...", backward=0)
+    assert drawn(by_hand.chain(2), findings=(finding,)).captions[-1].startswith("GS730: no node stands for it")
+
+
 def test_what_was_asked_for_is_marked() -> None:
     drawing = drawn(by_hand.chain(9), rules=Rules(focus=4, radius=1))
     assert [box.title for box in drawing.boxes if Role.FOCUS in box.roles] == ["AddBackward0"]
