@@ -41,6 +41,7 @@ bench: .venv/dev.stamp
 	$(python) benchmarks/overhead.py
 	$(python) benchmarks/recordings.py
 	$(python) benchmarks/pages.py
+	$(python) benchmarks/reading.py
 
 docs: pictures
 	$(python) docs/generate.py

@@ -28,6 +28,6 @@ def command(recording: str | None, backward: int | None, nodes: bool, **chosen: 
         if not pushed:
             raise NothingCheckedError("no torch.func transform ran in this recording")
         graphs = (opened.graph(numbers[0]) for numbers in opened.by_graph())
-        escaped = escapes(opened.escaped(), pushed)
+        escaped = escapes(opened.escaped(), pushed, opened.source)
         shown = [levels(pushed, inside(graphs, opened.blocks())), *([escaped] if escaped.rows else [])]
         tables.deliver(opened, shown, chosen)

@@ -19,6 +19,7 @@ from gradscope.compilers.lines import Whose, region_name, site, stack_of_frames
 from gradscope.compilers.partitions import PARTITIONERS, read, tried
 from gradscope.compilers.reasons import in_one_sentence
 from gradscope.model.joint import Fact, JointNode, Partition, Region
+from gradscope.model.seam import State
 from gradscope.model.site import Stack
 
 
@@ -35,9 +36,18 @@ class Watch:
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[Watch]:
-        """Look on at torch's seams. Raises UsageError when this torch has them elsewhere."""
+        """Look on at torch's seams. Raises UsageError when this torch has them elsewhere.
+
+        A region that AOTAutograd takes from its cache has no joint graph, so that cache is not asked. Inductor's own
+        is: nothing is compiled to machine code again.
+        """
         seams.check(seams.JOINT)
-        with seams.replaced(seams.PARTITION, self._partitioning), seams.replaced(seams.SUBGRAPH, self._compiling):
+        with contextlib.ExitStack() as stack:
+            stack.enter_context(seams.replaced(seams.PARTITION, self._partitioning))
+            stack.enter_context(seams.replaced(seams.SUBGRAPH, self._compiling))
+            for cache in seams.CACHES:
+                if cache.state() is State.PRESENT:
+                    stack.enter_context(seams.replaced(cache, _not_asked))
             yield self
 
     def _compiling(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -99,6 +109,10 @@ class Watch:
         compile_id = str(torch._guards.CompileContext.current_compile_id() or "")
         self._regions += 1
         return Region(self._regions - 1, name, compile_id, stack, tuple(nodes), tuple(partitions), tuple(found))
+
+
+def _not_asked(original: Callable[[], bool]) -> Callable[[], bool]:
+    return lambda: False
 
 
 def _facts(joint: fx.GraphModule, metadata: Any, sources: list[str], described: Describer) -> list[Fact]:

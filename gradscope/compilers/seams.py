@@ -34,6 +34,9 @@ BOXED = _seam(_JOINT, "torch._functorch._aot_autograd.utils.make_boxed_func", "r
 RESET = _seam(_JOINT, "torch._dynamo.reset", "compiles anew", "2.0")
 COMPILE_ID = _seam(_JOINT, "torch._guards.CompileContext.current_compile_id", "numbers regions as torch does", "2.1")
 CONFIG = _seam(_JOINT, "torch._functorch.config.patch", "asks no other ranks", "2.0")
+_AOT = "torch._functorch.aot_autograd"
+LOCAL_CACHE = _seam(_JOINT, f"{_AOT}.should_use_local_autograd_cache", "sees what is in torch's cache, too", "2.6")
+REMOTE_CACHE = _seam(_JOINT, f"{_AOT}.should_use_remote_autograd_cache", "and in a cache of several machines", "2.6")
 
 _PART, _PLACE = "compiled", "torch._dynamo.compiled_autograd"
 _INSTANCE = f"{_PLACE}.AutogradCompilerInstance"
@@ -48,7 +51,8 @@ DISABLE = _seam(_PART, "torch._dynamo.disable", "keeps what was captured from be
 
 COMPILED = (BEGIN, REASONS, SIZES, END, ENABLE, VERBOSE_LOG, SET_LOGGER, DISABLE)
 JOINT = (PARTITION, SUBGRAPH, DEFAULT, MIN_CUT, BACKEND, BOXED, RESET, COMPILE_ID, CONFIG)
-SEAMS = (*JOINT, *COMPILED)
+CACHES = (LOCAL_CACHE, REMOTE_CACHE)
+SEAMS = (*JOINT, *CACHES, *COMPILED)
 
 
 def check(seams: tuple[Seam, ...]) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable
 from typing import Any
@@ -14,6 +15,8 @@ from gradscope.probes.dynamo import skip
 from gradscope.probes.engine import Call, Guest
 from gradscope.probes.faults import Faults
 from gradscope.probes.threads import Thread, Threads
+
+_WAITS = b"\ngradscope: stops before the next node of a backward; Ctrl-C again interrupts the program\n"
 
 
 class Quit(SystemExit):
@@ -53,15 +56,18 @@ class Watch(Guest):
             signal.signal(signal.SIGINT, self._handler)
 
     def _interrupt(self, number: int, frame: Any) -> None:
-        """Ctrl-C in a backward stops before the next node; outside, or when it comes again, it is the program's."""
-        if self._interrupted or self._asking or not self._handles:
+        """Ctrl-C stops before the next node of a backward; when it comes again before that, it is the program's."""
+        if self._interrupted or self._asking:
             self._interrupted = False
             raise KeyboardInterrupt
         self._interrupted = True
+        if not self._handles:
+            os.write(2, _WAITS)  # print may be what was interrupted
 
     def before(self, call: Call, thread: Thread) -> None:
         """Hook every node."""
-        if self._only is not None and call.number != self._only and call.outer is None:
+        wanted = self._only in (None, call.number) or self._interrupted
+        if not wanted and call.outer is None:
             return
         handles = self._handles[call.number] = []
         for number, node in enumerate(call.live):

@@ -1,4 +1,4 @@
-"""Joins neighbours where too many stand beside each other: a fan of 2,000 nodes is a few dozen pieces."""
+"""Joins neighbours where too many stand beside each other: a fan of 2,000 nodes, the updates of 74 parameters."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ from gradscope.graphs.chain import join
 from gradscope.graphs.fold import node_structure
 from gradscope.model.reduced import Kind, Reduced
 
+LONG_RUN = 8
 FEWEST_TWINS = 4  # of fewer, nothing would be gained
 
 
@@ -23,6 +24,27 @@ def join_crowds(reduced: Reduced, most: int, may_join: frozenset[int]) -> Reduce
         inside[piece.frame].append(number)
     limit = _limit([len(places) for places in inside.values()], most)
     runs = [run for places in inside.values() if len(places) > limit for run in _runs(places, limit, may_join)]
+    return join(reduced, runs, Kind.CROWD)
+
+
+def join_runs(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
+    """What stands between module calls and is long, such as an optimizer's arithmetic, as one piece each time.
+
+    Where there are no calls there is nothing that it stands between, and it is left to `join_crowds`.
+    """
+    inside: dict[int | None, list[int]] = defaultdict(list)
+    called = {frame.around for frame in reduced.frames}
+    for number, piece in enumerate(reduced.pieces):
+        inside[piece.frame].append(number)
+        if piece.kind in (Kind.GROUP, Kind.REPEAT):
+            called.add(piece.frame)
+    runs: list[list[int]] = []
+    for frame in called:
+        numbered = enumerate(inside[frame])  # an open frame between two pieces makes a gap in their numbers
+        for (joins, _), run in groupby(numbered, key=lambda one: (one[1] in may_join, one[1] - one[0])):
+            found = [place for _, place in run]
+            if joins and len(found) > LONG_RUN:
+                runs.append(found)
     return join(reduced, runs, Kind.CROWD)
 
 

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from gradscope.graphs.absorb import Absorbed, absorb
 from gradscope.graphs.chain import join_chains
-from gradscope.graphs.crowd import join_crowds, join_twins
+from gradscope.graphs.crowd import LONG_RUN, join_crowds, join_runs, join_twins
 from gradscope.graphs.depth import fitting_depth
 from gradscope.graphs.focus import around
 from gradscope.graphs.fold import fold
@@ -59,17 +59,23 @@ def _joined(reduced: Reduced, rules: Rules, kept: frozenset[int]) -> Reduced:
     """Twins always, chains and crowds where there is no other way to make it fit."""
     reduced = join_twins(reduced, _loose(reduced, kept))
     if rules.depth is None and len(reduced.pieces) > rules.most:
+        reduced = join_runs(reduced, _loose(reduced, kept, parameters=True))
+    if rules.depth is None and len(reduced.pieces) > rules.most:
         reduced = join_chains(reduced, _loose(reduced, kept))
-    return join_crowds(reduced, rules.most if rules.depth is None else MOST_CHILDREN, _loose(reduced, kept))
+    most = rules.most if rules.depth is None else MOST_CHILDREN
+    return join_crowds(reduced, most, _loose(reduced, kept, parameters=True))
 
 
-def _loose(reduced: Reduced, kept: frozenset[int]) -> frozenset[int]:
-    """The pieces that may become one with others: nothing about them would be missed."""
+def _loose(reduced: Reduced, kept: frozenset[int], parameters: bool = False) -> frozenset[int]:
+    """The pieces that may become one with others: nothing about them would be missed.
+
+    Parameters that several nodes use are among them only where there is no other way to make it fit.
+    """
     return frozenset(
         number
         for number, piece in enumerate(reduced.pieces)
         if not any(node.id in kept for node in piece.nodes)
-        and (piece.kind is not Kind.NODE or _is_plain(piece.nodes[0]))
+        and (piece.kind is not Kind.NODE or _is_plain(piece.nodes[0], parameters))
     )
 
 
@@ -85,7 +91,7 @@ def _marks(graph: Graph, absorbed: Absorbed, rules: Rules) -> dict[int, Hashable
 
 def _open(graph: Graph, tree: Group, rules: Rules, parts: Parts) -> Opening:
     """Open groups as deep as fits, and around what must show; around what should show while there is room."""
-    depth = fitting_depth(tree, rules.most) if rules.depth is None else rules.depth
+    depth = _depth(tree, rules) if rules.depth is None else rules.depth
     opening = Opening(parts, depth, _around(tree, rules.must))
     opening.open(tree)
     opening.opened.add(id(tree))
@@ -98,6 +104,12 @@ def _open(graph: Graph, tree: Group, rules: Rules, parts: Parts) -> Opening:
     wider = Opening(parts, depth, wanted)
     wider.open(tree)
     return wider if len(wider.drafts) <= rules.most else opening
+
+
+def _depth(tree: Group, rules: Rules) -> int:
+    """The depth that fits; where not even the outermost calls do, the one that fits once long runs are joined."""
+    crowded = len(tree.children) > rules.most and rules.fold
+    return fitting_depth(tree, rules.most, LONG_RUN if crowded else None)
 
 
 def _should_show(node: Node, parts: Parts) -> bool:
@@ -219,8 +231,9 @@ class Opening:
         self.drafts.append(replace(piece, leaves=leaves, views=views))
 
 
-def _is_plain(node: Node) -> bool:
-    return not node.hooks and node.function is None and node.order is not None and not node.accumulates
+def _is_plain(node: Node, parameters: bool) -> bool:
+    bare = not node.hooks and node.function is None and node.order is not None
+    return bare and (parameters or not node.accumulates)
 
 
 def _pruned(nodes: tuple[Node, ...], edge: Edge) -> bool:

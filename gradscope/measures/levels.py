@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 
 from gradscope.graphs.transforms import Under, transforms
+from gradscope.measures.let_out import Source, let_out
 from gradscope.measures.places import single
 from gradscope.model.graph import Graph
 from gradscope.model.operation import Block
@@ -15,6 +16,7 @@ from gradscope.model.transform import Escaped, Transform
 
 Key = tuple[tuple[str, str | None], ...]
 PLAIN = "(no transform)"
+_NOT_FOUND = "let out -: no line of the recorded source puts something under that name, only the making line is known"
 
 
 @dataclass(slots=True)
@@ -24,6 +26,11 @@ class Inside:
     nodes: int = 0
     operators: int = 0
     functions: Counter[str] = field(default_factory=Counter)
+
+    @property
+    def counts(self) -> tuple[int, int, str | None]:
+        """Nodes, operators, and the names of the custom Functions."""
+        return self.nodes, self.operators, ", ".join(sorted(self.functions)) or None
 
 
 def key_of(under: tuple[Under, ...]) -> Key:
@@ -70,12 +77,14 @@ def levels(pushed: tuple[Transform, ...], ran: dict[Key, Inside]) -> Table:
     rows = []
     for one in _in_order(pushed):
         under = transforms(one.stack)
-        content = ran.get(key_of(under), Inside())
-        name = "  " * (len(under) - 1) + (under[-1].name if under else one.kind.lower())
+        # A custom Function's vmap rule pushes a level with nothing of the user's on the stack: what runs there shows as
+        # the level's around it.
+        known = bool(under) and under[-1].kind == one.kind
+        content = ran.get(key_of(under), Inside()) if known else None
+        name = "  " * (len(under) - 1) + (under[-1].name if known else one.kind.lower())
         where = None if one.site is None else str(one.site)
-        functions = ", ".join(sorted(content.functions)) or None
-        counts = (one.calls, content.nodes, content.operators, functions)
-        rows.append((name, one.level, where, one.batch_size, one.randomness, *counts))
+        counts = (None, None, None) if content is None else content.counts
+        rows.append((name, one.level, where, one.batch_size, one.randomness, one.calls, *counts))
     return Table("levels", columns, tuple(rows))
 
 
@@ -93,16 +102,22 @@ def _in_order(pushed: tuple[Transform, ...]) -> list[Transform]:
     return found
 
 
-def escapes(escaped: tuple[Escaped, ...], pushed: tuple[Transform, ...]) -> Table:
-    """The tensors that outlived their transform."""
+def escapes(escaped: tuple[Escaped, ...], pushed: tuple[Transform, ...], source: Source) -> Table:
+    """The tensors that outlived their transform. `source` gives the text of a file, None when it is not recorded."""
     calls = {one.number: one for one in pushed}
     columns = (
         Column("kept as", help="the name under which the script keeps it"),
         Column("made", Unit.PLACE, "the line that made it"),
+        Column("let out", Unit.PLACE, "the line that stored it there, as the source has it"),
         Column("transform", Unit.PLACE, "the call that it escaped from"),
     )
-    rows = [(one.name, _line(one), _line(calls[one.transform])) for one in escaped if one.transform in calls]
-    return Table("escaped", columns, tuple(rows))
+    rows = [
+        (one.name, _line(one), let_out(one, calls[one.transform], source), _line(calls[one.transform]))
+        for one in escaped
+        if one.transform in calls
+    ]
+    unknown = any(row[2] is None for row in rows)
+    return Table("escaped", columns, tuple(rows), (_NOT_FOUND,) if unknown else ())
 
 
 def of_nodes(graph: Graph) -> Table:

@@ -32,11 +32,15 @@ class Transform:
 
 @dataclass(frozen=True, slots=True)
 class Escaped:
-    """A tensor that outlived its transform: kept as `name`, made at `stack` (empty when it is not known)."""
+    """A tensor that outlived its transform: kept as `name`, made at `stack` (empty when it is not known).
+
+    `holder` is the attribute, variable or key by which the program's code puts it there, where that is known.
+    """
 
     transform: int
     name: str
     stack: Stack = ()
+    holder: str | None = None
 
     @property
     def site(self) -> Site | None:

@@ -35,6 +35,10 @@ class Places:
             if id(holder) not in self._ignored and not isinstance(holder, types.FrameType):
                 yield from self._in(holder, thing, depth)
 
+    def in_cell(self, cell: Any) -> Iterator[Place]:
+        """The names that functions have for a variable which they share."""
+        return _closures(cell)
+
     def _in(self, holder: Any, thing: Any, depth: int) -> Iterator[Place]:
         if isinstance(holder, dict):
             owner = _owner(holder)
@@ -64,6 +68,15 @@ def _closures(cell: types.CellType) -> Iterator[Place]:
                 if isinstance(function, types.FunctionType) and function.__closure__ is closure and not ours:
                     at = next(at for at, one in enumerate(closure) if one is cell)
                     yield "variable", function.__code__.co_freevars[at], function.__qualname__
+
+
+def is_torchs(thing: Any) -> bool:
+    """Whether a variable of a function inside torch holds an object, or is it: these may wait to be collected."""
+    around = [thing] if isinstance(thing, types.CellType) else gc.get_referrers(thing)
+    cells = [one for one in around if isinstance(one, types.CellType)]
+    tuples = [one for cell in cells for one in gc.get_referrers(cell) if isinstance(one, tuple)]
+    functions = [one for each in tuples for one in gc.get_referrers(each) if isinstance(one, types.FunctionType)]
+    return any((one.__module__ or "").startswith("torch.") for one in functions)
 
 
 def _owner(names: dict[Any, Any]) -> Any:

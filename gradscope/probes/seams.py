@@ -71,6 +71,7 @@ SEAMS = (
     Seam("torch._library.simple_registry.singleton", "operators", "leaves what subclasses do with operators alone"),
     Seam("torch._library.simple_registry.find_torch_dispatch_rule", "operators", "the same, sooner", optional=True),
     Seam("torch._C._functorch.is_dead_tensor_wrapper", "nodes", "sees tensors that outlive their transform"),
+    Seam("torch._C._functorch.maybe_get_level", "nodes", "sees those of a vmap"),
     Seam("torch.UntypedStorage._weak_ref", "operators", "knows when a storage is gone"),
     Seam("torch.UntypedStorage._free_weak_ref", "operators", "lets go of it"),
     Seam("torch.UntypedStorage._expired", "operators", "asks whether it is gone"),

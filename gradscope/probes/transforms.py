@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
+import weakref
 from collections.abc import Callable
 from typing import Any
 
@@ -16,6 +17,7 @@ from torch._functorch import eager_transforms, vmap
 
 from gradscope.probes.dynamo import skip
 from gradscope.probes.faults import Faults
+from gradscope.probes.holders import Places, is_torchs
 from gradscope.probes.nodes import token_of
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
@@ -29,6 +31,7 @@ PUSHES = (
     (eager_transforms, "_func_increment_nesting", "_func_decrement_nesting", "Functionalize"),
 )
 is_dead: Callable[[torch.Tensor], bool] = torch._C._functorch.is_dead_tensor_wrapper  # type: ignore[attr-defined]
+level_of: Callable[[torch.Tensor], int] = torch._C._functorch.maybe_get_level
 _LOOKS = 3  # how often one transform is searched for what escaped: steps repeat
 
 
@@ -40,7 +43,8 @@ class Transforms:
         self._numbers: dict[tuple[object, ...], int] = {}
         self._calls: dict[int, int] = {}
         self._ended: int | None = None  # an outermost one, not yet searched for what escaped from it
-        self._escaped: set[tuple[int, int]] = set()
+        self._escaped: set[tuple[int, ...]] = set()
+        self._older: dict[int, weakref.ref[Any]] = {}  # by id(): escaped before the first transform
         self._open: dict[int, list[int]] = {}  # by thread: the transforms that run, outermost first
         self._originals: list[tuple[Any, str, Any]] = []
 
@@ -91,6 +95,8 @@ class Transforms:
         thread = self._threads.current
         running = self._open.setdefault(thread.number, [])
         if not running:
+            if not self._numbers:
+                self._older = {id(one): weakref.ref(one) for one in self._outlived()}
             self._look_for_escaped()
         batch, randomness = arguments if kind == "Vmap" else (None, None)
         place = (
@@ -123,32 +129,51 @@ class Transforms:
         """
         number, self._ended = self._ended, None
         if number is not None:
-            dead = [one for one in gc.get_objects() if type(one) is torch.Tensor and is_dead(one)]
+            dead = self._outlived()
             for tensor in dead:
-                self._note_escaped(number, tensor, dead)
+                known = self._older.get(id(tensor))
+                if known is None or known() is not tensor:
+                    self._note_escaped(number, tensor, dead)
+
+    def _outlived(self) -> list[torch.Tensor]:
+        """Tensors whose transform is over, when none runs in this thread. Torch marks only those of grad and jvp."""
+        others = any(self._open.values())  # of other threads, whose tensors may be alive
+        tensors = (one for one in gc.get_objects() if type(one) is torch.Tensor)
+        return [one for one in tensors if is_dead(one) or (not others and level_of(one) > 0)]
 
     def _note_escaped(self, number: int, tensor: torch.Tensor, ours: list[torch.Tensor]) -> None:
         with torch._C.DisableTorchFunction():
             node = tensor.grad_fn
         token = None if node is None else token_of(node)
-        name = _name_of(tensor, ours)
-        if name is None:
+        known = _kept(tensor, ours)
+        if known is None:
             return  # a local of a frame that still runs, or held by torch itself
-        place = (0 if token is None else token.stack, self._sink.string(name))
+        name, holder = known
+        words = (self._sink.string(name), 0 if holder is None else self._sink.string(holder))
+        place = (0 if token is None else token.stack, *words)
         if place not in self._escaped:
             self._escaped.add(place)
             self._sink.add("escaped", (number, *place))
 
 
-def _name_of(tensor: torch.Tensor, ours: list[torch.Tensor]) -> str | None:
-    """What the script keeps a tensor as: an attribute or a key, or something that it put it into."""
+def _kept(tensor: torch.Tensor, ours: list[torch.Tensor]) -> tuple[str, str | None] | None:
+    """What the script keeps a tensor as, and the name by which its code gets there."""
     for holder in gc.get_referrers(tensor):
         if holder is ours:
             continue
-        if type(holder) in (list, tuple, set):
-            return f"in a {type(holder).__name__}"
+        kind = type(holder).__name__
+        if kind in ("list", "tuple", "cell") and is_torchs(holder):
+            continue
+        if kind in ("list", "tuple", "set", "deque"):
+            name = next((name for _, name, _ in Places((ours,)).of(holder)), None)
+            return (f"in a {kind}" if name is None else f"in the {kind} {name}"), name
+        if kind == "cell":
+            name = next((name for _, name, _ in Places((ours,)).in_cell(holder)), None)
+            if name is not None:
+                return name, name
+            continue
         names = holder if type(holder) is dict else getattr(holder, "__dict__", None)
         found = next((str(key) for key, value in names.items() if value is tensor), None) if names else None
         if found is not None:
-            return found
+            return found, found
     return None

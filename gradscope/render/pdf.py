@@ -28,9 +28,9 @@ OPERATORS = {"M": "m", "L": "l", "C": "c", "Z": "h"}
 
 def picture(drawing: Drawing, style: Style) -> bytes:
     """A drawing as PDF."""
-    for engine, program in engines.programs(style, len(drawing.boxes)):
-        if engine == "pure":
-            continue  # it writes no PDF; its layout is taken below
+    for engine, program in engines.programs(style):
+        if engine == "pure" or (style.engine == "auto" and engines.is_large(drawing)):
+            continue  # graphviz-pure writes no PDF; its layout is taken below
         try:
             found = run(program, ["-Tpdf"], write_dot(drawing, style))
         except EngineFailed as error:

@@ -24,7 +24,10 @@ ROUND = 4.0
 
 @dataclass(frozen=True, slots=True)
 class Paint:
-    """What a shape stands for, which a theme gives colours: `part` is paper, frame, plate, box, strip, arrow, ink or quiet."""
+    """What a shape stands for, to which a theme gives colours.
+
+    `part` is paper, frame, plate, box, strip, arrow, ink or quiet.
+    """
 
     part: str
     roles: frozenset[Role] = frozenset()
@@ -232,10 +235,8 @@ def _swatch(rect: Rect, role: Role) -> Iterator[Shape]:
     if strip and own.border is None:
         yield Shape(_rounded(rect, 2.0), Paint("strip", frozenset({role})), 0.0)
         return
-    folder = mark.shape == "folder"  # its tab stands out above
-    yield from _outline(
-        Rect(rect.x, rect.y + 4.0, rect.width, rect.height - 4.0) if folder else rect, frozenset({role})
-    )
+    tab = 4.0 if mark.shape == "folder" else 0.0  # stands out above
+    yield from _outline(Rect(rect.x, rect.y + tab, rect.width, rect.height - tab), frozenset({role}))
     if strip:
         inner = Rect(rect.x + 3.0, rect.y + 3.0, rect.width - 6.0, rect.height - 6.0)
         yield Shape(_rounded(inner, 1.0), Paint("strip", frozenset({role})), 0.0, mark.line or "solid")

@@ -8,6 +8,7 @@ from gradscope.render.dot import write
 from gradscope.render.programs import NAMES, EngineFailed, run
 from gradscope.view.drawing import Drawing
 from gradscope.view.style import Style
+from gradscope.view.words import amount
 
 LARGEST = 16_000  # pixels of a side: above 32,767 dot shrinks a picture until nothing can be read
 DOTS = 144.0  # an inch: twice what screens took once
@@ -21,19 +22,19 @@ def picture(drawing: Drawing, style: Style) -> bytes:
     """A drawing as PNG. Raises UsageError when there is no engine, or none can draw it."""
     if style.engine == "builtin":
         raise UsageError("the built-in engine draws no png", HELP)
-    for engine, program in engines.programs(style, len(drawing.boxes)):
+    failed: list[str] = []
+    for engine, program in engines.programs(style):
         try:
             found = _draw(program, drawing, style)
         except EngineFailed as error:
             engines.refuse(style, engine, error)
+            failed.append(f"{NAMES[engine]} {error}")
             continue
         engines.tell(style, NAMES[engine], drawing)
         return found
-    boxes = len(drawing.boxes)
-    if boxes > max(engines.MOST_BOXES.values()):
-        raise UsageError(
-            f"{boxes:,} boxes are too many for a png", "close groups with --depth, or use --fmt svg or html"
-        )
+    if failed:
+        hint = "close groups with --depth, or use --fmt svg or html"
+        raise UsageError(f"{amount(len(drawing.boxes), 'box')} became no png: {'; '.join(failed)}", hint)
     raise UsageError("no engine here draws a png", HELP)
 
 

@@ -4,12 +4,13 @@ Training steps repeat, so what repeats is stored once: the shape of a graph (`gr
 tensors in it (`tensors`, `input_meta`, `saved`) and stretches of operators (`block`, `operation`, `written`) are
 interned by content, and a `backward` or a `block_run` only points at them. History of SCHEMA:
 1: first version.
+2: what explanations, --tensors, --joint and --compiled-autograd need; measurements as packed numbers.
 """
 
 from __future__ import annotations
 
 APPLICATION_ID = 0x67534350  # "gSCP", shown by file(1)
-SCHEMA = 1
+SCHEMA = 2
 OPEN_BLOCK = 1 << 40  # block_run numbers from here on: blocks that threads were still filling at the last commit
 
 TABLES = """
@@ -94,8 +95,9 @@ CREATE TABLE firing (backward INTEGER NOT NULL, position INTEGER NOT NULL, hook 
 -- Jvp or Functionalize; randomness: a string
 CREATE TABLE transform (number INTEGER PRIMARY KEY, outer INTEGER NOT NULL, kind TEXT NOT NULL, level INTEGER NOT NULL, stack INTEGER NOT NULL,
   batch_size INTEGER, randomness INTEGER NOT NULL, calls INTEGER NOT NULL);
--- a tensor that outlived its transform: where it was made, and as what the script keeps it
-CREATE TABLE escaped (transform INTEGER NOT NULL, stack INTEGER NOT NULL, name INTEGER NOT NULL);
+-- a tensor that outlived its transform: where it was made, as what the script keeps it, and the name by which the script's
+-- code puts it there: an attribute's, a variable's, a key's; 0 when it is not known
+CREATE TABLE escaped (transform INTEGER NOT NULL, stack INTEGER NOT NULL, name INTEGER NOT NULL, holder INTEGER NOT NULL);
 
 -- how custom Functions were called, each kind of call once: function is "module.Name", arguments a JSON list with an object
 -- an argument: {"dtype", "shape", "strides", "requires_grad"} for a tensor, {"value"} for plain data, else {}

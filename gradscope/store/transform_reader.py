@@ -24,5 +24,8 @@ def read_transforms(rows: Rows, interned: Interned) -> tuple[Transform, ...]:
 
 def read_escaped(rows: Rows, interned: Interned) -> tuple[Escaped, ...]:
     """Tensors that outlived their transform, in the order in which they were found."""
-    found = rows.select("SELECT transform, stack, name FROM escaped ORDER BY rowid", (INTEGER,) * 3)
-    return tuple(Escaped(transform, interned.string(name), interned.stack(stack)) for transform, stack, name in found)
+    found = rows.select("SELECT transform, stack, name, holder FROM escaped ORDER BY rowid", (INTEGER,) * 4)
+    return tuple(
+        Escaped(transform, interned.string(name), interned.stack(stack), interned.name(holder))
+        for transform, stack, name, holder in found
+    )

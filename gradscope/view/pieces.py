@@ -9,6 +9,7 @@ from gradscope.model.finding import Finding, Severity
 from gradscope.model.graph import Node
 from gradscope.model.group import Group
 from gradscope.model.reduced import Kind, Piece
+from gradscope.model.tensor import SavedTensor
 from gradscope.view.drawing import Box, Row
 from gradscope.view.line import node_role
 from gradscope.view.role import Role
@@ -92,11 +93,7 @@ class Teller:
     def _saved(self, node: Node) -> Iterator[Row]:
         kept = [tensor for tensor in node.saved if tensor.leaf is None]
         if Show.SAVED in self._show:
-            texts = (
-                [tensor.name, str(tensor.type), *([size(tensor.bytes)] if tensor.bytes else [])] for tensor in kept
-            )
-            rows = [Row("  ".join(words), Role.SAVED) for words in texts]
-            yield from _some(rows, "saved tensor")
+            yield from _some([Row(_tensor_words(tensor), Role.SAVED) for tensor in kept], "saved tensor")
         elif kept:
             total = sum({tensor.storage: tensor.bytes for tensor in kept}.values())
             yield Row(f"saves {size(total)}", Role.SAVED)
@@ -121,7 +118,7 @@ class Teller:
             span = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
             return f"{MORE} {len(rounds)}{TIMES} same {what}", (f"{span} · {nodes}",), frozenset({Role.FOLDED})
         words = kinds(piece.nodes).split(" → ")
-        many = f"{nodes} in a row" if piece.kind is Kind.CHAIN else f"{nodes} side by side"
+        many = f"{nodes} in a row" if piece.kind is Kind.CHAIN else nodes
         shown = [*words[:3], f"and {len(words) - 3} more kinds"] if len(words) > 4 else words
         return f"{MORE} {many}", tuple(shown), frozenset({Role.FOLDED})
 
@@ -182,6 +179,11 @@ def _leaf_row(leaf: Node, user: Node) -> str:
         name = name.rpartition(f"{user.module.path}.")[2]
     types = [str(meta) for meta in leaf.inputs_meta if meta is not None]
     return "  ".join([name, *types[:1], *(["did not run"] if leaf.order is None else [])])
+
+
+def _tensor_words(tensor: SavedTensor) -> str:
+    """`mat1  float32[8, 3]  96 B`; under torch.func tensors have no bytes of their own."""
+    return "  ".join([tensor.name, str(tensor.type), *([size(tensor.bytes)] if tensor.bytes else [])])
 
 
 def _severity(finding: Finding) -> str:

@@ -8,6 +8,7 @@ import os
 import random
 import re
 import resource
+import sqlite3
 import sys
 import tempfile
 import webbrowser
@@ -33,6 +34,7 @@ from tests.store.test_compiled_tables import CAPTURED, RUN
 from tests.store.test_joint_tables import REGION
 
 MUTANTS, AT_ONCE = 2000, 100
+PAST = Path(__file__).parent.parent / "store" / "past"  # recordings of older versions
 ANSWERS = {Exit.OK, Exit.FINDINGS, Exit.UNREADABLE, Exit.NOTHING_CHECKED}
 ASKED = "0.weight"  # of the commands that take a name before the recording
 NEED_A_PROGRAM = ("svg", "png", "pdf")
@@ -76,6 +78,9 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     write(folder / "small.gscope", by_hand.small(), blocks=(block,), sources={"/project/train.py": "x\n" * 50})
     write(folder / "hostile.gscope", by_hand.hostile())
     compiled(folder / "compiled.gscope")
+    for past in PAST.glob("*.sql"):
+        with contextlib.closing(sqlite3.connect(folder / f"{past.stem}.gscope")) as database:
+            database.executescript(past.read_text(encoding="utf-8"))
     return [path.read_bytes() for path in sorted(folder.glob("*.gscope"))]
 
 

@@ -1,5 +1,7 @@
 """Joint graphs are torch's own: what is saved is what a compiled function saves, and every node has its line."""
 
+import shutil
+
 import pytest
 import torch
 from torch._dynamo.backends.common import aot_autograd
@@ -15,6 +17,7 @@ from gradscope.model.site import Origin
 from gradscope.store.origin import origin_of
 from gradscope.store.reader import load
 from sample_scripts import compiled
+from tests.capture.side_by_side import python
 from tests.compilers import subjects
 
 PARTITIONERS = {"default": default_partition, "min-cut": min_cut_rematerialization_partition}
@@ -202,3 +205,28 @@ def test_a_moved_part_of_torch_is_one_sentence(monkeypatch):
 def test_what_is_not_callable_is_refused(found):
     with pytest.raises(UsageError, match="no function and no module"):
         callable_of(found, "it")
+
+
+CACHED = """
+import torch
+from torch._dynamo.utils import counters
+
+@torch.compile
+def f(x, weight):
+    return x @ weight  # no kernel to compile
+
+f(torch.ones(4, 8), torch.ones(8, 3, requires_grad=True)).backward(torch.ones(4, 3))
+print(counters["inductor"]["fxgraph_cache_hit"])
+"""
+
+
+@pytest.mark.skipif(shutil.which("g++") is None, reason="Inductor needs a C++ compiler")
+def test_a_region_in_torchs_cache_is_seen_again_and_its_kernels_are_not_compiled_again(tmp_path):
+    (tmp_path / "cached.py").write_text(CACHED)
+    cache = {"TORCHINDUCTOR_CACHE_DIR": str(tmp_path / "cache"), "OMP_NUM_THREADS": "1"}
+    filled = python(tmp_path, "cached.py", **cache)
+    traced = python(tmp_path, "-m", "gradscope", "trace", "-q", "--joint", "-o", "run.gscope", "cached.py", **cache)
+    assert (filled.stdout, traced.stdout, traced.stderr) == ("0\n", "2\n", "")
+    with gradscope.load(tmp_path / "run.gscope") as recording:
+        (region,) = recording.regions()
+    assert (region.name, {cut.name: cut.used for cut in region.partitions}["min-cut"]) == ("f", True)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import os
+import pty
 import signal
 import subprocess
 import sys
@@ -127,3 +129,97 @@ def ctrl_c_is_heard() -> Iterator[None]:
 def test_ctrl_c_stops_before_the_next_node(tmp_path: Path) -> None:
     printed = session(tmp_path, "q", options=("-b", "AccumulateGrad"), arguments=("interrupt",))
     assert "stopped by Ctrl-C, in backward 0\n-> 1 TanhBackward0" in printed
+
+
+TERMINAL = """
+import os, sys, torch
+x = torch.ones(2, requires_grad=True)
+for step in range(2):
+    y = x.exp()
+    print("forward", step, flush=True)
+    while step and not os.path.exists("go"):
+        pass
+    y.sum().backward()
+print("done", x.grad.tolist())
+"""
+
+
+class Terminal:
+    """A program on a terminal of its own."""
+
+    def __init__(self, folder: Path, *options: str) -> None:
+        self._master, other = pty.openpty()
+        command = [sys.executable, "-m", "gradscope", "debug", *options, "-c", TERMINAL]
+        prepare = (
+            "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
+        )
+        self._process = subprocess.Popen(
+            [sys.executable, "-c", prepare, *command],
+            cwd=folder,
+            env=environment(),
+            stdin=other,
+            stdout=other,
+            stderr=other,
+            start_new_session=True,
+        )
+        os.close(other)
+
+    def wait_for(self, text: str) -> str:
+        """What is printed up to a text."""
+        printed = ""
+        while text not in printed:
+            printed += self._read() or pytest.fail(f"{text} never came after {printed}")
+        return printed
+
+    def type(self, keys: str) -> None:
+        os.write(self._master, keys.encode())
+
+    def end(self) -> tuple[str, int]:
+        """The rest of what is printed, and the status."""
+        printed = ""
+        while more := self._read():
+            printed += more
+        os.close(self._master)
+        return printed, self._process.wait()
+
+    def _read(self) -> str:
+        try:
+            return os.read(self._master, 4096).decode().replace("\r", "")
+        except OSError:  # nobody holds the other end any more
+            return ""
+
+
+PROMPT, CTRL_C, CTRL_D = "(gradscope) ", "\x03", "\x04"
+
+
+def test_at_a_terminal_ctrl_c_clears_the_line_and_ctrl_d_quits(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path)
+    terminal.wait_for(PROMPT)
+    terminal.type(f"where al{CTRL_C}")
+    assert "--KeyboardInterrupt--" in terminal.wait_for(f"--\n{PROMPT}")
+    terminal.type(CTRL_D)
+    printed, status = terminal.end()
+    assert (printed.strip(), status) == ("", 0)
+
+
+def test_ctrl_c_outside_a_backward_stops_in_the_next_one(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, "--break", "nan", "--backward", "0")
+    terminal.wait_for("forward 1")
+    terminal.type(CTRL_C)
+    terminal.wait_for("Ctrl-C again interrupts the program")
+    (tmp_path / "go").touch()
+    assert "stopped by Ctrl-C, in backward 1\n-> 0 SumBackward0" in terminal.wait_for(PROMPT)
+    terminal.type("c\n")
+    printed, status = terminal.end()
+    assert (printed.count("done [5.43"), status) == (1, 0)
+
+
+def test_a_second_ctrl_c_is_the_programs(tmp_path: Path) -> None:
+    terminal = Terminal(tmp_path, "--break", "nan")
+    terminal.wait_for("forward 1")
+    terminal.type(CTRL_C)
+    terminal.wait_for("Ctrl-C again interrupts the program")
+    terminal.type(CTRL_C)
+    printed, status = terminal.end()
+    assert "KeyboardInterrupt" in printed
+    assert status == -signal.SIGINT

@@ -162,6 +162,17 @@ def test_a_fan_of_different_nodes_is_a_few_crowds() -> None:
     assert ids(reduced) == list(range(2001))
 
 
+def test_long_runs_between_calls_are_joined_so_that_calls_may_stay_open() -> None:
+    """An optimizer's arithmetic in a create_graph chain: more nodes between the calls than there is room for."""
+    calls = [ModuleCall("", "Net", None, place, place + 1, 2) for place in range(2)]
+    inside = [Node(number, f"A{number}", None, module=calls[number // 3]) for number in range(6)]
+    between = [Node(number, f"Mul{number}", None) for number in range(6, 206)]  # no twins of each other
+    nodes = [replace(node, id=at) for at, node in enumerate([*inside[:3], *between, *inside[3:]])]
+    edges = [Edge(0, 1), Edge(1, 2), *(Edge(2, at) for at in range(3, 203)), *(Edge(at, 203) for at in range(3, 203))]
+    reduced = reduce(by_hand.measured(nodes, [*edges, Edge(203, 204), Edge(204, 205)]), Rules(most=20))
+    assert shown(reduced) == ["A0", "A1", "A2", "CROWD", "A3", "A4", "A5"]
+
+
 def test_pruned_links_are_known() -> None:
     reduced = reduce(by_hand.small(), Rules())
     pruned = [link for link in reduced.links if link.pruned]

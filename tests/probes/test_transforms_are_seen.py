@@ -7,7 +7,7 @@ from pathlib import Path
 
 import torch
 from torch._dynamo.utils import counters
-from torch.func import grad, vmap
+from torch.func import grad, jacrev, vmap
 
 import gradscope
 from gradscope.measures.levels import inside, levels
@@ -57,6 +57,24 @@ def test_a_transform_that_raises_is_closed(tmp_path: Path) -> None:
     assert [(one.outer, one.calls) for one in seen(path)[0]] == [(None, 2)]
 
 
+class Twice(torch.autograd.Function):
+    """torch.func can map it."""
+
+    generate_vmap_rule = True
+
+    @staticmethod
+    def forward(x):  # type: ignore[no-untyped-def]
+        return x * 2
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):  # type: ignore[no-untyped-def]
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, gradient):  # type: ignore[no-untyped-def]
+        return gradient * 2
+
+
 class Model:
     """Something to keep tensors on."""
 
@@ -83,6 +101,23 @@ def test_what_a_transform_returns_has_not_escaped(tmp_path: Path) -> None:
         kept = [grad(lambda x: x.exp().sum())(X), vmap(torch.sin)(X)]
     assert len(kept) == 2
     assert seen(path)[1] == ()
+
+
+def test_what_torch_itself_still_holds_has_not_escaped(tmp_path: Path) -> None:
+    """The jacobian of a custom Function leaves wrappers in functions of torch's, until garbage is collected."""
+    with recording(tmp_path) as path:
+        jacrev(lambda x: Twice.apply(x * 2))(X)
+        vmap(Twice.apply)(X)
+    assert seen(path)[1] == ()
+
+
+def test_a_vmap_rule_pushes_levels_of_its_own(tmp_path: Path) -> None:
+    with recording(tmp_path) as path:
+        vmap(grad(lambda x: Twice.apply(x).sum()))(X)
+    with gradscope.load(path) as opened:
+        table = levels(opened.transforms(), {})
+    assert {row[0].strip() for row in table.rows} == {"vmap", "grad"}  # type: ignore[union-attr]
+    assert {row[0].strip(): row[3] for row in table.rows}["grad"] is None  # type: ignore[union-attr]
 
 
 def test_compiling_a_transform_is_not_disturbed(tmp_path: Path) -> None:
