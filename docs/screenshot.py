@@ -16,7 +16,8 @@ def main() -> None:
     page, link, picture = sys.argv[1:]
     program = shutil.which("chromium") or shutil.which("google-chrome")
     if program is None:
-        sys.exit(f"{picture} is not drawn: it needs the browser `chromium`")
+        print(f"{picture} is not drawn again: it needs the browser `chromium`", file=sys.stderr)
+        return
     options = ["--headless", "--hide-scrollbars", "--force-prefers-reduced-motion", "--virtual-time-budget=5000"]
     options += ["--no-sandbox"] if os.geteuid() == 0 else []
     address = Path(page).resolve().as_uri() + link

@@ -6,12 +6,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from playwright.sync_api import Browser
 
-playwright = pytest.importorskip("playwright.sync_api", reason="THE PAGE IS NOT TESTED: playwright is not installed")
-
-from playwright.sync_api import Browser  # noqa: E402
-
-from tests.page.browser import PROGRAM, Opener, started  # noqa: E402
+from tests.page.browser import PROGRAM, Opener, started
 
 
 @pytest.fixture(scope="package")
