@@ -25,7 +25,7 @@ def module(node: Node) -> str:
 
 def op(node: Node) -> str:
     """The node's kind."""
-    return node.name.rpartition("::")[2]
+    return node.short_name
 
 
 def single(node: Node) -> str:

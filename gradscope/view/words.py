@@ -23,7 +23,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 def short_name(node: Node) -> str:
     """The node's name without C++ namespaces."""
-    return node.name.rpartition("::")[2]
+    return node.short_name
 
 
 def only_views(node: Node) -> bool:
