@@ -41,6 +41,7 @@ test-frameworks: .venv-frameworks/stamp
 bench: .venv/dev.stamp
 	$(python) benchmarks/overhead.py
 	$(python) benchmarks/recordings.py
+	$(python) benchmarks/pages.py
 	$(python) benchmarks/reading.py
 
 docs: pictures
@@ -59,6 +60,8 @@ pictures: .venv/run.stamp
 	@cd sample_scripts && ../$(python) $(quiet) -m gradscope joint compiled:attention --spec "$(attention)" --quiet --force -o ../docs/pictures/joint.svg
 	@$(python) $(quiet) -m gradscope trace --quiet --force --compiled-autograd -o demo/compiled.gscope sample_scripts/compiled_autograd.py > demo/compiled.out
 	@$(python) -m gradscope compiled demo/compiled.gscope --quiet --force -o docs/pictures/compiled.svg
+	@$(python) -m gradscope graph demo/grads.gscope --quiet --force -o demo/page.html
+	@$(python) docs/screenshot.py demo/page.html '#node=125&step=45' docs/pictures/page.png
 
 clean:
 	rm -rf .venv .venv-frameworks demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis

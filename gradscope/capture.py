@@ -23,7 +23,7 @@ import torch
 from gradscope import __version__
 from gradscope.compilers.watches import check, watches
 from gradscope.errors import UsageError
-from gradscope.model.limits import Limits, bytes_of
+from gradscope.model.limits import Limits, parse_size
 from gradscope.model.window import Window
 from gradscope.probes import program, seams
 from gradscope.probes.anomaly import Anomaly
@@ -359,9 +359,9 @@ def tensor_limit(size: int | str | None) -> int:
     if size is None:
         return LIMIT
     try:
-        return bytes_of(str(size))
-    except ValueError:
-        raise UsageError(f"{size!r} is no size", "write it as 500MB or 2GB") from None
+        return parse_size(str(size))
+    except ValueError as error:
+        raise UsageError(str(error), "--tensors-limit 500MB bounds the tensors that are stored") from None
 
 
 def default_path(title: str, directory: Path | None = None) -> Path:

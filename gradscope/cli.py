@@ -33,6 +33,7 @@ class Entry:
 COMMANDS = {
     "trace": Entry("gradscope.commands.trace", "Run a script unchanged and record what autograd does."),
     "graph": Entry("gradscope.commands.graph", "Draw the graph of a recorded backward.", reads=True),
+    "open": Entry("gradscope.commands.open", "Show a recorded backward as a page in the browser.", reads=True),
     "debug": Entry("gradscope.commands.debug", "Stop inside a backward and step through it, node by node."),
     "explain": Entry(
         "gradscope.commands.explain", "Say why a backward failed or went wrong, and which line to edit.", reads=True

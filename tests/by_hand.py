@@ -4,13 +4,17 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from gradscope.graphs.rules import Rules
 from gradscope.model.graph import Backward, Edge, FunctionClass, Graph, Level, Node, OrderSource, Parent, Root
 from gradscope.model.hook import Firing, Hook
 from gradscope.model.module import ModuleCall
 from gradscope.model.run import Run
 from gradscope.model.site import Origin, Site, Stack
 from gradscope.model.tensor import SavedTensor, TensorType
+from gradscope.view.drawing import Arrow, Box, Cluster, Drawing, Row
+from gradscope.view.role import Role
 from gradscope.view.scene import Scene
+from gradscope.view.words import TIMES
 
 FOLDER = "/project"
 RUN = Run(
@@ -27,6 +31,7 @@ RUN = Run(
     ended=True,
     status=0,
 )
+UNFOLDED = Rules(depth=1, fold=False)
 HOSTILE = (
     "quote \" and ' and `",
     "{brace|pipe} <angle> &amp; <script>alert(1)</script>",
@@ -61,7 +66,8 @@ def measured(nodes: list[Node], edges: list[Edge], **about: object) -> Graph:
     return Graph(ran, tuple(edges), replace(backward, **about))  # type: ignore[arg-type]
 
 
-def scene(graph: Graph, **about: object) -> Scene:
+def scene(graph: Graph, depth: int | None = None, **about: object) -> Scene:
+    about.setdefault("rules", Rules(depth=depth))
     return replace(Scene(graph, RUN, f"{FOLDER}/train.py.4242.gscope"), **about)  # type: ignore[arg-type]
 
 
@@ -182,6 +188,14 @@ def chain(length: int) -> Graph:
     return measured(nodes, [Edge(number, number + 1) for number in range(length - 1)])
 
 
+def fan(width: int, alike: bool = True) -> Graph:
+    """A node that leads to many."""
+    names = ["MulBackward0" if alike else f"Mul{number}Backward0" for number in range(width)]
+    nodes = [Node(0, "StackBackward0", width, line(3, "main"))]
+    nodes += [Node(number, name, width - number, line(4, "main")) for number, name in enumerate(names, 1)]
+    return measured(nodes, [Edge(0, number, number - 1) for number in range(1, width + 1)])
+
+
 def hostile() -> Graph:
     """Names that attack every format."""
     nodes, edges = [], []
@@ -207,3 +221,24 @@ def hostile() -> Graph:
         nodes.append(node)
         edges.append(Edge(0, number, number))
     return measured(nodes, edges[1:], exception=HOSTILE[5])
+
+
+def everything() -> Drawing:
+    """A drawing with every role of a backward, clusters in clusters, and an arrow of several edges."""
+    boxes = (
+        Box("MeanBackward0", ("float32[]", "train.py:30"), frozenset({Role.ROOT})),
+        Box("SwishBackward", ("float32[8, 4]",), frozenset({Role.CUSTOM, Role.SAVED}), 0, (Row("x", Role.SAVED),)),
+        Box("AddBackward0", (), frozenset({Role.PLAIN, Role.FINDING}), 1, (Row("✗ GS701", Role.FINDING),)),
+        Box("h.1", ("Block · 65 nodes",), frozenset({Role.GROUP}), 1, (Row("12 parameters", Role.ACCUMULATE),)),
+        Box(f"⋮ 22{TIMES} same Block", ("h.22 … h.1",), frozenset({Role.FOLDED}), 1),
+        Box("ViewBackward0", (), frozenset({Role.VIEW, Role.FOCUS}), 2, (Row("Vmap:1", Role.LEVEL),)),
+        Box("AccumulateGrad", ("weight",), frozenset({Role.ACCUMULATE}), 0, (Row("1 hook", Role.HOOKED),)),
+        Box("PowBackward0", ("did not run",), frozenset({Role.IDLE}), 2),
+        Box("CatBackward0", (), frozenset({Role.ADDITION})),
+    )
+    arrows = (
+        *(Arrow(0, 1), Arrow(1, 2), Arrow(2, 3), Arrow(3, 4, 3), Arrow(4, 5), Arrow(1, 6), Arrow(0, 5), Arrow(2, 8)),
+        Arrow(5, 7, 1, frozenset({Role.PRUNED})),
+    )
+    clusters = (Cluster("Net"), Cluster("encoder  Stack", 0), Cluster("Vmap:1", None, frozenset({Role.LEVEL})))
+    return Drawing("train.py, backward 0", boxes, arrows, clusters, ("Arrows run in backward order.", "4 folded."))

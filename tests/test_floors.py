@@ -10,7 +10,8 @@ PACKAGE = Path(__file__).parent.parent / "gradscope"
 FLOORS = (
     ("errors", "model", "signals"),
     ("store", "graphs", "engine", "probes", "functions", "compilers", "ranks"),
-    ("explain", "measures", "view", "execution"),
+    ("explain", "measures", "execution"),
+    ("view",),
     ("anomaly", "render", "capture", "debugger"),
     ("library", "commands"),
     ("cli", "autostart", "pytest_plugin"),

@@ -31,6 +31,12 @@ def test_wheel_holds_every_module(wheel):
     assert modules <= set(wheel.namelist())
 
 
+def test_wheel_holds_the_files_of_the_page(wheel):
+    assets = {str(path.relative_to(ROOT)) for path in (ROOT / "gradscope" / "render" / "assets").iterdir()}
+    assert len(assets) > 10
+    assert assets <= set(wheel.namelist())
+
+
 def test_wheel_holds_only_the_package(wheel):
     tops = {name.partition("/")[0] for name in wheel.namelist() if ".dist-info" not in name}
     assert tops == {"gradscope", AUTOSTART}

@@ -2,9 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from typing import Any
+
 import click
 
-from gradscope.commands import options
+from gradscope.commands import drawing, options
 from gradscope.errors import NothingCheckedError, UsageError
 from gradscope.model.graph import Graph
 from gradscope.render.compiled import COMPILED_FORMATS, choose
@@ -19,6 +22,7 @@ HOW_TO_RECORD = "record with `gradscope trace --compiled-autograd SCRIPT`"
 @options.recording
 @click.option("--capture", type=click.IntRange(min=0), help="The capture whose graph is shown.  [default: the last]")
 @click.option("--fmt", type=click.Choice(list(COMPILED_FORMATS)), help="How to write it. [default: what -o ends in]")
+@drawing.shared
 @options.output
 @options.force
 @options.color
@@ -31,6 +35,7 @@ def command(
     force: bool,
     color: str,
     quiet: bool,
+    **chosen: Any,
 ) -> None:
     """Show the backward calls that compiled autograd captured as graphs, and why it could not use an older one.
 
@@ -39,7 +44,8 @@ def command(
     options.check_output(output, force)
     with options.open_recording(recording, quiet) as opened:
         scene = _scene(opened, capture, options.page_width(output), options.wants_color(color, output))
-        options.deliver(choose(fmt, output)(scene), output, quiet)
+        result = choose(fmt, output)(replace(scene, style=drawing.style(chosen, quiet)))
+        options.deliver(result, output, quiet)
 
 
 def _scene(opened: Recording, capture: int | None, width: int, color: bool) -> CompiledScene:

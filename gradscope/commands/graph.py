@@ -2,17 +2,42 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
 import click
 
-from gradscope.commands import options
-from gradscope.errors import NothingCheckedError
+from gradscope.anomaly import explain
+from gradscope.commands import drawing, options, pages
+from gradscope.commands.progress import waiting
+from gradscope.errors import NothingCheckedError, UsageError
+from gradscope.graphs.find import find_one
+from gradscope.graphs.match import match
 from gradscope.graphs.part import of_level
+from gradscope.graphs.rules import RADIUS, Rules
+from gradscope.model.finding import Finding
 from gradscope.model.graph import Graph
 from gradscope.render.formats import FORMATS, choose
+from gradscope.render.html import page
+from gradscope.store.reader import Recording
 from gradscope.view.ordered import ordered
-from gradscope.view.scene import Scene
+from gradscope.view.scene import Scene, Show
 
 FORMAT_HELP = "; ".join(f"{format.name}: {format.help}" for format in FORMATS.values())
+SHOWN = ",".join(one.value for one in Show)
+
+
+def shown(context: click.Context, parameter: click.Parameter, value: str) -> frozenset[Show]:
+    """What `--show` asks for."""
+    names = [name.strip().lower() for name in value.split(",") if name.strip()]
+    if names == ["all"]:
+        return frozenset(Show)
+    known = {one.value: one for one in Show}
+    strange = next((name for name in names if name not in known), None)
+    if strange is not None:
+        raise UsageError(f"--show knows no {strange!r}", f"it takes some of {SHOWN}, or all")
+    return frozenset(known[name] for name in names)
 
 
 @click.command(context_settings=options.HELP)
@@ -20,7 +45,18 @@ FORMAT_HELP = "; ".join(f"{format.name}: {format.help}" for format in FORMATS.va
 @click.option("--fmt", type=click.Choice(list(FORMATS)), help=f"{FORMAT_HELP}. Default: what -o ends in, else text.")
 @options.backward
 @click.option("--depth", type=click.IntRange(min=1), help="How many levels of modules to open; default: what fits.")
+@click.option("--no-fold", is_flag=True, help="Fold nothing together: no views, repeats, chains or parameters.")
+@click.option("--params/--no-params", default=None, help="Parameters as boxes, or not at all; default: lines in boxes.")
+@click.option("--keep", multiple=True, metavar="PATTERN", help="Never fold nodes with this name, module, leaf or line.")
+@click.option("--focus", metavar="NODE", help="Only what is around a node: #place, id, name, leaf or FILE:LINE.")
+@click.option(
+    "--radius", type=click.IntRange(min=0), default=RADIUS, show_default=True, help="How many edges around it."
+)
 @click.option("--level", type=click.IntRange(min=0), metavar="K", help="Only nodes of this torch.func level; 0: none.")
+@click.option("--show", default="", metavar="WHAT,...", callback=shown, help=f"Say more in pictures: {SHOWN}, or all.")
+@drawing.shared
+@pages.others
+@pages.source
 @options.output
 @options.force
 @options.color
@@ -29,12 +65,12 @@ def command(
     recording: str | None,
     fmt: str | None,
     backward: int | None,
-    depth: int | None,
-    level: int | None,
+    show: frozenset[Show],
     output: str | None,
     force: bool,
     color: str,
     quiet: bool,
+    **chosen: Any,
 ) -> None:
     """Draw the graph that a backward call ran through.
 
@@ -42,16 +78,35 @@ def command(
     """
     options.check_output(output, force)
     format = choose(fmt, output)
-    with options.open_recording(recording, quiet) as opened:
-        scene = Scene(
-            graph=_chosen(ordered(opened.graph(backward)), level),
-            run=opened.run(),
-            recording=str(opened.path),
-            depth=depth,
-            width=options.page_width(output),
-            color=options.wants_color(color, output),
-        )
-        options.deliver(format.render(scene), output, quiet)
+    style = drawing.style(chosen, quiet)
+    with options.open_recording(recording, quiet) as opened, waiting(quiet) as doing:
+        if format is FORMATS["html"] and chosen["level"] is None:  # a page shows more than its one graph
+            result: str | bytes = _page(opened, backward, chosen, doing)
+        else:
+            graph = _chosen(ordered(opened.graph(backward)), chosen["level"])
+            doing("looking for findings")
+            found = _findings(opened, graph) if Show.FINDINGS in show else ()
+            scene = Scene(
+                graph=graph,
+                run=opened.run(),
+                recording=str(opened.path),
+                rules=_rules(graph, chosen, found),
+                width=options.page_width(output),
+                color=options.wants_color(color, output),
+                show=show,
+                findings=found,
+                gradients=opened.gradients(graph.backward.number) if Show.GRADS in show else (),
+                style=style,
+            )
+            doing(f"drawing {len(graph.nodes):,} nodes")
+            result = format.render(scene)
+    options.deliver(result, output, quiet)
+
+
+def _page(opened: Recording, backward: int | None, chosen: dict[str, Any], doing: Callable[[str], None]) -> str:
+    """The page, which begins as the rules say; its reader opens and folds as they like."""
+    story = pages.gather(opened, backward, chosen["others"], chosen["source"], doing)
+    return page(replace(story, rules=_rules(story.scene.graph, chosen, ())))
 
 
 def _chosen(graph: Graph, level: int | None) -> Graph:
@@ -63,3 +118,30 @@ def _chosen(graph: Graph, level: int | None) -> Graph:
         sentence = f"no node of backward {graph.backward.number} belongs to level {level}"
         raise NothingCheckedError(sentence, "`gradscope levels` lists the levels")
     return found
+
+
+def _findings(opened: Recording, graph: Graph) -> tuple[Finding, ...]:
+    """Those about this backward call."""
+    return tuple(
+        finding
+        for finding in explain(opened).findings
+        if finding.backward == graph.backward.number and finding.node is not None and finding.node < len(graph.nodes)
+    )
+
+
+def _rules(graph: Graph, chosen: dict[str, Any], findings: tuple[Finding, ...]) -> Rules:
+    """How to reduce; what a finding points at must show. Raises UsageError when a name means nothing."""
+    keep = {node for pattern in chosen["keep"] for node in match(graph, pattern)}
+    keep.update(finding.node for finding in findings if finding.node is not None)
+    focus = None
+    if chosen["focus"] is not None:
+        places = {node.id: node.order for node in graph.nodes if node.order is not None}
+        focus = find_one(graph, chosen["focus"], places).id
+    return Rules(
+        depth=chosen["depth"],
+        fold=not chosen["no_fold"],
+        params=chosen["params"],
+        keep=frozenset(keep),
+        focus=focus,
+        radius=chosen["radius"],
+    )

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
-from gradscope.commands import options
+from gradscope.commands import drawing, options
 from gradscope.commands.check_function import chosen_inputs, dotted, recorded_inputs
 from gradscope.errors import NothingCheckedError, UsageError
 from gradscope.model.joint import EagerTensor
@@ -34,6 +35,7 @@ HOW_TO_RECORD = "record with `gradscope trace --joint SCRIPT`, a script that use
 @click.option(
     "--fmt", type=click.Choice(list(JOINT_FORMATS)), help="How to write it. [default: what -o ends in, else text]"
 )
+@drawing.shared
 @options.output
 @options.force
 @options.color
@@ -48,7 +50,7 @@ def command(recording: str | None, output: str | None, force: bool, color: str, 
     format = choose(chosen["fmt"], output)
     live = recording is not None and not (recording.endswith(".gscope") or Path(recording).is_file())
     scene = _compiled(str(recording), chosen) if live else _recorded(recording, chosen, quiet)
-    scene = scene.only(chosen["region"]).drawn(chosen["partition"])
+    scene = replace(scene.only(chosen["region"]).drawn(chosen["partition"]), style=drawing.style(chosen, quiet))
     width, colored = options.page_width(output), options.wants_color(color, output)
     options.deliver(format.render(scene.sized(width, colored, chosen["nodes"])), output, quiet)
 

@@ -91,15 +91,17 @@ def check_output(output: str | None, force: bool) -> None:
         raise UsageError(f"{printable(output)} exists", "name another file, or replace it with --force")
 
 
-def deliver(text: str, output: str | None, quiet: bool) -> None:
+def deliver(result: str | bytes, output: str | None, quiet: bool) -> None:
     """Write the result to standard output or to a file."""
     if output is None or output == "-":
+        if isinstance(result, bytes) and sys.stdout.isatty():
+            raise UsageError("this format is not for terminals", "name a file with -o, or send it on through a pipe")
         # Bytes, because a terminal's or pipe's encoding may not have the characters of a name.
         encoding = sys.stdout.encoding or "utf-8"
-        click.echo(text.encode(encoding, "backslashreplace"), nl=False)
+        click.echo(result.encode(encoding, "backslashreplace") if isinstance(result, str) else result, nl=False)
         return
     try:
-        Path(output).write_text(text, encoding="utf-8", errors="backslashreplace")
+        Path(output).write_bytes(result.encode("utf-8", "backslashreplace") if isinstance(result, str) else result)
     except OSError as error:
         raise UsageError(f"{printable(output)} cannot be written: {error.strerror}") from error
     if not quiet:

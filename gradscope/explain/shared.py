@@ -30,14 +30,16 @@ class Shared:
 
 
 def shared(case: Case, call: Backward, node: int) -> Shared | None:
-    """The shared piece in which a node of a failed call lies, None when no earlier call had run that node."""
+    """The shared piece in which a node of a failed call lies, None when no call that is kept had run that node."""
     graph = case.graph(call.number)
     rows = {one.node: one for one in case.reused if one.backward == call.number}
     rows = {number: one for number, one in rows.items() if not graph.nodes[number].accumulates}
     if node not in rows:
         return None
     top, reader = _climb(graph, node, set(rows))
-    first = case.backwards_by_number[rows[node].earlier]
+    first = case.backwards_by_number.get(rows[node].earlier)
+    if first is None:
+        return None
     earlier = {one.earlier_node for one in rows.values()}
     before = _reader_before(case.graph(first.number), rows[top].earlier_node, earlier)
     leaves = frozenset(one.leaf for one in below(graph, top) if one.leaf is not None)

@@ -6,7 +6,9 @@ names and parameters may differ. Structures are numbered, so comparing two is co
 
 from __future__ import annotations
 
-from collections.abc import Hashable
+from collections.abc import Hashable, Mapping
+from dataclasses import replace
+from types import MappingProxyType
 
 from gradscope.model.graph import Node
 from gradscope.model.group import Group, Item, Repeat
@@ -15,8 +17,8 @@ FEWEST_ROUNDS = 3
 LONGEST_ROUND = 4
 
 
-def fold(root: Group) -> Group:
-    """The same tree with runs of identical siblings as Repeats."""
+def fold(root: Group, marks: Mapping[int, Hashable] = MappingProxyType({})) -> Group:
+    """The same tree with runs of identical siblings as Repeats. Nodes whose `marks`, by id, differ are not the same."""
     numbers: dict[Hashable, int] = {}
     structure: dict[int, int] = {}
     folded: dict[int, Group] = {}
@@ -24,10 +26,11 @@ def fold(root: Group) -> Group:
         members = [child for child in group.children if not isinstance(child, Repeat)]
         for child in members:
             if isinstance(child, Node):
-                structure[id(child)] = numbers.setdefault(_node_structure(child), len(numbers))
+                key = (node_structure(child), marks.get(child.id))
+                structure[id(child)] = numbers.setdefault(key, len(numbers))
         keys = [structure[id(child)] for child in members]
         children = [folded.get(id(child), child) for child in members]
-        folded[id(group)] = Group(group.name, group.module_class, _fold_siblings(children, keys), group.totals)
+        folded[id(group)] = replace(group, children=_fold_siblings(children, keys))
         names = tuple(child.name if isinstance(child, Group) else "" for child in members)
         structure[id(group)] = numbers.setdefault((group.module_class, names, tuple(keys)), len(numbers))
     return folded[id(root)]
@@ -41,7 +44,8 @@ def _groups(root: Group) -> list[Group]:
     return found
 
 
-def _node_structure(node: Node) -> Hashable:
+def node_structure(node: Node) -> Hashable:
+    """What a node has in common with others of its kind."""
     saved = tuple((tensor.name, tensor.type) for tensor in node.saved)
     hooks = tuple((hook.kind, hook.name) for hook in node.hooks)
     function = node.function.name if node.function else None

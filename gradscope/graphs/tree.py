@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from gradscope.graphs.home import CallKey, Home, call_key, homes
 from gradscope.graphs.walk import backward_order
-from gradscope.model.graph import Graph, Node
+from gradscope.model.graph import Graph, Level, Node
 from gradscope.model.group import Group, Totals
 from gradscope.model.module import ModuleCall
 
 IN_BACKWARD = "backward"
+LEVEL = "a torch.func level"
 
 
 @dataclass(eq=False, slots=True)
@@ -28,6 +30,7 @@ class Draft:
     hooks: int = 0
     first: int | None = None
     last: int | None = None
+    level: Level | None = None
 
     def count(self, node: Node) -> None:
         """Add a node, which stands in this group or deeper."""
@@ -46,22 +49,26 @@ class Builder:
     def __init__(self) -> None:
         self.root = Draft("", "", None)
         self.drafts = [self.root]
-        self._paths: dict[tuple[int, bool], list[Draft]] = {}
+        self._paths: dict[tuple[int, bool, tuple[Level, ...]], list[Draft]] = {}
 
-    def add(self, node: Node, home: Home) -> None:
-        """Put a node into its group."""
-        path = self._path(home)
-        path[-1].children.append(node)
+    def add(self, node: Node, home: Home, levels: tuple[Level, ...] = (), absorbed: bool = False) -> None:
+        """Put a node into its group; one that is absorbed is counted there and not shown."""
+        path = self._path(home, levels)
+        if not absorbed:
+            path[-1].children.append(node)
         for draft in path:
             draft.count(node)
 
-    def _path(self, home: Home) -> list[Draft]:
+    def _path(self, home: Home, levels: tuple[Level, ...]) -> list[Draft]:
         """The drafts from the root to a home."""
-        key = (id(home.call), home.in_backward)
+        key = (id(home.call), home.in_backward, levels)
         if key not in self._paths:
             path = [self.root]
             if home.in_backward:
                 path.append(self._inside(path[-1], (IN_BACKWARD, "", -1, 0), IN_BACKWARD, ""))
+            for level in levels:
+                path.append(self._inside(path[-1], (str(level), LEVEL, -1, 0), str(level), ""))
+                path[-1].level = level
             for call in home.call.chain if home.call else ():
                 path.append(self._inside(path[-1], call_key(call), _name(call), call.module_class))
             self._paths[key] = path
@@ -75,17 +82,37 @@ class Builder:
         return around.inner[key]
 
 
-def build(graph: Graph) -> Group:
-    """The tree of module calls; its root is the whole graph and has no name."""
-    where = homes(graph)
+def build(
+    graph: Graph,
+    where: Sequence[Home] | None = None,
+    inside: Collection[int] | None = None,
+    absorbed: Collection[int] = (),
+    by_level: bool = False,
+) -> Group:
+    """The tree of module calls; its root is the whole graph and has no name.
+
+    Only nodes `inside` (None: all) are in it; those `absorbed` are counted without a place of their own. With
+    `by_level` what was made under torch.func transforms stands in a group for each level.
+    """
+    places = homes(graph) if where is None else where
     builder = Builder()
     for node in backward_order(graph.nodes):
-        builder.add(node, where[node.id])
+        if inside is None or node.id in inside:
+            builder.add(node, places[node.id], node.levels if by_level else (), node.id in absorbed)
     frozen: dict[int, Group] = {}
     for draft in reversed(builder.drafts):
-        children = tuple(child if isinstance(child, Node) else frozen[id(child)] for child in draft.children)
-        frozen[id(draft)] = Group(draft.name, draft.module_class, children, _totals(draft))
+        children = tuple(_children(draft, frozen))
+        frozen[id(draft)] = Group(draft.name, draft.module_class, children, _totals(draft), draft.level)
     return frozen[id(builder.root)]
+
+
+def _children(draft: Draft, frozen: dict[int, Group]) -> Iterator[Node | Group]:
+    """What shows in a group: a group whose nodes are all part of others has nothing left to show."""
+    for child in draft.children:
+        if isinstance(child, Node):
+            yield child
+        elif frozen[id(child)].children:
+            yield frozen[id(child)]
 
 
 def _totals(draft: Draft) -> Totals:

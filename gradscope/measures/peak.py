@@ -29,23 +29,33 @@ def peak(graph: Graph) -> Peak:
     ran = sorted((node for node in graph.nodes if node.order is not None), key=lambda node: node.order or 0)
     uses = _uses(ran)
     sizes = {tensor.storage: tensor.bytes for node in ran for tensor in node.saved if tensor.kind == "activation"}
-    waiting: dict[int, int] = {root: _gradient(graph.nodes[root]) for root in graph.roots}
+    waiting = set(graph.roots)  # nodes whose gradients lie there
+    gradients = sum(_gradient(graph.nodes[root]) for root in waiting)
     saved = sum(sizes.values())
     highest = Peak(None, saved, 0)
     targets: dict[int, list[int]] = {}
     for edge in graph.edges:
         targets.setdefault(edge.source, []).append(edge.target)
     for node in ran:
-        waiting.setdefault(node.id, _gradient(node))
-        highest = max(highest, Peak(node.id, saved, sum(waiting.values())), key=lambda one: one.bytes)
+        gradients += _come(waiting, node)
+        highest = max(highest, Peak(node.id, saved, gradients), key=lambda one: one.bytes)
         for target in targets.get(node.id, ()):
             if graph.nodes[target].order is not None:
-                waiting[target] = _gradient(graph.nodes[target])
+                gradients += _come(waiting, graph.nodes[target])
         if not node.accumulates:  # what an accumulator received lives on as .grad
-            waiting.pop(node.id)
+            waiting.remove(node.id)
+            gradients -= _gradient(node)
         if not graph.backward.keep_graph:
             saved -= _freed(node, uses, sizes)
     return highest
+
+
+def _come(waiting: set[int], node: Node) -> int:
+    """Gradients come to a node: the bytes that lie there now and did not before."""
+    if node.id in waiting:
+        return 0
+    waiting.add(node.id)
+    return _gradient(node)
 
 
 def _gradient(node: Node) -> int:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TypeAlias
 
-from gradscope.model.graph import Node
+from gradscope.model.graph import Level, Node
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,13 +29,14 @@ class Group:
     """The nodes of one module call, and the calls that it made, in backward order.
 
     `name` is relative to the group around it; for an outermost call, and for what was made during a backward, it is
-    all there is to say, and `module_class` may be empty.
+    all there is to say, and `module_class` may be empty. `level` is set for what stands for a torch.func level.
     """
 
     name: str
     module_class: str
     children: tuple[Item, ...]
     totals: Totals
+    level: Level | None = None
 
 
 @dataclass(frozen=True, slots=True, eq=False)

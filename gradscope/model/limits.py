@@ -22,11 +22,11 @@ class Limits:
     @classmethod
     def parse(cls, size: str | None, overhead: str | None) -> Limits:
         """Read `500MB` and `20%`. Raises ValueError with a sentence."""
-        return cls(None if size is None else _size(size), None if overhead is None else _share(overhead))
+        return cls(None if size is None else _least(size), None if overhead is None else _share(overhead))
 
 
-def bytes_of(text: str) -> int:
-    """A size as a user writes it. Raises ValueError with a sentence."""
+def parse_size(text: str) -> int:
+    """Bytes, from `500MB`, `2GB`, `64MiB` or a number alone. Raises ValueError with a sentence."""
     found = _SIZE.fullmatch(text.strip())
     if found is None:
         raise ValueError(f"{text!r} is not a size such as 500MB, 2GB or 64MiB")
@@ -34,8 +34,8 @@ def bytes_of(text: str) -> int:
     return int(float(found[1]) * {**_UNITS, **_BINARY_UNITS}[unit])
 
 
-def _size(text: str) -> int:
-    size = bytes_of(text)
+def _least(text: str) -> int:
+    size = parse_size(text)
     if size < LEAST_SIZE:
         raise ValueError(f"{text!r} is less than 1MB, in which no recording fits")
     return size

@@ -18,9 +18,9 @@ from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.evidence import evidence, is_plain, named, tensors_of
 from gradscope.probes.faults import Faults
 from gradscope.probes.guards import no_autograd, no_dispatch
+from gradscope.probes.leaves import is_leaf
+from gradscope.probes.ledger import BORN, ENTERED, GRADIENT, ROOT, Event, Ledger
 from gradscope.probes.looks import ALWAYS, CLOSELY, FORWARD
-from gradscope.probes.modules import Call as ModuleCall
-from gradscope.probes.modules import Calls
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import token_of
 from gradscope.probes.sink import Sink
@@ -29,34 +29,12 @@ from gradscope.probes.steps import Steps
 from gradscope.probes.tensors import storage_of
 from gradscope.probes.threads import Thread, Threads
 
-BORN, ENTERED = "born", "entered"
-ROOT, GRADIENT = "root", "gradient"
 OFF = ALWAYS + 1
 SOFTMAX = "softmax-over-one"
 _ENOUGH = 3  # backward calls that were reached, after which the cause is long known
 _MOST = 64  # events of one step
 _HUGE = 1e10  # a loss after which the next step is looked at closely
 _PATIENCE = 8  # backward calls that leave their graph alive, after which a step counts as over
-
-
-class Event:
-    """A NaN or Inf that was born in an operator, or a NaN that came in with an argument. `masked`: what hid it."""
-
-    __slots__ = (
-        "argument", "backward", "call", "evidence", "kind", "masked", "masked_by", "node", "number", "operator",
-        "stack", "step", "thread",
-    )  # fmt: skip
-
-    step: int
-    thread: int
-    backward: int | None
-    node: int | None
-    call: ModuleCall | None
-
-    def __init__(self, number: int, kind: str, operator: int, stack: int) -> None:
-        self.number, self.kind, self.operator, self.stack = number, kind, operator, stack
-        self.argument = self.evidence = ""
-        self.masked = self.masked_by = 0
 
 
 class Births(Watcher):
@@ -68,7 +46,7 @@ class Births(Watcher):
         self, sink: Sink, threads: Threads, stacks: Stacks, names: Names, faults: Faults, steps: Steps
     ) -> None:
         self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
-        self._steps, self._calls = steps, Calls(sink)
+        self._steps, self._ledger = steps, Ledger(sink)
         self.looking = CLOSELY  # in the first step, which shows most faults
         self._whole = True  # every operator of this step was looked at
         self._armed = False  # the next step is to be looked at
@@ -78,7 +56,7 @@ class Births(Watcher):
         self._events: dict[tuple[int, int, int], Event] = {}
         self._origins: dict[int, Event] = {}  # by the identity of a storage
         self._leaves: dict[int, int] = {}  # those of the last backward, by identity
-        self._number = self._reached = self._age = 0
+        self._reached = self._age = 0
 
     def __enter__(self) -> Births:
         skip_methods(Births)
@@ -87,7 +65,7 @@ class Births(Watcher):
     def __exit__(self, *error: object) -> None:
         """What was born since the last backward may be why there is none."""
         for event in list(self._events.values()):
-            self._write(event)
+            self._ledger.write(event)
         self._sink.add_all("notice", ((SOFTMAX, stack) for stack, one in self._softmaxes.items() if one))
 
     def look(self, operator: Any, result: Any, arguments: tuple[Any, ...], keywords: Any) -> None:
@@ -142,8 +120,7 @@ class Births(Watcher):
         token = None if found is None else token_of(found.node)
         if found is None or token is None:
             return
-        self._number += 1
-        event = Event(self._number, BORN if found.argument is None else ENTERED, token.operator, token.stack)
+        event = self._ledger.event(BORN if found.argument is None else ENTERED, token.operator, token.stack)
         event.step, event.thread, event.call = self._steps.current, token.thread, token.call
         event.backward = event.node = None
         event.evidence = found.evidence
@@ -166,7 +143,7 @@ class Births(Watcher):
             return
         if self._events and sys.exc_info()[1] is not None:
             for event in self._events.values():
-                self._write(event)
+                self._ledger.write(event)
         elif self._events and call.accumulate:
             thread.busy = True
             try:
@@ -200,12 +177,8 @@ class Births(Watcher):
         """Something that is not finite has reached a loss or a gradient."""
         if bool(torch.isfinite(tensor).all()):
             return  # only its sum was too large
-        origin = self._origins.get(storage_of(tensor)[0])
-        if origin is not None:
-            self._write(origin)
         nan, inf = int(torch.isnan(tensor).sum()), int(torch.isinf(tensor).sum())
-        number = None if origin is None else origin.number
-        self._sink.add("nonfinite", (call.number, where, name, number, nan, inf))
+        self._ledger.arrived(call.number, where, name, self._origins.get(storage_of(tensor)[0]), nan, inf)
         if where == ROOT:
             self._reached += 1
 
@@ -273,8 +246,7 @@ class Births(Watcher):
         known = self._events.get(key)
         if known is not None or len(self._events) >= _MOST:
             return known
-        self._number += 1
-        event = self._events[key] = Event(self._number, kind, operator, stack)
+        event = self._events[key] = self._ledger.event(kind, operator, stack)
         event.step, event.thread, event.call = self._steps.current, thread.number, thread.call
         event.backward, event.node = None if call is None else call.number, node
         self.looking = min(self.looking, CLOSELY)
@@ -282,7 +254,7 @@ class Births(Watcher):
 
     def _named(self, name: str, tensor: torch.Tensor) -> str:
         """What the program calls an argument: the name of the leaf whose storage it shares, or the argument's."""
-        if tensor.is_leaf and tensor.requires_grad:
+        if tensor.requires_grad and is_leaf(tensor):
             return self._names.leaf(tensor)
         storage = storage_of(tensor)[0]
         for identity in self._leaves:
@@ -290,12 +262,6 @@ class Births(Watcher):
             if variable is not None and storage_of(variable)[0] == storage:
                 return self._names.leaf(variable)
         return name
-
-    def _write(self, event: Event) -> None:
-        call = 0 if event.call is None else self._calls.ids({event.call.serial: event.call})[event.call.serial]
-        place = (event.number, event.kind, event.step, event.thread, event.backward, event.node)
-        what = (event.operator, event.stack, call, self._sink.string(event.argument), event.evidence)
-        self._sink.add("birth", (*place, *what, event.masked, event.masked_by))
 
 
 def _is_told(given: list[tuple[str, Any]]) -> bool:

@@ -26,6 +26,7 @@ def is_plain(value: Any) -> TypeGuard[torch.Tensor]:
         type(value) in (torch.Tensor, torch.nn.Parameter)
         and value.is_cpu
         and value.layout is torch.strided
+        and not value.is_nested
         and not torch._C._functorch.is_functorch_wrapped_tensor(value)
         and value.data_ptr() != 0
     )  # not meta, fake, sparse, quantized, distributed; nor without memory: a zero tensor of jvp, a storage given back

@@ -16,6 +16,7 @@ import torch
 from gradscope.probes.dynamo import skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
+from gradscope.probes.leaves import is_leaf
 from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
 from gradscope.probes.steps import Steps
@@ -95,7 +96,7 @@ class Flow(Watcher):
         reference, storage = weakref.ref(tensor), self._storage(tensor)
         self._known[id(tensor)] = (reference, self._numbers, storage)
         row = (self._numbers, storage, self._types.take(tensor))
-        if tensor.is_leaf and (tensor.requires_grad or isinstance(tensor, torch.nn.Parameter)):
+        if is_leaf(tensor) and (tensor.requires_grad or isinstance(tensor, torch.nn.Parameter)):
             self._unnamed.append((reference, row))
         else:
             self._sink.add("flow_tensor", (*row, 0, 0))
@@ -174,7 +175,7 @@ def _expired(reference: int) -> bool:
 
 def _requires(tensor: torch.Tensor) -> int:
     """Whether it requires grad: 2 for a leaf, which needs no operator to do so."""
-    return (2 if tensor.is_leaf else _RESULT) if tensor.requires_grad else 0
+    return (2 if is_leaf(tensor) else _RESULT) if tensor.requires_grad else 0
 
 
 def _tensors(values: Any) -> Iterator[torch.Tensor]:

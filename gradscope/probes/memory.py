@@ -69,7 +69,7 @@ class Memory:
 
     def expect(self, tensor: torch.Tensor) -> int | None:
         """Number a tensor's storage, which is copied only if it will be used."""
-        if not is_plain(tensor):
+        if not is_its_bytes(tensor):
             return None
         number, new = self._number(tensor.untyped_storage())
         if new:
@@ -78,7 +78,7 @@ class Memory:
 
     def place(self, tensor: torch.Tensor, made: bool = False) -> dict[str, Any]:
         """Where a tensor lies. A storage that is met for the first time is copied, unless an operator has `made` it."""
-        if not is_plain(tensor):
+        if not is_its_bytes(tensor):
             raise CannotRepeatError(type(tensor).__name__)
         storage = tensor.untyped_storage()
         number, new = self._number(storage)
@@ -119,7 +119,7 @@ class Memory:
         self._budget.wrote(len(data))
 
 
-def is_plain(tensor: torch.Tensor) -> bool:
+def is_its_bytes(tensor: torch.Tensor) -> bool:
     """Whether a tensor is its bytes: no wrapper, not sparse, nested or meta."""
     return (
         type(tensor).__torch_dispatch__ is torch._C._disabled_torch_dispatch_impl

@@ -25,6 +25,7 @@ from gradscope.probes.engine import Call as EngineCall
 from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.flow import Flow
+from gradscope.probes.leaves import is_leaf
 from gradscope.probes.looks import is_softmax, look_of
 from gradscope.probes.modules import Call, Calls
 from gradscope.probes.mutations import Mutations
@@ -204,7 +205,7 @@ class Operations(Watcher):
                     if isinstance(tensor, torch.Tensor):
                         storage, version = _numbered(thread, tensor)
                         traced = tensor.requires_grad
-                        leaf = self._sink.string(self._names.leaf(tensor)) if traced and tensor.is_leaf else 0
+                        leaf = self._sink.string(self._names.leaf(tensor)) if traced and is_leaf(tensor) else 0
                         new = not (version or thread.versions[storage])
                         if (new or (traced and not leaf)) and not _is_tracked(tensor, arguments):
                             self._mutations.wrote(tensor, thread.storages[storage], numbers[at - 4], numbers[at - 3])

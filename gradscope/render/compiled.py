@@ -1,23 +1,24 @@
-"""The formats of `gradscope compiled`: tables, JSON, and Graphviz's pictures of one captured graph."""
+"""The formats of `gradscope compiled`: tables, JSON, and pictures of one captured graph."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from pathlib import PurePath
 from typing import Any
 
 from gradscope import __version__
 from gradscope.model.compiled import Captured, CompiledRun, CompiledStep
 from gradscope.model.graph import Node
 from gradscope.model.printable import printable
-from gradscope.render import dot, svg, tables
+from gradscope.render import tables
+from gradscope.render.drawn import DRAWN, Drawn
 from gradscope.render.json import site
 from gradscope.view.compiled import CompiledScene, line_of, matched, why
 from gradscope.view.compiled import tables as tables_of
 from gradscope.view.compiled_drawing import draw
 
 FORMAT = 1
-DIRECTION = "Arrows run in the order of computing."
 Object = dict[str, Any]
 
 
@@ -43,28 +44,26 @@ def to_json(scene: CompiledScene) -> str:
     return json.dumps(page, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def to_dot(scene: CompiledScene) -> str:
-    """Graphviz's language."""
-    return dot.write(draw(scene), DIRECTION)
+Render = Callable[[CompiledScene], str | bytes]
 
 
-def to_svg(scene: CompiledScene) -> str:
-    """A picture."""
-    return svg.picture(draw(scene), DIRECTION)
+def _drawing(form: Drawn) -> Render:
+    """A format that draws."""
+    return lambda scene: form.write(draw(scene), scene.style)
 
 
-COMPILED_FORMATS: dict[str, Callable[[CompiledScene], str]] = {
+COMPILED_FORMATS: dict[str, Render] = {
     "text": text,
     "json": to_json,
-    "dot": to_dot,
-    "svg": to_svg,
+    **{name: _drawing(form) for name, form in DRAWN.items()},
 }
 
 
-def choose(name: str | None, output: str | None) -> Callable[[CompiledScene], str]:
+def choose(name: str | None, output: str | None) -> Render:
     """The format that was named, else the one of the output's suffix, else text."""
-    suffix = output.rpartition(".")[2].lower() if output else ""
-    return COMPILED_FORMATS[name or (suffix if suffix in COMPILED_FORMATS else "text")]
+    suffix = PurePath(output).suffix.lower() if output else ""
+    drawn = next((form.name for form in DRAWN.values() if form.suffix == suffix), None)
+    return COMPILED_FORMATS[name or drawn or ("json" if suffix == ".json" else "text")]
 
 
 def _captured(scene: CompiledScene, one: Captured) -> Object:

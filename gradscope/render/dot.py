@@ -1,68 +1,49 @@
-"""Graphviz's DOT language. Colours are torchviz's, which users know; shapes and borders say the same without colour."""
+"""Graphviz's DOT language, for other tools and for Graphviz's own pictures. Labels are its HTML-like tables, whose rows
+have colours of their own."""
 
 from __future__ import annotations
 
 from collections import defaultdict
+from html import escape
 
 from graphviz import Digraph, nohtml
 
 from gradscope.model.printable import printable
-from gradscope.view.draw import draw
-from gradscope.view.drawing import Box, Drawing
+from gradscope.render.metrics import shorten
+from gradscope.view.drawing import Box, Cluster, Drawing
 from gradscope.view.role import Role
-from gradscope.view.scene import Scene
+from gradscope.view.style import Direction, Style
+from gradscope.view.theme import MARKS, Theme, look
 from gradscope.view.words import TIMES
 
-# Later rows win where a box has several roles.
-LOOKS: dict[Role, dict[str, str]] = {
-    Role.PLAIN: {"fillcolor": "#dadada"},
-    Role.VIEW: {"fillcolor": "#f2f2f2"},
-    Role.ACCUMULATE: {"fillcolor": "lightblue", "shape": "ellipse"},
-    Role.ROOT: {"fillcolor": "darkolivegreen1", "peripheries": "2"},
-    Role.CUSTOM: {"fillcolor": "#e3c8f5", "shape": "hexagon"},
-    Role.GROUP: {"fillcolor": "#ccd6f6", "shape": "folder"},
-    Role.FOLDED: {"fillcolor": "#e8ecfb", "style": "filled,dashed"},
-    Role.IDLE: {"fillcolor": "white", "style": "filled,dotted", "fontcolor": "#777777"},
-    Role.SAVED: {"color": "#e08000", "penwidth": "2"},
-    Role.HOOKED: {"color": "#c00000", "penwidth": "2"},
-    Role.INPUT: {"fillcolor": "lightblue", "shape": "ellipse"},
-    Role.OPERATOR: {"fillcolor": "#f2f2f2"},
-    Role.ADDITION: {"fillcolor": "darkolivegreen1"},
-    Role.KEPT: {"color": "#e08000", "penwidth": "2"},
-    Role.AGAIN: {"style": "filled,dashed", "fillcolor": "#e8ecfb"},
-}
-NODE = {
-    "shape": "box",
-    "style": "filled",
-    "fillcolor": "#dadada",
-    "fontname": "Helvetica,Arial,sans-serif",
-    "fontsize": "11",
-}
-CLUSTER = {"style": "rounded,filled", "fillcolor": "#00000008", "color": "#999999", "labeljust": "l"}
+FONT = "Helvetica,Arial,sans-serif"
+RANKS = {Direction.DOWN: "TB", Direction.UP: "BT", Direction.RIGHT: "LR", Direction.LEFT: "RL"}
+SHAPES = {"hexagon", "folder"}  # the others are boxes with another border
 MOST_BELOW = 2  # a layer's parameters hang one or two boxes below it
-DIRECTION = "Arrows run in backward order: the loss is at the top, the parameters are at the bottom."
 
 
-def render(scene: Scene) -> str:
-    """The scene as DOT."""
-    return write(draw(scene))
-
-
-def write(drawing: Drawing, direction: str = DIRECTION) -> str:
-    """A drawing as DOT; `direction` says what its arrows mean."""
-    picture = Digraph("gradscope", graph_attr={"rankdir": "TB", "fontname": NODE["fontname"], "labelloc": "t"})
-    picture.attr("node", **NODE)
-    picture.attr("edge", color="#555555", fontsize="9", fontname=NODE["fontname"])
-    picture.attr(label=_label(drawing.title, direction))
-    _fill(picture, drawing)
-    for arrow, length in zip(drawing.arrows, _lengths(drawing), strict=True):
+def write(drawing: Drawing, style: Style) -> str:
+    """A drawing as DOT."""
+    theme = style.theme
+    font = {"fontname": FONT, "fontcolor": theme.ink}
+    picture = Digraph("gradscope")
+    picture.attr(rankdir=RANKS[style.direction], bgcolor=theme.paper, labelloc="t", nodesep="0.3", ranksep="0.35")
+    picture.attr(fontsize="12", **font)
+    picture.attr("node", shape="box", style="filled", fontsize="11", margin="0.08,0.03", **font)
+    picture.attr("edge", color=theme.arrow, fontsize="9", arrowsize="0.7", **font)
+    picture.attr(label=_plain(drawing.title, *drawing.captions))
+    _fill(picture, drawing, theme)
+    for arrow, length in zip(drawing.arrows, lengths(drawing), strict=True):
         label = f" {TIMES}{arrow.count}" if arrow.count > 1 else None
-        picture.edge(f"b{arrow.tail}", f"b{arrow.head}", label=label, minlen=str(length) if length > 1 else None)
-    _add_legend(picture, drawing.roles)
+        pruned = Role.PRUNED in arrow.roles
+        line = {"style": MARKS[Role.PRUNED].line, "color": theme.looks[Role.PRUNED].border} if pruned else {}
+        minlen = str(length) if length > 1 else None
+        picture.edge(f"b{arrow.tail}", f"b{arrow.head}", label=label, minlen=minlen, **line)
+    _add_legend(picture, drawing.roles, theme)
     return str(picture.source)
 
 
-def _lengths(drawing: Drawing) -> list[int]:
+def lengths(drawing: Drawing) -> list[int]:
     """Ranks between the ends of each arrow. One that leaves a cluster ends below what hangs there, so that the next
     cluster stands under this one: at the same height they would stand side by side, and the picture become a staircase.
     """
@@ -82,7 +63,7 @@ def _leaves(drawing: Drawing, tail: int | None, head: int | None) -> bool:
     return head != tail
 
 
-def _fill(picture: Digraph, drawing: Drawing) -> None:
+def _fill(picture: Digraph, drawing: Drawing, theme: Theme) -> None:
     """Put boxes into clusters and clusters into each other, the innermost first."""
     boxes: dict[int | None, list[int]] = defaultdict(list)
     for number, box in enumerate(drawing.boxes):
@@ -90,53 +71,86 @@ def _fill(picture: Digraph, drawing: Drawing) -> None:
     inner: dict[int | None, list[Digraph]] = defaultdict(list)
     for number in range(len(drawing.clusters) - 1, -1, -1):
         cluster = drawing.clusters[number]
-        part = Digraph(f"cluster_{number}", graph_attr={"label": _label(cluster.title), **CLUSTER})
-        _put(part, drawing, boxes[number], inner.pop(number, []))
+        part = Digraph(f"cluster_{number}", graph_attr={"label": _plain(cluster.title), **_frame(cluster, theme)})
+        _put(part, drawing, theme, boxes[number], inner.pop(number, []))
         inner[cluster.around].append(part)
-    _put(picture, drawing, boxes[None], inner.pop(None, []))
+    _put(picture, drawing, theme, boxes[None], inner.pop(None, []))
 
 
-def _put(picture: Digraph, drawing: Drawing, boxes: list[int], inner: list[Digraph]) -> None:
+def _put(picture: Digraph, drawing: Drawing, theme: Theme, boxes: list[int], inner: list[Digraph]) -> None:
     for number in boxes:
         box = drawing.boxes[number]
-        picture.node(f"b{number}", label=_label(box.title, *box.notes), **_look(box))
+        picture.node(f"b{number}", label=_label(box, theme), tooltip=_plain(box.title, *box.notes), **_look(box, theme))
     for part in reversed(inner):
         picture.subgraph(part)
 
 
-def _look(box: Box) -> dict[str, str]:
-    look: dict[str, str] = {}
-    for role, attributes in LOOKS.items():
-        if role in box.roles:
-            look.update(attributes)
-    return look
+def _frame(cluster: Cluster, theme: Theme) -> dict[str, str]:
+    frame = {"style": "rounded,filled", "fillcolor": theme.frame, "color": theme.frame_border, "labeljust": "l"}
+    if not cluster.roles:
+        return frame
+    colours, mark = look(theme, cluster.roles)
+    own = {"style": f"rounded,filled,{mark.line}", "fillcolor": colours.fill, "color": colours.border}
+    return {**frame, **{name: value for name, value in own.items() if value}}
 
 
-def _add_legend(picture: Digraph, roles: tuple[Role, ...]) -> None:
+def _look(box: Box, theme: Theme) -> dict[str, str]:
+    colours, mark = look(theme, box.roles)
+    found = {"fillcolor": colours.fill or theme.paper, "color": colours.border or theme.ink}
+    if mark.shape in SHAPES:
+        found["shape"] = mark.shape or "box"
+    if mark.shape == "double":
+        found["peripheries"] = "2"
+    words = ["filled", *(["rounded"] if mark.shape == "round" else []), *([mark.line] if mark.line != "solid" else [])]
+    if len(words) > 1:
+        found["style"] = ",".join(word for word in words if word)
+    if mark.width != 1:
+        found["penwidth"] = f"{mark.width:g}"
+    return found
+
+
+def _label(box: Box, theme: Theme) -> str:
+    """A box's lines as rows of one of Graphviz's HTML-like tables."""
+    rows = [f"<tr><td><b>{_text(box.title)}</b></td></tr>"]
+    rows += [f'<tr><td><font point-size="10">{_text(note)}</font></td></tr>' for note in box.notes]
+    for row in box.rows:
+        colours = theme.looks.get(row.role)
+        strip = colours and (colours.strip or colours.fill)
+        paper = f' bgcolor="{strip}"' if strip else ""
+        rows.append(f'<tr><td{paper}><font point-size="10">{_text(row.text)}</font></td></tr>')
+    return f'<<table border="0" cellborder="0" cellspacing="1" cellpadding="1">{"".join(rows)}</table>>'
+
+
+def _add_legend(picture: Digraph, roles: tuple[Role, ...], theme: Theme) -> None:
     """A sample of every look that appears, with its meaning."""
-    if roles:
-        rows = "".join(map(_legend_row, roles))
-        picture.node("legend", label=f'<<table border="0" cellspacing="5">{rows}</table>>', shape="plain", style="")
+    rows = "".join(_legend_row(role, theme) for role in roles if role in theme.looks)
+    if rows:
+        label = f'<<table border="0" cellspacing="5">{rows}</table>>'
+        picture.node("legend", label=label, shape="plain", style="")
 
 
-def _legend_row(role: Role) -> str:
-    """A swatch and what it means, as a row of one of Graphviz's HTML-like tables, which stays small."""
-    look = LOOKS.get(role, {})
-    style = "rounded" if look.get("shape") == "ellipse" else look.get("style", "filled").rpartition(",")[2]
+def _legend_row(role: Role, theme: Theme) -> str:
+    """A swatch and what it means, as a row of an HTML-like table, which stays small."""
+    own, mark = theme.looks[role], MARKS.get(role)
+    colours = look(theme, {role})[0]
     swatch = {
-        "bgcolor": look.get("fillcolor", NODE["fillcolor"]),
-        "color": look.get("color", "black"),
-        "border": look.get("penwidth", look.get("peripheries", "1")),
-        "style": "solid" if style == "filled" else style,
+        "bgcolor": own.fill or own.strip or colours.fill,
+        "color": own.border or own.strip or colours.border,
+        "border": f"{(mark and mark.width) or 1:g}",
+        "style": (mark and mark.line) or ("rounded" if mark and mark.shape == "round" else "solid"),
     }
-    marks = [look["shape"]] if "shape" in look else ["double border"] if "peripheries" in look else []
-    words = " ".join([role.value, *(f"({mark})" for mark in marks)])
+    words = f"{role.value} ({mark.words})" if mark and mark.words else role.value
     attributes = " ".join(f'{name}="{value}"' for name, value in swatch.items())
-    return f'<tr><td width="24" {attributes}></td><td border="0" align="left">{words}</td></tr>'
+    return f'<tr><td width="24" {attributes}></td><td border="0" align="left">{_text(words)}</td></tr>'
 
 
-def _label(*lines: str) -> str:
-    r"""Lines of a label. DOT itself reads `\n`, `\l` and `&lt;`, so backslash and ampersand are escaped in names."""
+def _text(line: str) -> str:
+    """A line for an HTML-like label: never empty, and without backslashes, which some versions take for escapes."""
+    return escape(shorten(printable(line)), quote=False).replace("\\", "&#92;") or " "
+
+
+def _plain(*lines: str) -> str:
+    r"""Lines of a plain label. DOT itself reads `\n`, `\l` and `&lt;`: backslash and ampersand are escaped in names."""
     text = "\\n".join(printable(line).replace("\\", "\\\\").replace("&", "&amp;") for line in lines)
     label: str = nohtml(text)
     return label

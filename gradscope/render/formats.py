@@ -7,19 +7,26 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gradscope.errors import UsageError
-from gradscope.render import dot, json, svg, text
+from gradscope.render import html, json, text
+from gradscope.render.drawn import DRAWN, Drawn
+from gradscope.view.draw import draw
 from gradscope.view.scene import Scene
 
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way to write a scene. `needs` names the program that must be installed, if any."""
+    """A way to write a scene. `needs` names what must be installed, if anything."""
 
     name: str
     suffix: str
     help: str
-    render: Callable[[Scene], str]
+    render: Callable[[Scene], str | bytes]
     needs: str = ""
+
+
+def _drawing(form: Drawn) -> Format:
+    """A format that draws."""
+    return Format(form.name, form.suffix, form.help, lambda scene: form.write(draw(scene), scene.style), form.needs)
 
 
 FORMATS = {
@@ -27,8 +34,8 @@ FORMATS = {
     for format in (
         Format("text", ".txt", "a tree by module call, for a terminal", text.render),
         Format("json", ".json", "the whole graph, unreduced, for programs", json.render),
-        Format("dot", ".dot", "Graphviz's language, for other tools", dot.render),
-        Format("svg", ".svg", "a picture", svg.render, needs="Graphviz's `dot`"),
+        *map(_drawing, DRAWN.values()),
+        Format("html", ".html", "a page for the browser, in one file that works offline", html.render),
     )
 }
 

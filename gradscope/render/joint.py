@@ -1,4 +1,4 @@
-"""The formats of `gradscope joint`: tables, JSON, and Graphviz's pictures of the partition."""
+"""The formats of `gradscope joint`: tables, JSON, and pictures of the partition."""
 
 from __future__ import annotations
 
@@ -13,14 +13,14 @@ from gradscope.errors import UsageError
 from gradscope.model.joint import EagerTensor, Fact, JointNode, Partition, Region, Step
 from gradscope.model.printable import printable
 from gradscope.model.tensor import TensorType
-from gradscope.render import dot, svg, tables
+from gradscope.render import tables
+from gradscope.render.drawn import DRAWN, Drawn
 from gradscope.render.json import site
 from gradscope.view.joint import JointScene, remark
 from gradscope.view.joint import tables as tables_of
 from gradscope.view.joint_drawing import draw
 
 FORMAT = 1
-DIRECTION = "Arrows run in the order of computing. What is saved goes from the forward to the backward."
 Object = dict[str, Any]
 
 
@@ -30,7 +30,7 @@ class JointFormat:
 
     name: str
     suffix: str
-    render: Callable[[JointScene], str]
+    render: Callable[[JointScene], str | bytes]
 
 
 def text(scene: JointScene) -> str:
@@ -57,14 +57,9 @@ def to_json(scene: JointScene) -> str:
     return json.dumps(page, ensure_ascii=False, indent=1, allow_nan=False) + "\n"
 
 
-def to_dot(scene: JointScene) -> str:
-    """Graphviz's language."""
-    return dot.write(draw(scene), DIRECTION)
-
-
-def to_svg(scene: JointScene) -> str:
-    """A picture."""
-    return svg.picture(draw(scene), DIRECTION)
+def _drawing(form: Drawn) -> JointFormat:
+    """A format that draws."""
+    return JointFormat(form.name, form.suffix, lambda scene: form.write(draw(scene), scene.style))
 
 
 JOINT_FORMATS = {
@@ -72,8 +67,7 @@ JOINT_FORMATS = {
     for each in (
         JointFormat("text", ".txt", text),
         JointFormat("json", ".json", to_json),
-        JointFormat("dot", ".dot", to_dot),
-        JointFormat("svg", ".svg", to_svg),
+        *map(_drawing, DRAWN.values()),
     )
 }
 

@@ -1,4 +1,7 @@
-"""A report as JUnit XML: a case for each Function, failed when it has an error, skipped when it was not checked."""
+"""A report as JUnit XML: a case for each Function, failed when it has an error, skipped when it was not checked.
+
+A recording has a case for each finding, failed unless it is a note; where nothing was found, one that passes.
+"""
 
 from __future__ import annotations
 
@@ -12,17 +15,29 @@ FORBIDDEN = re.compile(r"[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]"
 
 
 def render(report: Report) -> str:
-    """One suite with all cases; without Functions (a recording) each finding is a case."""
+    """One suite with all cases."""
     suite = Xml.Element("testsuite", name="gradscope")
     for subject in report.subjects:
         subject_case(suite, subject, report.of(subject.function))
-    for finding in () if report.subjects else report.findings:
-        failure(Xml.SubElement(suite, "testcase", classname="gradscope", name=finding.code), [finding])
+    if not report.subjects:
+        recording_cases(suite, report)
     suite.set("tests", str(len(suite)))
     suite.set("failures", str(len(suite.findall("testcase/failure"))))
     suite.set("skipped", str(len(suite.findall("testcase/skipped"))))
     Xml.indent(suite)
     return '<?xml version="1.0" encoding="utf-8"?>\n' + Xml.tostring(suite, encoding="unicode") + "\n"
+
+
+def recording_cases(suite: Xml.Element, report: Report) -> None:
+    """The cases of a recording."""
+    for finding in report.findings:
+        case = Xml.SubElement(suite, "testcase", classname="gradscope", name=finding.code)
+        if finding.severity is Severity.INFO:
+            Xml.SubElement(case, "system-out").text = clean(sentence(finding))
+        else:
+            failure(case, [finding])
+    if report.recording and not report.findings:
+        Xml.SubElement(suite, "testcase", classname="gradscope", name=clean(report.recording))
 
 
 def subject_case(suite: Xml.Element, subject: SubjectReport, findings: tuple[Finding, ...]) -> None:

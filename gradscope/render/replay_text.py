@@ -35,7 +35,7 @@ def listing(replay: Replay, steps: Iterable[Step], color: bool) -> str:
 
 def head(replay: Replay, color: bool) -> list[str]:
     """What is true of the whole."""
-    scene = Scene(replay.graph, replay.run, replay.recording, None, 0, color)
+    scene = Scene(replay.graph, replay.run, replay.recording, width=0, color=color)
     said = [title(scene), *subtitles(scene), *_asked(replay), *_order(replay), *_moves(replay)]
     if replay.sums:
         said.append(f"gradients of several uses are added at {amount(len(replay.sums), 'input')}")

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import click
 
-from gradscope.model.finding import Finding, Related, Severity
+from gradscope.model.finding import Confidence, Finding, Related, Severity
 from gradscope.model.report import Report, Status, SubjectReport, Verdict
 from gradscope.model.site import Site
 
@@ -95,7 +95,8 @@ def detail_lines(subject: SubjectReport) -> list[str]:
 def finding_lines(finding: Finding) -> list[str]:
     """One finding: code and place, the message, the line, the fix."""
     head = click.style(f"{finding.code} {finding.severity.value}", fg=COLOURS[finding.severity], bold=True)
-    lines = [f"  {head} {finding.name}" + (f"  {place(finding.site)}" if finding.site else "")]
+    sure = " (likely)" * (finding.confidence is Confidence.LIKELY and finding.severity is not Severity.INFO)
+    lines = [f"  {head} {finding.name}{sure}" + (f"  {place(finding.site)}" if finding.site else "")]
     if finding.severity is Severity.INFO:
         return [*lines, *wrapped(finding.message, 6)]
     lines += wrapped(finding.message, 6)

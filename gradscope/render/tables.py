@@ -15,7 +15,7 @@ from gradscope.model.printable import printable
 from gradscope.model.table import Column, Row, Table, Unit, Value, curve
 from gradscope.render import grid, plot
 from gradscope.view.sparkline import sparkline
-from gradscope.view.words import seconds, size
+from gradscope.view.words import seconds, short_file, size
 
 FORMAT = 1
 
@@ -134,10 +134,8 @@ NUMBERS: dict[Unit, Callable[[float], str]] = {
 
 
 def _short(value: str, folder: str) -> str:
-    """A place, its file relative to the folder when it lies there, else without its directory."""
+    """A place with its file made short."""
     file, colon, rest = value.partition(":")
-    path = PurePath(file)
-    if not path.is_absolute():
+    if not PurePath(file).is_absolute():
         return printable(value)
-    shown = path.relative_to(folder) if folder and path.is_relative_to(folder) else path.name
-    return printable(f"{shown}{colon}{rest}")
+    return printable(f"{short_file(file, folder)}{colon}{rest}")

@@ -76,7 +76,8 @@ class BackwardReader:
 
     def places(self) -> tuple[HookPlace, ...]:
         """Where hooks hung: of those registered on one line, the first backward in which one hung on a node."""
-        sql = "SELECT o.backward, o.hook, o.node, h.stack FROM hook_on o JOIN hook h ON h.number = o.hook ORDER BY 1, 2"
+        sql = """SELECT o.backward, o.hook, o.node, h.stack FROM hook_on o JOIN hook h ON h.number = o.hook
+          JOIN backward b ON b.number = o.backward ORDER BY 1, 2"""
         found: dict[tuple[int, int], HookPlace] = {}
         for backward, hook, node, stack in self._rows.select(sql, (INTEGER,) * 4):
             found.setdefault((stack, node), HookPlace(backward, self._hook(hook), node))
@@ -85,6 +86,7 @@ class BackwardReader:
     def edits(self) -> tuple[HookPlace, ...]:
         """Where hooks edited what they got in place: the first time for each line that registered one, and node."""
         sql = """SELECT f.backward, f.hook, f.node, h.stack FROM firing f JOIN hook h ON h.number = f.hook
+          JOIN backward b ON b.number = f.backward
           WHERE f.changed = 2 AND f.node IS NOT NULL ORDER BY f.backward, f.position"""
         found: dict[tuple[int, int], HookPlace] = {}
         for backward, hook, node, stack in self._rows.select(sql, (INTEGER,) * 4):

@@ -12,11 +12,12 @@ import sqlite3
 import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gradscope.errors import UnreadableError
 from gradscope.model.printable import printable
+from gradscope.store.migrations import migrated
 from gradscope.store.schema import APPLICATION_ID, SCHEMA, TABLES
 
 MAGIC = b"SQLite format 3\0"
@@ -27,6 +28,7 @@ TABLE_NAMES = frozenset(re.findall(r"CREATE TABLE (\w+)", TABLES))
 NAME_ONE = "name a .gscope file that `gradscope trace` wrote"
 ATTEMPTS = 5
 LONGEST_REASON = 200  # characters
+_STRANGE = "its tables are not those of a recording"
 RECORD_AGAIN = "record again with `gradscope trace SCRIPT`"
 
 
@@ -65,7 +67,10 @@ def open_file(path: Path) -> OpenFile:
     with damage_is_one_sentence(path):
         file = _open_or_recover(path)
         try:
-            _check(file)
+            schema = _check(file)
+            if schema < SCHEMA:
+                file = replace(file, connection=migrated(file.connection, schema))
+            _check_tables(file)
         except BaseException:
             file.close()
             raise
@@ -142,11 +147,11 @@ def _connect(path: Path) -> sqlite3.Connection:
     return connection
 
 
-def _check(file: OpenFile) -> None:
-    """Refuse other programs' databases, newer schemas, and anything that is not a plain table."""
+def _check(file: OpenFile) -> int:
+    """Refuse other programs' databases, newer schemas, and anything that is not a plain table. Returns the schema."""
     (application,) = file.connection.execute("PRAGMA application_id").fetchone()
     (schema,) = file.connection.execute("PRAGMA user_version").fetchone()
-    entries = file.connection.execute("SELECT type, name, rootpage FROM sqlite_master").fetchall()
+    entries = file.connection.execute("SELECT type, rootpage FROM sqlite_master").fetchall()
     name = show(file.path)
     if not entries:
         raise UnreadableError(f"{name} is empty: the run ended before it recorded anything", RECORD_AGAIN)
@@ -162,11 +167,17 @@ def _check(file: OpenFile) -> None:
     (page_size,) = file.connection.execute("PRAGMA page_size").fetchone()
     if file.path.stat().st_size < pages * page_size and not file.recovered:
         raise ValueError("its end is missing")
-    # A view or a virtual table in a table's place could run without end.
-    tables = {name for kind, name, page in entries if kind == "table" and page}
-    foreign = [name for kind, name, page in entries if kind in ("view", "trigger") or (kind == "table" and not page)]
-    if foreign or not tables >= TABLE_NAMES:
-        raise ValueError("its tables are not those of a recording")
+    # A view or a virtual table in a table's place could run without end, and a trigger whatever it likes.
+    if schema < 1 or any(kind in ("view", "trigger") or (kind == "table" and not page) for kind, page in entries):
+        raise ValueError(_STRANGE)
+    return int(schema)
+
+
+def _check_tables(file: OpenFile) -> None:
+    """Refuse what has not all tables."""
+    tables = {name for (name,) in file.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
+    if not tables >= TABLE_NAMES:
+        raise ValueError(_STRANGE)
 
 
 def _damaged(path: Path, error: Exception) -> UnreadableError:

@@ -4,12 +4,13 @@ Training steps repeat, so what repeats is stored once: the shape of a graph (`gr
 tensors in it (`tensors`, `input_meta`, `saved`) and stretches of operators (`block`, `operation`, `written`) are
 interned by content, and a `backward` or a `block_run` only points at them. History of SCHEMA:
 1: first version.
+2: what explanations, --tensors, --joint and --compiled-autograd need; measurements as packed numbers.
 """
 
 from __future__ import annotations
 
 APPLICATION_ID = 0x67534350  # "gSCP", shown by file(1)
-SCHEMA = 1
+SCHEMA = 2
 OPEN_BLOCK = 1 << 40  # block_run numbers from here on: blocks that threads were still filling at the last commit
 
 TABLES = """

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from gradscope.model.compiled import Captured, CompiledRun, CompiledStep, Kind
 from gradscope.model.graph import Graph, Node
 from gradscope.model.table import Column, Table, Unit
+from gradscope.view.style import PLAIN, Style
 from gradscope.view.words import amount, leaf_words, short_name
 
 _NEW = re.compile(
@@ -30,6 +31,7 @@ class CompiledScene:
     folder: str = ""
     width: int = 120
     color: bool = False
+    style: Style = PLAIN
 
     @property
     def chosen(self) -> Captured:

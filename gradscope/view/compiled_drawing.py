@@ -8,6 +8,7 @@ from gradscope.view.drawing import Arrow, Box, Drawing
 from gradscope.view.role import Role
 from gradscope.view.words import leaf_words, place
 
+READING = "Arrows run in the order of computing."
 ROLES = {
     Kind.NODE: Role.PLAIN,
     Kind.HOOK: Role.HOOKED,
@@ -33,7 +34,8 @@ def draw(scene: CompiledScene) -> Drawing:
         )
         boxes.append(Box(_name(step), tuple(note for note in notes if note), frozenset({ROLES[step.kind]})))
     arrows = tuple(Arrow(before, step.position) for step in one.steps for before in step.inputs)
-    return Drawing(f"{scene.origin}: capture {one.number} of compiled autograd", tuple(boxes), arrows)
+    words = f"{scene.origin}: capture {one.number} of compiled autograd"
+    return Drawing(words, tuple(boxes), arrows, captions=(READING,))
 
 
 def _name(step: CompiledStep) -> str:

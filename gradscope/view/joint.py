@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from gradscope.errors import UsageError
 from gradscope.model.joint import EagerTensor, Fact, JointNode, Partition, Phase, Region
 from gradscope.model.table import Column, Table, Unit
+from gradscope.view.style import PLAIN, Style
 from gradscope.view.words import amount, size
 
 SAVED, AGAIN, INPUT = "saved", "computed again", "saved, an input's memory"
@@ -28,6 +29,7 @@ class JointScene:
     nodes: bool = True
     width: int = 120
     color: bool = False
+    style: Style = PLAIN
 
     def only(self, number: int | None) -> JointScene:
         """With one region, or all for None. Raises UsageError when there is none of that number."""

@@ -8,6 +8,8 @@ from gradscope.view.joint import JointScene, heading, kind, remark
 from gradscope.view.role import Role
 from gradscope.view.words import place, size
 
+READING = "Arrows run in the order of computing. What is saved goes from the forward to the backward."
+
 
 def draw(scene: JointScene) -> Drawing:
     """The regions of a scene, one beside the other."""
@@ -15,7 +17,8 @@ def draw(scene: JointScene) -> Drawing:
     for region in scene.regions:
         sketch.place(region, scene.chosen(region))
     names = ", ".join(f"{heading(region)} ({scene.chosen(region).name} partition)" for region in scene.regions)
-    return Drawing(f"{scene.origin}: {names}", tuple(sketch.boxes), tuple(sketch.drawn), tuple(sketch.clusters))
+    words = f"{scene.origin}: {names}"
+    return Drawing(words, tuple(sketch.boxes), tuple(sketch.drawn), tuple(sketch.clusters), (READING,))
 
 
 class Sketch:

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from gradscope.graphs.absorb import only_views
 from gradscope.graphs.walk import nodes_of
 from gradscope.model.graph import Node
 from gradscope.model.group import Group, Repeat
 from gradscope.view.role import Role
-from gradscope.view.words import TIMES, amount, kinds, leaf_words, only_views, place, short_name, size
+from gradscope.view.words import TIMES, amount, kinds, leaf_words, place, short_name, size
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,8 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby, islice
 
-from gradscope.graphs.fold import fold
-from gradscope.graphs.tree import build
+from gradscope.graphs.reduce import unabridged
 from gradscope.graphs.walk import nodes_of
 from gradscope.model.graph import Node
 from gradscope.model.group import Group, Item, Repeat
@@ -33,10 +32,10 @@ class Plan:
 
 def outline(scene: Scene) -> list[Line]:
     """The lines of the most detailed outline that fits on a page."""
-    tree = fold(build(scene.graph))
+    tree = unabridged(scene.graph, scene.rules)
     roots = frozenset(scene.graph.roots)
     lines: list[Line] = []
-    for plan in _plans(scene.depth, _depth(tree)):
+    for plan in _plans(scene.rules.depth, _depth(tree)):
         lines = list(islice(_lines(tree, plan, roots, scene.run.cwd), PAGE + 1))
         if len(lines) <= PAGE:
             return lines

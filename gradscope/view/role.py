@@ -17,11 +17,15 @@ class Role(enum.Enum):
     HOOKED = "has hooks"
     IDLE = "did not run"
     GROUP = "a module call, closed"
-    FOLDED = "more of the same"
+    FOLDED = "more of the same, folded"
+    LEVEL = "under a torch.func transform"
+    FOCUS = "asked for by name"
+    FINDING = "a finding points here"
+    PRUNED = "no gradient goes here"
+    ADDITION = "adds gradients of a value that is used more than once"
     # in a joint graph
     INPUT = "comes from outside"
     OPERATOR = "an operator"
-    ADDITION = "adds gradients of a value that is used more than once"
     KEPT = "is saved for the backward"
     AGAIN = "is computed again in the backward"
     # parts of a line of text

@@ -9,26 +9,15 @@ from pathlib import PurePath
 from gradscope.model.graph import ACCUMULATE, Node
 from gradscope.model.site import Site
 
-VIEWS = frozenset(
-    f"{name}Backward"
-    for name in (
-        *("Alias", "AsStrided", "Diagonal", "Expand", "Permute", "ReshapeAlias", "Select", "Slice", "Split", "Squeeze"),
-        *("T", "Transpose", "Unbind", "Unfold", "UnsafeView", "Unsqueeze", "View", "SplitWithSizes", "Swapaxes"),
-    )
-)
 MOST_KINDS = 12
 LONGEST_MESSAGE = 120
+PACKAGES = ("site-packages", "dist-packages")  # the folders that installers fill
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
 def short_name(node: Node) -> str:
     """The node's name without C++ namespaces."""
     return node.short_name
-
-
-def only_views(node: Node) -> bool:
-    """Whether the node only passes its gradient on in another shape."""
-    return short_name(node).rstrip("0123456789") in VIEWS
 
 
 def is_plain(node: Node) -> bool:
@@ -56,8 +45,8 @@ def size(count: int) -> str:
 
 
 def amount(count: int, noun: str) -> str:
-    """`1 node`, `2 nodes`, `1,650 nodes`."""
-    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}s"
+    """`1 node`, `2 nodes`, `1,650 nodes`, `3 boxes`."""
+    return f"{count:,} {noun}" if count == 1 else f"{count:,} {noun}{'es' if noun.endswith('x') else 's'}"
 
 
 def seconds(value: float) -> str:
@@ -81,7 +70,15 @@ def leaf_words(leaf: str) -> str:
 
 
 def place(site: Site, folder: str) -> str:
-    """`train.py:19`: relative to the folder when the file lies in it, else the file's name alone."""
-    path = PurePath(site.file)
+    """`train.py:19`."""
+    return f"{short_file(site.file, folder)}:{site.line}"
+
+
+def short_file(file: str, folder: str) -> str:
+    """`torch/nn/functional.py` of an installed package; else relative to the folder, or outside of it the name."""
+    path = PurePath(file)
+    for number, part in enumerate(reversed(path.parts)):
+        if part in PACKAGES and number:
+            return str(PurePath(*path.parts[-number:]))
     inside = path.is_relative_to(folder) if folder else False
-    return f"{path.relative_to(folder) if inside else path.name}:{site.line}"
+    return str(path.relative_to(folder)) if inside else path.name

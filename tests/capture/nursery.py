@@ -1,18 +1,22 @@
 """Forks each run from one process that has imported torch already, because importing it is what costs.
 
 A job is a line of JSON: the folder to run in, the command line after `gradscope` (or after `--plain`: a script to run
-without it), and where output goes. Its own arguments name more modules to import beforehand.
+without it), and where output goes. Its own arguments name more modules to import beforehand. A run that hangs is
+ended, and its stack stands in its stderr: one such must not hold up all that come after it.
 """
 
+import faulthandler
 import gc
 import importlib
 import json
 import os
+import signal
 import sys
 
 import gradscope.capture  # noqa: F401 - for its torch
 from gradscope.cli import main
 from gradscope.probes import program
+from tests.capture.side_by_side import SECONDS
 
 
 def run_plainly(script):
@@ -24,14 +28,21 @@ for name in sys.argv[1:]:
     importlib.import_module(name)
 gc.collect()
 gc.freeze()  # what was imported here must not decide when a child collects garbage
+child = 0
+signal.signal(signal.SIGALRM, lambda number, frame: os.kill(child, signal.SIGABRT))
 for line in sys.stdin:
     folder, arguments, stdout, stderr = json.loads(line)
     child = os.fork()
     if child == 0:
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
         os.chdir(folder)
         for stream, path in ((1, stdout), (2, stderr)):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
+        faulthandler.enable()
         if arguments[0] == "--plain":
             run_plainly(arguments[1])
         main(arguments)
-    print(os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]), flush=True)
+    signal.alarm(SECONDS)
+    status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    signal.alarm(0)
+    print(status, flush=True)

@@ -13,6 +13,7 @@ from pathlib import Path
 from gradscope.store.reader import load
 
 ROOT = Path(__file__).parent.parent.parent
+SECONDS = 100  # for one run, on a machine that may be busy; below the time limit of a test
 
 
 @dataclass(frozen=True)
@@ -37,8 +38,13 @@ def start(folder, *arguments, **more):
     return subprocess.Popen(command, cwd=folder, env=environment(**more), stdout=pipe, stderr=pipe, text=True)
 
 
-def finish(process):
-    stdout, stderr = process.communicate()
+def finish(process, seconds=SECONDS):
+    """Wait for a process, and end it when it takes too long."""
+    try:
+        stdout, stderr = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        raise AssertionError(f"has not ended in {seconds} s, and printed {process.communicate()}") from None
     return Run(stdout, stderr, process.returncode)
 
 

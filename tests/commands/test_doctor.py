@@ -12,6 +12,7 @@ import pytest
 import torch
 from click.testing import CliRunner, Result
 
+import gradscope.capture  # what tests take away was there when it was imported
 from gradscope.cli import gradscope
 from gradscope.commands.doctor import table
 from gradscope.errors import Exit, UsageError

@@ -8,7 +8,10 @@ import os
 import random
 import re
 import resource
+import sqlite3
 import sys
+import tempfile
+import webbrowser
 from collections.abc import Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -31,6 +34,7 @@ from tests.store.test_compiled_tables import CAPTURED, RUN
 from tests.store.test_joint_tables import REGION
 
 MUTANTS, AT_ONCE = 2000, 100
+PAST = Path(__file__).parent.parent / "store" / "past"  # recordings of older versions
 ANSWERS = {Exit.OK, Exit.FINDINGS, Exit.UNREADABLE, Exit.NOTHING_CHECKED}
 ASKED = "0.weight"  # of the commands that take a name before the recording
 NEED_A_PROGRAM = ("svg", "png", "pdf")
@@ -74,6 +78,9 @@ def originals(tmp_path_factory: pytest.TempPathFactory) -> list[bytes]:
     write(folder / "small.gscope", by_hand.small(), blocks=(block,), sources={"/project/train.py": "x\n" * 50})
     write(folder / "hostile.gscope", by_hand.hostile())
     compiled(folder / "compiled.gscope")
+    for past in PAST.glob("*.sql"):
+        with contextlib.closing(sqlite3.connect(folder / f"{past.stem}.gscope")) as database:
+            database.executescript(past.read_text(encoding="utf-8"))
     return [path.read_bytes() for path in sorted(folder.glob("*.gscope"))]
 
 
@@ -140,8 +147,10 @@ def check(number: int, arguments: list[str]) -> None:
 
 @pytest.fixture(autouse=True)
 def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A directory without settings, in which commands may write."""
+    """A directory without settings, in which commands may write; and no browser starts."""
     monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    monkeypatch.setattr(webbrowser, "open", lambda address: True)
     for name in [name for name in os.environ if name.startswith("GRADSCOPE_")]:
         monkeypatch.delenv(name)
 

@@ -133,7 +133,7 @@ def test_a_narrow_encoding_gets_escapes(recording: Path) -> None:
 @pytest.mark.parametrize(
     "graph", [by_hand.small(), by_hand.hostile(), by_hand.measured([], [])], ids=["small", "hostile", "empty"]
 )
-@pytest.mark.parametrize("fmt", ["text", "json", "dot"])
+@pytest.mark.parametrize("fmt", ["text", "json", "dot", "mermaid", "svg", "pdf"])
 def test_formats_from_a_file(graph: Graph, fmt: str, tmp_path: Path) -> None:
     assert run(write(tmp_path / "a.gscope", graph), "--fmt", fmt).exit_code == 0
 
@@ -158,6 +158,61 @@ def test_reading_loads_no_torch(recording: Path, arguments: list[str]) -> None:
         check=False,
     )
     assert (done.returncode, done.stderr) == (0, b"")
+
+
+def test_pictures_say_which_engine_drew(recording: Path, tmp_path: Path) -> None:
+    result = run(recording, "-o", tmp_path / "a.svg", "--engine", "builtin")
+    assert "the built-in layout drew 3 boxes" in result.stderr
+    assert run(recording, "-q", "-f", "-o", tmp_path / "a.svg", "--engine", "builtin").stderr == ""
+
+
+def test_pdf_is_bytes_on_standard_output(recording: Path) -> None:
+    assert run(recording, "--fmt", "pdf", "--engine", "builtin").stdout_bytes.startswith(b"%PDF-1.4")
+
+
+def dot(recording: Path, *arguments: str) -> str:
+    return run(recording, "--backward", "0", "--fmt", "dot", *arguments).stdout
+
+
+def test_each_rule_has_its_switch(recording: Path) -> None:
+    assert dot(recording).count("AccumulateGrad") == 0
+    assert dot(recording, "--params").count("<b>AccumulateGrad</b>") == 2
+    assert "bias" not in dot(recording, "--no-params")
+    assert dot(recording, "--no-fold").count("<b>TBackward0</b>") == 1
+    assert dot(recording, "--keep", "T*").count("<b>TBackward0</b>") == 1
+    assert dot(recording, "--focus", "#0", "--radius", "1").count("<b>") == 2
+    assert "5 nodes further away" in dot(recording, "--focus", "#0", "--radius", "1")
+    assert "rankdir=LR" in dot(recording, "--direction", "right")
+    assert "#0d1117" in dot(recording, "--theme", "dark")
+
+
+def test_text_has_a_focus_too_and_may_leave_parameters_out(recording: Path) -> None:
+    lines = run(recording, "--backward", "0", "--focus", "SwishBackward", "--radius", "0").stdout.splitlines()
+    assert [line.split()[-2] for line in lines[3:]] == ["swish.py:5"]
+    assert "AccumulateGrad" not in run(recording, "--backward", "0", "--no-params").stdout
+
+
+def test_show_takes_a_list(recording: Path) -> None:
+    assert "mat1  float32[8, 3]  96 B" in dot(recording, "--show", "saved,order")
+    assert "#2-5" not in dot(recording, "--show", "saved")
+    assert "tensor hook main.&lt;locals&gt;.clip" in dot(recording, "--show", "all")
+    with pytest.raises(UsageError, match="--show knows no 'colours'") as caught:
+        dot(recording, "--show", "saved,colours")
+    assert "saved,hooks,order,grads,levels,findings" in caught.value.hint
+
+
+def test_what_a_finding_points_at_is_marked(tmp_path: Path) -> None:
+    """A recorded program: the sample of an in-place edit."""
+    script = ROOT / "sample_scripts" / "faults" / "inplace" / "running_buffer.py"
+    done = gradscope("trace", "-q", "-o", tmp_path / "a.gscope", script)
+    assert done.returncode != 0
+    assert "GS701 inplace-on-saved" in run(tmp_path / "a.gscope", "--fmt", "dot", "--show", "findings").stdout
+
+
+@pytest.mark.parametrize("arguments", [("--keep", "nothing*"), ("--focus", "#99")])
+def test_names_that_mean_nothing(recording: Path, arguments: tuple[str, ...]) -> None:
+    with pytest.raises(UsageError, match="no node of this backward"):
+        dot(recording, *arguments)
 
 
 def test_a_device_is_no_file_to_protect(recording: Path) -> None:

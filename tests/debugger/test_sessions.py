@@ -7,6 +7,7 @@ import pty
 import signal
 import subprocess
 import sys
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -116,6 +117,15 @@ def test_the_end_of_input_quits(tmp_path: Path) -> None:
     assert "gradient" not in session(tmp_path)
 
 
+@pytest.fixture
+def ctrl_c_is_heard() -> Iterator[None]:
+    """A job in the background ignores Ctrl-C, and so do the programs that it starts."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
+@pytest.mark.usefixtures("ctrl_c_is_heard")
 def test_ctrl_c_stops_before_the_next_node(tmp_path: Path) -> None:
     printed = session(tmp_path, "q", options=("-b", "AccumulateGrad"), arguments=("interrupt",))
     assert "stopped by Ctrl-C, in backward 0\n-> 1 TanhBackward0" in printed

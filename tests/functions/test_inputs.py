@@ -1,7 +1,6 @@
 """Inputs that are guessed, and inputs of the kinds that a recording saw."""
 
 import json
-import sqlite3
 
 import pytest
 import torch
@@ -16,6 +15,7 @@ from gradscope.model.finding import Severity
 from gradscope.store.calls import read_calls
 from tests.functions.corpus import base, realistic
 from tests.functions.test_corpus import functions_of
+from tests.recordings import Writer
 
 HARD = {"Recompute"}  # its first argument is a block
 
@@ -52,10 +52,10 @@ def recording(tmp_path):
         ("mymod.Odd", [{}]),
         ("mymod.Bad", [{"dtype": "x", "shape": [1]}]),
     ]
-    with sqlite3.connect(path) as connection:
-        connection.execute("CREATE TABLE function_call (function TEXT, arguments TEXT)")
-        connection.executemany("INSERT INTO function_call VALUES (?, ?)", [(name, json.dumps(a)) for name, a in rows])
-    connection.close()
+    writer = Writer(path)
+    for name, arguments in rows:
+        writer.insert("function_call", name, json.dumps(arguments))
+    writer.close()
     return path
 
 

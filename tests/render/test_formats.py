@@ -3,39 +3,47 @@
 from __future__ import annotations
 
 import json
-import shutil
-import subprocess
 from collections.abc import Callable
 from dataclasses import replace
-from pathlib import Path
 
 import pytest
 
 from gradscope import __version__
 from gradscope.errors import UsageError
 from gradscope.model.graph import Graph
-from gradscope.render import svg
+from gradscope.render.drawn import DRAWN
 from gradscope.render.formats import FORMATS, Format, choose
+from gradscope.view.scene import Scene
+from gradscope.view.style import Style
 from tests import by_hand
 
 Golden = Callable[[str, str], None]
-PLAIN = [format for format in FORMATS.values() if not format.needs]
+PLAIN = [FORMATS[name] for name in ("text", "json", "dot", "mermaid")]
 names = pytest.mark.parametrize("format", PLAIN, ids=[format.name for format in PLAIN])
-needs_dot = pytest.mark.skipif(shutil.which("dot") is None, reason="Graphviz is not installed")
+
+
+def text_of(scene: Scene) -> str:
+    return str(FORMATS["text"].render(scene))
+
+
+def json_of(scene: Scene) -> str:
+    return str(FORMATS["json"].render(scene))
 
 
 @names
 def test_small_graph(format: Format, golden: Golden) -> None:
-    text = format.render(by_hand.scene(by_hand.small()))
+    text = str(format.render(by_hand.scene(by_hand.small())))
     golden(f"small{format.suffix}", text.replace(f'"gradscope": "{__version__}"', '"gradscope": "VERSION"'))
 
 
 def test_transformer_as_text(golden: Golden) -> None:
-    golden("transformer.txt", FORMATS["text"].render(by_hand.scene(by_hand.transformer())))
+    golden("transformer.txt", text_of(by_hand.scene(by_hand.transformer())))
 
 
-def test_transformer_as_dot(golden: Golden) -> None:
-    golden("transformer.dot", FORMATS["dot"].render(by_hand.scene(by_hand.transformer(), depth=3)))
+@pytest.mark.parametrize("name", ["dot", "mermaid"])
+def test_a_drawing_of_everything(name: str, golden: Golden) -> None:
+    drawn = DRAWN[name]
+    golden(f"everything{drawn.suffix}", str(drawn.write(by_hand.everything(), Style())))
 
 
 @names
@@ -43,7 +51,7 @@ def test_transformer_as_dot(golden: Golden) -> None:
     "graph", [by_hand.measured([], []), by_hand.chain(1), by_hand.hostile()], ids=["empty", "one", "hostile"]
 )
 def test_odd_graphs(format: Format, graph: Graph) -> None:
-    text = format.render(by_hand.scene(graph))
+    text = str(format.render(by_hand.scene(graph)))
     assert text.endswith("\n")
     assert not any(character in text for character in "\x1b\x07\x00\u202e")
 
@@ -51,14 +59,14 @@ def test_odd_graphs(format: Format, graph: Graph) -> None:
 @names
 def test_chain_of_100000(format: Format) -> None:
     """No recursion; quadratic work would meet the suite's time limit."""
-    text = format.render(by_hand.scene(by_hand.chain(100_000)))
+    text = str(format.render(by_hand.scene(by_hand.chain(100_000))))
     assert text.endswith("\n")
     assert "100,000 nodes" in text or text.count('"seq_nr"') == 100_000  # json has the nodes themselves
 
 
 def test_json_is_the_whole_graph() -> None:
     graph = by_hand.transformer()
-    page = json.loads(FORMATS["json"].render(by_hand.scene(graph)))
+    page = json.loads(json_of(by_hand.scene(graph)))
     assert page["format"] == 1
     assert [node["id"] for node in page["nodes"]] == list(range(len(graph.nodes)))
     assert len(page["edges"]) == len(graph.edges)
@@ -66,61 +74,26 @@ def test_json_is_the_whole_graph() -> None:
 
 
 def test_json_keeps_hostile_names_as_they_are() -> None:
-    page = json.loads(FORMATS["json"].render(by_hand.scene(by_hand.hostile())))
+    page = json.loads(json_of(by_hand.scene(by_hand.hostile())))
     for name, node in zip(by_hand.HOSTILE, page["nodes"], strict=True):
         assert name == node["name"] == node["leaf"] == node["site"]["file"] == node["saved"][0]["name"]
 
 
 def test_markup_in_names_is_not_interpreted() -> None:
-    text = FORMATS["text"].render(by_hand.scene(by_hand.hostile(), width=1000))
+    text = text_of(by_hand.scene(by_hand.hostile(), width=1000))
     assert "[red]markup[/red] [link=file:///]x[/link] :smile:" in text
     assert "\\x1b[31mred" in text
 
 
 def test_colour_only_when_asked() -> None:
     scene = by_hand.scene(by_hand.small())
-    assert "\x1b[" not in FORMATS["text"].render(scene)
-    assert "\x1b[" in FORMATS["text"].render(by_hand.scene(by_hand.small(), color=True))
+    assert "\x1b[" not in text_of(scene)
+    assert "\x1b[" in text_of(by_hand.scene(by_hand.small(), color=True))
 
 
 def test_text_is_as_wide_as_the_terminal() -> None:
-    text = FORMATS["text"].render(by_hand.scene(by_hand.transformer(), width=60))
+    text = text_of(by_hand.scene(by_hand.transformer(), width=60))
     assert max(map(len, text.splitlines())) <= 60
-
-
-@needs_dot
-@pytest.mark.parametrize("graph", [by_hand.small(), by_hand.hostile(), by_hand.transformer()])
-def test_svg_is_drawn(graph: Graph) -> None:
-    text = FORMATS["svg"].render(by_hand.scene(graph))
-    assert text.rstrip().endswith("</svg>")
-    assert "<script" not in text
-
-
-@needs_dot
-def test_dot_reads_hostile_labels_as_they_are() -> None:
-    text = FORMATS["dot"].render(by_hand.scene(by_hand.hostile()))
-    done = subprocess.run(["dot", "-Tplain"], input=text, capture_output=True, encoding="utf-8", check=True)
-    assert done.stderr == ""
-    assert "<b>html label</b>" in done.stdout
-
-
-def test_svg_without_dot_says_what_to_install(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(UsageError, match="not installed") as caught:
-        svg.render(by_hand.scene(by_hand.small()))
-    assert "apt-get install graphviz" in caught.value.hint
-    assert "--fmt text" in caught.value.hint
-
-
-def test_svg_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    slow = tmp_path / "dot"
-    slow.write_text('#!/bin/sh\n[ "$1" = -V ] || exec sleep 30\n')
-    slow.chmod(0o755)
-    monkeypatch.setattr(svg, "PATIENCE", 0.5)
-    monkeypatch.setattr(shutil, "which", lambda name: str(slow))
-    with pytest.raises(UsageError, match="was not done") as caught:
-        svg.render(by_hand.scene(by_hand.small()))
-    assert "--depth" in caught.value.hint
 
 
 @pytest.mark.parametrize(
@@ -131,6 +104,8 @@ def test_svg_does_not_wait_for_ever(monkeypatch: pytest.MonkeyPatch, tmp_path: P
         (None, "a.svg", "svg"),
         (None, "a.JSON", "json"),
         ("dot", "a.txt", "dot"),
+        (None, "a.pdf", "pdf"),
+        (None, "a.mmd", "mermaid"),
         (None, "a", "text"),
     ],
 )
@@ -146,5 +121,5 @@ def test_an_unknown_suffix_is_refused() -> None:
 def test_what_a_backward_raised_has_a_line_of_its_own() -> None:
     graph = by_hand.small()
     failed = replace(graph, backward=replace(graph.backward, exception="RuntimeError: no\nmore"))
-    lines = FORMATS["text"].render(by_hand.scene(failed)).splitlines()
+    lines = text_of(by_hand.scene(failed)).splitlines()
     assert lines[2] == "raised RuntimeError: no"

@@ -1,28 +1,62 @@
-"""Drawings keep every node somewhere and every connection visible."""
+"""Drawings say of every box what it is, in words and roles."""
 
 from __future__ import annotations
 
-import pytest
+from dataclasses import replace
 
-from gradscope.model.graph import Edge, Graph, Node
-from gradscope.view.draw import MOST_BOXES, draw
-from gradscope.view.drawing import Arrow, Drawing
+from gradscope.graphs.rules import Rules
+from gradscope.model.finding import Finding, Severity
+from gradscope.model.graph import Edge, Graph, Level, Node
+from gradscope.model.statistics import GradientStatistics
+from gradscope.view.draw import draw
+from gradscope.view.drawing import Arrow, Box, Drawing, Row
 from gradscope.view.role import Role
+from gradscope.view.scene import Show
 from gradscope.view.words import TIMES
 from tests import by_hand
 
-FOLDED = f"⋮ 22{TIMES} same Block: h.22 … h.1 (1,430 nodes)"
+
+def drawn(graph: Graph, depth: int | None = None, **about: object) -> Drawing:
+    return draw(by_hand.scene(graph, depth=depth, **about))
 
 
-def drawn(graph: Graph, depth: int | None = None) -> Drawing:
-    return draw(by_hand.scene(graph, depth=depth))
+def box(drawing: Drawing, title: str) -> Box:
+    return next(box for box in drawing.boxes if box.title == title)
 
 
-def test_closed_groups_merge_their_arrows() -> None:
-    drawing = drawn(by_hand.small(), depth=1)
-    assert [box.title for box in drawing.boxes] == ["MeanBackward0", "Net", "PowBackward0"]
-    assert drawing.arrows == (Arrow(0, 1), Arrow(1, 2))
-    assert drawing.boxes[1].notes == ("5 nodes · 2 params · saves 224 B",)
+def rows(drawing: Drawing, title: str) -> list[tuple[str, Role]]:
+    return [(row.text, row.role) for row in box(drawing, title).rows]
+
+
+def test_a_box_says_type_views_line_and_has_rows_for_the_rest() -> None:
+    addmm = box(drawn(by_hand.small()), "AddmmBackward0")
+    assert addmm.notes == ("Net.linear · Linear", "float32[8, 4]", "+ 1 view", "train.py:20")
+    assert addmm.rows == (
+        Row("saves 96 B", Role.SAVED),
+        Row("bias  float32[4]", Role.ACCUMULATE),
+        Row("weight  float32[4, 3]", Role.ACCUMULATE),
+    )
+
+
+def test_closed_groups_say_their_totals() -> None:
+    closed = box(drawn(by_hand.transformer(), depth=2), "h.23")
+    assert closed.notes == ("Block · 65 nodes",)
+    assert closed.rows == (Row("saves 184 kB", Role.SAVED), Row("12 parameters", Role.ACCUMULATE))
+    assert closed.roles == {Role.GROUP}
+
+
+def test_repeats_say_what_they_are_like() -> None:
+    folded = box(drawn(by_hand.transformer(), depth=2), f"⋮ 22{TIMES} same Block")
+    assert folded.notes == ("h.22 … h.1 · 1,430 nodes",)
+
+
+def test_chains_and_crowds_say_what_is_in_them() -> None:
+    assert drawn(by_hand.chain(10_000)).boxes[1] == Box(
+        "⋮ 9,999 nodes in a row",
+        (f"AddBackward0 {TIMES}3333", f"SinBackward0 {TIMES}3333", f"MulBackward0 {TIMES}3333"),
+        frozenset({Role.FOLDED}),
+    )
+    assert box(drawn(by_hand.fan(2000)), "⋮ 1,998 nodes").notes == (f"MulBackward0 {TIMES}1998",)
 
 
 def test_several_edges_are_one_arrow() -> None:
@@ -30,50 +64,83 @@ def test_several_edges_are_one_arrow() -> None:
     assert drawn(graph).arrows == (Arrow(0, 1, 2),)
 
 
-def test_open_groups_nest() -> None:
+def test_arrows_to_what_did_not_run_are_pruned() -> None:
     drawing = drawn(by_hand.small())
-    assert [cluster.title for cluster in drawing.clusters] == ["Net", "linear  Linear"]
-    assert drawing.clusters[1].around == 0
-    assert drawing.boxes[0].cluster is None
+    pruned = [drawing.boxes[arrow.head].title for arrow in drawing.arrows if Role.PRUNED in arrow.roles]
+    assert pruned == ["PowBackward0"]
+    assert "did not run" in box(drawing, "PowBackward0").notes
 
 
 def test_roles() -> None:
     boxes = {box.title: box.roles for box in drawn(by_hand.small()).boxes}
-    assert boxes["MeanBackward0"] == {Role.ROOT, Role.HOOKED}
+    assert boxes["MeanBackward0"] == {Role.ROOT}
     assert boxes["SwishBackward"] == {Role.CUSTOM, Role.SAVED}
     assert boxes["PowBackward0"] == {Role.IDLE}
-    assert boxes["TBackward0"] == {Role.VIEW}
-    assert boxes["AccumulateGrad"] == {Role.ACCUMULATE}
 
 
-def test_repeats_show_the_first_the_rest_and_the_last() -> None:
-    drawing = drawn(by_hand.transformer(), depth=2)
-    titles = [box.title for box in drawing.boxes]
-    assert FOLDED in titles
-    assert {"h.23", "h.0"} < set(titles)
-    folded = titles.index(FOLDED)
-    assert {arrow.head for arrow in drawing.arrows if arrow.tail == folded} == {titles.index("h.0")}
+def test_captions_say_what_was_folded() -> None:
+    reading, folded = drawn(by_hand.small()).captions
+    assert reading == "Arrows run in backward order, from the loss to the parameters."
+    assert (
+        folded == "4 of 7 nodes drawn one by one; 2 parameters in the boxes that use them, 1 view with its neighbour."
+    )
+    assert len(drawn(by_hand.chain(3)).captions) == 1
 
 
-@pytest.mark.parametrize("length", [MOST_BOXES + 2, 10_000])
-def test_long_chains_are_one_box_between_their_ends(length: int) -> None:
-    drawing = drawn(by_hand.chain(length))
-    assert len(drawing.boxes) == 2
-    assert drawing.arrows == (Arrow(0, 1),)
-    assert drawing.boxes[1].notes == (f"{length - 1:,} nodes in a row",)
+def test_show_saved_lists_tensors_and_show_hooks_lists_hooks() -> None:
+    drawing = drawn(by_hand.small(), show=frozenset({Show.SAVED, Show.HOOKS}))
+    assert rows(drawing, "SwishBackward") == [("x  float32[8, 4]  128 B", Role.SAVED)]
+    assert rows(drawing, "MeanBackward0") == [("tensor hook main.<locals>.clip", Role.HOOKED)]
 
 
-def test_chains_stop_at_branches() -> None:
-    length = 400
-    nodes = list(by_hand.chain(length).nodes)
-    edges = [Edge(number, number + 1) for number in range(length - 1)] + [Edge(100, 300, 1)]
-    drawing = drawn(by_hand.measured(nodes, edges))
-    assert len(drawing.arrows) == len(drawing.boxes) == 4
+def test_show_order_numbers_boxes() -> None:
+    titles = [box.title for box in drawn(by_hand.small(), depth=1, show=frozenset({Show.ORDER})).boxes]
+    assert titles == ["#0  MeanBackward0", "#1  Net", "#2-5  Net", "PowBackward0"]
 
 
-def test_every_arrow_and_cluster_leads_somewhere() -> None:
-    for graph in (by_hand.small(), by_hand.transformer(), by_hand.hostile(), by_hand.chain(500)):
-        drawing = drawn(graph)
-        places = range(len(drawing.boxes))
-        assert all(arrow.tail in places and arrow.head in places for arrow in drawing.arrows)
-        assert all(cluster.around is None or cluster.around < number for number, cluster in enumerate(drawing.clusters))
+def test_show_grads_says_norms_and_where_gradients_meet() -> None:
+    nodes = [Node(number, f"N{number}", 9 - number) for number in range(4)]
+    graph = by_hand.measured(nodes, [Edge(0, 1), Edge(0, 2, 1), Edge(1, 3), Edge(2, 3)])
+    measured = (GradientStatistics(3, "in", 0, 0.25, 0.1, 0.0, 0, 0),)
+    drawing = drawn(graph, show=frozenset({Show.GRADS}), gradients=measured)
+    assert rows(drawing, "N3") == [("adds 2 gradients", Role.ADDITION), ("gradient's norm 0.25", Role.TYPE)]
+    assert rows(drawn(graph), "N3") == []
+
+
+def test_a_finding_marks_its_node() -> None:
+    finding = Finding("GS701", "inplace-on-saved", Severity.ERROR, "...", node=4, backward=0)
+    drawing = drawn(by_hand.small(), rules=Rules(keep=frozenset({4})), findings=(finding,))
+    assert box(drawing, "TBackward0").roles == {Role.VIEW, Role.FINDING}
+    assert ("✗ GS701 inplace-on-saved", Role.FINDING) in rows(drawing, "TBackward0")
+
+
+def test_what_was_asked_for_is_marked() -> None:
+    drawing = drawn(by_hand.chain(9), rules=Rules(focus=4, radius=1))
+    assert [box.title for box in drawing.boxes if Role.FOCUS in box.roles] == ["AddBackward0"]
+
+
+def test_levels_are_set_off() -> None:
+    nodes = [Node(0, "A", 2), Node(1, "B", 1, levels=(Level("Vmap", 1),))]
+    drawing = drawn(by_hand.measured(nodes, [Edge(0, 1)]))
+    assert [(cluster.title, cluster.roles) for cluster in drawing.clusters] == [
+        ("Vmap:1  torch.func transform", {Role.LEVEL})
+    ]
+    assert Role.LEVEL in drawing.roles
+    assert rows(drawing, "B") == []
+    graph = by_hand.measured(nodes, [Edge(0, 1)])
+    assert rows(drawn(graph, show=frozenset({Show.LEVELS})), "B") == [("Vmap:1", Role.LEVEL)]
+
+
+def test_a_parameter_of_another_module_keeps_its_whole_name() -> None:
+    graph = by_hand.small()
+    moved = replace(graph.nodes[2], module=None)
+    drawing = drawn(replace(graph, nodes=(*graph.nodes[:2], moved, *graph.nodes[3:])))
+    assert ("linear.bias  float32[4]", Role.ACCUMULATE) in rows(drawing, "AddmmBackward0")
+
+
+def test_a_box_has_a_bounded_number_of_rows() -> None:
+    nodes = [Node(0, "CatBackward0", 9)]
+    nodes += [Node(number, "AccumulateGrad", None, leaf=f"p{number}") for number in range(1, 31)]
+    drawing = drawn(by_hand.measured(nodes, [Edge(0, number, number) for number in range(1, 31)]))
+    assert len(drawing.boxes[0].rows) == 8
+    assert drawing.boxes[0].rows[-1].text == "and 23 parameters more"

@@ -62,7 +62,7 @@ def test_hooked_and_custom_nodes_are_not_folded_into_a_run() -> None:
 
 def test_a_node_says_what_it_is() -> None:
     lines = text(by_hand.small())
-    assert "#0  MeanBackward0  float32[]  1 hook  train.py:30  in loss.py:7" in lines
+    assert "#0  MeanBackward0  float32[]  1 hook  train.py:30  in lib/loss.py:7" in lines
     assert "#1  SwishBackward  float32[8, 4]  saves 128 B  class at swish.py:5  train.py:21" in lines
     assert "#5  AccumulateGrad  linear.weight  float32[4, 3]  train.py:20" in lines
     assert "not run  PowBackward0  train.py:18" in lines

@@ -6,7 +6,7 @@ import pytest
 
 from gradscope.model.printable import printable
 from gradscope.model.site import Site
-from gradscope.view.words import LONGEST_MESSAGE, first_line, leaf_words, place, seconds, size
+from gradscope.view.words import LONGEST_MESSAGE, first_line, leaf_words, place, seconds, short_file, size
 
 
 @pytest.mark.parametrize(
@@ -78,3 +78,19 @@ def test_messages_of_exceptions_are_one_short_line(message: str | None, words: s
 
 def test_a_leaf_that_the_recorder_could_not_name_says_so() -> None:
     assert (leaf_words("leaf"), leaf_words("layers.0.bias")) == ("unnamed leaf", "layers.0.bias")
+
+
+@pytest.mark.parametrize(
+    ("file", "folder", "shown"),
+    [
+        ("/users/me/src/models/block.py", "/users/me/src", "models/block.py"),
+        ("/users/me/other/block.py", "/users/me/src", "block.py"),
+        ("/users/me/other/block.py", "", "block.py"),
+        ("/b/dist-packages/torch/nn/functional.py", "/users/me/src", "torch/nn/functional.py"),
+        ("/users/me/src/.venv/lib/python3.11/site-packages/six.py", "/users/me/src", "six.py"),
+        ("/users/me/src/site-packages", "/users/me/src", "site-packages"),
+        ("<string>", "/users/me/src", "<string>"),
+    ],
+)
+def test_a_file_is_shown_by_what_tells_it_from_others(file: str, folder: str, shown: str) -> None:
+    assert short_file(file, folder) == shown

@@ -8,6 +8,7 @@ from tests.capture.side_by_side import finish, start
 from tests.torture.compare import DETAILS, assert_same, assert_sound, programs
 
 PROGRAMS = programs(Path(__file__).parent / "programs")
+MINUTES = 5  # for one run: the frameworks take half a minute to import on a busy machine
 TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 
 
@@ -20,19 +21,19 @@ def texts(folder):
     return {path.name: path.read_text() for path in sorted(folder.glob("rank*.txt"))}
 
 
-@pytest.mark.timeout(600)
+@pytest.mark.timeout(5 * 60 * MINUTES)
 @pytest.mark.parametrize("program", PROGRAMS, ids=lambda path: path.stem)
 def test_is_the_same_when_recorded(program, tmp_path):
     launcher = TORCHRUN if is_distributed(program) else ()
     folders = {detail: tmp_path / detail for detail in ("plain", *DETAILS)}
     for folder in folders.values():
         folder.mkdir()
-    plain = finish(start(folders["plain"], *launcher, program, OMP_NUM_THREADS="1"))
+    plain = finish(start(folders["plain"], *launcher, program, OMP_NUM_THREADS="1"), 60 * MINUTES)
     assert plain.status == 0, plain.stderr
     for detail in DETAILS:
         folder = folders[detail]
         trace = ("-m", "gradscope", "trace", "--detail", detail, program)
-        traced = finish(start(folder, *launcher, *trace, OMP_NUM_THREADS="1", GRADSCOPE_DIR=str(folder)))
+        traced = finish(start(folder, *launcher, *trace, OMP_NUM_THREADS="1", GRADSCOPE_DIR=str(folder)), 60 * MINUTES)
         if launcher:
             assert (texts(folder), traced.stdout, traced.status) == (texts(folders["plain"]), plain.stdout, 0), traced
         else:

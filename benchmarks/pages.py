@@ -1,0 +1,112 @@
+"""What a page weighs and how soon it answers, in headless Chromium: the least of several loads.
+
+`python benchmarks/pages.py` builds pages of graphs of growing size and prints the table.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+ROOT = Path(__file__).resolve().parent.parent
+sys.path.insert(0, str(ROOT))
+
+import replay  # noqa: E402
+from playwright.sync_api import Browser, Page  # noqa: E402
+
+from gradscope import load  # noqa: E402
+from gradscope.commands.pages import gather  # noqa: E402
+from gradscope.render import html  # noqa: E402
+from gradscope.view.story import Story, story_of  # noqa: E402
+from tests import by_hand  # noqa: E402
+from tests.page.browser import WINDOW, started  # noqa: E402
+from tests.page.stories import modules  # noqa: E402
+
+
+def recorded(folder: Path) -> Story:
+    """A recorded TransformerEncoder of 24 layers, without sources."""
+    path = folder / "run.gscope"
+    replay.record(path, "ops")
+    with load(path) as recording:
+        return gather(recording, None, 8, False)
+
+
+def stories(folder: Path) -> Iterator[tuple[str, Story, str]]:
+    """What is measured: its name, its story, and how soon it should answer."""
+    yield "a recorded TransformerEncoder", recorded(folder), "0.3 s"
+    for name, graph, aim in (
+        ("GPT-like", by_hand.transformer(25), "0.3 s"),
+        ("modules of 100 nodes", modules(16, 100), "0.3 s"),
+        ("GPT-like", by_hand.transformer(153), "0.5 s"),
+        ("a chain without modules", by_hand.chain(10_000), "0.5 s"),
+        ("GPT-like", by_hand.transformer(1535), "2 s"),
+        ("a chain without modules", by_hand.chain(100_000), "2 s"),
+    ):
+        yield name, story_of(by_hand.scene(graph)), aim
+
+
+def answer(browser: Browser, path: Path) -> tuple[float, Page]:
+    """Seconds from the start of the navigation until the page has drawn itself, and the page."""
+    page = browser.new_context(viewport=WINDOW, reduced_motion="reduce").new_page()
+    page.goto(path.as_uri())
+    page.wait_for_selector("html[data-ready]", timeout=60_000)
+    return page.evaluate("performance.getEntriesByName('ready')[0].startTime") / 1000, page
+
+
+def opening(page: Page) -> tuple[int, float]:
+    """The largest closed group that shows, of at most 1000 children: their number, and seconds to open and draw it."""
+    children, seconds = page.evaluate(
+        """(() => {
+          const groups = gradscope.groups().sort((one, other) => other.children - one.children);
+          if (!groups.length) return [0, 0];
+          const started = performance.now();
+          gradscope.toggle(groups[0].item);
+          gradscope.paint();
+          return [groups[0].children, (performance.now() - started) / 1000];
+        })()"""
+    )
+    return children, seconds
+
+
+def measure(browser: Browser, story: Story, path: Path, rounds: int) -> tuple[str, ...]:
+    """The cells of a row: bytes, seconds to write, seconds to answer, children of a group and seconds to open it."""
+    began = time.perf_counter()
+    path.write_text(html.page(story), encoding="utf-8")
+    writing = time.perf_counter() - began
+    answers, openings, children = [], [], 0
+    for _ in range(rounds):
+        seconds, page = answer(browser, path)
+        children, took = opening(page)
+        answers.append(seconds)
+        openings.append(took)
+        page.context.close()
+    size = path.stat().st_size / 1000
+    return (
+        f"{size:,.0f} kB",
+        f"{writing:.2f} s",
+        f"{min(answers):.2f} s",
+        f"{children}",
+        f"{min(openings) * 1000:.0f} ms",
+    )
+
+
+def main() -> None:
+    """Print the table."""
+    options = argparse.ArgumentParser(description=__doc__)
+    options.add_argument("--rounds", type=int, default=5)
+    rounds = options.parse_args().rounds
+    heads = ("graph", "nodes", "aim", "page", "written in", "answers in", "opens a group of", "in")
+    print(f"| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
+    with started() as browser, tempfile.TemporaryDirectory() as folder:
+        for name, story, aim in stories(Path(folder)):
+            nodes = f"{len(story.scene.graph.nodes):,}"
+            cells = measure(browser, story, Path(folder) / "page.html", rounds)
+            print("|", " | ".join((name, nodes, aim, *cells)), "|", flush=True)
+
+
+if __name__ == "__main__":
+    main()

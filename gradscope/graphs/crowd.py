@@ -1,0 +1,87 @@
+"""Joins neighbours where too many stand beside each other: a fan of 2,000 nodes, the updates of 74 parameters."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Hashable
+from itertools import groupby
+from math import ceil
+
+from gradscope.graphs.chain import join
+from gradscope.graphs.fold import node_structure
+from gradscope.model.reduced import Kind, Reduced
+
+LONG_RUN = 8
+FEWEST_TWINS = 4  # of fewer, nothing would be gained
+
+
+def join_crowds(reduced: Reduced, most: int, may_join: frozenset[int]) -> Reduced:
+    """At most about `most` pieces: in the frames with the most, neighbours in backward order become one piece."""
+    if len(reduced.pieces) <= most:
+        return reduced
+    inside: dict[int | None, list[int]] = defaultdict(list)
+    for number, piece in enumerate(reduced.pieces):
+        inside[piece.frame].append(number)
+    limit = _limit([len(places) for places in inside.values()], most)
+    runs = [run for places in inside.values() if len(places) > limit for run in _runs(places, limit, may_join)]
+    return join(reduced, runs, Kind.CROWD)
+
+
+def join_runs(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
+    """What stands between module calls and is long, such as an optimizer's arithmetic, as one piece each time.
+
+    Where there are no calls there is nothing that it stands between, and it is left to `join_crowds`.
+    """
+    inside: dict[int | None, list[int]] = defaultdict(list)
+    called = {frame.around for frame in reduced.frames}
+    for number, piece in enumerate(reduced.pieces):
+        inside[piece.frame].append(number)
+        if piece.kind in (Kind.GROUP, Kind.REPEAT):
+            called.add(piece.frame)
+    runs: list[list[int]] = []
+    for frame in called:
+        numbered = enumerate(inside[frame])  # an open frame between two pieces makes a gap in their numbers
+        for (joins, _), run in groupby(numbered, key=lambda one: (one[1] in may_join, one[1] - one[0])):
+            found = [place for _, place in run]
+            if joins and len(found) > LONG_RUN:
+                runs.append(found)
+    return join(reduced, runs, Kind.CROWD)
+
+
+def join_twins(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
+    """Single nodes of one kind between the same neighbours: the first, the last, and all between as one piece."""
+    beside: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))
+    for link in reduced.links:
+        beside[link.tail][1].append(link.head)
+        beside[link.head][0].append(link.tail)
+    alike: dict[Hashable, list[int]] = defaultdict(list)
+    for place in sorted(may_join):
+        piece = reduced.pieces[place]
+        if piece.kind is Kind.NODE:
+            tails, heads = beside[place]
+            parts = (len(piece.leaves), len(piece.views))
+            key = (piece.frame, node_structure(piece.nodes[0]), parts, frozenset(tails), frozenset(heads))
+            alike[key].append(place)
+    return join(reduced, [run[1:-1] for run in alike.values() if len(run) >= FEWEST_TWINS], Kind.CROWD)
+
+
+def _limit(sizes: list[int], most: int) -> int:
+    """The greatest size of a frame with which all frames together hold at most `most` pieces."""
+    left, waiting = most, sorted(sizes)
+    for done, size in enumerate(waiting):
+        share = left // (len(waiting) - done)
+        if size > share:
+            return max(share, 2)
+        left -= size
+    return most
+
+
+def _runs(places: list[int], limit: int, may_join: frozenset[int]) -> list[list[int]]:
+    """Neighbours, as few together as bring a frame down to the limit."""
+    length = ceil(len(places) / limit)
+    runs = []
+    for joins, run in groupby(places, key=may_join.__contains__):
+        found = list(run)
+        if joins:
+            runs += [found[at : at + length] for at in range(0, len(found), length)]
+    return [run for run in runs if len(run) > 1]

@@ -1,0 +1,1 @@
+"""The built-in layout: own code, no program needed, linear in practice."""

@@ -1,0 +1,163 @@
+"""PDF: by `dot` where it is installed, which has every letter, else written here from the same shapes as the SVG.
+
+The surprise in writing it here: only Helvetica is there without carrying a font along, and it has Western European
+letters. Others are written as escapes, which is said.
+"""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Iterator
+
+from gradscope.model.printable import printable
+from gradscope.render import engines
+from gradscope.render.dot import write as write_dot
+from gradscope.render.metrics import width
+from gradscope.render.panel import panel
+from gradscope.render.picture import Picture, Shape, Words, colours, compose
+from gradscope.render.programs import NAMES, EngineFailed, run
+from gradscope.view.drawing import Drawing
+from gradscope.view.style import Style
+from gradscope.view.theme import Theme
+
+LETTERS = {"⋮": "...", "→": "->", "✗": "x"}
+LARGEST = 14_400.0  # points: readers refuse larger pages
+DASHES = {"dashed": "[5 3]", "dotted": "[1.5 3]"}
+OPERATORS = {"M": "m", "L": "l", "C": "c", "Z": "h"}
+
+
+def picture(drawing: Drawing, style: Style) -> bytes:
+    """A drawing as PDF."""
+    for engine, program in engines.programs(style):
+        if engine == "pure" or (style.engine == "auto" and engines.is_large(drawing)):
+            continue  # graphviz-pure writes no PDF; its layout is taken below
+        try:
+            found = run(program, ["-Tpdf"], write_dot(drawing, style))
+        except EngineFailed as error:
+            engines.refuse(style, engine, error)
+            continue
+        engines.tell(style, NAMES[engine], drawing)
+        return found
+    panels = [panel(box, letters) for box in drawing.boxes]
+    layout = engines.lay_out(drawing, [(one.width, one.height) for one in panels], style, without=("dot",))
+    return write(compose(drawing, panels, layout, letters), style.theme)
+
+
+def letters(text: str) -> str:
+    """The text in letters that Helvetica has; others as escapes."""
+    return "".join(map(_letter, printable(text)))
+
+
+def _letter(character: str) -> str:
+    character = LETTERS.get(character, character)
+    try:
+        character.encode("cp1252")
+    except UnicodeEncodeError:
+        return character.encode("unicode_escape").decode("ascii")
+    return character
+
+
+def write(picture: Picture, theme: Theme) -> bytes:
+    """One page. A picture that no reader would take is made smaller as a whole."""
+    scale = min(1.0, LARGEST / max(picture.width, picture.height))
+    page = f"{picture.width * scale:.1f} {picture.height * scale:.1f}"
+    paper = f"{_colour(theme.paper)} rg 0 0 {picture.width:.1f} {picture.height:.1f} re f"
+    turned = f"{scale:.5f} 0 0 {scale:.5f} 0 0 cm"
+    body = "\n".join([turned, "1 j", paper, *_content(picture, theme)]).encode("cp1252", "replace")
+    stream = zlib.compress(body)
+    fonts = " ".join(f"/F{number} {number + 4} 0 R" for number in (1, 2))
+    font = "<< /Type /Font /Subtype /Type1 /BaseFont /{} /Encoding /WinAnsiEncoding >>"
+    info = f"<< /Title ({_string(letters(picture.title))}) /Producer (gradscope) >>"
+    return _file(
+        [
+            b"<< /Type /Catalog /Pages 2 0 R >>",
+            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {page}] /Contents 4 0 R "
+            f"/Resources << /Font << {fonts} >> >> >>".encode(),
+            f"<< /Length {len(stream)} /Filter /FlateDecode >>\nstream\n".encode() + stream + b"\nendstream",
+            font.format("Helvetica").encode(),
+            font.format("Helvetica-Bold").encode(),
+            info.encode("cp1252", "replace"),
+        ]
+    )
+
+
+def _file(objects: list[bytes]) -> bytes:
+    """The objects with the table of where each begins; the last one describes the document."""
+    text = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n"
+    places = []
+    for number, each in enumerate(objects, 1):
+        places.append(len(text))
+        text += b"%d 0 obj\n" % number + each + b"\nendobj\n"
+    table = b"".join(b"%010d 00000 n \n" % place for place in places)
+    count = len(objects) + 1
+    return (
+        text
+        + b"xref\n0 %d\n0000000000 65535 f \n" % count
+        + table
+        + b"trailer\n<< /Size %d /Root 1 0 R /Info %d 0 R >>\nstartxref\n%d\n%%%%EOF\n"
+        % (count, len(objects), len(text))
+    )
+
+
+def _content(picture: Picture, theme: Theme) -> Iterator[str]:
+    for part in picture.parts:
+        for one in part.shapes:
+            yield from _shape(one, picture, theme) if isinstance(one, Shape) else _words(one, picture, theme)
+
+
+def _shape(shape: Shape, picture: Picture, theme: Theme) -> Iterator[str]:
+    """A path, filled, stroked or both; an arrow's head is a triangle in its last direction."""
+    look = colours(theme, shape.paint)
+    stroke = look.border if shape.pen else None
+    if look.fill:
+        yield f"{_colour(look.fill)} rg"
+    if stroke:
+        yield f"{_colour(stroke)} RG {shape.pen:.1f} w {DASHES.get(shape.line, '[]')} 0 d"
+    points = [_flipped(numbers, picture.height) for _, numbers in shape.way]
+    operators = [OPERATORS[command] for command, _ in shape.way]
+    yield " ".join(
+        f"{' '.join(f'{value:.1f}' for value in at)} {name}" for at, name in zip(points, operators, strict=True)
+    )
+    yield "B" if look.fill and stroke else "f" if look.fill else "S"
+    if shape.head and stroke:
+        yield f"{_colour(stroke)} rg {_head(points)} f"
+
+
+def _flipped(numbers: tuple[float, ...], height: float) -> list[float]:
+    """A PDF's y grows upwards."""
+    return [height - value if place % 2 else value for place, value in enumerate(numbers)]
+
+
+def _head(points: list[list[float]]) -> str:
+    *_, before, last = [(way[at], way[at + 1]) for way in points for at in range(0, len(way), 2)]
+    back = next(
+        (
+            (way[at], way[at + 1])
+            for way in reversed(points)
+            for at in range(len(way) - 2, -1, -2)
+            if (way[at], way[at + 1]) != last
+        ),
+        before,
+    )
+    x, y = last[0] - back[0], last[1] - back[1]
+    long = max((x * x + y * y) ** 0.5, 1e-6)
+    x, y = 7 * x / long, 7 * y / long
+    left, right = (last[0] - x - y / 2, last[1] - y + x / 2), (last[0] - x + y / 2, last[1] - y - x / 2)
+    return f"{last[0]:.1f} {last[1]:.1f} m {left[0]:.1f} {left[1]:.1f} l {right[0]:.1f} {right[1]:.1f} l h"
+
+
+def _words(words: Words, picture: Picture, theme: Theme) -> Iterator[str]:
+    ink = colours(theme, words.paint).fill or theme.ink
+    x = words.x - (width(words.text, words.size, words.bold) / 2 if words.centred else 0.0)
+    y = picture.height - words.y - words.size * 0.35
+    font = f"/F{2 if words.bold else 1} {words.size:.1f} Tf"
+    yield f"BT {_colour(ink)} rg {font} {x:.1f} {y:.1f} Td ({_string(words.text)}) Tj ET"
+
+
+def _string(text: str) -> str:
+    return text.replace("\\", "\\\\").replace("(", "\\(").replace(")", "\\)")
+
+
+def _colour(name: str) -> str:
+    return " ".join(f"{int(name[at : at + 2], 16) / 255:.3f}" for at in (1, 3, 5))

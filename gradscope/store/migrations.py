@@ -1,0 +1,71 @@
+"""Brings a recording of an older gradscope up to this one's tables, in a copy in memory: the file stays as it was.
+
+What an older version did not record is missing afterwards as it is in a run that recorded less.
+"""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import struct
+from collections.abc import Callable
+
+from gradscope.store.schema import SCHEMA, TABLES
+
+_STATISTICS = "norm, max, zero_share, nan, inf"
+
+
+def migrated(connection: sqlite3.Connection, schema: int) -> sqlite3.Connection:
+    """The content of an older recording in this version's tables. Closes the connection to the file."""
+    memory = sqlite3.connect(":memory:", isolation_level=None)
+    try:
+        memory.execute("PRAGMA trusted_schema=OFF")
+        connection.backup(memory)
+        for migrate in _MIGRATIONS[schema - 1 :]:
+            migrate(memory)
+    except BaseException:
+        memory.close()
+        raise
+    connection.close()
+    memory.execute("PRAGMA query_only=ON")
+    return memory
+
+
+def _from_1(memory: sqlite3.Connection) -> None:
+    """Measurements were rows; nothing was kept for explanations."""
+    measured = dict(memory.execute("SELECT number, measured FROM backward WHERE measured IS NOT NULL"))
+    memory.execute("ALTER TABLE operation ADD COLUMN grad INTEGER NOT NULL DEFAULT 1")
+    for column in ("norm_before", "norm_after", "duration"):
+        memory.execute(f"ALTER TABLE firing ADD COLUMN {column} REAL")
+    memory.executescript(TABLES.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "))
+    for number, entered in measured.items():
+        _pack(memory, number, json.loads(entered))
+    memory.executescript("ALTER TABLE backward DROP COLUMN measured; DROP TABLE node_run; DROP TABLE gradient")
+
+
+def _pack(memory: sqlite3.Connection, number: int, entered: list[int]) -> None:
+    """Turn the measurements of one backward into a layout of its own, and numbers."""
+    where = "WHERE backward = ? ORDER BY"
+    ran = memory.execute(f"SELECT node, thread FROM node_run {where} position", (number,)).fetchall()
+    times = memory.execute(f"SELECT started, duration FROM node_run {where} position", (number,)).fetchall()
+    order = f"FROM gradient {where} node, side, position"
+    places = memory.execute(f"SELECT node, side, position {order}", (number,)).fetchall()
+    statistics = memory.execute(f"SELECT {_STATISTICS} {order}", (number,)).fetchall()
+    gradients = [(*place, row) for row, place in enumerate(places)]
+    layout = (number, _packed("i", [entered]), _packed("i", ran), _packed("i", gradients))
+    memory.execute("INSERT INTO layout VALUES (?, ?, ?, ?)", layout)
+    numbers = (number, number, _packed("d", times), _packed("d", statistics))
+    memory.execute("INSERT INTO measurement VALUES (?, ?, ?, ?)", numbers)
+
+
+def _packed(kind: str, rows: list[tuple[float, ...]] | list[list[int]]) -> bytes:
+    """Rows of numbers as little-endian bytes. Raises ValueError for what are no numbers."""
+    values = [value for row in rows for value in row]
+    try:
+        return struct.pack(f"<{len(values)}{kind}", *values)
+    except struct.error as error:
+        raise ValueError(str(error)) from None
+
+
+_MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_from_1,)
+assert len(_MIGRATIONS) == SCHEMA - 1, "each past schema has a migration"

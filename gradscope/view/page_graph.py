@@ -1,0 +1,142 @@
+"""One graph as columns, a value for each node, and the groups that its nodes stand in."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from gradscope.graphs.absorb import only_views
+from gradscope.graphs.fold import fold
+from gradscope.graphs.rules import MOST_CHILDREN
+from gradscope.graphs.tree import IN_BACKWARD, build
+from gradscope.model.graph import Graph, Node
+from gradscope.model.group import Group, Item, Repeat
+from gradscope.view.line import repeat_words
+from gradscope.view.page_tables import Tables, steps
+from gradscope.view.words import short_name
+
+PART = 250  # children of a group that stands for some of too many
+
+MODULE, REPEAT, PARTS, AGAIN = range(4)  # kinds of groups; AGAIN holds what was made during a backward
+
+
+def graph_columns(graph: Graph, tables: Tables) -> dict[str, Any]:
+    """Everything about a graph that does not change from one backward call to the next."""
+    groups = _Groups(tables, len(graph.nodes))
+    groups.place(fold(build(graph, by_level=any(node.levels for node in graph.nodes))))
+    storages = {tensor.storage: tensor for node in graph.nodes for tensor in node.saved}
+    numbers = sorted(storages)
+    place = {storage: position for position, storage in enumerate(numbers)}
+    return {
+        **{name: [value(node, tables) for node in graph.nodes] for name, value in COLUMNS.items()},
+        "seq": steps([-1 if node.seq_nr is None else node.seq_nr for node in graph.nodes]),
+        "stack": steps([tables.stack(node.stack) for node in graph.nodes]),
+        "parents": [_parent(node, tables) for node in graph.nodes if node.parent is not None],
+        "storages": steps([place[tensor.storage] for node in graph.nodes for tensor in node.saved]),
+        "bytes": [storages[number].bytes for number in numbers],
+        "given": [int(storages[number].given) for number in numbers],
+        "owners": [tables.string(storages[number].leaf) for number in numbers],
+        "group": steps(groups.of_node),
+        "groups": groups.rows,
+        **_edges(graph),
+    }
+
+
+COLUMNS: dict[str, Callable[[Node, Tables], int]] = {
+    "name": lambda node, tables: tables.string(short_name(node)),
+    "op": lambda node, tables: tables.string(node.op),
+    "call": lambda node, tables: tables.call(node.module),
+    "levels": lambda node, tables: tables.string(" ".join(map(str, node.levels))),
+    "thread": lambda node, tables: node.thread,
+    "device": lambda node, tables: tables.string(None if node.device == "cpu" else node.device),
+    "inputs": lambda node, tables: tables.list([tables.type(meta) for meta in node.inputs_meta]),
+    "saved": lambda node, tables: tables.list(
+        [number for tensor in node.saved for number in (tables.string(tensor.name), tables.type(tensor.type))]
+    ),
+    "leaf": lambda node, tables: tables.string(node.leaf),
+    "function": lambda node, tables: tables.function(node.function),
+    "view": lambda node, tables: int(only_views(node)),
+    "accumulates": lambda node, tables: int(node.accumulates),
+}
+
+
+def _parent(node: Node, tables: Tables) -> list[int]:
+    """The node that was evaluated while this one was made: its id, -1 when it is in another graph."""
+    parent = node.parent
+    if parent is None:
+        return []
+    return [
+        node.id,
+        -1 if parent.node is None else parent.node,
+        tables.string(parent.name),
+        tables.stack(parent.stack),
+    ]
+
+
+def _edges(graph: Graph) -> dict[str, list[int]]:
+    """Edges by source; a target is written as how far it is from its source."""
+    edges = sorted(graph.edges, key=lambda edge: (edge.source, edge.output))
+    return {
+        "source": steps([edge.source for edge in edges]),
+        "target": [edge.target - edge.source for edge in edges],
+        "output": [edge.output for edge in edges],
+        "input": [edge.input_nr for edge in edges],
+    }
+
+
+class _Groups:
+    """The groups, those around before those inside, and the group of each node; group 0 is the whole graph."""
+
+    def __init__(self, tables: Tables, nodes: int) -> None:
+        self.rows: list[tuple[int, int, int, int]] = []
+        self.of_node = [0] * nodes
+        self._tables = tables
+
+    def place(self, tree: Group) -> None:
+        """Number the groups of a tree. A Repeat shows its first and last round; those between share a group."""
+        waiting: list[tuple[tuple[Item, ...], int]] = [(tree.children, self._add("", "", 0, MODULE))]
+        while waiting:
+            children, group = waiting.pop()
+            for item, inside in self._cut(_unrolled(children), group):
+                if isinstance(item, Node):
+                    self.of_node[item.id] = inside
+                elif isinstance(item, Group):
+                    number = self._add(item.name, item.module_class, inside, _kind(item))
+                    waiting.append((item.children, number))
+                else:
+                    between = item.rounds[1:-1]
+                    within = tuple(part for one in between for part in one)
+                    waiting.append((within, self._add(repeat_words(item, between), "", inside, REPEAT)))
+
+    def _add(self, name: str, module_class: str, around: int, kind: int) -> int:
+        self.rows.append((self._tables.string(name), self._tables.string(module_class), around, kind))
+        return len(self.rows) - 1
+
+    def _cut(self, items: list[Item], group: int) -> list[tuple[Item, int]]:
+        """Each item with the group it stands in: this one, or one of the parts that it is cut into when it is large."""
+        if len(items) <= MOST_CHILDREN:
+            return [(item, group) for item in items]
+        length = PART
+        while len(items) / length > MOST_CHILDREN:
+            length *= 2
+        places: list[tuple[Item, int]] = []
+        for start in range(0, len(items), length):
+            stop = min(start + length, len(items))
+            part = self._add(f"part {start // length + 1}: {start + 1:,} to {stop:,}", "", group, PARTS)
+            places.extend((item, part) for item in items[start:stop])
+        return places
+
+
+def _kind(group: Group) -> int:
+    return AGAIN if not group.module_class and group.name == IN_BACKWARD else MODULE
+
+
+def _unrolled(children: tuple[Item, ...]) -> list[Item]:
+    """The children with the first and the last round of each Repeat beside what is left of it."""
+    found: list[Item] = []
+    for child in children:
+        if isinstance(child, Repeat):
+            found += [*child.rounds[0], child, *child.rounds[-1]]
+        else:
+            found.append(child)
+    return found

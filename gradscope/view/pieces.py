@@ -1,0 +1,199 @@
+"""Tells what stands in a box: its name, what comes in, what it keeps, whose parameters it feeds, which line made it."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from gradscope.model.finding import Finding, Severity
+from gradscope.model.graph import Node
+from gradscope.model.group import Group
+from gradscope.model.reduced import Kind, Piece
+from gradscope.model.tensor import SavedTensor
+from gradscope.view.drawing import Box, Row
+from gradscope.view.line import node_role
+from gradscope.view.role import Role
+from gradscope.view.scene import Scene, Show
+from gradscope.view.words import TIMES, amount, kinds, leaf_words, place, short_name, size
+
+MOST_ROWS = 8  # of one kind in a box
+MORE = "\N{VERTICAL ELLIPSIS}"
+
+
+class Teller:
+    """Turns pieces into boxes, saying as much as the scene asks for."""
+
+    def __init__(self, scene: Scene) -> None:
+        self._show = scene.show
+        self._folder = scene.run.cwd
+        self._roots = frozenset(scene.graph.roots)
+        self._must = scene.rules.must - {finding.node for finding in scene.findings if finding.node is not None}
+        self._norms = {one.node: one.norm for one in reversed(scene.gradients) if one.side == "in"}
+        self._findings: dict[int, list[Finding]] = defaultdict(list)
+        for finding in scene.findings:
+            if finding.node is not None:
+                self._findings[finding.node].append(finding)
+
+    def box(self, piece: Piece) -> Box:
+        """The box of a piece."""
+        if piece.kind is Kind.NODE:
+            return self._node(piece, piece.nodes[0])
+        title, notes, roles = self._several(piece)
+        title = self._ordered(title, (*piece.nodes, *piece.views, *piece.leaves))
+        return Box(title, notes, roles, piece.frame, tuple(self._totals(piece)))
+
+    def _node(self, piece: Piece, node: Node) -> Box:
+        roles = {node_role(node, node.id in self._roots)}
+        if any(tensor.leaf is None for tensor in node.saved):
+            roles.add(Role.SAVED)
+        if node.id in self._must:
+            roles.add(Role.FOCUS)
+        if node.id in self._findings:
+            roles.add(Role.FINDING)
+        title = self._ordered(short_name(node), (node,))
+        return Box(
+            title, tuple(self._notes(piece, node)), frozenset(roles), piece.frame, tuple(self._rows(piece, node))
+        )
+
+    def _notes(self, piece: Piece, node: Node) -> Iterator[str]:
+        """Plain words, a line each."""
+        if piece.calls:
+            yield _call_words(piece.calls)
+        if node.leaf is not None:
+            yield leaf_words(node.leaf)
+        types = [str(meta) for meta in node.inputs_meta if meta is not None]
+        if types:
+            yield types[0] + (f" and {len(types) - 1} more" if len(types) > 1 else "")
+        if piece.views:
+            yield f"+ {amount(len(piece.views), 'view')}"
+        if node.site is not None:
+            yield place(node.site, self._folder)
+        if node.order is None:
+            yield "did not run"
+
+    def _rows(self, piece: Piece, node: Node) -> Iterator[Row]:
+        """What has a colour of its own."""
+        for finding in self._findings.get(node.id, ()):
+            yield Row(f"{_severity(finding)} {finding.code} {finding.name}", Role.FINDING)
+        if node.levels and Show.LEVELS in self._show:
+            yield Row(" ".join(map(str, node.levels)), Role.LEVEL)
+        yield from self._gradient(piece, node)
+        yield from self._saved(node)
+        yield from self._hooks(node)
+        yield from _some([Row(_leaf_row(leaf, node), Role.ACCUMULATE) for leaf in piece.leaves], "parameter")
+
+    def _gradient(self, piece: Piece, node: Node) -> Iterator[Row]:
+        if Show.GRADS not in self._show:
+            return
+        if piece.sums > 1:
+            yield Row(f"adds {piece.sums} gradients", Role.ADDITION)
+        if node.id in self._norms:
+            yield Row(f"gradient's norm {self._norms[node.id]:.3g}", Role.TYPE)
+
+    def _saved(self, node: Node) -> Iterator[Row]:
+        kept = [tensor for tensor in node.saved if tensor.leaf is None]
+        if Show.SAVED in self._show:
+            yield from _some([Row(_tensor_words(tensor), Role.SAVED) for tensor in kept], "saved tensor")
+        elif kept:
+            total = sum({tensor.storage: tensor.bytes for tensor in kept}.values())
+            yield Row(f"saves {size(total)}", Role.SAVED)
+
+    def _hooks(self, node: Node) -> Iterator[Row]:
+        if Show.HOOKS in self._show:
+            yield from _some([Row(f"{hook.kind} hook {hook.name}", Role.HOOKED) for hook in node.hooks], "hook")
+        elif node.hooks:
+            yield Row(amount(len(node.hooks), "hook"), Role.HOOKED)
+
+    def _several(self, piece: Piece) -> tuple[str, tuple[str, ...], frozenset[Role]]:
+        """Title, notes and roles of what is more than a node."""
+        nodes = amount(_count(piece), "node")
+        if piece.group is not None:
+            group = piece.group
+            named = [group.module_class] if group.module_class not in ("", group.name) else []
+            return group.name, (" · ".join([*named, nodes]),), frozenset({Role.GROUP})
+        if piece.repeat is not None:
+            rounds = piece.repeat.rounds[1:-1]
+            what = " + ".join(_kind(item) for item in piece.repeat.rounds[0])
+            names = [next(item.name for item in one if isinstance(item, Group)) for one in rounds]
+            span = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
+            return f"{MORE} {len(rounds)}{TIMES} same {what}", (f"{span} · {nodes}",), frozenset({Role.FOLDED})
+        words = kinds(piece.nodes).split(" → ")
+        many = f"{nodes} in a row" if piece.kind is Kind.CHAIN else nodes
+        shown = [*words[:3], f"and {len(words) - 3} more kinds"] if len(words) > 4 else words
+        return f"{MORE} {many}", tuple(shown), frozenset({Role.FOLDED})
+
+    def _totals(self, piece: Piece) -> Iterator[Row]:
+        """What a box of several holds, with everything that is folded into it."""
+        nodes = (*piece.nodes, *piece.views, *piece.leaves)
+        kept = {tensor.storage: tensor.bytes for node in nodes for tensor in node.saved if tensor.leaf is None}
+        found = [finding for node in nodes for finding in self._findings.get(node.id, ())]
+        hooks, custom = sum(len(node.hooks) for node in nodes), sum(node.function is not None for node in nodes)
+        idle = sum(node.order is None for node in nodes)
+        parameters = sum(node.accumulates for node in nodes)
+        levels = dict.fromkeys(str(level) for node in nodes for level in node.levels)
+        for finding in found[:MOST_ROWS]:
+            yield Row(f"{_severity(finding)} {finding.code} {finding.name}", Role.FINDING)
+        if levels and Show.LEVELS in self._show:
+            yield Row(" ".join(levels), Role.LEVEL)
+        if kept:
+            yield Row(f"saves {size(sum(kept.values()))}", Role.SAVED)
+        if hooks:
+            yield Row(amount(hooks, "hook"), Role.HOOKED)
+        if custom:
+            yield Row(amount(custom, "custom Function"), Role.CUSTOM)
+        if parameters:
+            yield Row(amount(parameters, "parameter"), Role.ACCUMULATE)
+        if idle:
+            yield Row(f"{idle:,} did not run", Role.IDLE)
+
+    def _ordered(self, title: str, nodes: Iterable[Node]) -> str:
+        """The title behind the place in backward order, when it is asked for."""
+        if Show.ORDER not in self._show:
+            return title
+        orders = [node.order for node in nodes if node.order is not None]
+        if not orders:
+            return title
+        first, last = min(orders), max(orders)
+        return f"#{first}  {title}" if first == last else f"#{first}-{last}  {title}"
+
+
+def _count(piece: Piece) -> int:
+    return len(piece.nodes) + len(piece.views) + len(piece.leaves)
+
+
+def _kind(item: Node | Group | object) -> str:
+    if isinstance(item, Group):
+        return item.module_class or item.name
+    return short_name(item) if isinstance(item, Node) else ""
+
+
+def _call_words(calls: tuple[Group, ...]) -> str:
+    name, last = ".".join(call.name for call in calls), calls[-1]
+    return f"{name} · {last.module_class}" if last.module_class not in ("", last.name) else name
+
+
+def _leaf_row(leaf: Node, user: Node) -> str:
+    """`weight  float32[4, 3]`: without the module's path where it is the user's own module."""
+    name = leaf_words(leaf.leaf or "leaf")
+    if user.module is not None and user.module.path:
+        name = name.rpartition(f"{user.module.path}.")[2]
+    types = [str(meta) for meta in leaf.inputs_meta if meta is not None]
+    return "  ".join([name, *types[:1], *(["did not run"] if leaf.order is None else [])])
+
+
+def _tensor_words(tensor: SavedTensor) -> str:
+    """`mat1  float32[8, 3]  96 B`; under torch.func tensors have no bytes of their own."""
+    return "  ".join([tensor.name, str(tensor.type), *([size(tensor.bytes)] if tensor.bytes else [])])
+
+
+def _severity(finding: Finding) -> str:
+    return {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "i"}[finding.severity]
+
+
+def _some(rows: list[Row], noun: str) -> Iterator[Row]:
+    """Rows, as many as a box should have."""
+    if len(rows) <= MOST_ROWS:
+        yield from rows
+        return
+    yield from rows[: MOST_ROWS - 1]
+    yield Row(f"and {amount(len(rows) - MOST_ROWS + 1, noun)} more", rows[-1].role)

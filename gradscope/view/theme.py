@@ -1,0 +1,149 @@
+"""How roles look, on light and on dark paper. Every picture takes its colours, shapes and lines from here.
+
+Users know torchviz's colours, so light paper keeps them. Nothing is said by colour alone: shapes, lines and words say
+it too.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from gradscope.view.role import Role
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """Colours of a role: a box's paper and border, and the strip behind a line of a box; None leaves them be."""
+
+    fill: str | None = None
+    border: str | None = None
+    strip: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Mark:
+    """What says the same without colour.
+
+    `shape` is box, round, hexagon, folder or double; `line` is solid, dashed or dotted.
+    """
+
+    shape: str | None = None
+    line: str | None = None
+    width: float | None = None
+
+    @property
+    def words(self) -> str:
+        """For a legend."""
+        line = None if self.line == "solid" else self.line
+        return ", ".join(word for word in (self.shape, line, "thick" if (self.width or 1) > 1 else None) if word)
+
+
+@dataclass(frozen=True, slots=True)
+class Theme:
+    """Colours of the paper, of words, of quiet words, of arrows, of frames around open groups, and of roles."""
+
+    name: str
+    paper: str
+    ink: str
+    quiet: str
+    arrow: str
+    frame: str
+    frame_border: str
+    looks: Mapping[Role, Look]
+
+
+# Later ones win where a box has several.
+MARKS: dict[Role, Mark] = {
+    Role.ACCUMULATE: Mark("round"),
+    Role.INPUT: Mark("round"),
+    Role.ROOT: Mark("double"),
+    Role.CUSTOM: Mark("hexagon"),
+    Role.GROUP: Mark("folder"),
+    Role.FOLDED: Mark(line="dashed"),
+    Role.AGAIN: Mark(line="dashed"),
+    Role.IDLE: Mark(line="dotted"),
+    Role.PRUNED: Mark(line="dotted"),
+    Role.SAVED: Mark(width=2),
+    Role.KEPT: Mark(width=2),
+    Role.LEVEL: Mark(line="dashed", width=2),
+    Role.FOCUS: Mark(width=3),
+    Role.FINDING: Mark(width=3),
+}
+
+LIGHT = Theme(
+    name="light",
+    paper="#ffffff",
+    ink="#1f2328",
+    quiet="#4b535d",
+    arrow="#6e7781",
+    frame="#f6f8fb",
+    frame_border="#c3ccd6",
+    looks={
+        Role.PLAIN: Look("#dedede", "#8c959f"),
+        Role.VIEW: Look("#f3f3f3", "#afb8c1"),
+        Role.OPERATOR: Look("#f3f3f3", "#8c959f"),
+        Role.ACCUMULATE: Look("#cfe8f7", "#5b9bc4", "#cfe8f7"),
+        Role.INPUT: Look("#cfe8f7", "#5b9bc4"),
+        Role.ADDITION: Look("#dff3c4", "#7ba33f", "#dff3c4"),
+        Role.ROOT: Look("#caf2b4", "#4c8a2b"),
+        Role.CUSTOM: Look("#e7d3f7", "#8250b5"),
+        Role.GROUP: Look("#dbe4fb", "#7a8fc9"),
+        Role.FOLDED: Look("#eef2fd", "#7a8fc9"),
+        Role.AGAIN: Look("#eef2fd"),
+        Role.IDLE: Look("#ffffff", "#8c959f"),
+        Role.PRUNED: Look(border="#a5adb5"),
+        Role.SAVED: Look(border="#d97706", strip="#fde5c3"),
+        Role.KEPT: Look(border="#d97706", strip="#fde5c3"),
+        Role.HOOKED: Look("#f9d3e6", "#b83280", "#f9d3e6"),
+        Role.LEVEL: Look("#f1ecfd", "#7c5cc4", "#e0d7f8"),
+        Role.FOCUS: Look(border="#0969da"),
+        Role.FINDING: Look(border="#cf222e", strip="#ffd9d6"),
+    },
+)
+
+DARK = Theme(
+    name="dark",
+    paper="#0d1117",
+    ink="#e6edf3",
+    quiet="#9da7b3",
+    arrow="#8b949e",
+    frame="#151b23",
+    frame_border="#3d444d",
+    looks={
+        Role.PLAIN: Look("#343b44", "#6e7781"),
+        Role.VIEW: Look("#22272e", "#545d68"),
+        Role.OPERATOR: Look("#22272e", "#6e7781"),
+        Role.ACCUMULATE: Look("#1b4460", "#4f9fd0", "#1b4460"),
+        Role.INPUT: Look("#1b4460", "#4f9fd0"),
+        Role.ADDITION: Look("#33461a", "#87b34a", "#33461a"),
+        Role.ROOT: Look("#1f4a1a", "#5bb548"),
+        Role.CUSTOM: Look("#482a63", "#ab7ddd"),
+        Role.GROUP: Look("#233056", "#6f86c9"),
+        Role.FOLDED: Look("#181f38", "#6f86c9"),
+        Role.AGAIN: Look("#181f38"),
+        Role.IDLE: Look("#0d1117", "#6e7781"),
+        Role.PRUNED: Look(border="#57606a"),
+        Role.SAVED: Look(border="#e69138", strip="#573711"),
+        Role.KEPT: Look(border="#e69138", strip="#573711"),
+        Role.HOOKED: Look("#59223f", "#d861a3", "#59223f"),
+        Role.LEVEL: Look("#1a1730", "#8f73d9", "#352a5e"),
+        Role.FOCUS: Look(border="#4493f8"),
+        Role.FINDING: Look(border="#f85149", strip="#611a1d"),
+    },
+)
+
+THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
+
+
+def look(theme: Theme, roles: Iterable[Role]) -> tuple[Look, Mark]:
+    """How something with these roles looks: of each property, that of the last role in the tables that has one."""
+    held = frozenset(roles)
+    fill, border, shape, line, width = theme.looks[Role.PLAIN].fill, theme.looks[Role.PLAIN].border, "box", "solid", 1.0
+    for role, colours in theme.looks.items():
+        if role in held:
+            fill, border = colours.fill or fill, colours.border or border
+    for role, mark in MARKS.items():
+        if role in held:
+            shape, line, width = mark.shape or shape, mark.line or line, mark.width or width
+    return Look(fill, border), Mark(shape, line, width)
