@@ -5,6 +5,7 @@
 PYTHON ?= python3
 python := .venv/bin/python
 install := $(python) -m pip install --disable-pip-version-check --quiet -c constraints.txt
+attention := randn(2, 4, 8):grad, randn(2, 4, 8):grad, randn(2, 4, 8):grad
 quiet := -W "ignore:Failed to initialize NumPy:UserWarning"  # torch without numpy, which the demo does not need
 
 # The same picture on every machine, on the paper that its reader prefers.
@@ -64,6 +65,11 @@ pictures: .venv/run.stamp
 	$(draw) docs/pictures/transforms.svg demo/transforms.gscope --backward 10 --no-params
 	@$(python) $(quiet) -m gradscope trace --quiet --force --detail full -o demo/grads.gscope sample_scripts/gpt.py > demo/grads.out
 	@$(python) -m gradscope grads demo/grads.gscope --quiet --force -o docs/pictures/grads.svg
+	@$(python) $(quiet) -m gradscope trace --quiet --force -o demo/levels.gscope sample_scripts/transforms.py > demo/levels.out
+	@$(python) -m gradscope graph demo/levels.gscope --backward 1 --quiet --force -o docs/pictures/levels.svg
+	@cd sample_scripts && ../$(python) $(quiet) -m gradscope joint compiled:attention --spec "$(attention)" --quiet --force -o ../docs/pictures/joint.svg
+	@$(python) $(quiet) -m gradscope trace --quiet --force --compiled-autograd -o demo/compiled.gscope sample_scripts/compiled_autograd.py > demo/compiled.out
+	@$(python) -m gradscope compiled demo/compiled.gscope --quiet --force -o docs/pictures/compiled.svg
 	@$(python) -m gradscope graph demo/grads.gscope --quiet --force -o demo/page.html
 	@$(python) docs/screenshot.py demo/page.html '#node=125&step=45' docs/pictures/page.png
 
