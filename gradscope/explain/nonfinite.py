@@ -38,7 +38,9 @@ def non_finite_forward(case: Case) -> Iterator[Cause]:
 
     How it is found: the result of operators that can do this is summed as they run. When a sum is not finite, the
     operator's arguments are looked at: finite ones make it the birth. From there on the step's operators are followed
-    to the loss. An Inf that never reaches a loss or a gradient, such as a mask of -inf, is no fault.
+    to the loss. An Inf that never reaches a loss or a gradient, such as a mask of -inf, is no fault. On an accelerator
+    nothing waits for a result: its largest magnitude is read after the backward, so that the operator and its line are
+    known, but no values, and the finding is likely, not certain.
     """
     found = trouble(case)
     if found is None or found.birth is None or found.birth.entered or found.birth.backward is not None:
@@ -143,7 +145,7 @@ def _cause(
         site=site,
         related=related,
         fails=found.fails,
-        certain=found.arrival is not None,
+        certain=found.arrival is not None and birth.device is None,
         node=None if node is None else node.id,
         op=birth.op,
         tensor=tensor or (found.arrival.leaf if found.arrival is not None else None),
