@@ -78,6 +78,8 @@ class Births(Watcher):
             if operator.softmax and torch.is_grad_enabled():
                 self._sized(result, arguments, sys._getframe(1).f_back)
             close = self.looking <= CLOSELY
+            if operator.copies and not close and not _comes_from_host(result, arguments):
+                return
             has_several = type(result) is tuple or (close and type(result) is list)
             for tensor in (result if close else result[:1]) if has_several else (result,):
                 if is_plain(tensor):
@@ -291,6 +293,10 @@ class Births(Watcher):
             if variable is not None and storage_of(variable)[0] == storage:
                 return self._names.leaf(variable)
         return name
+
+
+def _comes_from_host(result: Any, arguments: tuple[Any, ...]) -> bool:
+    return is_far(result) and any(is_plain(one) for one in arguments[:2])
 
 
 def _is_told(given: list[tuple[str, Any]]) -> bool:

@@ -16,8 +16,8 @@ from typing import NamedTuple
 from gradscope.probes.ledger import BORN, ENTERED, GRADIENT, ROOT, Event, Ledger
 from gradscope.probes.modules import Call as ModuleCall
 
-OPERATOR, LOSS, LEAF, FAILED, OVER = range(5)
-CLOSE, TOLD, OUTSIDE = 1, 2, 4
+OPERATOR, LOSS, LEAF, FAILED, OVER, SIZE = range(6)
+CLOSE, TOLD, OUTSIDE, NAMED = 1, 2, 4, 8
 NUMBERS = 11  # of a look
 _MOST = 64  # events of one step
 _HABITS = 4096
@@ -27,8 +27,8 @@ class Look(NamedTuple):
     """One look, as numbers. `backward` and `node` are -1 in a forward.
 
     `flags`: CLOSE, it is linked to others; TOLD, the operator was given an Inf as a plain number; OUTSIDE, this is an
-    argument that no operator of the step made, or made of one that was bad already. `name` is that argument's, or the
-    identity of a leaf; it and `device` are numbers of words.
+    argument that no operator of the step made, or made of one that was bad already. `name` is that argument's,
+    NAMED, a leaf's, or the identity of one; it and `device` are numbers of words.
     """
 
     kind: int
@@ -47,13 +47,14 @@ class Look(NamedTuple):
 class Looks:
     """Looks on their way together: their numbers, and which read what an earlier one saw (a CPU's event: below 0)."""
 
-    __slots__ = ("calls", "first", "marks", "near", "numbers", "parents")
+    __slots__ = ("asked", "calls", "first", "marks", "near", "numbers", "parents")
 
     def __init__(self, first: int) -> None:
         self.first = first  # the number of the first look
         self.numbers = array("q")
         self.marks = array("q")  # looks to come to in any case
         self.parents = array("q")  # look, what it read, whether it overwrote that
+        self.asked: list[tuple[range, Callable[[list[float]], None]]] = []  # numbers that somebody waits for
         self.calls: dict[int, ModuleCall] = {}
         self.near: dict[int, Event] = {}
 
@@ -106,13 +107,13 @@ class Descent:
             self._over()
         elif look.kind == FAILED:
             self.close()
-        elif look.kind != OPERATOR:
+        elif look.kind in (LOSS, LEAF):
             self.huge |= look.kind == LOSS and value > self._huge
             if not finite:
                 self._arrived(look, value, [self._origin(parent, looks) for parent, _ in parents])
-        elif finite:
+        elif look.kind == OPERATOR and finite:
             self._hides(look, [self._origin(parent, looks) for parent, written in parents if not written])
-        else:
+        elif look.kind == OPERATOR:
             self._seen.add(_key(look))
             known = [parent for parent, _ in parents if parent < 0 or parent in self._states]
             self._states[number] = self._source(look, value, [self._origin(one, looks) for one in known], looks)
@@ -142,8 +143,9 @@ class Descent:
         event.backward = None if look.backward < 0 else look.backward
         event.node = None if look.node < 0 else look.node
         event.argument = self._text(look.name) if kind == ENTERED else ""
+        given = [{"name": event.argument}] if kind == ENTERED and not look.flags & NAMED else []
         result = {"shape": [], "index": [], "nan": int(nan), "inf": int(not nan), "device": self._text(look.device)}
-        event.evidence = json.dumps({"result": result, "arguments": []})
+        event.evidence = json.dumps({"result": result, "arguments": given})
         self.first = self.first or event
         return event
 

@@ -26,6 +26,11 @@ def is_far(value: Any) -> TypeGuard[torch.Tensor]:
     )
 
 
+def is_there_one() -> bool:
+    """Whether this torch was built for an accelerator: there need be none in this machine."""
+    return torch.accelerator.current_accelerator() is not None
+
+
 def is_on_accelerator(tensor: torch.Tensor) -> bool:
     """Whether a tensor is on a device that torch.accelerator speaks for: not meta, not one that only compiles."""
     if tensor.is_cpu:

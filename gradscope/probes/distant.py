@@ -20,9 +20,11 @@ from gradscope.probes.descent import (
     FAILED,
     LEAF,
     LOSS,
+    NAMED,
     OPERATOR,
     OUTSIDE,
     OVER,
+    SIZE,
     TOLD,
     Descent,
     Looks,
@@ -122,7 +124,7 @@ class Distant:
         what = (operator.name, self._stacks.take(frame, thread.base), thread.number, 0 if call is None else call.serial)
         place = (OPERATOR, *what, *self._node(), self._steps.current)
         if near is None:
-            self._add(place, lane, result)
+            self._add(place, lane, result, *((OUTSIDE, self._word("self")) if operator.copies else ()))
             return
         flags, name, parents = self._read(operator, arguments, keywords, near, place)
         number = self._add(place, lane, result, flags, name)
@@ -172,8 +174,10 @@ class Distant:
         lane = self._lane_of(tensor)
         if not lane.takes(2):  # one is for the result
             return None
-        called = self._names.leaf(tensor) if tensor.requires_grad and is_leaf(tensor) else name
-        number = self._add(place, lane, tensor, CLOSE | OUTSIDE, self._word(called))
+        flags = CLOSE | OUTSIDE
+        if tensor.requires_grad and is_leaf(tensor):
+            flags, name = flags | NAMED, self._names.leaf(tensor)
+        number = self._add(place, lane, tensor, flags, self._word(name))
         self._made[storage_of(tensor)[0]] = number
         return number
 
@@ -206,7 +210,7 @@ class Distant:
         """An outermost backward has run: its gradients are at hand, if it ended well."""
         if failed:
             self._mark(FAILED)
-        elif call.accumulate and call.walked is not None:
+        elif self._lanes and call.accumulate and call.walked is not None:
             groups: dict[tuple[torch.device, torch.dtype], list[tuple[int, torch.Tensor]]] = {}
             for identity in call.walked.leaves:
                 variable = self._names.tensor(identity)
@@ -226,6 +230,17 @@ class Distant:
         lane.measure_all([gradient for _, gradient in alike], range(first, self._looks.next))
         for number, (_, gradient) in enumerate(alike, first):
             self._descends(number, gradient)
+
+    @_guarded
+    def ask(self, call: Call, numbers: list[torch.Tensor], answer: Callable[[list[float]], None]) -> None:
+        """Have numbers of one device and dtype read: `answer` gets them later, or never where slots are short."""
+        lane = self._lane(numbers[0], len(numbers)) if numbers and len(numbers) <= SLOTS else None
+        if lane is not None:
+            looks = range(self._looks.next, self._looks.next + len(numbers))
+            for _ in looks:
+                self._looks.numbers.extend((*self._place(SIZE, call), lane.name, 0, 0))
+            lane.put(numbers, looks)
+            self._looks.asked.append((looks, answer))
 
     def _place(self, kind: int, call: Call) -> tuple[int, ...]:
         return kind, 0, 0, call.thread, 0, call.number, -1, call.step
@@ -293,11 +308,14 @@ class Distant:
             self._sent, self._looks = self._looks, Looks(self._looks.next)
 
     def _take(self) -> None:
+        come, self._sent = self._sent, Looks(self._looks.first)
+        asked = {number for numbers, _ in come.asked for number in numbers}
         values: dict[int, float] = {}
         for lane in self._lanes.values():
-            values.update(lane.take(self._huge))
-        come, self._sent = self._sent, Looks(self._looks.first)
+            values.update(lane.take(self._huge, asked))
         self.descent.follow(come, values)
+        for numbers, answer in come.asked:
+            answer([values[number] for number in numbers])
 
     def _wait(self) -> None:
         """Until all that is known to the device is known here."""

@@ -59,6 +59,11 @@ class Lane:
         torch.stack(list(norms), out=self._room[len(self.used) : len(self.used) + len(tensors)])
         self.used.extend(looks)
 
+    def put(self, numbers: list[torch.Tensor], looks: range) -> None:
+        """Numbers that the device has, as they are."""
+        self._room[len(self.used) : len(self.used) + len(numbers)].copy_(torch.stack(numbers))
+        self.used.extend(looks)
+
     def send(self) -> None:
         """Ask for a copy of what is there, when the host's side is free."""
         if not self.used:
@@ -80,10 +85,12 @@ class Lane:
                 raise TimeoutError("the device did not finish what it was given")
             time.sleep(_PAUSE)
 
-    def take(self, least: float) -> dict[int, float]:
-        """The numbers that are not finite or more than `least`, by look. The host's side is free then."""
+    def take(self, least: float, wanted: set[int]) -> dict[int, float]:
+        """The numbers that are not finite, more than `least` or wanted, by look. The host's side is free then."""
         host = self._host[: len(self.sent)]
         slots = torch.nonzero(~(host <= least)).flatten().tolist()
+        if wanted:
+            slots += [slot for slot, look in enumerate(self.sent) if look in wanted]
         found = {self.sent[slot]: float(host[slot]) for slot in slots}
         self.sent = array("q")
         return found
