@@ -198,7 +198,7 @@ class Distant:
         """A backward begins: its losses are at hand."""
         self._running.append(call)
         if call.outer is None:
-            self._exchange()
+            self._receive()
         for output in call.outputs if looking else ():
             lane = self._lane(output, 1) if devices.is_far(output) else None
             if lane is not None:
@@ -300,22 +300,26 @@ class Distant:
         return lane if lane.takes(count) else None
 
     def _exchange(self) -> None:
-        lanes = self._lanes.values()
-        if not any(devices.is_capturing(lane.device) for lane in lanes) and all(lane.has_come() for lane in lanes):
-            self._take()
-            for lane in lanes:
+        """Send on what has gathered, when what was sent before has come."""
+        if self._receive():
+            for lane in self._lanes.values():
                 lane.send()
             self._sent, self._looks = self._looks, Looks(self._looks.next)
 
-    def _take(self) -> None:
+    def _receive(self) -> bool:
+        """Read what was sent, if all of it has come."""
+        lanes = self._lanes.values()
+        if any(devices.is_capturing(lane.device) for lane in lanes) or not all(lane.has_come() for lane in lanes):
+            return False
         come, self._sent = self._sent, Looks(self._looks.first)
         asked = {number for numbers, _ in come.asked for number in numbers}
         values: dict[int, float] = {}
-        for lane in self._lanes.values():
+        for lane in lanes:
             values.update(lane.take(self._huge, asked))
         self.descent.follow(come, values)
         for numbers, answer in come.asked:
             answer([values[number] for number in numbers])
+        return True
 
     def _wait(self) -> None:
         """Until all that is known to the device is known here."""
