@@ -170,6 +170,23 @@ def test_a_batch_that_comes_in_with_a_nan_is_told_in_any_step(recorded, far):
         assert "the argument self of _to_copy holds NaN" in finding.message
 
 
+def test_a_gradient_that_no_look_explains_is_told_by_its_layer(recorded, far):
+    """A product overflows in a step in which products are not looked at."""
+
+    def train():
+        weights = [torch.full((2, 2), value).requires_grad_() for value in (1.0, 1e-30)]
+        for number in range(3):
+            y = torch.full((2, 2), 1e25) @ weights[0]
+            y = y @ weights[1]
+            (y.sum() * (1e15 if number == 2 else 1.0)).backward()
+
+    with recorded(train) as recording:
+        assert recording.births() == ()
+        finding = explain(recording).findings[0]
+        assert (finding.code, finding.confidence.value, finding.backward) == ("GS731", "likely", 2)
+        assert finding.site.source == "y = y @ weights[1]"
+
+
 def test_what_was_born_on_the_host_is_followed_to_the_device(recorded, far):
     far.host_shape = (7,)
 
