@@ -68,8 +68,6 @@ pictures: .venv/run.stamp
 	@$(python) $(quiet) -m gradscope trace --quiet --force -o demo/levels.gscope sample_scripts/transforms.py > demo/levels.out
 	@$(python) -m gradscope graph demo/levels.gscope --backward 1 --quiet --force -o docs/pictures/levels.svg
 	@cd sample_scripts && ../$(python) $(quiet) -m gradscope joint compiled:attention --spec "$(attention)" --quiet --force -o ../docs/pictures/joint.svg
-	@$(python) $(quiet) -m gradscope trace --quiet --force --compiled-autograd -o demo/compiled.gscope sample_scripts/compiled_autograd.py > demo/compiled.out
-	@$(python) -m gradscope compiled demo/compiled.gscope --quiet --force -o docs/pictures/compiled.svg
 	@$(python) -m gradscope graph demo/grads.gscope --quiet --force -o demo/page.html
 	@$(python) docs/screenshot.py demo/page.html '#node=125&step=45' docs/pictures/page.png
 
