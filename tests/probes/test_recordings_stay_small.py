@@ -68,7 +68,7 @@ def test_an_event_takes_60_bytes_at_most_where_nothing_repeats(detail: str, tmp_
 
 @pytest.mark.parametrize("detail", DETAILS)
 def test_memory_does_not_grow_with_the_steps(detail: str, tmp_path: Path) -> None:
-    step, steps = training(), 400
+    step, steps = training(), 800
     blocks = []
     with recording(tmp_path, detail):
         for _ in range(2):
@@ -76,7 +76,7 @@ def test_memory_does_not_grow_with_the_steps(detail: str, tmp_path: Path) -> Non
                 step()
             gc.collect()
             blocks.append(sys.getallocatedblocks())
-    assert blocks[1] - blocks[0] < 0.8 * steps  # less than an object a step; free lists and caches move it by 200
+    assert blocks[1] - blocks[0] < 0.8 * steps  # less than an object a step; free lists and caches move it by 350
 
 
 def answer(mode: object, operator: object, types: object, arguments: object, keywords: object) -> torch.Tensor:
