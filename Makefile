@@ -5,7 +5,11 @@
 PYTHON ?= python3
 python := .venv/bin/python
 install := $(python) -m pip install --disable-pip-version-check --quiet -c constraints.txt
+attention := randn(2, 4, 8):grad, randn(2, 4, 8):grad, randn(2, 4, 8):grad
 quiet := -W "ignore:Failed to initialize NumPy:UserWarning"  # torch without numpy, which the demo does not need
+
+# The same picture on every machine, on the paper that its reader prefers.
+draw := $(python) -m gradscope graph --quiet --engine builtin --theme auto --force -o
 
 .PHONY: bench help demo test test-frameworks docs pictures clean
 
@@ -13,20 +17,16 @@ help:
 	@echo "make demo    trace a small GPT's training and draw its graph"
 	@echo "make test    lint, types and the whole test suite"
 	@echo "make test-frameworks   Lightning, transformers, DDP and FSDP2 with and without gradscope, in .venv-frameworks"
-	@echo "make docs    write the generated parts of docs/, and draw its pictures (needs Graphviz's dot)"
-	@echo "make bench   measure what recording costs"
+	@echo "make docs    write the generated parts of docs/, and draw its pictures"
+	@echo "make pictures   only the pictures"
+	@echo "make bench   measure what recording and drawing cost"
 	@echo "make clean   remove what these made"
 
 demo: .venv/run.stamp
 	@mkdir -p demo
 	$(python) $(quiet) -m gradscope trace --force -o demo/gpt.gscope sample_scripts/gpt.py
-	@if command -v dot > /dev/null; then \
-		$(python) -m gradscope graph demo/gpt.gscope --force -o demo/gpt.svg && picture=demo/gpt.svg; \
-	else \
-		$(python) -m gradscope graph demo/gpt.gscope --force -o demo/gpt.dot && \
-		$(python) -m gradscope graph demo/gpt.gscope --force -o demo/gpt.txt && picture=demo/gpt.txt && \
-		cat demo/gpt.txt && echo "For a drawing install Graphviz's 'dot', then run: make demo"; \
-	fi && echo "The picture is here: $$PWD/$$picture"
+	$(python) -m gradscope graph demo/gpt.gscope --force -o demo/gpt.svg
+	@echo "The picture is here: $$PWD/demo/gpt.svg"
 
 test: .venv/dev.stamp
 	@sh tests/setup-system.sh
@@ -40,6 +40,7 @@ test-frameworks: .venv-frameworks/stamp
 bench: .venv/dev.stamp
 	$(python) benchmarks/overhead.py
 	$(python) benchmarks/recordings.py
+	$(python) benchmarks/pictures.py
 	$(python) benchmarks/pages.py
 	$(python) benchmarks/reading.py
 
@@ -48,12 +49,25 @@ docs: pictures
 
 pictures: .venv/run.stamp
 	@mkdir -p demo docs/pictures
-	@for name in gpt hooks; do \
-		$(python) $(quiet) -m gradscope trace --quiet --force -o "demo/$$name.gscope" "sample_scripts/$$name.py" > "demo/$$name.out" && \
-		$(python) -m gradscope graph "demo/$$name.gscope" --depth 3 --force -o "docs/pictures/$$name.svg" || exit 1; \
+	@for name in gpt hooks gan gradient_penalty transforms; do \
+		(cd sample_scripts && ../$(python) $(quiet) -m gradscope trace --quiet --force -o "../demo/$$name.gscope" "$$name.py") \
+			> "demo/$$name.out" || exit 1; \
 	done
+	@cd sample_scripts && ../$(python) $(quiet) -m gradscope trace --compiled-autograd --quiet --force \
+		-o ../demo/compiled_autograd.gscope compiled_autograd.py > ../demo/compiled_autograd.out
+	cd demo && ../$(python) -m gradscope compiled compiled_autograd.gscope --quiet --engine builtin --theme auto --force \
+		-o ../docs/pictures/compiled.svg
+	$(draw) docs/pictures/gpt.svg demo/gpt.gscope --depth 3
+	$(draw) docs/pictures/gpt-open.svg demo/gpt.gscope
+	$(draw) docs/pictures/hooks.svg demo/hooks.gscope --show hooks
+	$(draw) docs/pictures/gan.svg demo/gan.gscope --show order --direction right --depth 2
+	$(draw) docs/pictures/gradient_penalty.svg demo/gradient_penalty.gscope --no-params
+	$(draw) docs/pictures/transforms.svg demo/transforms.gscope --backward 10 --no-params
 	@$(python) $(quiet) -m gradscope trace --quiet --force --detail full -o demo/grads.gscope sample_scripts/gpt.py > demo/grads.out
 	@$(python) -m gradscope grads demo/grads.gscope --quiet --force -o docs/pictures/grads.svg
+	@$(python) $(quiet) -m gradscope trace --quiet --force -o demo/levels.gscope sample_scripts/transforms.py > demo/levels.out
+	@$(python) -m gradscope graph demo/levels.gscope --backward 1 --quiet --force -o docs/pictures/levels.svg
+	@cd sample_scripts && ../$(python) $(quiet) -m gradscope joint compiled:attention --spec "$(attention)" --quiet --force -o ../docs/pictures/joint.svg
 	@$(python) -m gradscope graph demo/grads.gscope --quiet --force -o demo/page.html
 	@$(python) docs/screenshot.py demo/page.html '#node=125&step=45' docs/pictures/page.png
 

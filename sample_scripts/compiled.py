@@ -9,6 +9,11 @@ HEADS = 2
 STEPS = 3
 
 
+def attention(q, k, v):
+    weights = (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).softmax(dim=-1)
+    return weights @ v
+
+
 class Block(nn.Module):
     def __init__(self):
         super().__init__()
@@ -23,8 +28,7 @@ class Block(nn.Module):
         self.seen.add_(1)  # a buffer is written in place
         batch, length, width = x.shape
         q, k, v = self.qkv(self.norm1(x)).view(batch, length, 3, HEADS, width // HEADS).permute(2, 0, 3, 1, 4)
-        weights = (q @ k.transpose(-2, -1) / (width // HEADS) ** 0.5).softmax(dim=-1)
-        mixed = (weights @ v).transpose(1, 2).reshape(batch, length, width)
+        mixed = attention(q, k, v).transpose(1, 2).reshape(batch, length, width)
         x = x + self.project(mixed)  # x is used here and above: its gradients are added
         return x + self.mlp(self.norm2(x))
 

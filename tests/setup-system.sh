@@ -10,9 +10,9 @@ packages="$(missing dot graphviz) $(missing chromium chromium)"
 if [ "$packages" != " " ] && command -v apt-get > /dev/null && [ "$(id -u)" = 0 ]; then
     echo "Installing Debian's packages for the tests:" $packages
     export DEBIAN_FRONTEND=noninteractive
-    apt-get update > /dev/null 2>&1 < /dev/null
+    timeout 300 apt-get update > /dev/null 2>&1 < /dev/null
     for package in $packages; do
-        apt-get install --yes --no-install-recommends "$package" > /dev/null 2>&1 < /dev/null
+        timeout 600 apt-get install --yes --no-install-recommends "$package" > /dev/null 2>&1 < /dev/null
     done
 fi
 if ! command -v dot > /dev/null; then

@@ -121,12 +121,9 @@ def _chosen(graph: Graph, level: int | None) -> Graph:
 
 
 def _findings(opened: Recording, graph: Graph) -> tuple[Finding, ...]:
-    """Those about this backward call."""
-    return tuple(
-        finding
-        for finding in explain(opened).findings
-        if finding.backward == graph.backward.number and finding.node is not None and finding.node < len(graph.nodes)
-    )
+    """Those about this backward call, whether or not they point at a node of it."""
+    number, nodes = graph.backward.number, len(graph.nodes)
+    return tuple(one for one in explain(opened).findings if one.backward == number and (one.node or 0) < nodes)
 
 
 def _rules(graph: Graph, chosen: dict[str, Any], findings: tuple[Finding, ...]) -> Rules:

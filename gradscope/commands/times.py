@@ -17,7 +17,7 @@ from gradscope.store.reader import Recording
 @tables.shared
 @tables.by(list(PLACES), "What a row stands for.")
 def command(recording: str | None, backward: int | None, by: str, **chosen: Any) -> None:
-    """Say where the time of a backward went: by line, module, node or kind of node.
+    """Say where the time of a backward went: by line, module, node, kind of node or parameter.
 
     Needs a recording of `--detail full`. Without --backward, the mean of all calls with the same graph as the last one.
     """

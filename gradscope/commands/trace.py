@@ -141,6 +141,9 @@ def _explain(path: Path) -> bool:
     except GradscopeError as error:
         options.talk(f"nothing is explained: {error.sentence}")
         return False
+    except Exception as error:  # ours: it must not look like the program's
+        options.talk(f"nothing is explained, because of a bug in gradscope ({type(error).__name__}: {error})")
+        return False
     if report.findings:
         click.echo(render(report), err=True)
     return bool(report.findings)

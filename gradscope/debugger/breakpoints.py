@@ -24,7 +24,7 @@ class Breakpoint:
 
     def matches(self, node: Node) -> bool:
         """Whether it names this node: by its id, its name or a pattern, its parameter, or FILE:LINE of its forward."""
-        short = node.name.rpartition("::")[2]
+        short = node.short_name
         names = (str(node.id), node.name, short, short.rstrip("0123456789"), node.leaf or "")
         return any(fnmatchcase(name, self.text) for name in names if name) or self._is_at(node)
 

@@ -219,4 +219,4 @@ class Prompt(cmd.Cmd):
 def _name(node: Node) -> str:
     """`17 MmBackward0  weight  train.py:12`."""
     where = f"  {PurePath(node.site.file).name}:{node.site.line}" if node.site else ""
-    return f"{node.id} {node.name.rpartition('::')[2]}" + (f" {node.leaf}" if node.leaf else "") + where
+    return f"{node.id} {node.short_name}" + (f" {node.leaf}" if node.leaf else "") + where

@@ -74,12 +74,15 @@ def _by_scaler(birth: Birth) -> bool:
 
 
 def _scaled(case: Case) -> set[int]:
-    """The backward calls after which a gradient scaler looked at the gradients."""
+    """The backward calls after which a gradient scaler looked at the gradients, several where they accumulated.
+
+    By time: on an accelerator the nodes of a backward run in a thread of their own.
+    """
     found: set[int] = set()
-    last = None
+    since: dict[int, float] = {}  # by thread: when a scaler looked last
     for block in case.blocks:
-        if block.backward is not None:
-            last = block.backward
-        elif last is not None and any(operation.name == SCALER for operation in block.operations):
-            found.add(last)
+        if block.backward is None and any(operation.name == SCALER for operation in block.operations):
+            start, since[block.thread] = since.get(block.thread, -1.0), block.started
+            calls = [call for call in case.backwards if call.thread == block.thread]
+            found |= {call.number for call in calls if start < call.started <= block.started}
     return found

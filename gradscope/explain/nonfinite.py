@@ -38,7 +38,9 @@ def non_finite_forward(case: Case) -> Iterator[Cause]:
 
     How it is found: the result of operators that can do this is summed as they run. When a sum is not finite, the
     operator's arguments are looked at: finite ones make it the birth. From there on the step's operators are followed
-    to the loss. An Inf that never reaches a loss or a gradient, such as a mask of -inf, is no fault.
+    to the loss. An Inf that never reaches a loss or a gradient, such as a mask of -inf, is no fault. On an accelerator
+    nothing waits for a result: its largest magnitude is read after the backward, so that the operator and its line are
+    known, but no values, and the finding is likely, not certain.
     """
     found = trouble(case)
     if found is None or found.birth is None or found.birth.entered or found.birth.backward is not None:
@@ -74,6 +76,8 @@ def non_finite_derivative(case: Case) -> Iterator[Cause]:
     gradients of the leaves tell whether it reached them. Gradients that a GradScaler looks at are its business.
     """
     found = trouble(case)
+    if found is not None and found.birth is None:
+        yield from _unseen(case, found)
     if found is None or found.birth is None or found.birth.entered:
         return
     birth = found.birth
@@ -143,13 +147,34 @@ def _cause(
         site=site,
         related=related,
         fails=found.fails,
-        certain=found.arrival is not None,
+        certain=found.arrival is not None and birth.device is None,
         node=None if node is None else node.id,
         op=birth.op,
         tensor=tensor or (found.arrival.leaf if found.arrival is not None else None),
         module=None if module is None else module.label,
         backward=None if found.arrival is None else found.arrival.backward,
     )
+
+
+def _unseen(case: Case, found: Trouble) -> Iterator[Cause]:
+    """No operator was seen to make it: the graph still tells which gradient it reached first."""
+    backward = None if found.arrival is None else case.backwards_by_number.get(found.arrival.backward)
+    if backward is None or not found.leaves:
+        return
+    graph = case.graph(backward.number)
+    reached = [edge.source for edge in graph.edges if graph.nodes[edge.target].leaf in found.leaves]
+    if reached:
+        node = max((graph.nodes[one] for one in reached), key=lambda node: node.seq_nr or 0)
+        yield Cause(
+            f"{found.where}: it is there in {node.name}, and no operator that was looked at has made it",
+            node.site,
+            certain=False,
+            node=node.id,
+            op=node.op,
+            tensor=found.arrival.leaf if found.arrival is not None else None,
+            module=None if node.module is None else node.module.label,
+            backward=backward.number,
+        )
 
 
 def _forward_name(node: Node) -> str:

@@ -13,6 +13,8 @@ SOFTMAX = ("softmax", "log_softmax", "logsumexp")
 
 def reason(birth: Birth) -> str:
     """For instance "log(0) is -inf, first at index [0, 3], and at 5 others"."""
+    if birth.device is not None:
+        return f"{birth.base} gave {'NaN' if birth.nan else 'Inf'} on {birth.device}, where single values are not read"
     words = REASONS.get(birth.base.removeprefix("_").removeprefix("safe_").removeprefix("linalg_"))
     told = words(birth) if words else None
     return (told or _plain(birth)) + _where(birth)

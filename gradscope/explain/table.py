@@ -6,6 +6,7 @@ from dataclasses import replace
 
 from gradscope.explain import (
     checkpoints,
+    exploding,
     growth,
     no_gradient,
     nonfinite,
@@ -65,6 +66,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS734", "dead-relu", Severity.WARNING, sizes.dead_relu),
     Kind("GS735", "zero-gradient", Severity.WARNING, sizes.zero_gradient, after=("GS733", "GS722")),
     Kind("GS736", "vanishing-gradient", Severity.WARNING, sizes.vanishing_gradient),
+    Kind("GS738", "exploding-gradient", Severity.WARNING, exploding.exploding_gradient, unless=("GS737",)),
     Kind("GS721", "gradient-cut", Severity.ERROR, no_gradient.cut, unless=("GS771", "GS772", "GS776")),
     Kind("GS722", "no-derivative", Severity.ERROR, no_gradient.no_derivative),
     Kind("GS723", "gradients-off", Severity.ERROR, no_gradient.mode_off, unless=("GS771",)),

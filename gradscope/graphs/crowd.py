@@ -12,18 +12,24 @@ from gradscope.graphs.fold import node_structure
 from gradscope.model.reduced import Kind, Reduced
 
 LONG_RUN = 8
+CROWDS = 40
 FEWEST_TWINS = 4  # of fewer, nothing would be gained
 
 
 def join_crowds(reduced: Reduced, most: int, may_join: frozenset[int]) -> Reduced:
-    """At most about `most` pieces: in the frames with the most, neighbours in backward order become one piece."""
+    """At most about `most` pieces: in the frames with the most, neighbours in backward order become one piece.
+
+    Where that must be, a few dozen say as much as a hundred, and fit on a page.
+    """
     if len(reduced.pieces) <= most:
         return reduced
     inside: dict[int | None, list[int]] = defaultdict(list)
     for number, piece in enumerate(reduced.pieces):
         inside[piece.frame].append(number)
     limit = _limit([len(places) for places in inside.values()], most)
-    runs = [run for places in inside.values() if len(places) > limit for run in _runs(places, limit, may_join)]
+    runs = [
+        run for places in inside.values() if len(places) > limit for run in _runs(places, min(limit, CROWDS), may_join)
+    ]
     return join(reduced, runs, Kind.CROWD)
 
 

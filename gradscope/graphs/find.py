@@ -44,7 +44,7 @@ def find_one(graph: Graph, text: str, places: Mapping[int, int]) -> Node:
 
 
 def _short(node: Node) -> str:
-    return node.name.rpartition("::")[2]
+    return node.short_name
 
 
 def _stands_at(node: Node, text: str) -> bool:

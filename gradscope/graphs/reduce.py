@@ -141,7 +141,8 @@ class Parts:
     def __init__(self, graph: Graph, inside: frozenset[int], absorbed: Absorbed) -> None:
         self.nodes = graph.nodes
         self.absorbed = absorbed
-        self.edges = [edge for edge in graph.edges if edge.source in inside and edge.target in inside]
+        shown = inside - absorbed.hidden
+        self.edges = [edge for edge in graph.edges if edge.source in shown and edge.target in shown]
         self.leaves: dict[int, list[Node]] = defaultdict(list)
         self.views: dict[int, list[Node]] = defaultdict(list)
         for node in backward_order(graph.nodes[node] for node in absorbed.host):
@@ -244,7 +245,7 @@ def _pruned(nodes: tuple[Node, ...], edge: Edge) -> bool:
 def _folded(reduced: Reduced, absorbed: Absorbed, outside: int) -> Folded:
     by_kind: Counter[Kind] = Counter()
     for piece in reduced.pieces:
-        by_kind[piece.kind] += len(piece.nodes)
+        by_kind[piece.kind] += len(piece.nodes) + len(piece.leaves) + len(piece.views)
     return Folded(
         parameters=sum(len(piece.leaves) for piece in reduced.pieces if piece.kind is Kind.NODE),
         views=sum(len(piece.views) for piece in reduced.pieces if piece.kind is Kind.NODE),

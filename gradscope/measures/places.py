@@ -9,6 +9,7 @@ from gradscope.model.table import Unit
 
 NOWHERE = "(no line of the user's)"
 NO_MODULE = "(outside modules)"
+NO_PARAMETER = "(no parameter)"
 Place = Callable[[Node], str]
 
 
@@ -25,7 +26,7 @@ def module(node: Node) -> str:
 
 def op(node: Node) -> str:
     """The node's kind."""
-    return node.name.rpartition("::")[2]
+    return node.short_name
 
 
 def single(node: Node) -> str:
@@ -33,5 +34,10 @@ def single(node: Node) -> str:
     return f"{node.id} {op(node)}" + (f" {node.leaf}" if node.leaf else "")
 
 
-UNITS = {"line": Unit.PLACE, "module": Unit.TEXT, "node": Unit.TEXT, "op": Unit.TEXT}
-PLACES: dict[str, Place] = {"line": line, "module": module, "node": single, "op": op}
+def parameter(node: Node) -> str:
+    """The parameter that the node adds a gradient into, or else keeps for its backward: that of a linear layer, say."""
+    return node.leaf or next((tensor.leaf for tensor in node.saved if tensor.leaf is not None), NO_PARAMETER)
+
+
+UNITS = {"line": Unit.PLACE, "module": Unit.TEXT, "node": Unit.TEXT, "op": Unit.TEXT, "param": Unit.TEXT}
+PLACES: dict[str, Place] = {"line": line, "module": module, "node": single, "op": op, "param": parameter}

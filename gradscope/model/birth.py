@@ -31,7 +31,9 @@ class Birth:
 
     `backward` and `node` say in which node of which backward it ran, None in a forward. `value` stands at `index` of
     its result, the first of `nan` and `inf` that are not finite. `masked_by` is the stack of an operator that
-    gave something finite for it, `masked` that operator's name.
+    gave something finite for it, `masked` that operator's name. On an accelerator, named in `device`, single values
+    are not looked at: `nan` or `inf` is 1 for any number of them, and shape, index, value and what was given are not
+    known.
     """
 
     number: int
@@ -49,6 +51,7 @@ class Birth:
     value: float | None = None
     nan: int = 0
     inf: int = 0
+    device: str | None = None
     given: tuple[Given, ...] = ()
     masked: str | None = None
     masked_by: Stack = ()
@@ -72,7 +75,8 @@ class Birth:
 class Arrival:
     """What was not finite when a backward began (`leaf` None: the tensor it started from) or had ended (a leaf's grad).
 
-    `birth` is the number of the Birth that it descends from, None when none was seen.
+    `birth` is the number of the Birth that it descends from, None when none was seen. On an accelerator `nan` or `inf`
+    is 1 for any number of them.
     """
 
     backward: int

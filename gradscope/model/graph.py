@@ -11,6 +11,7 @@ from gradscope.model.site import Site, Stack, library_site, user_site
 from gradscope.model.tensor import SavedTensor, TensorType
 
 ACCUMULATE = "AccumulateGrad"
+GENERATED = "GeneratedBackward"  # how nodes of custom Functions are named under torch.func
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +87,13 @@ class Node:
     def library(self) -> Site | None:
         """The library's line beside it, when the node was made inside a library."""
         return library_site(self.stack)
+
+    @property
+    def short_name(self) -> str:
+        """Its name without C++ namespaces; a custom Function's as in eager mode, where torch.func gives it another."""
+        if self.function is not None and self.name.endswith(GENERATED):
+            return f"{self.function.name.rpartition('.')[2]}Backward"
+        return self.name.rpartition("::")[2]
 
     @property
     def accumulates(self) -> bool:

@@ -13,14 +13,16 @@ from typing import Any
 import torch
 
 from gradscope.probes.autopsy import autopsy
+from gradscope.probes.devices import is_far
+from gradscope.probes.distant import Distant
 from gradscope.probes.dynamo import skip_methods
 from gradscope.probes.engine import Call, Watcher
-from gradscope.probes.evidence import evidence, is_plain, named, tensors_of
+from gradscope.probes.evidence import evidence, is_plain, named, several, tensors_of
 from gradscope.probes.faults import Faults
 from gradscope.probes.guards import no_autograd, no_dispatch
 from gradscope.probes.leaves import is_leaf
 from gradscope.probes.ledger import BORN, ENTERED, GRADIENT, ROOT, Event, Ledger
-from gradscope.probes.looks import ALWAYS, CLOSELY, FORWARD
+from gradscope.probes.looks import ALWAYS, CLOSELY, FORWARD, reads_no_values
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import token_of
 from gradscope.probes.sink import Sink
@@ -47,6 +49,7 @@ class Births(Watcher):
     ) -> None:
         self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
         self._steps, self._ledger = steps, Ledger(sink)
+        self.distant = Distant(threads, stacks, names, faults, steps, self._ledger, sink.string, _HUGE)
         self.looking = CLOSELY  # in the first step, which shows most faults
         self._whole = True  # every operator of this step was looked at
         self._armed = False  # the next step is to be looked at
@@ -66,22 +69,30 @@ class Births(Watcher):
         """What was born since the last backward may be why there is none."""
         for event in list(self._events.values()):
             self._ledger.write(event)
+        self.distant.finish()
         self._sink.add_all("notice", ((SOFTMAX, stack) for stack, one in self._softmaxes.items() if one))
 
     def look(self, operator: Any, result: Any, arguments: tuple[Any, ...], keywords: Any) -> None:
         """Look at an operator's result. Called from the dispatch mode's function."""
         try:
             if operator.softmax and torch.is_grad_enabled():
-                self._sized(result, arguments, sys._getframe(2))
+                self._sized(result, arguments, sys._getframe(1).f_back)
             close = self.looking <= CLOSELY
-            whole = tensors_of(result) if close else result[:1] if type(result) is tuple else (result,)
-            for tensor in whole:
-                if (close or is_plain(tensor)) and tensor.is_floating_point():
-                    total = torch.sum(tensor).item()
-                    if total - total != 0 or (close and self._origins):
-                        thread = self._threads.current
-                        if self._steps.recorded and not thread.busy:
-                            self._closer(thread, operator, tensor, arguments, keywords or {}, sys._getframe(2))
+            if operator.copies and not close and not _comes_from_host(result, arguments):
+                return
+            has_several = type(result) is tuple or (close and type(result) is list)
+            for tensor in (result if close else result[:1]) if has_several else (result,):
+                if is_plain(tensor):
+                    if tensor.is_floating_point():
+                        total = torch.sum(tensor).item()
+                        if total - total != 0 or (close and self._origins):
+                            thread = self._threads.current
+                            if self._steps.recorded and not thread.busy:
+                                frame = sys._getframe(1).f_back
+                                self._closer(thread, operator, tensor, arguments, keywords or {}, frame)
+                elif is_far(tensor) and type(result) is not list:  # lists are an optimizer's
+                    near = self._origins if close else None
+                    self.distant.look(operator, tensor, arguments, keywords or {}, near, sys._getframe(1).f_back)
         except Exception as error:
             self._faults.note(self.probe, error)
 
@@ -99,6 +110,7 @@ class Births(Watcher):
             for output in call.outputs:
                 if is_plain(output) and not torch._C._functorch.is_functorch_wrapped_tensor(output):
                     self._root(call, output)
+        self.distant.before(call, self.looking != OFF)
         if self.looking == FORWARD:
             self.looking = ALWAYS
 
@@ -107,7 +119,10 @@ class Births(Watcher):
         total = output.item() if output.numel() == 1 else torch.sum(output.detach()).item()
         if total - total != 0:
             self.alarmed = True
-            origin = self._origins.get(storage_of(output)[0])
+            storage = storage_of(output)[0]
+            origin = self._origins.get(storage) or self.distant.first()
+            if origin is not None:
+                self._origins[storage] = origin
             if origin is None or (origin.kind == ENTERED and not self._whole):
                 self._dissect(call, output)
             self._arrived(call, ROOT, 0, output)
@@ -151,18 +166,29 @@ class Births(Watcher):
                     self._gradients(call)
             finally:
                 thread.busy = False
+        if self.looking != OFF:
+            self.distant.after(call, sys.exc_info()[1] is not None)
         self._age += 1
         if self.looking == ALWAYS:
             self.looking = FORWARD
         if self._armed or (call.accumulate and not call.keep_graph) or self._age > _PATIENCE:
             self._over()
+        self.distant.send()
+
+    def forget(self, call: Call) -> None:
+        """The call is over, whatever became of it."""
+        self.distant.forget(call)
 
     def _over(self) -> None:
         """A step is over: what was born in it has done its harm, or none."""
         self._events.clear()
         self._origins.clear()
         self._age = 0
-        self.looking = OFF if self._reached >= _ENOUGH else CLOSELY if self._armed else FORWARD
+        self.distant.over()
+        descent = self.distant.descent
+        self._armed, descent.huge = self._armed or descent.huge, False
+        reached = self._reached + descent.reached
+        self.looking = OFF if reached >= _ENOUGH else CLOSELY if self._armed else FORWARD
         self._whole = self.looking == CLOSELY
         self._armed = False
 
@@ -194,6 +220,11 @@ class Births(Watcher):
         nan = bool(torch.isnan(result).any())
         source, name, tensor = self._source(given, written, nan)
         if source is None:
+            if tensor is None and any(is_far(one) for _, value in given for one in several(value)):
+                source = self.distant.first()  # it has been copied to the host: the device is done
+                if source is not None:
+                    self._origins[storage_of(result)[0]] = source
+                return
             if tensor is None and not nan and _is_told(given):
                 return
             if tensor is not None and not nan:
@@ -229,8 +260,8 @@ class Births(Watcher):
         self, thread: Thread, operator: Any, given: list[tuple[str, Any]], written: set[str], frame: Any
     ) -> None:
         """A finite result of something that is not: an operator that hides it."""
-        if str(operator.operator).partition(".")[2].partition(".")[0].endswith(("_like", "zero_", "fill_")):
-            return  # it reads no values
+        if reads_no_values(operator.operator):
+            return
         for name, value in given:
             for tensor in tensors_of(value) if name not in written else ():
                 event = self._origins.get(storage_of(tensor)[0])
@@ -262,6 +293,10 @@ class Births(Watcher):
             if variable is not None and storage_of(variable)[0] == storage:
                 return self._names.leaf(variable)
         return name
+
+
+def _comes_from_host(result: Any, arguments: tuple[Any, ...]) -> bool:
+    return is_far(result) and any(is_plain(one) for one in arguments[:2])
 
 
 def _is_told(given: list[tuple[str, Any]]) -> bool:

@@ -12,20 +12,28 @@ from typing import Any, TypeGuard
 import torch
 
 ALONG = ("dim", "softmax_dim")  # arguments that name the dimension that an operator works along
+_PLAIN = (torch.Tensor, torch.nn.Parameter)
 
 
 def tensors_of(value: Any) -> tuple[torch.Tensor, ...]:
     """The plain strided tensors with values in an argument or a result, one level deep."""
-    several = value if isinstance(value, (list, tuple)) else (value,)
-    return tuple(one for one in several if is_plain(one))
+    return tuple(one for one in several(value) if is_plain(one))
+
+
+def several(value: Any) -> list[Any] | tuple[Any, ...]:
+    """What an argument or a result holds, one level deep."""
+    return value if isinstance(value, (list, tuple)) else (value,)
 
 
 def is_plain(value: Any) -> TypeGuard[torch.Tensor]:
     """Whether a look at the values is possible and waits for no accelerator."""
+    return type(value) in _PLAIN and value.is_cpu and has_values(value)
+
+
+def has_values(value: torch.Tensor) -> bool:
+    """Whether a tensor of no special class holds numbers in memory of its own, wherever that is."""
     return (
-        type(value) in (torch.Tensor, torch.nn.Parameter)
-        and value.is_cpu
-        and value.layout is torch.strided
+        value.layout is torch.strided
         and not value.is_nested
         and not torch._C._functorch.is_functorch_wrapped_tensor(value)
         and value.data_ptr() != 0

@@ -50,6 +50,16 @@ def look_of(operator: Any) -> int:
     return FORWARD
 
 
+def reads_no_values(operator: Any) -> bool:
+    """Whether it only asks its arguments for their sizes, or for room."""
+    return str(operator).partition(".")[2].partition(".")[0].endswith(("_like", "zero_", "fill_"))
+
+
+def copies(operator: Any) -> bool:
+    """Whether it may bring values from the host to a device."""
+    return str(operator) in ("aten._to_copy.default", "aten.copy_.default")
+
+
 def is_softmax(operator: Any) -> bool:
     """Whether it works along a dimension whose size must be more than one to make sense."""
     return str(operator) in ("aten._softmax.default", "aten._log_softmax.default", "aten._safe_softmax.default")

@@ -17,6 +17,7 @@ from typing import Any
 
 import torch
 
+from gradscope.probes import devices
 from gradscope.probes.births import Births
 from gradscope.probes.collectives import is_collective
 from gradscope.probes.dispatch import Dispatching
@@ -26,7 +27,7 @@ from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.flow import Flow
 from gradscope.probes.leaves import is_leaf
-from gradscope.probes.looks import is_softmax, look_of
+from gradscope.probes.looks import FORWARD, copies, is_softmax, look_of
 from gradscope.probes.modules import Call, Calls
 from gradscope.probes.mutations import Mutations
 from gradscope.probes.names import Names
@@ -56,8 +57,9 @@ def _nobody_asks(frame: Any) -> None:
 class Operator:
     """What is known of an operator: its name, what runs it, what it writes. Keeps it alive: its id is a key."""
 
-    __slots__ = ("look", "name", "operator", "run", "softmax", "writes")
+    __slots__ = ("copies", "look", "name", "operator", "run", "softmax", "writes")
 
+    copies: bool
     look: int
     name: int
     operator: Any
@@ -230,7 +232,8 @@ class Operations(Watcher):
         known.run = counting_versions(run, known.writes) if str(operator).startswith("aten._foreach_") else run
         if is_collective(operator):
             known.run = self._flushing(known.run)
-        known.look = look_of(operator)
+        known.copies = copies(operator) and devices.is_there_one()
+        known.look = FORWARD if known.copies else look_of(operator)
         known.softmax = is_softmax(operator)
         self._known[id(operator)] = known
         return known

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from functools import partial
+
 import torch
 
 from gradscope.probes.births import Births
+from gradscope.probes.devices import is_capturing, is_far
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.evidence import is_plain
 from gradscope.probes.faults import Faults
@@ -12,6 +16,8 @@ from gradscope.probes.guards import no_autograd, no_dispatch, no_function
 from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
 from gradscope.probes.threads import Thread
+
+_NUMBERS = 3  # of a leaf
 
 
 class Sizes(Watcher):
@@ -32,18 +38,51 @@ class Sizes(Watcher):
             return
         try:
             with no_function(), no_dispatch(), no_autograd():
-                for identity in call.walked.leaves:
-                    self._measure(call, self._names.tensor(identity))
+                self._far(call, [leaf for leaf in self._leaves(call) if not self._measure(call, leaf)])
         except Exception as error:
             self._faults.note(self.probe, error)
 
-    def _measure(self, call: Call, leaf: torch.Tensor | None) -> None:
-        gradient = None if leaf is None else leaf.grad
-        if leaf is None or not is_plain(gradient) or not is_plain(leaf) or not leaf.is_floating_point():
-            return
-        count = gradient.numel()
-        if count:
-            zeros = (count - int(torch.count_nonzero(gradient))) / count
-            name = self._sink.string(self._names.leaf(leaf))
-            norms = (float(gradient.norm()), float(leaf.norm()))
-            self._sink.add("leaf_size", (call.number, name, *(repr(norm) for norm in norms), zeros, count))
+    def _leaves(self, call: Call) -> Iterator[torch.Tensor]:
+        for identity in call.walked.leaves if call.walked is not None else ():
+            leaf = self._names.tensor(identity)
+            if leaf is not None and leaf.is_floating_point() and leaf.grad is not None and leaf.numel():
+                yield leaf
+
+    def _measure(self, call: Call, leaf: torch.Tensor) -> bool:
+        """Whether it could be measured at once."""
+        gradient = leaf.grad
+        if not is_plain(gradient) or not is_plain(leaf):
+            return False
+        self._write(call.number, self._name(leaf), leaf.numel(), [float(one) for one in _sizes(leaf, gradient)])
+        return True
+
+    def _far(self, call: Call, leaves: list[torch.Tensor]) -> None:
+        """Have those on accelerators measured, and write it when the numbers have come."""
+        groups: dict[tuple[torch.device, torch.dtype], list[tuple[int, int, tuple[torch.Tensor, ...]]]] = {}
+        for leaf in leaves:
+            if is_far(leaf) and is_far(leaf.grad) and not is_capturing(leaf.device):
+                sizes = _sizes(leaf, leaf.grad)
+                groups.setdefault((leaf.device, sizes[0].dtype), []).append((self._name(leaf), leaf.numel(), sizes))
+        for alike in groups.values():
+            told = [(name, count) for name, count, _ in alike]
+            numbers = [one for _, _, sizes in alike for one in sizes]
+            self._births.distant.ask(call, numbers, partial(self._answered, call.number, told))
+
+    def _answered(self, backward: int, leaves: list[tuple[int, int]], numbers: list[float]) -> None:
+        for at, (name, count) in enumerate(leaves):
+            self._write(backward, name, count, numbers[at * _NUMBERS : (at + 1) * _NUMBERS])
+
+    def _name(self, leaf: torch.Tensor) -> int:
+        return self._sink.string(self._names.leaf(leaf))
+
+    def _write(self, backward: int, name: int, count: int, numbers: list[float]) -> None:
+        gradient, weight, nonzero = numbers
+        zeros = max(count - nonzero, 0.0) / count
+        self._sink.add("leaf_size", (backward, name, repr(gradient), repr(weight), zeros, count))
+
+
+def _sizes(leaf: torch.Tensor, gradient: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """The norms of the gradient and of the leaf, and how many elements of the gradient are not zero."""
+    wide = torch.float64 if leaf.dtype is torch.float64 else torch.float32
+    nonzero = torch.count_nonzero(gradient).to(wide)
+    return torch.linalg.vector_norm(gradient, dtype=wide), torch.linalg.vector_norm(leaf, dtype=wide), nonzero

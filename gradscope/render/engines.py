@@ -17,6 +17,7 @@ from gradscope.view.words import amount
 ENGINES = ("auto", "dot", "pure", "builtin")
 MOST_BOXES = 120  # Graphviz takes more than 20 s for 190 boxes of a create_graph chain, the built-in layout 0.1 s
 MOST_ARROWS = 300
+MANY = 5_000
 INSTALL = {
     "dot": "install Graphviz (`apt-get install graphviz`, `brew install graphviz`)",
     "pure": "install it with `pip install graphviz-pure`",
@@ -66,8 +67,10 @@ def is_large(drawing: Drawing) -> bool:
 
 
 def tell(style: Style, engine: str, drawing: Drawing) -> None:
-    """Say which engine drew."""
+    """Say which engine drew, and what helps when there is too much to look at."""
     style.say(f"{engine} drew {amount(len(drawing.boxes), 'box')}")
+    if len(drawing.boxes) > MANY:
+        style.say("few programs show so large a picture well: --depth, --focus and --fmt html show parts")
 
 
 def refuse(style: Style, engine: str, error: EngineFailed) -> None:

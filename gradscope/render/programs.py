@@ -5,7 +5,7 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-from collections.abc import Callable
+from contextlib import suppress
 from functools import cache
 from pathlib import Path
 
@@ -38,32 +38,30 @@ def starts(program: str) -> bool:
 def run(program: str, arguments: list[str], text: str) -> bytes:
     """What a program writes for a text. Raises EngineFailed when it fails, takes too long or needs too much memory."""
     try:
-        done = subprocess.run(
-            [program, *arguments],
-            input=text.encode("utf-8", "replace"),
-            capture_output=True,
-            check=False,
-            timeout=PATIENCE,
-            preexec_fn=_limiter(),
-        )
+        with subprocess.Popen(
+            [program, *arguments], stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE
+        ) as child:
+            _limit_memory(child.pid)
+            try:
+                out, err = child.communicate(text.encode("utf-8", "replace"), PATIENCE)
+            except BaseException:
+                child.kill()
+                raise
     except subprocess.TimeoutExpired:
         raise EngineFailed(f"was not done after {PATIENCE:.0f} s") from None
     except OSError as error:
         raise EngineFailed(f"does not start: {error.strerror}") from None
-    if done.returncode != 0:
-        said = done.stderr.decode("utf-8", "replace").strip().splitlines()
-        raise EngineFailed(said[0][:200] if said else f"ended with status {done.returncode}")
-    return done.stdout
+    if child.returncode != 0:
+        said = err.decode("utf-8", "replace").strip().splitlines()
+        raise EngineFailed(said[0][:200] if said else f"ended with status {child.returncode}")
+    return out
 
 
-def _limiter() -> Callable[[], None] | None:
-    """What limits a child's memory before it starts, where the system can do that."""
-    if sys.platform == "win32":
-        return None
-    import resource
+def _limit_memory(child: int) -> None:
+    """Limit a child that has just started, where the system can do that (Linux): it waits for its input still."""
+    if sys.platform == "linux":
+        import resource
 
-    def limit() -> None:
-        resource.setrlimit(resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
-        resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-
-    return limit
+        with suppress(ProcessLookupError, PermissionError):
+            resource.prlimit(child, resource.RLIMIT_AS, (MOST_MEMORY, MOST_MEMORY))
+            resource.prlimit(child, resource.RLIMIT_CORE, (0, 0))

@@ -61,6 +61,7 @@ def _birth(interned: Interned, row: tuple[Any, ...]) -> Birth:
         value=_number(result.get("value")),
         nan=int(result["nan"]),
         inf=int(result["inf"]),
+        device=_text(result.get("device")),
         given=tuple(_given(_object(one)) for one in told["arguments"]),
         masked=interned.name(masked),
         masked_by=interned.stack(masked_by),
@@ -90,6 +91,12 @@ def _sizes(value: Any) -> tuple[int, ...]:
     if not isinstance(value, list) or any(type(size) is not int for size in value):
         raise ValueError("a list of integers was expected")
     return tuple(value)
+
+
+def _text(value: Any) -> str | None:
+    if value is not None and type(value) is not str:
+        raise ValueError("a text was expected")
+    return value
 
 
 def _number(text: Any) -> float | None:

@@ -30,13 +30,15 @@ def draw(scene: Scene) -> Drawing:
 
 
 def captions(scene: Scene, reduced: Reduced) -> tuple[str, ...]:
-    """What was folded, in a sentence; nothing when every node has a box of its own."""
+    """What was folded, in a sentence, if anything was; then the findings that no box can show."""
     folded = _words(reduced.folded)
+    nowhere = [finding.code for finding in scene.findings if finding.node is None]
+    said = (f"{', '.join(nowhere)}: no node stands for it, see `gradscope explain`.",) if nowhere else ()
     if not folded:
-        return ()
+        return said
     shown = sum(piece.kind is Kind.NODE for piece in reduced.pieces)
     nodes = amount(len(scene.graph.nodes), "node")
-    return (f"{shown:,} of {nodes} drawn one by one; {', '.join(folded)}.",)
+    return (f"{shown:,} of {nodes} drawn one by one; {', '.join(folded)}.", *said)
 
 
 def _words(folded: Folded) -> list[str]:

@@ -31,15 +31,16 @@ class Plan:
 
 
 def outline(scene: Scene) -> list[Line]:
-    """The lines of the most detailed outline that fits on a page."""
+    """The lines of the most detailed outline that fits on a page; of all where nothing is to be folded."""
     tree = unabridged(scene.graph, scene.rules)
-    roots = frozenset(scene.graph.roots)
     lines: list[Line] = []
+    if not scene.rules.fold:
+        return list(_lines(tree, Plan(scene.rules.depth or _depth(tree), ENDLESS), scene))
     for plan in _plans(scene.rules.depth, _depth(tree)):
-        lines = list(islice(_lines(tree, plan, roots, scene.run.cwd), PAGE + 1))
+        lines = list(islice(_lines(tree, plan, scene), PAGE + 1))
         if len(lines) <= PAGE:
             return lines
-    return list(_lines(tree, plan, roots, scene.run.cwd))
+    return list(_lines(tree, plan, scene))
 
 
 def _plans(asked: int | None, deepest: int) -> Iterator[Plan]:
@@ -68,9 +69,11 @@ def _inside(item: Item) -> tuple[Item, ...]:
     return item.children if isinstance(item, Group) else item.rounds[0]
 
 
-def _lines(tree: Group, plan: Plan, roots: frozenset[int], folder: str) -> Iterator[Line]:
+def _lines(tree: Group, plan: Plan, scene: Scene) -> Iterator[Line]:
     """The lines from the top, opening groups as they come."""
-    waiting = [_entries(tree.children, 1, plan, roots)]
+    roots = frozenset(scene.graph.roots)
+    apart = roots | scene.rules.must
+    waiting = [_entries(tree.children, 1, plan, apart)]
     while waiting:
         entry = next(waiting[-1], None)
         if entry is None:
@@ -81,21 +84,24 @@ def _lines(tree: Group, plan: Plan, roots: frozenset[int], folder: str) -> Itera
         if isinstance(head, Group):
             yield group_line(depth, head)
             if depth < plan.depth:
-                waiting.append(_entries(head.children, depth + 1, plan, roots))
+                waiting.append(_entries(head.children, depth + 1, plan, apart))
         elif isinstance(head, Repeat):
             yield repeat_line(depth, head)
         elif len(items) == 1:
-            yield node_line(depth, head, head.id in roots, folder)
+            yield node_line(depth, head, head.id in roots, scene.run.cwd)
         else:
             yield run_line(depth, list(nodes_of(items)))
 
 
 def _entries(
-    items: tuple[Item, ...], depth: int, plan: Plan, roots: frozenset[int]
+    items: tuple[Item, ...], depth: int, plan: Plan, apart: frozenset[int]
 ) -> Iterator[tuple[int, tuple[Item, ...]]]:
-    """What gets a line each: single items, long runs of plain nodes, and for a repeat its first round and the rest."""
+    """What gets a line each: single items, long runs of plain nodes, and for a repeat its first round and the rest.
+
+    Nodes that stand `apart` are in no run.
+    """
     for plain, run in groupby(
-        items, key=lambda item: isinstance(item, Node) and is_plain(item) and item.id not in roots
+        items, key=lambda item: isinstance(item, Node) and is_plain(item) and item.id not in apart
     ):
         found = tuple(run)
         if plain and len(found) > plan.run:

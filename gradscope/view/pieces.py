@@ -95,8 +95,7 @@ class Teller:
         if Show.SAVED in self._show:
             yield from _some([Row(_tensor_words(tensor), Role.SAVED) for tensor in kept], "saved tensor")
         elif kept:
-            total = sum({tensor.storage: tensor.bytes for tensor in kept}.values())
-            yield Row(f"saves {size(total)}", Role.SAVED)
+            yield Row(_kept_words(kept), Role.SAVED)
 
     def _hooks(self, node: Node) -> Iterator[Row]:
         if Show.HOOKS in self._show:
@@ -125,7 +124,7 @@ class Teller:
     def _totals(self, piece: Piece) -> Iterator[Row]:
         """What a box of several holds, with everything that is folded into it."""
         nodes = (*piece.nodes, *piece.views, *piece.leaves)
-        kept = {tensor.storage: tensor.bytes for node in nodes for tensor in node.saved if tensor.leaf is None}
+        kept = [tensor for node in nodes for tensor in node.saved if tensor.leaf is None]
         found = [finding for node in nodes for finding in self._findings.get(node.id, ())]
         hooks, custom = sum(len(node.hooks) for node in nodes), sum(node.function is not None for node in nodes)
         idle = sum(node.order is None for node in nodes)
@@ -136,7 +135,7 @@ class Teller:
         if levels and Show.LEVELS in self._show:
             yield Row(" ".join(levels), Role.LEVEL)
         if kept:
-            yield Row(f"saves {size(sum(kept.values()))}", Role.SAVED)
+            yield Row(_kept_words(kept), Role.SAVED)
         if hooks:
             yield Row(amount(hooks, "hook"), Role.HOOKED)
         if custom:
@@ -179,6 +178,12 @@ def _leaf_row(leaf: Node, user: Node) -> str:
         name = name.rpartition(f"{user.module.path}.")[2]
     types = [str(meta) for meta in leaf.inputs_meta if meta is not None]
     return "  ".join([name, *types[:1], *(["did not run"] if leaf.order is None else [])])
+
+
+def _kept_words(tensors: list[SavedTensor]) -> str:
+    """`saves 96 B`, each memory once; where nothing knows the bytes, the number of tensors."""
+    total = sum({tensor.storage: tensor.bytes for tensor in tensors}.values())
+    return f"saves {size(total) if total else amount(len(tensors), 'tensor')}"
 
 
 def _tensor_words(tensor: SavedTensor) -> str:

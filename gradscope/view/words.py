@@ -17,7 +17,7 @@ TIMES = "\N{MULTIPLICATION SIGN}"
 
 def short_name(node: Node) -> str:
     """The node's name without C++ namespaces."""
-    return node.name.rpartition("::")[2]
+    return node.short_name
 
 
 def is_plain(node: Node) -> bool:

@@ -38,6 +38,7 @@ PAST = Path(__file__).parent.parent / "store" / "past"  # recordings of older ve
 ANSWERS = {Exit.OK, Exit.FINDINGS, Exit.UNREADABLE, Exit.NOTHING_CHECKED}
 ASKED = "0.weight"  # of the commands that take a name before the recording
 NEED_A_PROGRAM = ("svg", "png", "pdf")
+BUILT_IN = ("--engine", "builtin")  # but this draws without one
 MOST_MEMORY = 1 << 30  # bytes that all of it may add
 COLOR = re.compile(r"\x1b\[[\d;]*m")
 RUNS_SOMETHING = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "pickle.find_class", "socket.connect")
@@ -104,6 +105,8 @@ def variants() -> Iterator[list[str]]:
                 if isinstance(option, click.Option) and isinstance(option.type, click.Choice):
                     chosen = (one for one in option.type.choices if one not in NEED_A_PROGRAM)
                     yield from ([name, option.opts[0], one, *asked] for one in chosen)
+                    if "builtin" in option.type.choices:
+                        yield [name, "--fmt", "svg", *BUILT_IN, *asked]
 
 
 def command(name: str) -> click.Command:

@@ -60,7 +60,7 @@ def test_memory_agrees_with_info(recording):
     assert total["activations"] + total["inputs"] == (saved[0] if isinstance(saved, list) else saved)
 
 
-@pytest.mark.parametrize("by", ["line", "module", "node", "op"])
+@pytest.mark.parametrize("by", ["line", "module", "node", "op", "param"])
 def test_the_rows_of_memory_add_up_in_csv(recording, by):
     rows = list(csv.DictReader(io.StringIO(run("memory", recording, "--by", by, "--fmt", "csv").stdout)))
     *rest, total = rows

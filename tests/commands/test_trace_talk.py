@@ -33,3 +33,12 @@ def test_an_unknown_option_is_not_taken_for_a_script(tmp_path: Path) -> None:
     done = gradscope(tmp_path, "trace", "--no-such-option", "train.py")
     assert done.returncode == 2
     assert done.stderr.startswith("gradscope: there is no option --no-such-option\n  hint: ")
+
+
+def test_a_bug_in_the_explanation_is_one_line_and_not_the_programs(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(f"{SCRIPT}\nimport gradscope.anomaly\ngradscope.anomaly.explain = None")
+    done = gradscope(tmp_path, "trace", script.name)
+    assert done.returncode == 0
+    assert done.stderr.startswith("gradscope: nothing is explained, because of a bug in gradscope (TypeError: ")
+    assert "Traceback" not in done.stderr

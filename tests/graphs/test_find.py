@@ -6,7 +6,7 @@ import pytest
 
 from gradscope.errors import UsageError
 from gradscope.graphs.find import find, find_one
-from gradscope.model.graph import Backward, Graph, Node
+from gradscope.model.graph import Backward, FunctionClass, Graph, Node
 from gradscope.model.site import Site
 
 NODES = (
@@ -47,3 +47,11 @@ def test_one_is_wanted() -> None:
     assert caught.value.hint == "say which by its id: AddmmBackward0 is 2, AddmmBackward0 is 1"
     with pytest.raises(UsageError, match="no node"):
         find_one(GRAPH, "Conv", PLACES)
+
+
+def test_a_custom_function_under_torch_func_has_its_own_name() -> None:
+    function = FunctionClass("net.SoftClip")
+    node = Node(0, "SoftClipGeneratedBackward", 1, function=function)
+    assert node.short_name == "SoftClipBackward"
+    for name in ("SoftClipBackward", "SoftClipGeneratedBackward", "softclip"):
+        assert find(Graph((node,), (), Backward(0)), name, {0: 0}) == (node,)

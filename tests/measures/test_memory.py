@@ -52,7 +52,7 @@ def test_a_storage_is_counted_once() -> None:
     assert kept(graph()) == 200
 
 
-@pytest.mark.parametrize("by", ["line", "module", "node", "op"])
+@pytest.mark.parametrize("by", ["line", "module", "node", "op", "param"])
 def test_every_grouping_adds_up_to_the_same(by: str) -> None:
     assert sum(int(value or 0) for value in column(memory(graph(), by), "activations").values()) == 200
 
@@ -68,6 +68,10 @@ def test_parameters_and_inputs_stand_apart() -> None:
     assert column(table, "parameters") == {"MulBackward0": 0, "TanhBackward0": 0, "MmBackward0": 100}
     assert column(table, "inputs") == {"MulBackward0": 0, "TanhBackward0": 0, "MmBackward0": 100}
     assert table.total == ("total", 200, None, 100, 100, 6)
+
+
+def test_what_a_parameters_nodes_keep_is_its_own() -> None:
+    assert column(memory(graph(), "param"), "parameters") == {"(no parameter)": 0, "w": 100}
 
 
 def test_checkpointing_frees_what_a_module_alone_keeps() -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import shutil
+import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -95,8 +96,15 @@ def test_large_drawings_are_not_given_to_slow_engines(alone: Install) -> None:
     assert [line.split()[0] for line in laid_out(many)[1]] == ["the"]
 
 
+def test_a_picture_that_is_too_large_to_look_at_says_what_helps(alone: Install) -> None:
+    drew, helps = laid_out(Drawing("", boxes(engines.MANY + 1), ()))[1]
+    assert drew == "the built-in layout drew 5,001 boxes"
+    assert "--depth, --focus and --fmt html" in helps
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits a child that runs")
 def test_a_child_may_not_take_all_memory(alone: Install) -> None:
-    program = alone("dot", "ulimit -v")
+    program = alone("dot", "read line; ulimit -v")
     assert int(programs.run(str(program), [], "")) == programs.MOST_MEMORY // 1024
 
 

@@ -8,6 +8,7 @@ from gradscope.graphs.rules import Rules
 from gradscope.model.finding import Finding, Severity
 from gradscope.model.graph import Edge, Graph, Level, Node
 from gradscope.model.statistics import GradientStatistics
+from gradscope.model.tensor import SavedTensor
 from gradscope.view.draw import draw
 from gradscope.view.drawing import Arrow, Box, Drawing, Row
 from gradscope.view.role import Role
@@ -93,6 +94,12 @@ def test_show_saved_lists_tensors_and_show_hooks_lists_hooks() -> None:
     assert rows(drawing, "MeanBackward0") == [("tensor hook main.<locals>.clip", Role.HOOKED)]
 
 
+def test_tensors_whose_bytes_nothing_knows_are_counted() -> None:
+    kept = tuple(SavedTensor(f"t{number}", by_hand.floats(2), 0, number) for number in range(2))
+    drawing = drawn(by_hand.measured([Node(0, "A", 1, saved=kept)], []))
+    assert rows(drawing, "A") == [("saves 2 tensors", Role.SAVED)]
+
+
 def test_show_order_numbers_boxes() -> None:
     titles = [box.title for box in drawn(by_hand.small(), depth=1, show=frozenset({Show.ORDER})).boxes]
     assert titles == ["#0  MeanBackward0", "#1  Net", "#2-5  Net", "PowBackward0"]
@@ -112,6 +119,11 @@ def test_a_finding_marks_its_node() -> None:
     drawing = drawn(by_hand.small(), rules=Rules(keep=frozenset({4})), findings=(finding,))
     assert box(drawing, "TBackward0").roles == {Role.VIEW, Role.FINDING}
     assert ("✗ GS701 inplace-on-saved", Role.FINDING) in rows(drawing, "TBackward0")
+
+
+def test_a_finding_without_a_node_is_said() -> None:
+    finding = Finding("GS730", "born-nonfinite", Severity.ERROR, "...", backward=0)
+    assert drawn(by_hand.chain(2), findings=(finding,)).captions[-1].startswith("GS730: no node stands for it")
 
 
 def test_what_was_asked_for_is_marked() -> None:

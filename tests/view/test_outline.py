@@ -6,6 +6,7 @@ from dataclasses import replace
 
 import pytest
 
+from gradscope.graphs.rules import Rules
 from gradscope.model.graph import FunctionClass, Graph
 from gradscope.model.hook import Hook
 from gradscope.view.line import Line
@@ -58,6 +59,16 @@ def test_hooked_and_custom_nodes_are_not_folded_into_a_run() -> None:
     assert len(lines) == 6
     assert "1 hook" in lines[2]
     assert lines[4].startswith("#200")
+
+
+def test_what_must_show_is_in_no_run() -> None:
+    lines = outline(by_hand.scene(by_hand.chain(300), rules=Rules(keep=frozenset({150}))))
+    assert [words(line).split()[0] for line in lines] == ["#0", "#1-149", "#150", "#151-299"]
+
+
+def test_no_fold_has_a_line_for_every_node() -> None:
+    lines = outline(by_hand.scene(by_hand.transformer(), rules=Rules(fold=False)))
+    assert sum(words(line).startswith("#") for line in lines) == 1567
 
 
 def test_a_node_says_what_it_is() -> None:

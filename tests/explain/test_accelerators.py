@@ -1,0 +1,52 @@
+"""On an accelerator the lines of NaN, Inf and odd gradients are named as on a CPU, and healthy runs are as silent."""
+
+from pathlib import Path
+
+import pytest
+
+from gradscope.anomaly import explain
+from gradscope.model.finding import Severity
+from gradscope.store.reader import load
+from tests.capture.side_by_side import SideBySide
+from tests.explain.corpus import Fault, faults, twin_of
+
+TOPICS = ("magnitudes/", "nonfinite/")
+FOUND = [fault for fault in faults() if fault.name.startswith(TOPICS)]
+LOOK_ALIKES = ("checkpointed", "gradient_penalty", "mixed_precision", "overflowing_scaler")
+TWINS = [twin_of(fault) for fault in FOUND if fault.name.startswith("nonfinite/")]
+HEALTHY = [*TWINS, *(Path(__file__).parent / "healthy" / f"{name}.py" for name in LOOK_ALIKES)]
+CODES = {  # where less is known than on a CPU, where the same line has the code that comes second
+    "magnitudes/rounded_weights": "GS735",  # that no gradient was ever other than zero is not read
+    "magnitudes/sign_activation": "GS735",
+    "nonfinite/division_in_the_dataset": "GS730",  # the batch is on the device from the start, and not the first
+    "nonfinite/missing_values": "GS730",
+}
+LATER = {"nonfinite/missing_values": 1}  # lines: the first operator that is looked at in a later step
+
+
+@pytest.fixture(scope="module")
+def explained(tmp_path_factory):
+    """Trace a script as a user with an accelerator does, and explain its recording."""
+    preloaded = ("torch._dynamo", "tests.explain.on_accelerator")
+    with SideBySide(tmp_path_factory.mktemp("far"), *preloaded, OMP_NUM_THREADS="1") as runs:
+
+        def run(script: Path):
+            _, path = runs.traced(script.parent, script)
+            with load(path) as recording:
+                assert recording.faults() == ()
+                return explain(recording)
+
+        yield run
+
+
+@pytest.mark.parametrize("fault", FOUND, ids=lambda fault: fault.name)
+def test_the_cause_is_named_first(fault: Fault, explained) -> None:
+    mark = next(mark for mark in fault.marks if mark.role is None)
+    first = explained(fault.script).findings[0]
+    assert first.code == CODES.get(fault.name, mark.code)
+    assert (first.site.file, first.site.line) == (mark.file, mark.line + LATER.get(fault.name, 0))
+
+
+@pytest.mark.parametrize("script", HEALTHY, ids=lambda script: "/".join(script.parts[-3:]))
+def test_nothing_is_found_in_a_healthy_run(script: Path, explained) -> None:
+    assert explained(script).at_least(Severity.WARNING) == ()
