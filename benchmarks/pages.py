@@ -9,16 +9,17 @@ import argparse
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
-import replay  # noqa: E402
+from pictures import INNER_STEPS, LAYERS, inner_loop  # noqa: E402
 from playwright.sync_api import Browser, Page  # noqa: E402
+from workloads import gpt  # noqa: E402
 
-from gradscope import load  # noqa: E402
+import gradscope  # noqa: E402
 from gradscope.commands.pages import gather  # noqa: E402
 from gradscope.render import html  # noqa: E402
 from gradscope.view.story import Story, story_of  # noqa: E402
@@ -27,17 +28,22 @@ from tests.page.browser import WINDOW, started  # noqa: E402
 from tests.page.stories import modules  # noqa: E402
 
 
-def recorded(folder: Path) -> Story:
-    """A recorded TransformerEncoder of 24 layers, without sources."""
-    path = folder / "run.gscope"
-    replay.record(path, "ops")
-    with load(path) as recording:
+def recorded(step: Callable[[], None], steps: int, detail: str, path: Path) -> Story:
+    """Recorded steps, without sources."""
+    with gradscope.record(path, detail=detail):
+        for _ in range(steps):
+            step()
+    with gradscope.load(path) as recording:
         return gather(recording, None, 8, False)
 
 
 def stories(folder: Path) -> Iterator[tuple[str, Story, str]]:
     """What is measured: its name, its story, and how soon it should answer."""
-    yield "a recorded TransformerEncoder", recorded(folder), "0.3 s"
+    name = f"GPT of {LAYERS} layers"
+    yield name, recorded(gpt(LAYERS)[2], 1, "ops", folder / "ops.gscope"), "0.3 s"
+    yield f"{name}, --detail full", recorded(gpt(LAYERS)[2], 1, "full", folder / "full.gscope"), "0.3 s"
+    yield f"{name}, 9 backward calls", recorded(gpt(LAYERS)[2], 9, "ops", folder / "nine.gscope"), "0.3 s"
+    yield f"MAML of {INNER_STEPS} inner steps", recorded(inner_loop(), 1, "ops", folder / "maml.gscope"), "0.3 s"
     for name, graph, aim in (
         ("GPT-like", by_hand.transformer(25), "0.3 s"),
         ("modules of 100 nodes", modules(16, 100), "0.3 s"),
