@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from itertools import groupby
 from typing import Any
 
 from gradscope.graphs.absorb import only_views
@@ -13,9 +14,10 @@ from gradscope.model.graph import Graph, Node
 from gradscope.model.group import Group, Item, Repeat
 from gradscope.view.line import repeat_words
 from gradscope.view.page_tables import Tables, steps
-from gradscope.view.words import short_name
+from gradscope.view.words import kinds, short_name
 
 PART = 250  # children of a group that stands for some of too many
+CROWD, LONG_RUN = 60, 5  # beside more children than that, so many nodes in a row share a group
 
 MODULE, REPEAT, PARTS, AGAIN = range(4)  # kinds of groups; AGAIN holds what was made during a backward
 
@@ -115,7 +117,8 @@ class _Groups:
     def _cut(self, items: list[Item], group: int) -> list[tuple[Item, int]]:
         """Each item with the group it stands in: this one, or one of the parts that it is cut into when it is large."""
         if len(items) <= MOST_CHILDREN:
-            return [(item, group) for item in items]
+            crowded = len(items) > CROWD and any(not isinstance(item, Node) for item in items)
+            return list(self._runs(items, group)) if crowded else [(item, group) for item in items]
         length = PART
         while len(items) / length > MOST_CHILDREN:
             length *= 2
@@ -125,6 +128,15 @@ class _Groups:
             part = self._add(f"part {start // length + 1}: {start + 1:,} to {stop:,}", "", group, PARTS)
             places.extend((item, part) for item in items[start:stop])
         return places
+
+    def _runs(self, items: list[Item], group: int) -> Iterator[tuple[Item, int]]:
+        """Among many calls, what ran between them in a row: a group of its own for each run that is long."""
+        for single, run in groupby(items, key=lambda item: isinstance(item, Node)):
+            found = list(run)
+            nodes = [item for item in found if isinstance(item, Node)]
+            words = f"{len(nodes)} nodes: {kinds(nodes)}"
+            inside = self._add(words, "", group, PARTS) if single and len(found) >= LONG_RUN else group
+            yield from ((item, inside) for item in found)
 
 
 def _kind(group: Group) -> int:

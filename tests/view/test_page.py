@@ -12,6 +12,7 @@ import pytest
 from gradscope.graphs.rules import MOST_CHILDREN
 from gradscope.model.finding import Finding, Related, Severity
 from gradscope.model.graph import Graph
+from gradscope.model.module import ModuleCall
 from gradscope.model.site import Site
 from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.view.page import contents
@@ -83,6 +84,18 @@ def test_groups_stay_small(length: int) -> None:
     children = [homes.count(group) + sum(row[2] == group for row in columns["groups"][1:]) for group in {*homes, 0}]
     assert max(children) <= MOST_CHILDREN
     assert any(row[3] == PARTS for row in columns["groups"]) == (length > MOST_CHILDREN)
+
+
+def test_many_nodes_between_calls_share_groups() -> None:
+    """As an inner loop that updates its weights by hand makes them."""
+    graph = by_hand.chain(200)
+    net = ModuleCall("", "Net")
+    nodes = tuple(replace(node, module=net) if 90 <= node.id < 110 else node for node in graph.nodes)
+    found = page(replace(graph, nodes=nodes))
+    rows = found["graphs"][0]["groups"]
+    names = texts(found, [row[0] for row in rows])
+    assert sorted(name.partition(":")[0] for name in names) == ["", "90 nodes", "90 nodes", "Net"]
+    assert [row[2] for row in rows] == [0, 0, 0, 0]
 
 
 def test_calls_of_one_graph_share_it() -> None:
