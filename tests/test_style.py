@@ -12,7 +12,7 @@ TEXTS = [
     path
     for pattern in ("*.md", "*.toml", "*.txt", "*.pth", "Makefile", ".ci/*", "docs/**/*", "tests/*.sh")
     for path in sorted(ROOT.glob(pattern))
-    if path.is_file() and path.suffix != ".png"
+    if path.is_file() and path.suffix not in (".png", ".pyc")
 ]
 MOST_LINES_OF_A_FILE = 400
 MOST_LINES_OF_A_FUNCTION = 60

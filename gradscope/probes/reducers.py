@@ -74,8 +74,8 @@ class Reducers(Watcher):
 
     def _made(self, leaves: Any, frame: Any) -> None:
         maker = frame.f_locals.get("self")
-        inner = getattr(maker, "module", None)
-        words = f"{len(leaves)} parameters of {type(inner).__name__}"
+        inside: dict[str, Any] = {} if maker is None else maker.__dict__.get("_modules", {})
+        words = f"{len(leaves)} parameters" + (f" of {type(inside['module']).__name__}" if "module" in inside else "")
         reducer = self._register(words, self._stacks.take(frame, self._threads.current.base), maker)
         for leaf in leaves:
             self._leaves[id(leaf)] = (weakref.ref(leaf), reducer)

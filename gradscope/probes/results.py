@@ -6,9 +6,11 @@ The surprise: torch says of a saved tensor neither, but it names it as the argum
 from __future__ import annotations
 
 import re
+from typing import Any
 
 import torch
 
+_schemas_of: Any = torch._C._jit_get_schemas_for_operator  # torch.ops is Python, and hides what a signal handler raises
 _NUMBERED = re.compile(r"Backward\d*$")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _DIMENSIONS = re.compile(r"(\d)_d(?=_|$)")  # conv2d and upsample_nearest2d, whose nodes write 2D
@@ -17,11 +19,10 @@ _DIMENSIONS = re.compile(r"(\d)_d(?=_|$)")  # conv2d and upsample_nearest2d, who
 def arguments_of(kind: type) -> frozenset[str] | None:
     """The names of all arguments of the operator that makes nodes of a type; None when no operator has its name."""
     name = _DIMENSIONS.sub(r"\1d", _WORDS.sub("_", _NUMBERED.sub("", kind.__name__)).lower())
-    found = [getattr(torch.ops.aten, one) for one in (name, f"_{name}", f"{name}_") if hasattr(torch.ops.aten, one)]
-    if hasattr(kind, "_forward_cls") or not found:
+    schemas = [schema for one in (name, f"_{name}", f"{name}_") for schema in _schemas_of(f"aten::{one}")]
+    if hasattr(kind, "_forward_cls") or not schemas:
         return None
-    overloads = (getattr(packet, overload) for packet in found for overload in packet.overloads())
-    return frozenset(argument.name for one in overloads for argument in one._schema.arguments if not argument.is_out)
+    return frozenset(argument.name for schema in schemas for argument in schema.arguments if not argument.is_out)
 
 
 def is_result(arguments: frozenset[str] | None, name: str) -> bool:

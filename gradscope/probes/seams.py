@@ -82,6 +82,8 @@ SEAMS = (
     Seam("torch._C._get_dispatch_mode", "nodes", "leaves what a fake run computes alone"),
     Seam("torch._C._TorchDispatchModeKey.FAKE", "nodes", "knows a fake run"),
     Seam("torch.nn.Module._wrapped_call_impl", "engine", "sees that a module call is over"),
+    Seam("torch._C._jit_get_schemas_for_operator", "saved tensors", "tells results from arguments"),
+    Seam("torch._foreach_norm", "operators", "measures an accelerator's gradients at once"),
     Seam("torch._C._autograd._get_creation_meta", "operators", "tells leaves among views"),
     Seam("torch._C._storage_Use_Count", "operators", "knows whether memory is shared"),
     Seam("torch._C._AutoDispatchBelowAutograd", "values", "measures without autograd"),
