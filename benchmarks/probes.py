@@ -1,9 +1,11 @@
-"""The probes by themselves: what torch's own seams cost with nothing behind them, then one probe more each time."""
+"""Where the price comes from: torch's own seams with nothing behind them, then recordings with one part silenced.
+
+What a part costs is the difference to the whole recording, which stands in the same table.
+"""
 
 from __future__ import annotations
 
-import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager, ExitStack, contextmanager
 from pathlib import Path
 from typing import Any
@@ -13,51 +15,14 @@ import torch
 import torch.fx.traceback
 from measuring import Way
 
-from gradscope.model.window import Window
-from gradscope.probes.anomaly import Anomaly
+import gradscope
+from gradscope.probes.births import Births
 from gradscope.probes.dispatch import Dispatching
-from gradscope.probes.engine import Engine, Watcher
-from gradscope.probes.faults import Faults
-from gradscope.probes.hooks import Hooks
-from gradscope.probes.modules import Modules
-from gradscope.probes.names import Names
-from gradscope.probes.nodes import Nodes
+from gradscope.probes.engine import Engine
 from gradscope.probes.operations import Operations
-from gradscope.probes.stacks import Stacks
-from gradscope.probes.steps import Steps
-from gradscope.probes.threads import Threads
+from gradscope.probes.optimizers import Optimizers
+from gradscope.probes.survivors import Survivors
 from gradscope.probes.values import Values
-from gradscope.probes.walk import Walker
-from gradscope.store.writer import Writer
-
-NODES, MODULES, BACKWARDS, OPERATORS, VALUES = range(1, 6)
-
-
-@contextmanager
-def probes(folder: Path, most: int) -> Iterator[None]:
-    """The first probes of a recording, as capture enters them."""
-    with ExitStack() as entered:
-        writer = Writer(folder / "probes.gscope", overwrite=True)
-        threads, stacks, names, faults = Threads.counting(), Stacks(writer), Names(), Faults(writer)
-        steps = Steps(Window(), writer)
-        nodes = Nodes(writer, threads, stacks, Anomaly(), faults, operators=most >= OPERATORS)
-        entered.enter_context(nodes)
-        if most >= MODULES:
-            entered.enter_context(Modules(threads, stacks, names, faults))
-        hooks = Hooks(writer, threads, stacks, names, nodes, faults)
-        watchers: list[Watcher] = [hooks]
-        if most >= BACKWARDS:
-            entered.enter_context(hooks)
-            walker = Walker(writer, nodes, names)
-            entered.enter_context(Engine(writer, threads, stacks, nodes, walker, faults, watchers, steps))
-        if most >= OPERATORS:
-            operations = Operations(writer, threads, stacks, names, faults, steps, time.perf_counter())
-            watchers.append(operations)
-            entered.enter_context(operations)
-        if most >= VALUES:
-            watchers.append(Values(writer, threads, faults))
-        yield
-    writer.close({})
 
 
 @contextmanager
@@ -70,26 +35,55 @@ def empty_node_callback(folder: Path) -> Iterator[None]:
         yield
 
 
+def pass_on(mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
+    """A dispatch mode's function that does nothing."""
+    return operator._op(*arguments, **keywords) if keywords else operator._op(*arguments)
+
+
 def empty_mode(folder: Path) -> AbstractContextManager[Any]:
     """A dispatch mode that only passes each operator on."""
-
-    def dispatch(mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
-        return operator._op(*arguments, **keywords) if keywords else operator._op(*arguments)
-
-    return Dispatching(dispatch)
+    return Dispatching(pass_on)
 
 
-def up_to(most: int) -> Way:
-    """The probes up to one."""
-    return lambda folder: probes(folder, most)
+@contextmanager
+def both_empty(folder: Path) -> Iterator[None]:
+    """What recording operators rests on, without a recording."""
+    with empty_node_callback(folder), empty_mode(folder):
+        yield
+
+
+def without(detail: str, *silenced: tuple[type, str, Callable[..., Any]]) -> Way:
+    """A recording with methods replaced, by what does nothing in their place."""
+
+    @contextmanager
+    def record(folder: Path) -> Iterator[None]:
+        with ExitStack() as entered:
+            for owner, method, replacement in silenced:
+                entered.enter_context(patch.object(owner, method, replacement))
+            entered.enter_context(gradscope.record(folder / "run.gscope", detail=detail, overwrite=True))
+            yield
+
+    return record
+
+
+def nothing(*arguments: Any, **keywords: Any) -> None:
+    """Does nothing."""
 
 
 PROBES: dict[str, Way] = {
     "anomaly mode that notes nothing": empty_node_callback,
     "dispatch mode that does nothing": empty_mode,
-    "nodes: a token each": up_to(NODES),
-    "+ module calls": up_to(MODULES),
-    "+ backward calls, hooks, graphs, the file": up_to(BACKWARDS),
-    "+ operators": up_to(OPERATORS),
-    "+ times and gradients": up_to(VALUES),
+    "both": both_empty,
+    "`nodes`": without("nodes"),
+    "`nodes`, without looking at graphs": without("nodes", (Engine, "_look", nothing)),
+    "`ops`": without("ops"),
+    "`ops`, without a record of operators": without("ops", (Operations, "_dispatch", lambda self: pass_on)),
+    "`ops`, without looks at results": without("ops", (Births, "look", nothing)),
+    "`ops`, without looks at optimizers": without(
+        "ops", (Optimizers, "before", nothing), (Optimizers, "after", nothing)
+    ),
+    "`ops`, without asking what outlives its step": without("ops", (Survivors, "after", nothing)),
+    "`full`": without("full"),
+    "`full`, without measuring gradients": without("full", (Values, "_measure", nothing)),
+    "`full`, without hooks on nodes": without("full", (Values, "before", nothing)),
 }
