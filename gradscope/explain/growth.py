@@ -15,6 +15,7 @@ from gradscope.model.graph import Backward, Graph, Node
 from gradscope.model.site import Site, Stack
 
 _CALLS = 4  # growing backward calls from one line, at least
+_ON_CTX = "context"
 _STEPS = 3  # steps whose nodes still live, at least
 _ADDING = ("append", "appendleft", "add", "extend", "insert", "setdefault", "update", "put")
 _CONTAINERS = ("list", "dict", "set", "deque", "tuple", "defaultdict", "OrderedDict")
@@ -223,8 +224,9 @@ def on_ctx(case: Case) -> Iterator[Cause]:
     """What it flags:
         A custom Function that stores its output, or what was made of it, as an attribute of ctx.
     Why:
-        The output holds its node, and ctx is that node: a cycle through C++ that Python's collector cannot see. Every
-        call leaks its graph. save_for_backward breaks it, and checks versions as well.
+        The output holds its node, and ctx is that node: a cycle, which only a full run of Python's collector frees, and
+        that may come late or, with gc off, never. Until then every call leaks its graph. save_for_backward makes no
+        cycle, and checks versions as well.
     Wrong:
         ctx.out = out
     Right:
@@ -232,15 +234,12 @@ def on_ctx(case: Case) -> Iterator[Cause]:
     Do instead:
         Store tensors with ctx.save_for_backward and read them from ctx.saved_tensors.
     How it is found:
-        Nodes of several steps were still alive, and an attribute of a custom Function's node holds their tensors.
+        An attribute of a custom Function's node leads back to the node, which was still alive two steps later.
     """
-    if not growing_survivors(case):
-        return
-    attributes = [one for one in case.holders if one.kind == "attribute" and one.owner.endswith("Backward")]
-    for one in attributes[:1]:
+    for one in [one for one in case.holders if one.kind == _ON_CTX][:1]:
         lines = [site for file in case.syntax.files for site in case.syntax.calls(file, _setting(one.name))]
         message = f"{one.owner.removesuffix('Backward')} stores its output as ctx.{one.name}: output and node hold each"
-        message += " other, and the graph of every call stays alive"
+        message += " other, and the graph of every call stays alive until a full garbage collection"
         yield Cause(message, next(iter(lines), one.site), tensor=one.name)
 
 

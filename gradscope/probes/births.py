@@ -78,6 +78,8 @@ class Births(Watcher):
             if operator.softmax and torch.is_grad_enabled():
                 self._sized(result, arguments, sys._getframe(1).f_back)
             close = self.looking <= CLOSELY
+            if not close and operator.harmless is not None and operator.harmless(arguments) and not is_far(result):
+                return
             if operator.copies and not close and not _comes_from_host(result, arguments):
                 return
             has_several = type(result) is tuple or (close and type(result) is list)
@@ -166,14 +168,15 @@ class Births(Watcher):
                     self._gradients(call)
             finally:
                 thread.busy = False
-        if self.looking != OFF:
+        if self.distant.awake and self.looking != OFF:
             self.distant.after(call, sys.exc_info()[1] is not None)
         self._age += 1
         if self.looking == ALWAYS:
             self.looking = FORWARD
         if self._armed or (call.accumulate and not call.keep_graph) or self._age > _PATIENCE:
             self._over()
-        self.distant.send()
+        if self.distant.awake:
+            self.distant.send()
 
     def forget(self, call: Call) -> None:
         """The call is over, whatever became of it."""
@@ -184,7 +187,8 @@ class Births(Watcher):
         self._events.clear()
         self._origins.clear()
         self._age = 0
-        self.distant.over()
+        if self.distant.awake:
+            self.distant.over()
         descent = self.distant.descent
         self._armed, descent.huge = self._armed or descent.huge, False
         reached = self._reached + descent.reached

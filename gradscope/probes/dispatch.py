@@ -29,7 +29,8 @@ class Dispatching:
         self._dispatch = dispatch
         self._find: FunctionType | None = getattr(simple_registry, "find_torch_dispatch_rule", None)
         self.mode = self._class()
-        self._below: list[int] = []  # the modes under it when it was taken off
+        self._taken_off = False
+        self._below: list[int] = []  # the modes under it then
         self._thread = 0  # the one that entered it first
 
     def __enter__(self) -> Dispatching:
@@ -53,15 +54,17 @@ class Dispatching:
         Not when the script has put modes of its own over it, nor on again among others than before; and only in the
         thread that entered it first: the others leave it at their end, and count on its being there.
         """
-        if threading.get_ident() != self._thread:
+        if recorded is not self._taken_off or threading.get_ident() != self._thread:
             return
         modes = _get_current_dispatch_mode_stack()
         if self.mode in modes:
             if not recorded and modes[-1] is self.mode:
                 self.mode.__exit__(None, None, None)
                 self._below = [id(mode) for mode in modes[:-1]]
+                self._taken_off = True
         elif recorded and [id(mode) for mode in modes] == self._below:
             self.mode.__enter__()
+            self._taken_off = False
 
 
 def _is_innermost(mode: TorchDispatchMode) -> bool:

@@ -193,10 +193,19 @@ class Distant:
                 return call.number, number
         return self._running[-1].number, -1
 
-    @_guarded
+    @property
+    def awake(self) -> bool:
+        """Whether anything was seen on an accelerator so far; if not, there is nothing to do after a backward."""
+        return bool(self._lanes)
+
     def before(self, call: Call, looking: bool) -> None:
         """A backward begins: its losses are at hand."""
         self._running.append(call)
+        if self._lanes or any(map(devices.is_far, call.outputs)):
+            self._begin(call, looking)
+
+    @_guarded
+    def _begin(self, call: Call, looking: bool) -> None:
         if call.outer is None:
             self._receive()
         for output in call.outputs if looking else ():

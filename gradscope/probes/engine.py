@@ -196,10 +196,9 @@ class Engine:
                     if undo is not None:
                         undo()
 
-            skip(after)
             return after
 
-        skip(before)
+        skip(before)  # and `after` in it
         return before
 
     def _switch_off(self) -> None:
@@ -317,7 +316,10 @@ class Engine:
         if self._recorder.made_in_backward:
             release_parents(self._recorder.made_in_backward)
             self._recorder.made_in_backward.clear()
-        self._sink.commit()
+        if error is None:
+            self._sink.commit_soon()
+        else:
+            self._sink.commit()
         if call.outer is None:  # last, so that the step's time has the commit in it
             self._steps.end()
 

@@ -6,6 +6,7 @@ something has turned up; in a backward, only those that divide, invert or take p
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 NEVER, CLOSELY, FORWARD, ALWAYS = range(4)
@@ -48,6 +49,46 @@ def look_of(operator: Any) -> int:
     if name in _MOVES or name.startswith(("_foreach", "_fused", "_amp")) or schema.overload_name == "Scalar":
         return CLOSELY
     return FORWARD
+
+
+def _by_number(arguments: tuple[Any, ...]) -> bool:
+    """Divides by a number other than zero."""
+    return type(arguments[1]) in (int, float) and arguments[1] != 0
+
+
+def _to_whole(arguments: tuple[Any, ...]) -> bool:
+    """Takes a power that every number has: 0, 1, 2 and so on."""
+    return arguments[1] in (0, 1, 2) or (arguments[1] > 0 and arguments[1] == int(arguments[1]))
+
+
+def _of_something(arguments: tuple[Any, ...]) -> bool:
+    """Takes the mean of more than nothing."""
+    return arguments[0].numel() > 0
+
+
+def _always(arguments: tuple[Any, ...]) -> bool:
+    return True
+
+
+# Operators that can only overflow, some of them with these arguments only. The loss tells of it soon enough, where it
+# can be asked at once; on an accelerator, where looks cost less than waiting, these are looked at all the same.
+_HARMLESS: dict[str, Callable[[tuple[Any, ...]], bool]] = {
+    "aten.mul.Tensor": _always,
+    "aten.mul_.Tensor": _always,
+    "aten._safe_softmax.default": _always,
+    "aten.div.Scalar": _by_number,
+    "aten.div_.Scalar": _by_number,
+    "aten.div.Tensor": _by_number,
+    "aten.div_.Tensor": _by_number,
+    "aten.pow.Tensor_Scalar": _to_whole,
+    "aten.mean.default": _of_something,
+    "aten.mean.dim": _of_something,
+}
+
+
+def harmless_of(operator: Any) -> Callable[[tuple[Any, ...]], bool] | None:
+    """What tells, of an operator's arguments, that no NaN or Inf comes of finite ones but by overflow."""
+    return _HARMLESS.get(str(operator))
 
 
 def reads_no_values(operator: Any) -> bool:

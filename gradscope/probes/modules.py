@@ -69,6 +69,7 @@ class Modules:
         self._threads, self._stacks, self._names, self._faults = threads, stacks, names, faults
         self._serials, self._modules = itertools.count(1), itertools.count(1)
         self._places: dict[tuple[int, str, str, int], int] = {}
+        self._insides: dict[int, int] = {}  # the base behind a call, by the stack of its caller
         self._known: dict[int, Known] = {}
         self._target: FunctionType = torch_module.Module._wrapped_call_impl  # type: ignore[assignment]
         self._code = self._original = self._target.__code__
@@ -101,7 +102,7 @@ class Modules:
             known = self._describe(module, outer)
             path, module_class = ("" if outer is None else known.inner or ""), known.module_class
             stack = self._stacks.take(sys._getframe(2), base)
-            inside = self._stacks.push(stack, self._original, self._place)
+            inside = self._insides.get(stack) or self._inside(stack)
             if outer is None:
                 position = thread.roots
                 thread.roots += 1
@@ -122,6 +123,10 @@ class Modules:
         if call is not None:
             thread = self._threads.current
             thread.base, thread.call = call.base, call.parent
+
+    def _inside(self, stack: int) -> int:
+        inside = self._insides[stack] = self._stacks.push(stack, self._original, self._place)
+        return inside
 
     def _switch_off(self) -> None:
         self._target.__code__ = self._original

@@ -16,6 +16,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 import torch
+import torch.autograd.graph as graph_module
 
 from gradscope.probes import devices
 from gradscope.probes.births import Births
@@ -27,11 +28,11 @@ from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.flow import Flow
 from gradscope.probes.leaves import is_leaf
-from gradscope.probes.looks import FORWARD, copies, is_softmax, look_of
+from gradscope.probes.looks import FORWARD, copies, harmless_of, is_softmax, look_of
 from gradscope.probes.modules import Call, Calls
 from gradscope.probes.mutations import Mutations
 from gradscope.probes.names import Names
-from gradscope.probes.nodes import token_of
+from gradscope.probes.nodes import KEY, Token, token_of
 from gradscope.probes.sink import Sink, store
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
@@ -39,6 +40,7 @@ from gradscope.probes.structure import digest
 from gradscope.probes.tensors import storage_of
 from gradscope.probes.threads import Thread, Threads
 from gradscope.probes.versions import counting_versions
+from gradscope.signals import let_through
 
 _BLOCK = 8192  # numbers after which a block is closed
 HEAD, WRITE = 5, 4  # numbers per operator, and per tensor written
@@ -57,9 +59,10 @@ def _nobody_asks(frame: Any) -> None:
 class Operator:
     """What is known of an operator: its name, what runs it, what it writes. Keeps it alive: its id is a key."""
 
-    __slots__ = ("copies", "look", "name", "operator", "run", "softmax", "writes")
+    __slots__ = ("copies", "harmless", "look", "name", "operator", "run", "softmax", "writes")
 
     copies: bool
+    harmless: Callable[[tuple[Any, ...]], bool] | None
     look: int
     name: int
     operator: Any
@@ -144,8 +147,9 @@ class Operations(Watcher):
     def _dispatch(self) -> Any:
         """The mode's function: hot, so what it uses is bound here, and nothing that it makes outlives it."""
         threads, steps, faults, known = self._threads, self._steps, self._faults, self._known
-        describe, written, take, anchors = self._describe, self._written, self._stacks.take, self._stacks.anchors
+        describe, written, take = self._describe, self._written, self._stacks.take
         open_block, enter_call, number_of, getframe = self._open, _enter_call, node_number, sys._getframe
+        engine = graph_module._engine_run_backward.__code__
         births, look, flow, grad_enabled = self._births, self._births.look, self._flow, torch.is_grad_enabled
 
         def dispatch(  # noqa: PLR0912, a call for each branch would cost as much as the branch itself
@@ -176,10 +180,14 @@ class Operations(Watcher):
                     backward = thread.backward
                     if thread.call is not thread.last_call:
                         enter_call(thread)
-                    node = (PLAIN if grad_enabled() else NO_GRAD) if backward is None else number_of(backward)
                     frame = getframe(0).f_back  # none on the engine's own threads
-                    at_base = frame is None or id(frame.f_code) in anchors
-                    stack = thread.base if at_base else take(frame, thread.base)
+                    if backward is None:
+                        node = PLAIN if grad_enabled() else NO_GRAD
+                        stack = take(frame, thread.base)
+                    else:
+                        node = number_of(backward)
+                        at_base = frame is None or frame.f_code is engine
+                        stack = thread.base if at_base else take(frame, thread.base)
                     numbers.extend((name, stack, thread.place, node, 0))
                     if found.writes:
                         written(thread, found.writes, arguments, keywords)
@@ -234,6 +242,7 @@ class Operations(Watcher):
             known.run = self._flushing(known.run)
         known.copies = copies(operator) and devices.is_there_one()
         known.look = FORWARD if known.copies else look_of(operator)
+        known.harmless = harmless_of(operator)
         known.softmax = is_softmax(operator)
         self._known[id(operator)] = known
         return known
@@ -338,8 +347,12 @@ def _places(calls: Iterable[Call]) -> Places:
 
 def _numbered(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
     """The storage's number in the open block, and the tensor's version less the first one written; -1 for none."""
-    address, versions = storage_of(tensor)[0], thread.versions
-    version = -1 if tensor.is_inference() else tensor._version
+    try:
+        address, version = tensor.untyped_storage()._cdata, tensor._version
+    except (RuntimeError, NotImplementedError) as error:  # it has no storage to share, or it is an inference tensor
+        let_through(error)
+        address, version = storage_of(tensor)[0], -1 if tensor.is_inference() else tensor._version
+    versions = thread.versions
     storage = thread.tensors.get(address)
     if storage is None or -1 < version < versions[storage]:  # the address of a dead storage is used again
         storage = thread.tensors[address] = len(versions)
@@ -360,6 +373,10 @@ _current_node = getattr(torch._C, "_current_autograd_node", None)  # looked up o
 
 def node_number(backward: EngineCall, current_node: Any = _current_node) -> int:
     """The node that a backward is evaluating, -1 for none."""
-    current = current_node()
-    token = None if current is None else token_of(current)
-    return -1 if token is None or backward.walked is None else backward.walked.numbers.get(token.uid, -1)
+    current, walked = current_node(), backward.walked
+    if current is None or walked is None:
+        return -1
+    token = current.metadata.get(KEY)
+    if type(token) is not Token:
+        token = token_of(current)
+    return -1 if token is None else walked.numbers.get(token.uid, -1)

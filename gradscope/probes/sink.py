@@ -60,6 +60,9 @@ class Sink(Protocol):
     def commit(self) -> None:
         """Write what has been added so far, safe against a kill."""
 
+    def commit_soon(self) -> None:
+        """The same, within a second."""
+
 
 def store(sink: Sink, table: str, key: bytes, write: Callable[[int], None]) -> int:
     """The id of content that is stored once. `write` adds its rows when it is new: all of them, or it does not count.

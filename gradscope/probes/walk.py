@@ -19,6 +19,7 @@ from gradscope.probes.nodes import KEY, DerivedToken, Nodes, Token, token_of
 from gradscope.probes.sink import Sink
 from gradscope.probes.structure import UNNUMBERED, Edges, Look, Structures
 from gradscope.probes.tensors import Contents, storage_of
+from gradscope.signals import let_through
 
 _REMEMBERED = 8  # graphs kept to compare with
 _GENERIC = "CppFunction"  # the type of nodes that torch gives no type of their own
@@ -110,7 +111,7 @@ class Walker:
             sequence=sequence,
             leaves=[self._sink.string(self._names.leaf(variable)) for variable in variables.values()],
             leaf_numbers=list(variables),
-            shapes=[meta.shape for node in live for meta in node._input_metadata if not meta.is_cpp_nested_tensor],
+            shapes=_shapes(live),
             edges=edges,
         )
 
@@ -152,15 +153,22 @@ def discover(roots: Iterable[Any]) -> tuple[list[Any], Edges]:
         following = node.next_functions
         counts.append(len(following))
         for target, input_nr in following:
-            if target is None:
-                targets.append(-1)
-            else:
-                if target not in index:
-                    index[target] = len(live)
-                    live.append(target)
-                targets.append(index[target])
+            number = -1 if target is None else index.get(target)
+            if number is None:
+                number = index[target] = len(live)
+                live.append(target)
+            targets.append(number)
             inputs.append(input_nr)
     return live, Edges(counts, targets, inputs)
+
+
+def _shapes(live: list[Any]) -> list[Any]:
+    """The shape of each gradient that each node receives."""
+    try:
+        return [meta.shape for node in live for meta in node._input_metadata]
+    except RuntimeError as error:  # a nested tensor of the C++ kind has none
+        let_through(error)
+        return [meta.shape for node in live for meta in node._input_metadata if not meta.is_cpp_nested_tensor]
 
 
 def _leaf_storages(look: Look, variables: dict[int, Any]) -> dict[int, int]:

@@ -11,6 +11,7 @@ import json
 import os
 import sqlite3
 import threading
+import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
@@ -19,6 +20,7 @@ from gradscope.store.origin import USER, origin_of
 from gradscope.store.output import Content, Output, Row, check
 
 Tail = tuple[int, int, int, Content, Row]  # an open block, as Output.show takes it
+_SOON = 0.25  # seconds: the heartbeat is there before a second is over
 _BATCH = 20_000  # rows that may wait before they are written in the middle of a backward
 _FORGOTTEN = "steps before the last ones of --keep-last"
 _SOURCES = "sources that do not fit into --max-size"
@@ -59,6 +61,7 @@ class Writer:
         self.failure: str | None = None
         self._forgotten: int | None = None  # steps before this one are given up
         self._limit, self._size, self._growth = limit, 0, 0
+        self._written = 0.0  # when rows were last written, as time.monotonic tells it
         check(path, overwrite)
         self._output = None if late else Output(self.path, path, limit)
 
@@ -190,11 +193,20 @@ class Writer:
                 return
             try:
                 self._write(waiting, shown)
+                self._written = time.monotonic()
             except BaseException as error:
                 if is_the_programs(error):  # raised by a signal handler
                     self._put_back(waiting)
                     raise
                 self._fail(error)
+
+    def commit_soon(self) -> None:
+        """Write what waits, unless that was done a moment ago: then the heartbeat, or the next call, does it.
+
+        With a limit to the file's size at once, because what is in it counts.
+        """
+        if self._limit is not None or time.monotonic() - self._written > _SOON:
+            self.commit()
 
     def beat(self, values: dict[str, object], tails: Callable[[], Iterable[Tail]]) -> None:
         """Commit from the heartbeat's thread: all that there is, and how far the run has come."""
