@@ -27,6 +27,7 @@ from gradscope.probes.parents import release_parents
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
+from gradscope.probes.tasks import NO_TASK
 from gradscope.probes.threads import Thread, Threads
 from gradscope.probes.walk import Walked, Walker, discover
 
@@ -46,6 +47,7 @@ class Call:
 
     __slots__ = (
         "accumulate",
+        "base",
         "began",
         "compiled",
         "create_graph",
@@ -63,6 +65,7 @@ class Call:
         "started",
         "step",
         "targets",
+        "task",
         "thread",
         "walked",
     )
@@ -71,6 +74,8 @@ class Call:
     number: int
     outer: Call | None
     outer_base: int
+    base: int  # the stack of what it runs
+    task: int  # the engine's, once it is known
     thread: int
     roots: str
     inputs: str | None
@@ -92,6 +97,7 @@ class Call:
         self.began = False
         self.started = 0.0
         self.reached = True
+        self.task = NO_TASK
 
 
 class Watcher:
@@ -238,6 +244,7 @@ class Engine:
         call.began = False
         thread = self._threads.current
         thread.busy, thread.backward, thread.base = False, call.outer, call.outer_base
+        self._threads.tasks.end(call)
         self._ask("forget", call)
 
     def _ask(self, what: str, *arguments: Any) -> None:
@@ -250,13 +257,14 @@ class Engine:
 
     def _settle(self, thread: Thread, frame: Any) -> None:
         """Put right what a signal handler's exception has left behind where no code of ours could catch it."""
-        if thread.backward is not None and not _runs_in(frame, self.code.co_name):
-            self._give_up(thread.backward)
+        running = None if thread.is_engines else thread.backward
+        if running is not None and not _runs_in(frame, self.code.co_name):
+            self._give_up(running)
         if thread.call is not None and not _runs_in(frame, _MODULE_CALL):
             thread.call, thread.base = None, 0
 
     def _begin(self, call: Call, frame: Any, outputs: Any) -> None:
-        thread = self._threads.current
+        thread, tasks = self._threads.current, self._threads.tasks
         self._settle(thread, frame.f_back)
         names = frame.f_locals
         gradients, keep_graph, create_graph, inputs = names["args"][:4]
@@ -266,14 +274,15 @@ class Engine:
         call.compiled = is_compiled()
         call.walked, call.live, call.thread = None, [], thread.number
         call.outputs = call.targets = ()
-        call.outer, call.outer_base = thread.backward, thread.base
+        call.outer, call.outer_base = tasks.running(thread), thread.base
         call.number = next(self._numbers)
         call.step = self._steps.current if call.outer is None else call.outer.step
         call.stack = self._stacks.take(frame.f_back, thread.base)
         call.began = True
+        tasks.begin(call)
         if self._steps.recorded:
             self._look(call, thread, outputs, inputs)
-        thread.base = self._stacks.push(call.stack, self.code, frame.f_lasti)
+        call.base = thread.base = self._stacks.push(call.stack, self.code, frame.f_lasti)
         thread.backward = call
         call.started = time.perf_counter()
         if call.walked is not None:
@@ -313,6 +322,7 @@ class Engine:
                 self._look_again(call, thread, error, outputs)
             exception = 0 if error is None else self._sink.string(described(error))
             self._write(call, call.walked, duration, exception)
+        self._threads.tasks.end(call)
         self._ask("forget", call)
         if self._recorder.made_in_backward:
             release_parents(self._recorder.made_in_backward)

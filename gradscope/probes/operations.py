@@ -37,10 +37,9 @@ from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
 from gradscope.probes.structure import digest
 from gradscope.probes.tensors import storage_of
-from gradscope.probes.threads import Thread, Threads
+from gradscope.probes.threads import BLOCK, Thread, Threads
 from gradscope.probes.versions import counting_versions
 
-_BLOCK = 8192  # numbers after which a block is closed
 HEAD, WRITE = 5, 4  # numbers per operator, and per tensor written
 
 PLAIN, NO_GRAD = -1, -2  # in place of a node, for operators outside of a backward
@@ -135,11 +134,15 @@ class Operations(Watcher):
 
     def before(self, call: EngineCall, thread: Thread) -> None:
         """Close the forward's block."""
-        self.close(thread, call.outer)
+        self.close(thread)
 
     def after(self, call: EngineCall, thread: Thread) -> None:
-        """Close the backward's block."""
-        self.close(thread, call)
+        """Close the backward's blocks. A failed one's other threads may not have come to an end: they will see."""
+        self.close(thread)
+        if sys.exc_info()[1] is None:
+            for other in self._threads.tasks.threads.values():
+                if other.owner is call:
+                    self.close(other)
 
     def _dispatch(self) -> Any:
         """The mode's function: hot, so what it uses is bound here, and nothing that it makes outlives it."""
@@ -171,7 +174,7 @@ class Operations(Watcher):
                             token.operator = name
                         thread.pending.clear()
                     numbers = thread.operations
-                    if not 0 < len(numbers) < _BLOCK:
+                    if not 0 < len(numbers) < thread.room:
                         numbers = open_block(thread)
                     backward = thread.backward
                     if thread.call is not thread.last_call:
@@ -244,7 +247,7 @@ class Operations(Watcher):
         def flush_and_run(*arguments: Any, **keywords: Any) -> Any:
             try:
                 thread = self._threads.current
-                self.close(thread, thread.backward)
+                self.close(thread)
                 self._sink.commit()
                 self.saw_collective(sys._getframe(2))
             except Exception as error:
@@ -255,14 +258,17 @@ class Operations(Watcher):
         return flush_and_run
 
     def _open(self, thread: Thread) -> list[int]:
-        """Begin a block, after one that is full if there is one, and answer with its numbers."""
-        self.close(thread, thread.backward)
+        """Begin a block, after one that is full or another backward's if there is one, and answer with its numbers."""
+        if self._threads.tasks.running(thread) is thread.owner and 0 < len(thread.operations) < BLOCK:
+            return thread.operations
+        self.close(thread)
+        thread.owner = thread.backward
         thread.started = time.perf_counter() - self._started
         if thread not in self.threads:
             self.threads.append(thread)
         return thread.operations
 
-    def close(self, thread: Thread, backward: EngineCall | None = None) -> None:
+    def close(self, thread: Thread) -> None:
         """Store a thread's open block, or only point at it when it was seen before."""
         numbers = thread.operations
         if not numbers:
@@ -270,7 +276,7 @@ class Operations(Watcher):
         try:
             self._fresh = False
             block = self._recall(numbers, _places(thread.calls), list(thread.calls))
-            number = None if backward is None else backward.number
+            number = None if thread.owner is None else thread.owner.number
             versions = json.dumps(thread.versions) if any(thread.versions) else None
             self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started, versions))
             self._mutations.closed(self._block_runs, thread.storages)
