@@ -128,9 +128,6 @@ class Guest(Watcher):
     def __exit__(self, *error: object) -> None:
         """The recording ends."""
 
-    def failed(self, call: Call, error: BaseException) -> None:
-        """The call has raised; `call.live` holds its nodes again, numbered as before, until this returns."""
-
 
 class Engine:
     """Records backward calls: what they were asked, their graphs, how they ended."""
@@ -257,14 +254,14 @@ class Engine:
 
     def _settle(self, thread: Thread, frame: Any) -> None:
         """Put right what a signal handler's exception has left behind where no code of ours could catch it."""
-        running = None if thread.is_engines else thread.backward
-        if running is not None and not _runs_in(frame, self.code.co_name):
-            self._give_up(running)
+        backward = None if thread.is_engines else thread.backward  # no frame of its call is on an engine's thread
+        if backward is not None and not _runs_in(frame, self.code.co_name):
+            self._give_up(backward)
         if thread.call is not None and not _runs_in(frame, _MODULE_CALL):
             thread.call, thread.base = None, 0
 
     def _begin(self, call: Call, frame: Any, outputs: Any) -> None:
-        thread, tasks = self._threads.current, self._threads.tasks
+        thread = self._threads.current
         self._settle(thread, frame.f_back)
         names = frame.f_locals
         gradients, keep_graph, create_graph, inputs = names["args"][:4]
@@ -274,16 +271,16 @@ class Engine:
         call.compiled = is_compiled()
         call.walked, call.live, call.thread = None, [], thread.number
         call.outputs = call.targets = ()
-        call.outer, call.outer_base = tasks.running(thread), thread.base
+        call.outer, call.outer_base = self._threads.tasks.running(thread), thread.base
         call.number = next(self._numbers)
         call.step = self._steps.current if call.outer is None else call.outer.step
         call.stack = self._stacks.take(frame.f_back, thread.base)
         call.began = True
-        tasks.begin(call)
         if self._steps.recorded:
             self._look(call, thread, outputs, inputs)
         call.base = thread.base = self._stacks.push(call.stack, self.code, frame.f_lasti)
         thread.backward = call
+        self._threads.tasks.begin(call)  # its graph is known, and its base
         call.started = time.perf_counter()
         if call.walked is not None:
             self._write(call, call.walked, None, 0)
@@ -324,9 +321,9 @@ class Engine:
             self._write(call, call.walked, duration, exception)
         self._threads.tasks.end(call)
         self._ask("forget", call)
-        if self._recorder.made_in_backward:
-            release_parents(self._recorder.made_in_backward)
-            self._recorder.made_in_backward.clear()
+        if made := self._recorder.made_in_backward:
+            self._recorder.made_in_backward = []  # what other threads make meanwhile is for the next call
+            release_parents(made)
         self._sink.commit()
         if call.outer is None:  # last, so that the step's time has the commit in it
             self._steps.end()

@@ -6,6 +6,7 @@ thread has made since the one before.
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import threading
@@ -94,7 +95,7 @@ class Operations(Watcher):
         births.operators = self._known
         self._started = started
         self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
-        self._block_runs = 0
+        self._block_runs = itertools.count()
         self._dispatching = Dispatching(self._dispatch())
         faults.switch(self.probe, self._switch_off)
         self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
@@ -278,16 +279,16 @@ class Operations(Watcher):
             block = self._recall(numbers, _places(thread.calls), list(thread.calls))
             number = None if thread.owner is None else thread.owner.number
             versions = json.dumps(thread.versions) if any(thread.versions) else None
-            self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started, versions))
-            self._mutations.closed(self._block_runs, thread.storages)
-            self._flow.close(thread, self._block_runs, _ends(numbers) if thread.flow else {}, self._fresh)
-            self._block_runs += 1
+            run = next(self._block_runs)  # in one piece: other threads close blocks, too
+            self._sink.add("block_run", (run, block, thread.number, number, thread.started, versions))
+            self._mutations.closed(run, thread.storages)
+            self._flow.close(thread, run, _ends(numbers) if thread.flow else {}, self._fresh)
         finally:
             thread.leave_block()
 
     def _recall(self, numbers: list[int], places: Places, calls: list[Call]) -> int:
         """The id of a block that may have been seen before: most often it is one of the last few."""
-        for one in self._remembered:
+        for one in tuple(self._remembered):  # other threads put theirs in
             if one[0] == numbers and one[1] == places:
                 return one[2]
         key = digest(array("q", numbers), *(array("q", one) for one in places))
