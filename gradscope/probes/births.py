@@ -197,7 +197,7 @@ class Births(Watcher):
         self._armed = False
 
     def _gradients(self, call: Call) -> None:
-        for identity in self._leaves:
+        for identity in call.walked.leaves if call.walked is not None else ():  # a nested call had other ones
             variable = self._names.tensor(identity)
             gradient = None if variable is None else variable.grad
             if variable is not None and is_plain(gradient) and not bool(torch.isfinite(gradient).all()):

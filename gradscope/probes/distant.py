@@ -187,11 +187,12 @@ class Distant:
         token = None if current is None else token_of(current)
         if token is None:
             return -1, -1
-        for call in reversed(self._running):
+        mine = self._threads.tasks.running(self._threads.current)
+        for call in reversed(self._running) if mine is None else (mine,):
             number = -1 if call.walked is None else call.walked.numbers.get(token.uid, -1)
             if number >= 0:
                 return call.number, number
-        return self._running[-1].number, -1
+        return (mine or self._running[-1]).number, -1
 
     @property
     def awake(self) -> bool:

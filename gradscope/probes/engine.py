@@ -27,6 +27,7 @@ from gradscope.probes.parents import release_parents
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
+from gradscope.probes.tasks import NO_TASK
 from gradscope.probes.threads import Thread, Threads
 from gradscope.probes.walk import Walked, Walker, discover
 
@@ -46,6 +47,7 @@ class Call:
 
     __slots__ = (
         "accumulate",
+        "base",
         "began",
         "compiled",
         "create_graph",
@@ -63,6 +65,7 @@ class Call:
         "started",
         "step",
         "targets",
+        "task",
         "thread",
         "walked",
     )
@@ -71,6 +74,8 @@ class Call:
     number: int
     outer: Call | None
     outer_base: int
+    base: int  # the stack of what it runs
+    task: int  # the engine's, once it is known
     thread: int
     roots: str
     inputs: str | None
@@ -92,6 +97,7 @@ class Call:
         self.began = False
         self.started = 0.0
         self.reached = True
+        self.task = NO_TASK
 
 
 class Watcher:
@@ -121,9 +127,6 @@ class Guest(Watcher):
 
     def __exit__(self, *error: object) -> None:
         """The recording ends."""
-
-    def failed(self, call: Call, error: BaseException) -> None:
-        """The call has raised; `call.live` holds its nodes again, numbered as before, until this returns."""
 
 
 class Engine:
@@ -237,6 +240,7 @@ class Engine:
         call.began = False
         thread = self._threads.current
         thread.busy, thread.backward, thread.base = False, call.outer, call.outer_base
+        self._threads.tasks.end(call)
         self._ask("forget", call)
 
     def _ask(self, what: str, *arguments: Any) -> None:
@@ -249,8 +253,9 @@ class Engine:
 
     def _settle(self, thread: Thread, frame: Any) -> None:
         """Put right what a signal handler's exception has left behind where no code of ours could catch it."""
-        if thread.backward is not None and not _runs_in(frame, self.code.co_name):
-            self._give_up(thread.backward)
+        backward = None if thread.is_engines else thread.backward  # no frame of its call is on an engine's thread
+        if backward is not None and not _runs_in(frame, self.code.co_name):
+            self._give_up(backward)
         if thread.call is not None and not _runs_in(frame, _MODULE_CALL):
             thread.call, thread.base = None, 0
 
@@ -265,15 +270,16 @@ class Engine:
         call.compiled = is_compiled()
         call.walked, call.live, call.thread = None, [], thread.number
         call.outputs = call.targets = ()
-        call.outer, call.outer_base = thread.backward, thread.base
+        call.outer, call.outer_base = self._threads.tasks.running(thread), thread.base
         call.number = next(self._numbers)
         call.step = self._steps.current if call.outer is None else call.outer.step
         call.stack = self._stacks.take(frame.f_back, thread.base)
         call.began = True
         if self._steps.recorded:
             self._look(call, thread, outputs, inputs)
-        thread.base = self._stacks.push(call.stack, self.code, frame.f_lasti)
+        call.base = thread.base = self._stacks.push(call.stack, self.code, frame.f_lasti)
         thread.backward = call
+        self._threads.tasks.begin(call)  # its graph is known, and its base
         call.started = time.perf_counter()
         if call.walked is not None:
             self._write(call, call.walked, None, 0)
@@ -312,14 +318,12 @@ class Engine:
                 self._look_again(call, thread, error, outputs)
             exception = 0 if error is None else self._sink.string(described(error))
             self._write(call, call.walked, duration, exception)
+        self._threads.tasks.end(call)
         self._ask("forget", call)
-        if self._recorder.made_in_backward:
-            release_parents(self._recorder.made_in_backward)
-            self._recorder.made_in_backward.clear()
-        if error is None:
-            self._sink.commit_soon()
-        else:
-            self._sink.commit()
+        if made := self._recorder.made_in_backward:
+            self._recorder.made_in_backward = []  # what other threads make meanwhile is for the next call
+            release_parents(made)
+        (self._sink.commit_soon if error is None else self._sink.commit)()
         if call.outer is None:  # last, so that the step's time has the commit in it
             self._steps.end()
 

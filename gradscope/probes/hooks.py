@@ -282,7 +282,7 @@ class Hooks(Watcher):
 
     def _saw(self, registration: Registration | None, arguments: tuple[Any, ...]) -> None:
         thread = self._threads.current
-        call = thread.backward or (self._running[-1] if self._running else None)
+        call = self._threads.tasks.running(thread) or (self._running[-1] if self._running else None)
         before = self._looks.get(thread.number, NOTHING)
         now = self._looks[thread.number] = Look(arguments[0], thread if self._measured else None)
         changed = 0 if registration is None else change(before.identity, now.identity)
@@ -343,7 +343,7 @@ class Hooks(Watcher):
 
     def acted(self, number: int, node: Any) -> None:
         """A hook that another probe sees has acted, at a node."""
-        call = self._threads.current.backward or (self._running[-1] if self._running else None)
+        call = self._threads.tasks.running(self._threads.current) or (self._running[-1] if self._running else None)
         token = token_of(node)
         if call is not None and call.walked is not None and call.number in self._fired:
             place = None if token is None else call.walked.numbers.get(token.uid)

@@ -11,7 +11,7 @@ import itertools
 import sys
 import weakref
 from collections.abc import Callable, Iterator
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import torch
 import torch.fx.traceback as fx_traceback
@@ -21,10 +21,12 @@ from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.faults import Faults
 from gradscope.probes.function_calls import APPLY, FunctionCalls
 from gradscope.probes.levels import Levels
-from gradscope.probes.modules import Call
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
-from gradscope.probes.threads import Threads
+
+if TYPE_CHECKING:
+    from gradscope.probes.modules import Call
+    from gradscope.probes.threads import Threads
 
 KEY = "traceback_"  # torch's
 _OWN_KEY = "gradscope"  # for nodes that already hold a stock traceback
@@ -149,6 +151,7 @@ class Nodes:
         original = fx_traceback.format_stack
         threads, take, getframe, uids = self._threads, self._stacks.take, sys._getframe, self._uids
         current_node, level = torch._C._current_autograd_node, torch._C._functorch.maybe_current_level
+        tasks = threads.tasks
         operators, faults, blank, called = self._operators, self._faults, self._blank, self._calls.note
 
         def format_stack() -> Any:
@@ -156,6 +159,9 @@ class Nodes:
                 return original()  # a compiler is tracing and reads torch's own meaning
             try:
                 thread = threads.current
+                frame = getframe(0).f_back  # none on the engine's own threads
+                if frame is None:
+                    tasks.adopt(thread)
                 node = current_node()
                 token = Token() if node is None and level() is None else self._derive(node)
                 token.uid = next(uids)
@@ -163,7 +169,6 @@ class Nodes:
                 token.call = thread.call
                 token.operator = 0
                 token.previous = thread.operator
-                frame = getframe(0).f_back  # none on the engine's own threads
                 token.stack = take(frame, thread.base)
                 if frame is not None and frame.f_code is APPLY:
                     called(frame, token.stack)

@@ -56,7 +56,7 @@ class OpenBlocks:
         calls = {number: ids[call.serial] for number, call in enumerate(called, 1)}
         writes = sum(numbers[at + HEAD - 1] for at in heads)
         rows = {"operation": _operations(block, numbers, heads, calls), "written": _written(block, numbers, heads)}
-        backward, versions = thread.backward, list(thread.versions)
+        backward, versions = thread.owner, list(thread.versions)
         run = (
             thread.number,
             None if backward is None else backward.number,

@@ -6,6 +6,7 @@ thread has made since the one before.
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import threading
@@ -38,11 +39,10 @@ from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
 from gradscope.probes.structure import digest
 from gradscope.probes.tensors import storage_of
-from gradscope.probes.threads import Thread, Threads
+from gradscope.probes.threads import BLOCK, Thread, Threads
 from gradscope.probes.versions import counting_versions
 from gradscope.signals import let_through
 
-_BLOCK = 8192  # numbers after which a block is closed
 HEAD, WRITE = 5, 4  # numbers per operator, and per tensor written
 
 PLAIN, NO_GRAD = -1, -2  # in place of a node, for operators outside of a backward
@@ -98,7 +98,7 @@ class Operations(Watcher):
         births.operators = self._known
         self._started = started
         self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
-        self._block_runs = 0
+        self._block_runs = itertools.count()
         self._dispatching = Dispatching(self._dispatch())
         faults.switch(self.probe, self._switch_off)
         self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
@@ -138,11 +138,15 @@ class Operations(Watcher):
 
     def before(self, call: EngineCall, thread: Thread) -> None:
         """Close the forward's block."""
-        self.close(thread, call.outer)
+        self.close(thread)
 
     def after(self, call: EngineCall, thread: Thread) -> None:
-        """Close the backward's block."""
-        self.close(thread, call)
+        """Close the backward's blocks. A failed one's other threads may not have come to an end: they will see."""
+        self.close(thread)
+        if sys.exc_info()[1] is None:
+            for other in self._threads.tasks.threads.values():
+                if other.owner is call:
+                    self.close(other)
 
     def _dispatch(self) -> Any:
         """The mode's function: hot, so what it uses is bound here, and nothing that it makes outlives it."""
@@ -175,7 +179,7 @@ class Operations(Watcher):
                             token.operator = name
                         thread.pending.clear()
                     numbers = thread.operations
-                    if not 0 < len(numbers) < _BLOCK:
+                    if not 0 < len(numbers) < thread.room:
                         numbers = open_block(thread)
                     backward = thread.backward
                     if thread.call is not thread.last_call:
@@ -253,7 +257,7 @@ class Operations(Watcher):
         def flush_and_run(*arguments: Any, **keywords: Any) -> Any:
             try:
                 thread = self._threads.current
-                self.close(thread, thread.backward)
+                self.close(thread)
                 self._sink.commit()
                 self.saw_collective(sys._getframe(2))
             except Exception as error:
@@ -264,14 +268,17 @@ class Operations(Watcher):
         return flush_and_run
 
     def _open(self, thread: Thread) -> list[int]:
-        """Begin a block, after one that is full if there is one, and answer with its numbers."""
-        self.close(thread, thread.backward)
+        """Begin a block, after one that is full or another backward's if there is one, and answer with its numbers."""
+        if self._threads.tasks.running(thread) is thread.owner and 0 < len(thread.operations) < BLOCK:
+            return thread.operations
+        self.close(thread)
+        thread.owner = thread.backward
         thread.started = time.perf_counter() - self._started
         if thread not in self.threads:
             self.threads.append(thread)
         return thread.operations
 
-    def close(self, thread: Thread, backward: EngineCall | None = None) -> None:
+    def close(self, thread: Thread) -> None:
         """Store a thread's open block, or only point at it when it was seen before."""
         numbers = thread.operations
         if not numbers:
@@ -279,18 +286,18 @@ class Operations(Watcher):
         try:
             self._fresh = False
             block = self._recall(numbers, _places(thread.calls), list(thread.calls))
-            number = None if backward is None else backward.number
+            number = None if thread.owner is None else thread.owner.number
             versions = json.dumps(thread.versions) if any(thread.versions) else None
-            self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started, versions))
-            self._mutations.closed(self._block_runs, thread.storages)
-            self._flow.close(thread, self._block_runs, _ends(numbers) if thread.flow else {}, self._fresh)
-            self._block_runs += 1
+            run = next(self._block_runs)  # in one piece: other threads close blocks, too
+            self._sink.add("block_run", (run, block, thread.number, number, thread.started, versions))
+            self._mutations.closed(run, thread.storages)
+            self._flow.close(thread, run, _ends(numbers) if thread.flow else {}, self._fresh)
         finally:
             thread.leave_block()
 
     def _recall(self, numbers: list[int], places: Places, calls: list[Call]) -> int:
         """The id of a block that may have been seen before: most often it is one of the last few."""
-        for one in self._remembered:
+        for one in tuple(self._remembered):  # other threads put theirs in
             if one[0] == numbers and one[1] == places:
                 return one[2]
         key = digest(array("q", numbers), *(array("q", one) for one in places))

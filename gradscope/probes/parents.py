@@ -24,5 +24,5 @@ def release_parents(made: list[Token]) -> None:
             if type(candidate) is dict and "parent_" in candidate:
                 token = candidate.get(KEY)
                 if isinstance(token, Token):
-                    del candidate["parent_"]
+                    candidate.pop("parent_", None)  # gone when another thread has just done the same
                     left.discard(token.uid)

@@ -27,7 +27,7 @@ class Stacks:
         """The id of the stack that begins at `frame`; `base` is the stack behind the nearest anchor."""
         anchors = self.anchors
         key: list[int] = []
-        start, caller = frame, 0
+        start = frame
         while frame is not None:
             code = id(frame.f_code)
             if code in anchors:
@@ -36,6 +36,8 @@ class Stacks:
             key.append(code)
             key.append(frame.f_lasti)
             frame = frame.f_back
+        else:
+            caller = base if start is None else 0  # the engine's own threads have no frames
         key.append(caller)
         known = self._stacks.get(tuple(key))
         return self._intern(start, tuple(key)) if known is None else known

@@ -8,14 +8,22 @@ from array import array
 from collections import deque
 from typing import TYPE_CHECKING
 
+from gradscope.probes.tasks import NO_TASK, Tasks, current_task
+
 if TYPE_CHECKING:
     from gradscope.probes.engine import Call as EngineCall
     from gradscope.probes.modules import Call
     from gradscope.probes.nodes import Token
 
 
+BLOCK = 8192  # numbers after which a block is closed
+
+
 class Thread:
-    """The state of one thread. `base` is the stack behind the nearest anchor; `busy` while our own code runs torch."""
+    """The state of one thread. `base` is the stack behind the nearest anchor; `busy` while our own code runs torch.
+
+    In one of the engine's own threads `backward` is what `Tasks.adopt` found last.
+    """
 
     __slots__ = (
         "backward",
@@ -24,21 +32,27 @@ class Thread:
         "call",
         "calls",
         "flow",
+        "is_engines",
         "last_call",
         "number",
         "operations",
         "operator",
+        "owner",
         "pending",
         "place",
+        "room",
         "roots",
         "started",
         "storages",
+        "task",
         "tensors",
         "versions",
     )
 
-    def __init__(self, number: int) -> None:
+    def __init__(self, number: int, is_engines: bool = False) -> None:
         self.number = number
+        self.is_engines = is_engines
+        self.task = NO_TASK  # of `backward`, there
         self.base = 0
         self.busy = False
         self.call: Call | None = None
@@ -50,6 +64,8 @@ class Thread:
         self.operator = 0  # the last operator's name
         self.pending: deque[Token] = deque(maxlen=64)  # nodes made since the last operator, where operators are seen
         self.operations: list[int] = []  # the open block
+        self.owner: EngineCall | None = None  # the backward that it belongs to
+        self.room = 0 if is_engines else BLOCK  # numbers in it after which it is asked which block to fill
         self.flow = array("q")  # the tensors that its operators read and made
         self.tensors: dict[int, int] = {}  # storages of the open block: address -> number
         self.storages = array("q")  # their addresses, by number
@@ -59,6 +75,7 @@ class Thread:
     def leave_block(self) -> None:
         """Begin anew: what belongs to the open block is stored."""
         self.operations = []
+        self.owner = None
         self.calls.clear()
         self.last_call, self.place = None, 0
         self.tensors.clear()
@@ -68,12 +85,22 @@ class Thread:
 
 
 class Threads(threading.local):
-    """`threads.current` is the running thread's state, numbered from 0 in the order of first sight."""
+    """`threads.current` is the running thread's state, numbered from 0 in the order of first sight.
 
-    def __init__(self, numbers: itertools.count[int]) -> None:
-        self.current = Thread(next(numbers))
+    The surprise: torch's pool threads are a new thread to Python each time that they call into it. What comes to sight
+    inside of a task of the engine is one of its own threads, and known by the system's number for it.
+    """
+
+    def __init__(self, numbers: itertools.count[int], tasks: Tasks) -> None:
+        self.tasks = tasks
+        if tasks.counting and current_task() != NO_TASK:
+            self.current = tasks.threads.get(threading.get_ident()) or Thread(next(numbers), is_engines=True)
+            tasks.threads[threading.get_ident()] = self.current
+        else:
+            self.current = Thread(next(numbers))
+            tasks.counting = True
 
     @classmethod
     def counting(cls) -> Threads:
         """States for the threads of one recording; the thread that asks is number 0."""
-        return cls(itertools.count())
+        return cls(itertools.count(), Tasks())

@@ -145,8 +145,8 @@ class Values(Watcher):
 
     def _is_of(self, run: Run) -> bool:
         """Whether the node runs for this backward: not for another one, over the same nodes, in it or beside it."""
-        running = self._threads.current.backward
-        return not (self._off or run.over) and (running is None or running is run.call)  # none: a device's thread
+        running = self._threads.tasks.running(self._threads.current)
+        return not (self._off or run.over) and (running is None or running is run.call)  # none: nobody knows
 
     def _measure(self, run: Run, number: int, side: int, gradients: Any) -> None:
         with no_function(), no_dispatch(), no_autograd():

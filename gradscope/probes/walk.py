@@ -121,7 +121,7 @@ class Walker:
         """The interned ids of a graph that may have been seen before."""
         plain = DerivedToken not in set(map(type, tokens))
         if plain:
-            for one in self._remembered:
+            for one in tuple(self._remembered):  # other threads put theirs in
                 if one.is_like(look, live):
                     return self._again(one, look, live, variables)
         graph = self._structures.take(look, live, tokens, numbers)
