@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gradscope.explain import (
+    captured,
     checkpoints,
     exploding,
     growth,
@@ -93,6 +94,7 @@ def _of_rule(code: str, question: Question) -> Kind:
 
 
 MET_AT_RUN_TIME = (
+    _of_rule("GS221", captured.captured_tensor),
     _of_rule("GS110", transforms.combined_forward),
     _of_rule("GS301", transforms.no_vmap),
     _of_rule("GS320", transforms.no_jvp),
