@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import sys
 from collections import Counter
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from types import FrameType
 from typing import Any
 
@@ -27,9 +27,7 @@ from gradscope.probes.transforms import level_of
 _LOOKS = 3  # how often one line is looked at: steps repeat
 _DEEP = 80  # frames from an operator up to the Function that runs it
 _TO_THE_NEXT_TRANSFORM = CustomFunctionHigherOrderOperator.__call__.__code__  # called in place of a forward
-is_tracked: Callable[[torch.Tensor], bool] = torch._C._functorch.is_gradtrackingtensor
-is_wrapper: Callable[[torch.Tensor], bool] = torch._C._functorch.is_functorch_wrapped_tensor
-unwrapped: Callable[[torch.Tensor], torch.Tensor] = torch._C._functorch.get_unwrapped
+_functorch = torch._C._functorch
 
 
 class Captured:
@@ -87,14 +85,14 @@ def _is_number(tensor: torch.Tensor) -> bool:
 
 def _is_differentiated(tensor: torch.Tensor) -> bool:
     """Whether a transform that runs computes the tensor's gradient, at any of its levels."""
-    while is_wrapper(tensor):
-        if is_tracked(tensor) and level_of(tensor) > 0 and tensor.requires_grad:
+    while _functorch.is_functorch_wrapped_tensor(tensor):
+        if _functorch.is_gradtrackingtensor(tensor) and level_of(tensor) > 0 and tensor.requires_grad:
             return True
-        tensor = unwrapped(tensor)
+        tensor = _functorch.get_unwrapped(tensor)
     return False
 
 
 def _value(tensor: torch.Tensor) -> torch.Tensor:
-    while is_wrapper(tensor):
-        tensor = unwrapped(tensor)
+    while _functorch.is_functorch_wrapped_tensor(tensor):
+        tensor = _functorch.get_unwrapped(tensor)
     return tensor
