@@ -25,6 +25,25 @@ def no_vmap(case: Case) -> Iterable[Cause]:
     return _of_a_function(case, "does not have vmap support")
 
 
+def vmap_and_generated_vmap(case: Case) -> Iterable[Cause]:
+    """The Function has a vmap of its own, and a generated one is asked for as well."""
+    return _of_a_function(case, "has both generate_vmap_rule=True and an overridden vmap", "vmap")
+
+
+def vmap_returns(case: Case) -> Iterable[Cause]:
+    """The Function's vmap does not return the output and its dimension."""
+    return _of_a_function(case, "Expected the vmap staticmethod to have two returns", "vmap")
+
+
+def numpy_under_generated_vmap(case: Case) -> Iterable[Cause]:
+    """A forward asks for memory that a tensor under vmap does not have, as numpy() does."""
+    for failure, under in _failures(case, "Cannot access data pointer of Tensor"):
+        function = case.failing_functions[-1] if case.failing_functions else None
+        if function is not None and any(one.kind == "Vmap" for one in under):
+            related = (Related("class_at", function.class_site, function.name), *called_at(under))
+            yield Cause(_first(failure), failure.site, related, fails=True, function=function.name)
+
+
 def no_jvp(case: Case) -> Iterable[Cause]:
     """The Function has no jvp, and forward mode needs one."""
     return _of_a_function(case, "must implement the jvp function")
