@@ -24,6 +24,7 @@ from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Thread
 from gradscope.probes.transforms import level_of
 
+_DETACH = "aten.detach.default"
 _LOOKS = 3  # how often one line is looked at: steps repeat
 _DEEP = 80  # frames from an operator up to the Function that runs it
 _TO_THE_NEXT_TRANSFORM = CustomFunctionHigherOrderOperator.__call__.__code__  # called in place of a forward
@@ -36,7 +37,6 @@ class Captured:
     def __init__(self, sink: Sink, stacks: Stacks) -> None:
         self._sink, self._stacks = sink, stacks
         self._functions = Functions(sink)
-        self._detach = sink.string("aten.detach.default")
         self._looks: Counter[int] = Counter()  # by stack
         self._noted: set[tuple[int, ...]] = set()
         skip_methods(Captured)
@@ -47,7 +47,7 @@ class Captured:
         Not where nothing is lost: the result is a mask or an index, or the program says detach itself.
         """
         frames = _up_to_apply(sys._getframe(3))
-        if not frames or thread.operator == self._detach or not any(map(_is_number, results)):
+        if not frames or not any(map(_is_number, results)) or thread.operator == self._sink.string(_DETACH):
             return
         apply, stack = frames.pop(), self._stacks.take(frames[0], thread.base)
         function, arguments = written_by_the_user(apply.f_locals["cls"]), apply.f_locals["args"]
