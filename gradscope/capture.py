@@ -208,9 +208,9 @@ class Recorder:
         self, shared: Shared, nodes: Nodes, steps: Steps, started: float, watchers: list[Watcher]
     ) -> tuple[Operations, Flow]:
         """The probes of `--detail ops`: operators, and what explanations need."""
-        writer, threads, _, names, faults = shared
+        writer, _, _, names, faults = shared
         mutations, births = Mutations(writer, nodes, faults), Births(*shared, steps)
-        flow = Flow(writer, threads, names, faults, steps)
+        flow = Flow(*shared, steps)
         operations = Operations(*shared, steps, started, mutations, births, flow)
         declarations, optimizers = Declarations(*shared), Optimizers(*shared, flow)
         watchers += [operations, mutations, Contexts(writer, faults), declarations, births]

@@ -12,7 +12,7 @@ from gradscope.explain.source import Sources
 from gradscope.model.birth import Arrival, Birth
 from gradscope.model.failure import Failure
 from gradscope.model.flow import Holder, LeafGradient, OptimizerLook, Survivors
-from gradscope.model.function_fault import InputEdit, OnContext
+from gradscope.model.function_fault import CapturedTensor, InputEdit, OnContext
 from gradscope.model.graph import Backward, FunctionClass, Graph
 from gradscope.model.hook import Hook, HookPlace
 from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
@@ -84,6 +84,11 @@ class Case:
     def input_edits(self) -> tuple[InputEdit, ...]:
         """The writes to inputs in the forward of custom Functions."""
         return self.recording.input_edits()
+
+    @cached_property
+    def captured_tensors(self) -> tuple[CapturedTensor, ...]:
+        """The tensors that custom Functions captured while torch.func differentiated them."""
+        return self.recording.captured_tensors()
 
     @cached_property
     def on_context(self) -> tuple[OnContext, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gradscope.explain import (
+    captured,
     checkpoints,
     exploding,
     growth,
@@ -93,8 +94,12 @@ def _of_rule(code: str, question: Question) -> Kind:
 
 
 MET_AT_RUN_TIME = (
+    _of_rule("GS221", captured.captured_tensor),
     _of_rule("GS110", transforms.combined_forward),
     _of_rule("GS301", transforms.no_vmap),
+    _of_rule("GS302", transforms.vmap_and_generated_vmap),
+    _of_rule("GS303", transforms.vmap_returns),
+    _of_rule("GS310", transforms.numpy_under_generated_vmap),
     _of_rule("GS320", transforms.no_jvp),
     _of_rule("GS213", transforms.dirty_with_generated_vmap),
     replace(_of_rule("GS311", transforms.inplace_on_unbatched), after=("GS775",)),

@@ -25,6 +25,25 @@ def no_vmap(case: Case) -> Iterable[Cause]:
     return _of_a_function(case, "does not have vmap support")
 
 
+def vmap_and_generated_vmap(case: Case) -> Iterable[Cause]:
+    """The Function has a vmap of its own, and a generated one is asked for as well."""
+    return _of_a_function(case, "has both generate_vmap_rule=True and an overridden vmap", "vmap")
+
+
+def vmap_returns(case: Case) -> Iterable[Cause]:
+    """The Function's vmap does not return the output and its dimension."""
+    return _of_a_function(case, "Expected the vmap staticmethod to have two returns", "vmap")
+
+
+def numpy_under_generated_vmap(case: Case) -> Iterable[Cause]:
+    """A forward asks for memory that a tensor under vmap does not have, as numpy() does."""
+    for failure, under in _failures(case, "Cannot access data pointer of Tensor"):
+        function = case.failing_functions[-1] if case.failing_functions else None
+        if function is not None and any(one.kind == "Vmap" for one in under):
+            related = (Related("class_at", function.class_site, function.name), *called_at(under))
+            yield Cause(_first(failure), failure.site, related, fails=True, function=function.name)
+
+
 def no_jvp(case: Case) -> Iterable[Cause]:
     """The Function has no jvp, and forward mode needs one."""
     return _of_a_function(case, "must implement the jvp function")
@@ -50,14 +69,14 @@ def inplace_on_unbatched(case: Case) -> Iterable[Cause]:
     for message in ("is not possible because there exists a Tensor", "doesn't match the broadcast shape"):
         for failure, under in _failures(case, message):
             if any(one.kind == "Vmap" for one in under):
-                yield Cause(_first(failure), failure.site, _called(under, "Vmap"), fails=True)
+                yield Cause(_first(failure), failure.site, called_at(under, "Vmap"), fails=True)
 
 
 def random_under_vmap(case: Case) -> Iterable[Cause]:
     """A random operator under a vmap that was not told what to do with it."""
     for failure, under in _failures(case, "called random operation while in randomness error mode"):
         advice = 'give vmap randomness="different" (or "same"), or draw the numbers outside and pass them in'
-        yield Cause(_first(failure), failure.site, _called(under, "Vmap"), fails=True, advice=advice)
+        yield Cause(_first(failure), failure.site, called_at(under, "Vmap"), fails=True, advice=advice)
 
 
 def _failures(case: Case, message: str) -> Iterator[Found]:
@@ -71,7 +90,7 @@ def _of_a_function(case: Case, message: str, method: str | None = None, call: st
     for failure, under in _failures(case, message):
         name = applied(failure.stack) or _failing(case)
         place = declared(case, name, method, call) if name is not None else None
-        related = (Related("fails_at", failure.site, name or ""), *_called(under))
+        related = (Related("fails_at", failure.site, name or ""), *called_at(under))
         yield Cause(_first(failure), place or failure.site, related, fails=True, function=name)
 
 
@@ -80,7 +99,7 @@ def _failing(case: Case) -> str | None:
     return case.failing_functions[-1].name.rpartition(".")[2] if case.failing_functions else None
 
 
-def _called(under: tuple[Under, ...], kind: str | None = None) -> tuple[Related, ...]:
+def called_at(under: tuple[Under, ...], kind: str | None = None) -> tuple[Related, ...]:
     """The calls of the transforms, each line once: hessian is jacfwd twice and jacrev."""
     names: dict[Site | None, dict[str, None]] = {}
     for one in under:

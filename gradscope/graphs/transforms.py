@@ -31,6 +31,10 @@ ENTRIES = {
 }
 
 
+# what lies between a push and whoever called the transform
+_BETWEEN = ("contextlib.py", "vmap.py", "apis.py", "eager_transforms.py")
+
+
 @dataclass(frozen=True, slots=True)
 class Under:
     """One transform that was open: its kind, what the user called to open it, and the line that did."""
@@ -43,6 +47,12 @@ class Under:
 def transforms(stack: Stack) -> tuple[Under, ...]:
     """The transforms on a stack, outermost first."""
     return tuple(_found(stack))
+
+
+def is_for_a_rule(stack: Stack) -> bool:
+    """Whether torch itself pushed this level, to run the vmap rule that it generates for a custom Function."""
+    caller = next((site for site in stack if PurePath(site.file).name not in _BETWEEN), None)
+    return caller is not None and PurePath(caller.file).parts[-2:] == ("_functorch", "autograd_function.py")
 
 
 def _found(stack: Stack) -> Iterator[Under]:

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterable
 from dataclasses import dataclass, field
 
-from gradscope.graphs.transforms import Under, transforms
+from gradscope.graphs.transforms import Under, is_for_a_rule, transforms
 from gradscope.measures.let_out import Source, let_out
 from gradscope.measures.places import single
 from gradscope.model.graph import Graph
@@ -15,6 +15,7 @@ from gradscope.model.table import Column, Table, Unit
 from gradscope.model.transform import Escaped, Transform
 
 Key = tuple[tuple[str, str | None], ...]
+Row = tuple[str, int, str | None, int | None, str | None, Key | None]
 PLAIN = "(no transform)"
 _NOT_FOUND = "let out -: no line of the recorded source puts something under that name, only the making line is known"
 
@@ -74,28 +75,31 @@ def levels(pushed: tuple[Transform, ...], ran: dict[Key, Inside]) -> Table:
         Column("operators", Unit.COUNT, "operators that ran under it and no inner one"),
         Column("functions", help="custom autograd.Functions among the nodes"),
     )
-    rows = []
+    calls: Counter[Row] = Counter()
     for one in _in_order(pushed):
         under = transforms(one.stack)
-        # A custom Function's vmap rule pushes a level with nothing of the user's on the stack: what runs there shows as
-        # the level's around it.
         known = bool(under) and under[-1].kind == one.kind
-        content = ran.get(key_of(under), Inside()) if known else None
         name = "  " * (len(under) - 1) + (under[-1].name if known else one.kind.lower())
-        where = None if one.site is None else str(one.site)
-        counts = (None, None, None) if content is None else content.counts
-        rows.append((name, one.level, where, one.batch_size, one.randomness, one.calls, *counts))
+        row = (name, one.level, _line(one), one.batch_size, one.randomness, key_of(under) if known else None)
+        calls[row] += one.calls
+    seen: set[Key | None] = {None}
+    rows = []
+    for row, count in calls.items():
+        key = row[-1]
+        content = ran.get(key, Inside()) if key is not None and key not in seen else None
+        seen.add(key)
+        rows.append((*row[:-1], count, *((None, None, None) if content is None else content.counts)))
     return Table("levels", columns, tuple(rows))
 
 
 def _in_order(pushed: tuple[Transform, ...]) -> list[Transform]:
-    """Each transform followed by those inside it."""
+    """Each transform followed by those inside it. Those of a generated vmap rule are no other."""
     found: list[Transform] = []
 
     def visit(outer: int | None) -> None:
         for one in pushed:
             if one.outer == outer:
-                found.append(one)
+                found.extend(() if is_for_a_rule(one.stack) else (one,))
                 visit(one.number)
 
     visit(None)

@@ -23,6 +23,20 @@ class InputEdit:
 
 
 @dataclass(frozen=True, slots=True)
+class CapturedTensor:
+    """A Function's forward read, as `name`, a tensor that torch.func differentiated and that was no argument."""
+
+    function: FunctionClass
+    name: str
+    stack: Stack
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line that read."""
+        return user_site(self.stack)
+
+
+@dataclass(frozen=True, slots=True)
 class OnContext:
     """A floating tensor without a gradient that a Function held as `ctx.name` in a backward with create_graph."""
 

@@ -11,7 +11,7 @@ from gradscope.model.site import Site, Stack, library_site, user_site
 from gradscope.model.tensor import SavedTensor, TensorType
 
 ACCUMULATE = "AccumulateGrad"
-GENERATED = "GeneratedBackward"  # how nodes of custom Functions are named under torch.func
+GENERATED, VMAPPED = "GeneratedBackward", "Vmapped"  # in the names that nodes of custom Functions have under torch.func
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ class Node:
     @property
     def short_name(self) -> str:
         """Its name without C++ namespaces; a custom Function's as in eager mode, where torch.func gives it another."""
-        if self.function is not None and self.name.endswith(GENERATED):
+        if self.function is not None and (self.name.endswith(GENERATED) or self.name.startswith(VMAPPED)):
             return f"{self.function.name.rpartition('.')[2]}Backward"
         return self.name.rpartition("::")[2]
 

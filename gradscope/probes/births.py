@@ -15,7 +15,7 @@ import torch
 from gradscope.probes.autopsy import autopsy
 from gradscope.probes.devices import is_far
 from gradscope.probes.distant import Distant
-from gradscope.probes.dynamo import skip_methods
+from gradscope.probes.dynamo import is_taken_down, skip, skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.evidence import evidence, is_plain, named, several, tensors_of
 from gradscope.probes.faults import Faults
@@ -63,6 +63,7 @@ class Births(Watcher):
 
     def __enter__(self) -> Births:
         skip_methods(Births)
+        skip(is_taken_down)
         return self
 
     def __exit__(self, *error: object) -> None:
@@ -77,6 +78,8 @@ class Births(Watcher):
         try:
             if operator.softmax and torch.is_grad_enabled():
                 self._sized(result, arguments, sys._getframe(1).f_back)
+            if is_taken_down():
+                return
             close = self.looking <= CLOSELY
             if not close and operator.harmless is not None and operator.harmless(arguments) and not is_far(result):
                 return

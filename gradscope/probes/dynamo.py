@@ -12,6 +12,7 @@ from typing import Any
 import torch
 
 _FAKE = torch._C._TorchDispatchModeKey.FAKE
+_PROXY = torch._C._TorchDispatchModeKey.PROXY
 
 
 def skip(*functions: Any) -> None:
@@ -38,6 +39,11 @@ def is_traced() -> bool:
         return True
     mode = torch._C._get_dispatch_mode(_FAKE)
     return mode is not None and mode.shape_env is not None
+
+
+def is_taken_down() -> bool:
+    """Whether make_fx takes down every operator that runs: one of ours would stand in the program's graph."""
+    return torch._C._get_dispatch_mode(_PROXY) is not None
 
 
 def is_compiled() -> bool:

@@ -13,12 +13,14 @@ from typing import Any
 
 import torch
 
+from gradscope.probes.captured import Captured
 from gradscope.probes.dynamo import skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.leaves import is_leaf
 from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
+from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
 from gradscope.probes.tensors import TensorTypes, storage_of
 from gradscope.probes.threads import Thread, Threads
@@ -38,8 +40,11 @@ class Flow(Watcher):
 
     probe = "flow"
 
-    def __init__(self, sink: Sink, threads: Threads, names: Names, faults: Faults, steps: Steps) -> None:
+    def __init__(
+        self, sink: Sink, threads: Threads, stacks: Stacks, names: Names, faults: Faults, steps: Steps
+    ) -> None:
         self._sink, self._threads, self._names, self._faults, self._steps = sink, threads, names, faults, steps
+        self._captured = Captured(sink, stacks)
         self._types = TensorTypes(sink)
         self._known: dict[int, tuple[weakref.ref[Any], int, int]] = {}  # id() -> tensor, number, number of its storage
         # By identity, its own while torch's weak reference is held. That is a plain number here: an object for it would
@@ -60,7 +65,8 @@ class Flow(Watcher):
             return
         try:
             place, rows, computes = len(thread.operations), thread.flow, thread.call is not None
-            for tensor in _tensors((arguments, tuple(keywords.values())) if keywords else arguments):
+            operands = (arguments, tuple(keywords.values())) if keywords else arguments
+            for tensor in _tensors(operands):
                 (number, storage), requires = self._place(tensor), _requires(tensor)
                 rows.extend((place, _READ, number, requires))
                 if requires == _RESULT:
@@ -72,6 +78,8 @@ class Flow(Watcher):
                 rows.extend((place, _MADE, number, 0))
                 if computes and storage > before:  # memory that was there already stays what it was
                     self._computed.add(storage)
+            if thread.transforms:
+                self._captured.look(thread, _tensors(operands), _tensors((result,)))
         except Exception as error:
             self._faults.note(self.probe, error)
 

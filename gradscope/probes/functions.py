@@ -33,7 +33,7 @@ class Functions:
 
     def of_class(self, cls: Any) -> int:
         """The id of a custom Function's class."""
-        cls = _written_by_the_user(cls)
+        cls = written_by_the_user(cls)
         backward = getattr(cls, "vjp", None) if _inherits(cls, "backward") else getattr(cls, "backward", None)
         return self._sink.function(
             f"{cls.__module__}.{cls.__qualname__}", self._class_frame(cls), self._frame(backward)
@@ -71,12 +71,12 @@ def _inherits(cls: type, method: str) -> bool:
     return getattr(cls, method) is getattr(torch.autograd.Function, method)
 
 
-def _written_by_the_user(cls: Any) -> Any:
+def written_by_the_user(cls: Any) -> Any:
     """Under torch.func, torch generates a class per level; the user's own is in a closure of its methods."""
     if cls.__module__ != "torch._functorch.autograd_function":
         return cls
     for method in ("forward", "backward"):
         for cell in getattr(getattr(cls, method, None), "__closure__", None) or ():
             if isinstance(cell.cell_contents, type) and issubclass(cell.cell_contents, torch.autograd.Function):
-                return _written_by_the_user(cell.cell_contents)
+                return written_by_the_user(cell.cell_contents)
     return cls

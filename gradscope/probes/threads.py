@@ -46,6 +46,7 @@ class Thread:
         "storages",
         "task",
         "tensors",
+        "transforms",
         "versions",
     )
 
@@ -62,6 +63,7 @@ class Thread:
         self.roots = 0  # outermost module calls so far
         self.backward: EngineCall | None = None
         self.operator = 0  # the last operator's name
+        self.transforms = 0  # of torch.func that run, one in another
         self.pending: deque[Token] = deque(maxlen=64)  # nodes made since the last operator, where operators are seen
         self.operations: list[int] = []  # the open block
         self.owner: EngineCall | None = None  # the backward that it belongs to

@@ -113,12 +113,15 @@ class Transforms:
             self._sink.add("transform", (number, *place, 1))
         self._calls[number] = self._calls.get(number, 0) + 1
         running.append(number)
+        thread.transforms = len(running)
 
     def _end(self) -> None:
-        running = self._open.get(self._threads.current.number)
+        thread = self._threads.current
+        running = self._open.get(thread.number)
         if not running:
             return  # it began before the recording
         number = running.pop()
+        thread.transforms = len(running)
         if not running and self._calls[number] <= _LOOKS:
             self._ended = number
 

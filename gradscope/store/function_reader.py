@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradscope.model.function_fault import InputEdit, OnContext
+from gradscope.model.function_fault import CapturedTensor, InputEdit, OnContext
 from gradscope.model.graph import FunctionClass
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, Rows
@@ -22,6 +22,16 @@ def read_input_edits(rows: Rows, interned: Interned) -> tuple[InputEdit, ...]:
         function = interned.function(number)
         if function is not None:
             found.append(InputEdit(function, interned.string(op), interned.stack(stack)))
+    return tuple(found)
+
+
+def read_captured_tensors(rows: Rows, interned: Interned) -> tuple[CapturedTensor, ...]:
+    """What the forward of Functions read of tensors that torch.func differentiated, besides their arguments."""
+    found = []
+    for number, name, stack in rows.select("SELECT function, name, stack FROM captured", (INTEGER,) * 3):
+        function = interned.function(number)
+        if function is not None:
+            found.append(CapturedTensor(function, interned.string(name), interned.stack(stack)))
     return tuple(found)
 
 

@@ -15,7 +15,7 @@ from gradscope.model.compiled import Captured, CompiledRun
 from gradscope.model.dispatch import StoredBackward
 from gradscope.model.failure import Failure
 from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Holder, LeafGradient, OptimizerLook, Survivors
-from gradscope.model.function_fault import InputEdit, OnContext
+from gradscope.model.function_fault import CapturedTensor, InputEdit, OnContext
 from gradscope.model.graph import Backward, FunctionClass, Graph
 from gradscope.model.hook import Hook, HookPlace
 from gradscope.model.joint import Fact, Region
@@ -34,7 +34,12 @@ from gradscope.store.birth_reader import read_arrivals, read_births, read_sizes
 from gradscope.store.compiled_tables import read_captured, read_compiled_runs
 from gradscope.store.dispatch_reader import read_stored, read_tensors
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
-from gradscope.store.function_reader import read_failing_functions, read_input_edits, read_on_context
+from gradscope.store.function_reader import (
+    read_captured_tensors,
+    read_failing_functions,
+    read_input_edits,
+    read_on_context,
+)
 from gradscope.store.interned import Interned
 from gradscope.store.joint_tables import read_breaks, read_regions
 from gradscope.store.measurements import read_gradients, read_node_runs
@@ -196,6 +201,10 @@ class Recording:
         return read_input_edits(self._rows, self._interned)
 
     @_guarded
+    def captured_tensors(self) -> tuple[CapturedTensor, ...]:
+        """The tensors that Functions captured while torch.func differentiated them."""
+        return read_captured_tensors(self._rows, self._interned)
+
     def on_context(self) -> tuple[OnContext, ...]:
         """The tensors that custom Functions held on their ctx where they were differentiated again."""
         return read_on_context(self._rows, self._interned)

@@ -206,6 +206,9 @@ CREATE TABLE failing_function (function INTEGER NOT NULL);
 CREATE TABLE input_edit (function INTEGER NOT NULL, op INTEGER NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (function, op, stack)) WITHOUT ROWID;
 -- a floating tensor without a gradient that a Function's ctx held as an attribute in a backward with create_graph
 CREATE TABLE on_context (backward INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL, PRIMARY KEY (backward, node, name)) WITHOUT ROWID;
+-- a tensor that a custom Function's forward read without being given it while torch.func differentiated the tensor; name: as
+-- the code reaches it; stack: of the operator that read it
+CREATE TABLE captured (function INTEGER NOT NULL, name INTEGER NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (function, name, stack)) WITHOUT ROWID;
 CREATE TABLE fault (probe TEXT NOT NULL, message TEXT NOT NULL, count INTEGER NOT NULL, PRIMARY KEY (probe, message)) WITHOUT ROWID;
 CREATE TABLE dropped (reason TEXT PRIMARY KEY, count INTEGER NOT NULL) WITHOUT ROWID;
 """

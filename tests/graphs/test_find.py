@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from gradscope.errors import UsageError
@@ -53,5 +55,7 @@ def test_a_custom_function_under_torch_func_has_its_own_name() -> None:
     function = FunctionClass("net.SoftClip")
     node = Node(0, "SoftClipGeneratedBackward", 1, function=function)
     assert node.short_name == "SoftClipBackward"
+    for name in ("VmappedSoftClipBackward", "VmappedSoftClipGeneratedBackward"):
+        assert replace(node, name=name).short_name == "SoftClipBackward"
     for name in ("SoftClipBackward", "SoftClipGeneratedBackward", "softclip"):
         assert find(Graph((node,), (), Backward(0)), name, {0: 0}) == (node,)

@@ -111,13 +111,31 @@ def test_what_torch_itself_still_holds_has_not_escaped(tmp_path: Path) -> None:
     assert seen(path)[1] == ()
 
 
-def test_a_vmap_rule_pushes_levels_of_its_own(tmp_path: Path) -> None:
+def shown(path: Path) -> list[tuple[object, ...]]:
+    """The rows of the table: name, level, batch size, calls, nodes, operators."""
+    with gradscope.load(path) as opened:
+        graphs = [opened.graph(call.number) for call in opened.backwards()]
+        table = levels(opened.transforms(), inside(graphs, opened.blocks()))
+    return [(row[0], row[1], row[3], *row[5:8]) for row in table.rows]
+
+
+def test_levels_that_a_generated_vmap_rule_pushes_are_no_transforms_of_the_users(tmp_path: Path) -> None:
     with recording(tmp_path) as path:
         vmap(grad(lambda x: Twice.apply(x).sum()))(X)
     with gradscope.load(path) as opened:
-        table = levels(opened.transforms(), {})
-    assert {row[0].strip() for row in table.rows} == {"vmap", "grad"}  # type: ignore[union-attr]
-    assert {row[0].strip(): row[3] for row in table.rows}["grad"] is None  # type: ignore[union-attr]
+        assert len(opened.transforms()) > len(shown(path))
+    assert [row[:4] for row in shown(path)] == [("vmap", 1, 4, 1), ("  grad", 2, None, 1)]
+
+
+def test_what_ran_under_a_line_is_counted_once_whatever_called_it_and_with_which_batch(tmp_path: Path) -> None:
+    def mapped(x: torch.Tensor) -> torch.Tensor:
+        return vmap(torch.sin)(x)
+
+    with recording(tmp_path) as path:
+        mapped(X)
+        mapped(X)
+        mapped(X[:2])
+    assert shown(path) == [("vmap", 1, 4, 2, 0, 3), ("vmap", 1, 2, 1, None, None)]
 
 
 def test_compiling_a_transform_is_not_disturbed(tmp_path: Path) -> None:

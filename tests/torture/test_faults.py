@@ -7,6 +7,7 @@ import torch
 
 import gradscope
 from gradscope.commands.trace import _say as say
+from gradscope.probes.captured import Captured
 from gradscope.probes.engine import Engine
 from gradscope.probes.faults import LIMIT, Faults
 from gradscope.probes.function_calls import FunctionCalls
@@ -37,6 +38,7 @@ FAILING = [
     (Hooks, "_module_hooks", "hooks"),
     (Operations, "_describe", "operations"),
     (Operations, "close", "operations"),
+    (Captured, "look", "flow"),
     (Values, "before", "values"),
     (Values, "after", "values"),
     (Values, "_measure", "values"),

@@ -237,7 +237,9 @@ def captured_tensor(case: Case) -> Iterator[Fault]:
     with an internal assert.
     Do instead: pass the tensor as an argument of apply.
     How it is decided: the names that forward reads from outside are looked up; a captured tensor that requires grad
-    is the fault.
+    is the fault. In a run, operators in a forward under torch.func are compared with what its code can reach: one
+    that read a tensor which grad, vjp or jacrev differentiates, and which apply was not given, or torch's assertion.
+    Forward mode alone (jvp) is not seen.
     """
     forward = case.method("forward")
     for name, value in captured_values(forward).items() if forward else ():
