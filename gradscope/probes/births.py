@@ -78,10 +78,10 @@ class Births(Watcher):
         try:
             if operator.softmax and torch.is_grad_enabled():
                 self._sized(result, arguments, sys._getframe(1).f_back)
-            if is_taken_down():
-                return
             close = self.looking <= CLOSELY
             if not close and operator.harmless is not None and operator.harmless(arguments) and not is_far(result):
+                return
+            if is_taken_down():
                 return
             if operator.copies and not close and not _comes_from_host(result, arguments):
                 return
