@@ -20,6 +20,7 @@ from gradscope.store.origin import USER, origin_of
 from gradscope.store.output import Content, Output, Row, check
 
 Tail = tuple[int, int, int, Content, Row]  # an open block, as Output.show takes it
+_AT_ONCE = 16  # times that what is to be written soon is written at once: a program that crashes often does so early
 _SOON = 0.25  # seconds: the heartbeat is there before a second is over
 _BATCH = 20_000  # rows that may wait before they are written in the middle of a backward
 _FORGOTTEN = "steps before the last ones of --keep-last"
@@ -61,6 +62,7 @@ class Writer:
         self.failure: str | None = None
         self._forgotten: int | None = None  # steps before this one are given up
         self._limit, self._size, self._growth = limit, 0, 0
+        self._asked = 0  # how often to write soon
         self._written = 0.0  # when rows were last written, as time.monotonic tells it
         check(path, overwrite)
         self._output = None if late else Output(self.path, path, limit)
@@ -203,9 +205,10 @@ class Writer:
     def commit_soon(self) -> None:
         """Write what waits, unless that was done a moment ago: then the heartbeat, or the next call, does it.
 
-        With a limit to the file's size at once, because what is in it counts.
+        The first times at once; and always where the file's size is limited, because what is in it counts.
         """
-        if self._limit is not None or time.monotonic() - self._written > _SOON:
+        self._asked += 1
+        if self._asked <= _AT_ONCE or self._limit is not None or time.monotonic() - self._written > _SOON:
             self.commit()
 
     def beat(self, values: dict[str, object], tails: Callable[[], Iterable[Tail]]) -> None:
