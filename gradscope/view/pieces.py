@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
+from gradscope.graphs.special import shared_parameters
 from gradscope.model.finding import Finding, Severity
 from gradscope.model.graph import Node
 from gradscope.model.group import Group
@@ -12,11 +13,13 @@ from gradscope.model.reduced import Kind, Piece
 from gradscope.model.tensor import SavedTensor
 from gradscope.view.drawing import Box, Row
 from gradscope.view.line import node_role
+from gradscope.view.marks import marks
 from gradscope.view.role import Role
 from gradscope.view.scene import Scene, Show
 from gradscope.view.words import TIMES, amount, kinds, leaf_words, place, short_name, size
 
 MOST_ROWS = 8  # of one kind in a box
+SIGNS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "i"}
 MORE = "\N{VERTICAL ELLIPSIS}"
 
 
@@ -27,7 +30,8 @@ class Teller:
         self._show = scene.show
         self._folder = scene.run.cwd
         self._roots = frozenset(scene.graph.roots)
-        self._must = scene.rules.must - {finding.node for finding in scene.findings if finding.node is not None}
+        self._shared = shared_parameters(scene.graph)
+        self._must = scene.rules.must
         self._norms = {one.node: one.norm for one in reversed(scene.gradients) if one.side == "in"}
         self._findings: dict[int, list[Finding]] = defaultdict(list)
         for finding in scene.findings:
@@ -74,13 +78,18 @@ class Teller:
     def _rows(self, piece: Piece, node: Node) -> Iterator[Row]:
         """What has a colour of its own."""
         for finding in self._findings.get(node.id, ()):
-            yield Row(f"{_severity(finding)} {finding.code} {finding.name}", Role.FINDING)
+            yield Row(self._finding(finding), Role.FINDING)
         if node.levels and Show.LEVELS in self._show:
             yield Row(" ".join(map(str, node.levels)), Role.LEVEL)
         yield from self._gradient(piece, node)
         yield from self._saved(node)
         yield from self._hooks(node)
         yield from _some([Row(_leaf_row(leaf, node), Role.ACCUMULATE) for leaf in piece.leaves], "parameter")
+
+    def _finding(self, finding: Finding) -> str:
+        """`✗ GS701`, with its name when findings are asked for."""
+        name = f" {finding.name}" if Show.FINDINGS in self._show else ""
+        return f"{SIGNS[finding.severity]} {finding.code}{name}"
 
     def _gradient(self, piece: Piece, node: Node) -> Iterator[Row]:
         if Show.GRADS not in self._show:
@@ -117,6 +126,8 @@ class Teller:
             span = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
             return f"{MORE} {len(rounds)}{TIMES} same {what}", (f"{span} · {nodes}",), frozenset({Role.FOLDED})
         words = kinds(piece.nodes).split(" → ")
+        if piece.kind is Kind.ALIKE and len(words) == 1:
+            return f"{MORE} {len(piece.nodes):,}{TIMES} {short_name(piece.nodes[0])}", (), _roles(piece)
         many = f"{nodes} in a row" if piece.kind is Kind.CHAIN else nodes
         shown = [*words[:3], f"and {len(words) - 3} more kinds"] if len(words) > 4 else words
         return f"{MORE} {many}", tuple(shown), frozenset({Role.FOLDED})
@@ -125,23 +136,13 @@ class Teller:
         """What a box of several holds, with everything that is folded into it."""
         nodes = (*piece.nodes, *piece.views, *piece.leaves)
         kept = [tensor for node in nodes for tensor in node.saved if tensor.leaf is None]
-        found = [finding for node in nodes for finding in self._findings.get(node.id, ())]
-        hooks, custom = sum(len(node.hooks) for node in nodes), sum(node.function is not None for node in nodes)
         idle = sum(node.order is None for node in nodes)
-        parameters = sum(node.accumulates for node in nodes)
         levels = dict.fromkeys(str(level) for node in nodes for level in node.levels)
-        for finding in found[:MOST_ROWS]:
-            yield Row(f"{_severity(finding)} {finding.code} {finding.name}", Role.FINDING)
         if levels and Show.LEVELS in self._show:
             yield Row(" ".join(levels), Role.LEVEL)
         if kept:
             yield Row(_kept_words(kept), Role.SAVED)
-        if hooks:
-            yield Row(amount(hooks, "hook"), Role.HOOKED)
-        if custom:
-            yield Row(amount(custom, "custom Function"), Role.CUSTOM)
-        if parameters:
-            yield Row(amount(parameters, "parameter"), Role.ACCUMULATE)
+        yield from marks(nodes, self._shared, self._folder)
         if idle:
             yield Row(f"{idle:,} did not run", Role.IDLE)
 
@@ -154,6 +155,14 @@ class Teller:
             return title
         first, last = min(orders), max(orders)
         return f"#{first}  {title}" if first == last else f"#{first}-{last}  {title}"
+
+
+def _roles(piece: Piece) -> frozenset[Role]:
+    """Those of nodes of one kind: what marks each of them."""
+    custom = all(node.function is not None for node in piece.nodes)
+    parameters = all(node.accumulates for node in piece.nodes)
+    marked = {Role.CUSTOM: custom, Role.ACCUMULATE: parameters}
+    return frozenset({Role.FOLDED, *(role for role, holds in marked.items() if holds)})
 
 
 def _count(piece: Piece) -> int:
@@ -189,10 +198,6 @@ def _kept_words(tensors: list[SavedTensor]) -> str:
 def _tensor_words(tensor: SavedTensor) -> str:
     """`mat1  float32[8, 3]  96 B`; under torch.func tensors have no bytes of their own."""
     return "  ".join([tensor.name, str(tensor.type), *([size(tensor.bytes)] if tensor.bytes else [])])
-
-
-def _severity(finding: Finding) -> str:
-    return {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "i"}[finding.severity]
 
 
 def _some(rows: list[Row], noun: str) -> Iterator[Row]:
