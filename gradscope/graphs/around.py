@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection
 
 from gradscope.model.graph import Node
-from gradscope.model.group import Group, Item
+from gradscope.model.group import Group, Item, Repeat
 
 ANY_DEPTH = 1 << 60
 
@@ -28,12 +28,18 @@ def groups_around(tree: Group, wanted: Collection[int], deepest: int = ANY_DEPTH
                 found.update(path)
                 innermost.update(path[-1:])
         elif isinstance(item, Group):
-            inner = (*path, id(item)) if level <= deepest else path
-            deeper = level + (item.level is None)  # a transform's level is no level of modules
+            lone = _is_lone(item)
+            inner = (*path, id(item)) if level - lone <= deepest else path
+            deeper = level + (item.level is None and not lone)
             waiting.extend((child, inner, deeper) for child in item.children)
         else:
             waiting.extend((part, path, level) for part in item.rounds[0])
     return frozenset(found), len(innermost)
+
+
+def _is_lone(group: Group) -> bool:
+    """Whether one thing is all that stands in a group: to open it takes no room."""
+    return len(group.children) == 1 and not isinstance(group.children[0], Repeat)
 
 
 def height(tree: Group) -> int:
