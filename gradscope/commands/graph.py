@@ -55,7 +55,7 @@ def shown(context: click.Context, parameter: click.Parameter, value: str) -> fro
     "--radius", type=click.IntRange(min=0), default=RADIUS, show_default=True, help="How many edges around it."
 )
 @click.option("--level", type=click.IntRange(min=0), metavar="K", help="Only nodes of this torch.func level; 0: none.")
-@click.option("--show", default="", metavar="WHAT,...", callback=shown, help=f"Say more in pictures: {SHOWN}, or all.")
+@click.option("--show", default="", metavar="WHAT,...", callback=shown, help=f"Say more: {SHOWN}, or all.")
 @drawing.shared
 @pages.others
 @pages.source

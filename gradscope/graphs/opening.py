@@ -7,8 +7,9 @@ from collections.abc import Iterable
 from dataclasses import replace
 
 from gradscope.graphs.absorb import Absorbed
+from gradscope.graphs.sums import is_pruned, sums
 from gradscope.graphs.walk import backward_order, nodes_of
-from gradscope.model.graph import Edge, Graph, Node
+from gradscope.model.graph import Graph, Node
 from gradscope.model.group import Group, Item, Repeat
 from gradscope.model.reduced import Folded, Frame, Kind, Link, Piece, Reduced
 
@@ -34,10 +35,7 @@ class Parts:
             if node.id not in absorbed.hidden:
                 (self.leaves if node.accumulates else self.views)[absorbed.find(node.id)].append(node)
         self.shared = shared
-        arrivals = Counter((edge.target, edge.input_nr) for edge in graph.edges if not _pruned(graph.nodes, edge))
-        self.sums: dict[int, int] = {}
-        for (target, _), count in arrivals.items():
-            self.sums[target] = max(count, self.sums.get(target, 1))
+        self.sums = sums(graph)
 
 
 class Opening:
@@ -77,7 +75,7 @@ class Opening:
             pair = (self._place(edge.source), self._place(edge.target))
             if pair[0] != pair[1]:
                 counts[pair] += 1
-                if not _pruned(self._parts.nodes, edge):
+                if not is_pruned(self._parts.nodes, edge):
                     went.add(pair)
         return tuple(Link(*pair, count, pair not in went) for pair, count in counts.items())
 
@@ -109,8 +107,3 @@ class Opening:
         leaves = tuple(leaf for node in held for leaf in self._parts.leaves.get(node, ()))
         views = tuple(view for node in held for view in self._parts.views.get(node, ()))
         self.drafts.append(replace(piece, leaves=leaves, views=views))
-
-
-def _pruned(nodes: tuple[Node, ...], edge: Edge) -> bool:
-    """Whether the engine sent no gradient along an edge: one of its ends did not run."""
-    return nodes[edge.source].order is None or nodes[edge.target].order is None

@@ -59,7 +59,7 @@ def unabridged(graph: Graph, rules: Rules) -> Group:
         kept = rules.must | set(graph.roots)
         inside -= {node.id for node in graph.nodes if node.accumulates and node.id not in kept}
     tree = build(graph, inside=inside)
-    return fold(tree, {node: node for node in rules.must}) if rules.fold else tree
+    return fold(tree, {node: node for node in rules.must | set(graph.roots)}) if rules.fold else tree
 
 
 def _fitted(tree: Group, parts: Parts, rules: Rules, special: frozenset[int]) -> Reduced:
