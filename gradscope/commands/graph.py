@@ -7,6 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from gradscope.anomaly import explain
 from gradscope.commands import drawing, options, pages
@@ -25,6 +26,7 @@ from gradscope.render.html import page
 from gradscope.store.reader import Recording
 from gradscope.view.ordered import ordered
 from gradscope.view.scene import Scene, Show
+from gradscope.view.theme import THEMES
 
 FORMAT_HELP = "; ".join(f"{format.name}: {format.help}" for format in FORMATS.values())
 SHOWN = ",".join(one.value for one in Show)
@@ -83,6 +85,9 @@ def command(
     style = drawing.style(chosen, quiet)
     with options.open_recording(recording, quiet) as opened, waiting(quiet) as doing:
         if format is FORMATS["html"] and chosen["level"] is None:  # a page shows more than its one graph
+            unused = _given("show", "direction", "engine")
+            if unused and not quiet:
+                options.talk(f"a page shows everything and draws itself: {_flags(unused)} not used")
             result: str | bytes = _page(opened, backward, chosen, doing)
         else:
             whole = ordered(opened.graph(backward))
@@ -109,7 +114,19 @@ def command(
 def _page(opened: Recording, backward: int | None, chosen: dict[str, Any], doing: Callable[[str], None]) -> str:
     """The page, which begins as the rules say; its reader opens and folds as they like."""
     story = pages.gather(opened, backward, chosen["others"], chosen["source"], doing)
-    return page(replace(story, rules=_rules(story.scene.graph, chosen)))
+    theme = chosen["theme"] if "theme" in _given("theme") and chosen["theme"] in THEMES else None
+    return page(replace(story, rules=_rules(story.scene.graph, chosen), theme=theme))
+
+
+def _given(*names: str) -> list[str]:
+    """Those of the command's options that somebody gave a value."""
+    context = click.get_current_context()
+    return [name for name in names if context.get_parameter_source(name) is not ParameterSource.DEFAULT]
+
+
+def _flags(names: list[str]) -> str:
+    """`--show is`, `--show and --engine are`."""
+    return " and ".join(f"--{name}" for name in names) + (" is" if len(names) == 1 else " are")
 
 
 def _chosen(graph: Graph, level: int | None) -> Graph:

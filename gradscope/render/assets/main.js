@@ -35,11 +35,12 @@ class App {
     this.player = new Player(this);
     this.search = new Search(this);
     this.furnish();
-    this.setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    this.setTheme(book.data.theme || (dark.matches ? "dark" : "light"));
     this.read(true);
     addEventListener("hashchange", () => this.read(false));
     document.addEventListener("keydown", (event) => this.key(event));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => this.setTheme(event.matches ? "dark" : "light"));
+    if (!book.data.theme) dark.addEventListener("change", (event) => this.setTheme(event.matches ? "dark" : "light"));
   }
 
   // The parts that do not change with the backward.
