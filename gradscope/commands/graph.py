@@ -7,22 +7,26 @@ from dataclasses import replace
 from typing import Any
 
 import click
+from click.core import ParameterSource
 
 from gradscope.anomaly import explain
 from gradscope.commands import drawing, options, pages
 from gradscope.commands.progress import waiting
 from gradscope.errors import NothingCheckedError, UsageError
+from gradscope.explain.kind import Kind
+from gradscope.explain.table import POINTING, QUESTIONS
 from gradscope.graphs.find import find_one
 from gradscope.graphs.match import match
-from gradscope.graphs.part import of_level
+from gradscope.graphs.part import numbers_of_level, of_level
 from gradscope.graphs.rules import RADIUS, Rules
 from gradscope.model.finding import Finding
 from gradscope.model.graph import Graph
-from gradscope.render.formats import FORMATS, choose
+from gradscope.render.formats import FORMATS, Format, choose
 from gradscope.render.html import page
 from gradscope.store.reader import Recording
 from gradscope.view.ordered import ordered
 from gradscope.view.scene import Scene, Show
+from gradscope.view.theme import THEMES
 
 FORMAT_HELP = "; ".join(f"{format.name}: {format.help}" for format in FORMATS.values())
 SHOWN = ",".join(one.value for one in Show)
@@ -53,7 +57,7 @@ def shown(context: click.Context, parameter: click.Parameter, value: str) -> fro
     "--radius", type=click.IntRange(min=0), default=RADIUS, show_default=True, help="How many edges around it."
 )
 @click.option("--level", type=click.IntRange(min=0), metavar="K", help="Only nodes of this torch.func level; 0: none.")
-@click.option("--show", default="", metavar="WHAT,...", callback=shown, help=f"Say more in pictures: {SHOWN}, or all.")
+@click.option("--show", default="", metavar="WHAT,...", callback=shown, help=f"Say more: {SHOWN}, or all.")
 @drawing.shared
 @pages.others
 @pages.source
@@ -81,16 +85,20 @@ def command(
     style = drawing.style(chosen, quiet)
     with options.open_recording(recording, quiet) as opened, waiting(quiet) as doing:
         if format is FORMATS["html"] and chosen["level"] is None:  # a page shows more than its one graph
+            unused = _given("show", "direction", "engine")
+            if unused and not quiet:
+                options.talk(f"a page shows everything and draws itself: {_flags(unused)} not used")
             result: str | bytes = _page(opened, backward, chosen, doing)
         else:
-            graph = _chosen(ordered(opened.graph(backward)), chosen["level"])
+            whole = ordered(opened.graph(backward))
+            graph = _chosen(whole, chosen["level"])
             doing("looking for findings")
-            found = _findings(opened, graph) if Show.FINDINGS in show else ()
+            found = _findings(opened, whole, chosen["level"], _questions(format, show))
             scene = Scene(
                 graph=graph,
                 run=opened.run(),
                 recording=str(opened.path),
-                rules=_rules(graph, chosen, found),
+                rules=_rules(graph, chosen),
                 width=options.page_width(output),
                 color=options.wants_color(color, output),
                 show=show,
@@ -106,7 +114,19 @@ def command(
 def _page(opened: Recording, backward: int | None, chosen: dict[str, Any], doing: Callable[[str], None]) -> str:
     """The page, which begins as the rules say; its reader opens and folds as they like."""
     story = pages.gather(opened, backward, chosen["others"], chosen["source"], doing)
-    return page(replace(story, rules=_rules(story.scene.graph, chosen, ())))
+    theme = chosen["theme"] if "theme" in _given("theme") and chosen["theme"] in THEMES else None
+    return page(replace(story, rules=_rules(story.scene.graph, chosen), theme=theme))
+
+
+def _given(*names: str) -> list[str]:
+    """Those of the command's options that somebody gave a value."""
+    context = click.get_current_context()
+    return [name for name in names if context.get_parameter_source(name) is not ParameterSource.DEFAULT]
+
+
+def _flags(names: list[str]) -> str:
+    """`--show is`, `--show and --engine are`."""
+    return " and ".join(f"--{name}" for name in names) + (" is" if len(names) == 1 else " are")
 
 
 def _chosen(graph: Graph, level: int | None) -> Graph:
@@ -120,16 +140,29 @@ def _chosen(graph: Graph, level: int | None) -> Graph:
     return found
 
 
-def _findings(opened: Recording, graph: Graph) -> tuple[Finding, ...]:
-    """Those about this backward call, whether or not they point at a node of it."""
-    number, nodes = graph.backward.number, len(graph.nodes)
-    return tuple(one for one in explain(opened).findings if one.backward == number and (one.node or 0) < nodes)
+def _questions(format: Format, show: frozenset[Show]) -> tuple[Kind, ...]:
+    """What to ask for findings: in pictures, whose nodes stay open, also when nobody asked, as far as it is quick."""
+    if Show.FINDINGS in show:
+        return QUESTIONS
+    return POINTING if format.draws else ()
 
 
-def _rules(graph: Graph, chosen: dict[str, Any], findings: tuple[Finding, ...]) -> Rules:
-    """How to reduce; what a finding points at must show. Raises UsageError when a name means nothing."""
+def _findings(opened: Recording, graph: Graph, level: int | None, questions: tuple[Kind, ...]) -> tuple[Finding, ...]:
+    """Those about this backward call, with the nodes that they point at, numbered as in what is drawn of it."""
+    if not questions:
+        return ()
+    drawn = {node.id: node.id for node in graph.nodes} if level is None else numbers_of_level(graph, level)
+    found = (one for one in explain(opened, kinds=questions).findings if one.backward == graph.backward.number)
+    return tuple(
+        replace(one, node=None if one.node is None else drawn[one.node])
+        for one in found
+        if one.node is None or one.node in drawn
+    )
+
+
+def _rules(graph: Graph, chosen: dict[str, Any]) -> Rules:
+    """How to reduce. Raises UsageError when a name means nothing."""
     keep = {node for pattern in chosen["keep"] for node in match(graph, pattern)}
-    keep.update(finding.node for finding in findings if finding.node is not None)
     focus = None
     if chosen["focus"] is not None:
         places = {node.id: node.order for node in graph.nodes if node.order is not None}

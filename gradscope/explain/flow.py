@@ -203,12 +203,7 @@ class Flow:
             one = waiting.pop()
             way.live.add(one)
             for at in self.readers.get(one, ()):
-                operation = self.operations[at]
-                if operation.backward is not None or at in way.operations or self.sets_leaf(at, one):
-                    continue
-                if is_optimizer(operation):
-                    continue
-                if not any(read.tensor == one and read.requires_grad for read in operation.reads):
+                if at in way.operations or not self._goes_on(at, one):
                     continue
                 way.operations.append(at)
                 waiting += [made for made in self._onward(at, one, way) if made not in seen]
@@ -216,6 +211,17 @@ class Flow:
         way.operations.sort()
         way.cuts.sort(key=lambda cut: cut.operation)
         return way
+
+    def is_used(self, tensor: int) -> bool:
+        """Whether anything depends on a leaf while it requires grad."""
+        return any(self._goes_on(at, tensor) for at in self.readers.get(tensor, ()))
+
+    def _goes_on(self, at: int, read: int) -> bool:
+        """Whether an operator of a forward reads a tensor that requires grad."""
+        operation = self.operations[at]
+        if operation.backward is not None or self.sets_leaf(at, read) or is_optimizer(operation):
+            return False
+        return any(one.tensor == read and one.requires_grad for one in operation.reads)
 
     def _onward(self, at: int, read: int, way: Way) -> Iterator[int]:
         """The results of an operator that go on requiring grad; notes a cut or an end otherwise."""

@@ -41,7 +41,7 @@ def holdings(case: Case) -> Holdings:
         return Holdings(held, (), held)
     reached = dict.fromkeys(leaf.tensor for leaf in case.leaf_gradients)
     unheld = (flow.tensors[one] for one in reached if one in flow.tensors and one not in held)
-    unread = frozenset(one for one in held if not flow.onward(one).operations)
+    unread = frozenset(one for one in held if not flow.is_used(one))
     return Holdings(held, tuple(one for one in unheld if one.parameter and not _by_hand(case, one)), unread)
 
 

@@ -42,12 +42,15 @@ def hook_on_old_node(case: Case) -> Iterator[Cause]:
     How it is found: in the recorded graph, the node that a tensor hook hangs on is the `self` of an in-place
         operator's node.
     """
+    edits: dict[int, dict[int, Node]] = {}
     for place in case.hook_places:
         site = user_site(place.hook.stack)
         if place.hook.kind != "tensor" or site is None:
             continue
         graph = case.graph(place.backward)
-        edit = _edit_of(graph, place.node)
+        if place.backward not in edits:
+            edits[place.backward] = _edits(graph)
+        edit = edits[place.backward].get(place.node)
         if edit is not None:
             old = graph.nodes[place.node]
             yield Cause(
@@ -176,14 +179,12 @@ def gradient_before_hooks(case: Case) -> Iterator[Cause]:
             )
 
 
-def _edit_of(graph: Graph, node: int) -> Node | None:
-    """The in-place operator's node that took over a tensor from a node."""
-    for edge in graph.edges:
-        source = graph.nodes[edge.source]
-        name = short(source.op or "")
-        if edge.target == node and edge.output == 0 and name.endswith("_") and not name.startswith("_"):
-            return source
-    return None
+def _edits(graph: Graph) -> dict[int, Node]:
+    """The in-place operators' nodes that took over a tensor, by the node that they took it from."""
+    names = [short(node.op or "") for node in graph.nodes]
+    writing = {number for number, name in enumerate(names) if name.endswith("_") and not name.startswith("_")}
+    edges = (edge for edge in reversed(graph.edges) if edge.output == 0 and edge.source in writing)
+    return {edge.target: graph.nodes[edge.source] for edge in edges}
 
 
 def _is_in(call: ModuleCall | None, on: str) -> bool:

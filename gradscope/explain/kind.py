@@ -50,7 +50,8 @@ class Kind:
     """One kind of fault. `after` names codes: when one of them was found at the same line, this kind has no news;
     `unless` names codes that leave it none wherever they were found, because they explain what it would name.
 
-    `advises` replaces the page's advice, for a kind whose page is a rule of check-function.
+    `advises` replaces the page's advice, for a kind whose page is a rule of check-function. `points` is False where it
+    takes following values through the whole run, and no node is named in the end.
     """
 
     code: str
@@ -60,6 +61,7 @@ class Kind:
     after: tuple[str, ...] = ()
     unless: tuple[str, ...] = ()
     advises: str = ""
+    points: bool = True
 
     @property
     def page(self) -> str:

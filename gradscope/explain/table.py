@@ -75,14 +75,14 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS720", "all-frozen", Severity.ERROR, no_gradient.frozen),
     Kind("GS729", "input-not-used", Severity.ERROR, unused_input.unused_input),
     Kind("GS728", "gradient-dropped", Severity.ERROR, no_gradient.dropped),
-    Kind("GS727", "parameter-replaced", Severity.ERROR, no_gradient.replaced),
-    Kind("GS725", "parameter-not-held", Severity.ERROR, no_gradient.not_held),
+    Kind("GS727", "parameter-replaced", Severity.ERROR, no_gradient.replaced, points=False),
+    Kind("GS725", "parameter-not-held", Severity.ERROR, no_gradient.not_held, points=False),
     Kind("GS726", "parameter-unused", Severity.WARNING, no_gradient.unused, unless=("GS771",)),
     Kind("GS741", "graph-grows", Severity.WARNING, growth.grows),
     Kind("GS743", "create-graph-cycle", Severity.WARNING, growth.cycles),
     Kind("GS744", "output-on-ctx", Severity.WARNING, growth.on_ctx),
     Kind("GS742", "graph-kept", Severity.WARNING, growth.kept),
-    Kind("GS781", "gradient-thrown-away", Severity.INFO, waste.thrown_away),
+    Kind("GS781", "gradient-thrown-away", Severity.INFO, waste.thrown_away, points=False),
 )
 KINDS = {kind.code: kind for kind in sorted(TABLE, key=lambda kind: kind.code)}
 
@@ -107,3 +107,4 @@ MET_AT_RUN_TIME = (
     _of_rule("GS330", transforms.functionalize),
 )
 QUESTIONS = (*TABLE, *MET_AT_RUN_TIME)
+POINTING = tuple(kind for kind in QUESTIONS if kind.points)

@@ -36,7 +36,10 @@ def thrown_away(case: Case) -> Iterator[Cause]:
         and no operator read a gradient of its shape. The cost is that of the products for the weights' gradients.
     """
     groups: dict[object, list[tuple[Backward, list[LeafGradient]]]] = defaultdict(list)
+    recorded = {operation.backward for operation in case.flow.operations}
     for call in case.backwards:
+        if call.number not in recorded:
+            continue
         lost = [leaf for leaf in _leaves(case, call) if _is_wasted(case, call, leaf)]
         if lost:
             groups[call.site].append((call, lost))
@@ -67,7 +70,7 @@ def _leaves(case: Case, call: Backward) -> list[LeafGradient]:
 
 def _is_wasted(case: Case, call: Backward, leaf: LeafGradient) -> bool:
     later = [one for one in case.leaf_gradients if one.tensor == leaf.tensor and one.backward > call.number]
-    if not later or not _is_recorded(case, call):
+    if not later:
         return False
     following = min(later, key=lambda one: one.backward)
     if following.state not in _EMPTY and leaf.tensor in case.holdings.held:
@@ -78,10 +81,6 @@ def _is_wasted(case: Case, call: Backward, leaf: LeafGradient) -> bool:
         if any(one.tensor == leaf.tensor for one in look.parameters)
     )
     return not stepped and not _is_read(case, call, leaf, following.backward)
-
-
-def _is_recorded(case: Case, call: Backward) -> bool:
-    return any(operation.backward == call.number for operation in case.flow.operations)
 
 
 def _is_read(case: Case, call: Backward, leaf: LeafGradient, until: int) -> bool:

@@ -45,13 +45,18 @@ def only_views(node: Node) -> bool:
     return node.name.rpartition("::")[2].rstrip("0123456789") in VIEWS
 
 
-def absorb(graph: Graph, inside: frozenset[int], where: Sequence[Home], rules: Rules) -> Absorbed:
-    """Fold parameters and views, as far as the rules say. `inside` are the nodes that are shown at all."""
+def absorb(
+    graph: Graph, inside: frozenset[int], where: Sequence[Home], rules: Rules, shared: frozenset[int] = frozenset()
+) -> Absorbed:
+    """Fold parameters and views, as far as the rules say. `inside` are the nodes that are shown at all, `shared`
+    parameters with several users, also outside.
+    """
     absorbed = Absorbed()
     before, after = _neighbours(graph.edges, inside)
     kept = rules.must | set(graph.roots)
     nodes = [node for node in backward_order(graph.nodes) if node.id in inside]
-    loose = {node.id for node in nodes if node.id not in kept and not node.hooks and node.function is None}
+    apart = kept | shared
+    loose = {node.id for node in nodes if node.id not in apart and not node.hooks and node.function is None}
     if rules.params is False:
         _hide(nodes, before, kept, absorbed)
     elif rules.params is None and rules.fold:

@@ -2,40 +2,43 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from itertools import groupby
 
 from gradscope.model.graph import Node
 from gradscope.model.group import Group, Item, Repeat
 
 
-def fitting_depth(root: Group, limit: int, run: int | None = None) -> int:
+def fitting_depth(root: Group, limit: int, run: int | None = None, wanted: Collection[int] = ()) -> int:
     """The greatest depth at which at most `limit` boxes show; at least 1, where the outermost groups are closed.
 
-    More than `run` nodes in a row between groups count as one box.
+    More than `run` nodes in a row between groups count as one box. The groups `wanted`, by identity, are open anyway.
     """
-    depth, shown = 0, 1
-    closed: list[Group] = [root]  # what one level more would open
+    depth, closed = 1, _count(root, 1, run, wanted)[1]
     while closed:
-        boxes, inner = _open(closed, run)
-        if depth > 0 and shown - len(closed) + boxes > limit:
+        boxes, closed = _count(root, depth + 1, run, wanted)
+        if boxes > limit:
             break
-        depth, shown, closed = depth + 1, shown - len(closed) + boxes, inner
-    return max(depth, 1)
+        depth += 1
+    return depth
 
 
-def _open(groups: list[Group], run: int | None) -> tuple[int, list[Group]]:
-    """How many boxes come out of opening groups, and which of them are groups that may be opened in turn."""
-    boxes, inner = 0, []
-    waiting: list[Item] = [child for group in groups for child in _shown(group, run)]
-    for item in waiting:  # grows while it is walked
+def _count(root: Group, depth: int, run: int | None, wanted: Collection[int]) -> tuple[int, int]:
+    """How many boxes show at a depth, and how many of them are closed groups."""
+    boxes, closed = 0, 0
+    waiting: list[tuple[Item, int]] = [(child, 1) for child in _shown(root, run)]
+    while waiting:
+        item, level = waiting.pop()
         if isinstance(item, Repeat):
             boxes += 2  # one for the rounds between, one for the last
-            waiting.extend(item.rounds[0])
+            waiting.extend((part, level) for part in item.rounds[0])
+        elif isinstance(item, Group) and (item.level is not None or level < depth or id(item) in wanted):
+            deeper = level + (item.level is None)
+            waiting.extend((child, deeper) for child in _shown(item, run))
         else:
             boxes += 1
-            if not isinstance(item, Node):
-                inner.append(item)
-    return boxes, inner
+            closed += isinstance(item, Group)
+    return boxes, closed
 
 
 def _shown(group: Group, run: int | None) -> list[Item]:

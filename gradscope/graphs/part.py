@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from functools import partial
 
 from gradscope.model.graph import Graph, Node, Parent, Root
 
@@ -29,7 +30,17 @@ def part(graph: Graph, keep: Callable[[Node], bool]) -> Graph:
 
 def of_level(graph: Graph, level: int) -> Graph:
     """The nodes that belong to one torch.func level; 0: those that belong to none."""
-    return part(graph, lambda node: (node.levels[-1].number if node.levels else 0) == level)
+    return part(graph, partial(_is_of_level, level))
+
+
+def numbers_of_level(graph: Graph, level: int) -> dict[int, int]:
+    """The ids that the nodes of a graph have in the part that `of_level` gives."""
+    kept = (node.id for node in graph.nodes if _is_of_level(level, node))
+    return {node: number for number, node in enumerate(kept)}
+
+
+def _is_of_level(level: int, node: Node) -> bool:
+    return (node.levels[-1].number if node.levels else 0) == level
 
 
 def _parent(node: Node, numbers: dict[int, int]) -> Parent | None:

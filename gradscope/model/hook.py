@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradscope.model.site import Stack
+from gradscope.model.site import Site, Stack, user_site
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,6 +22,11 @@ class Hook:
     name: str
     on: str
     stack: Stack = ()
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line that registered it."""
+        return user_site(self.stack)
 
 
 @dataclass(frozen=True, slots=True)

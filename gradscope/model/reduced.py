@@ -16,6 +16,7 @@ class Kind(enum.Enum):
     GROUP = "a closed module call"
     REPEAT = "rounds that are like the one before"
     CHAIN = "nodes in a row that nothing branches from"
+    ALIKE = "nodes of one kind with hooks, a custom Function or several users, together because there are too many"
     CROWD = "neighbours in backward order, together because there are too many"
 
 

@@ -15,8 +15,8 @@ from gradscope.view.style import Style
 from gradscope.view.words import amount
 
 ENGINES = ("auto", "dot", "pure", "builtin")
-MOST_BOXES = 120  # Graphviz takes more than 20 s for 190 boxes of a create_graph chain, the built-in layout 0.1 s
-MOST_ARROWS = 300
+MOST_BOXES = 300  # of create_graph chains and of tangles made at random, Graphviz draws as many in less than a second
+MOST_ARROWS = 600
 MANY = 5_000
 INSTALL = {
     "dot": "install Graphviz (`apt-get install graphviz`, `brew install graphviz`)",

@@ -15,18 +15,21 @@ from gradscope.view.scene import Scene
 
 @dataclass(frozen=True, slots=True)
 class Format:
-    """A way to write a scene. `needs` names what must be installed, if anything."""
+    """A way to write a scene. `needs` names what must be installed, if anything; `draws` tells pictures from words."""
 
     name: str
     suffix: str
     help: str
     render: Callable[[Scene], str | bytes]
     needs: str = ""
+    draws: bool = False
 
 
 def _drawing(form: Drawn) -> Format:
     """A format that draws."""
-    return Format(form.name, form.suffix, form.help, lambda scene: form.write(draw(scene), scene.style), form.needs)
+    return Format(
+        form.name, form.suffix, form.help, lambda scene: form.write(draw(scene), scene.style), form.needs, True
+    )
 
 
 FORMATS = {
@@ -35,7 +38,7 @@ FORMATS = {
         Format("text", ".txt", "a tree by module call, for a terminal", text.render),
         Format("json", ".json", "the whole graph, unreduced, for programs", json.render),
         *map(_drawing, DRAWN.values()),
-        Format("html", ".html", "a page for the browser, in one file that works offline", html.render),
+        Format("html", ".html", "a page for the browser, in one file that works offline", html.render, draws=True),
     )
 }
 

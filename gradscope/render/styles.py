@@ -19,4 +19,6 @@ STYLES = {
     Role.TYPE: "default",
     Role.SITE: "blue",
     Role.NOTE: "green",
+    Role.FINDING: "bold red",
+    Role.ADDITION: "green",
 }

@@ -8,7 +8,7 @@ from gradscope.model.reduced import Folded, Frame, Kind, Link, Reduced
 from gradscope.view.drawing import Arrow, Cluster, Drawing
 from gradscope.view.pieces import Teller
 from gradscope.view.role import Role
-from gradscope.view.scene import Scene
+from gradscope.view.scene import Scene, Show
 from gradscope.view.title import title
 from gradscope.view.words import amount
 
@@ -18,7 +18,7 @@ NO_ROLES: frozenset[Role] = frozenset()
 
 def draw(scene: Scene) -> Drawing:
     """The picture of a scene."""
-    reduced = reduce(scene.graph, scene.rules)
+    reduced = reduce(scene.graph, scene.reduction)
     teller = Teller(scene)
     return Drawing(
         title(scene),
@@ -32,7 +32,8 @@ def draw(scene: Scene) -> Drawing:
 def captions(scene: Scene, reduced: Reduced) -> tuple[str, ...]:
     """What was folded, in a sentence, if anything was; then the findings that no box can show."""
     folded = _words(reduced.folded)
-    nowhere = [finding.code for finding in scene.findings if finding.node is None]
+    asked = Show.FINDINGS in scene.show
+    nowhere = [finding.code for finding in scene.findings if asked and finding.node is None]
     said = (f"{', '.join(nowhere)}: no node stands for it, see `gradscope explain`.",) if nowhere else ()
     if not folded:
         return said

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gradscope.graphs.absorb import only_views
 from gradscope.graphs.walk import nodes_of
 from gradscope.model.graph import Node
 from gradscope.model.group import Group, Repeat
+from gradscope.view.drawing import Row
 from gradscope.view.role import Role
 from gradscope.view.words import TIMES, amount, kinds, leaf_words, place, short_name, size
 
@@ -58,8 +60,8 @@ def run_line(depth: int, nodes: list[Node]) -> Line:
     return Line(depth, (*head, *_keeps(sum(keeps.values()))))
 
 
-def group_line(depth: int, group: Group) -> Line:
-    """A module call with its totals."""
+def group_line(depth: int, group: Group, held: Iterable[Row] = ()) -> Line:
+    """A module call with its totals. `held` are what a closed one says of the special nodes in it."""
     totals = group.totals
     parts = [Part(group.name, Role.MODULE)]
     if group.module_class and group.module_class != group.name:
@@ -68,12 +70,14 @@ def group_line(depth: int, group: Group) -> Line:
     parts.append(Part(amount(totals.nodes, "node"), Role.COUNT))
     if totals.parameters:
         parts.append(Part(amount(totals.parameters, "param"), Role.ACCUMULATE))
-    return Line(depth, (*parts, *_keeps(totals.saved_bytes), *_hooks(totals.hooks)))
+    custom = (Part(row.text, row.role) for row in held if row.role is Role.CUSTOM)
+    return Line(depth, (*parts, *_keeps(totals.saved_bytes), *_hooks(totals.hooks), *custom))
 
 
-def repeat_line(depth: int, repeat: Repeat) -> Line:
-    """The rounds after the first, which differ in nothing but names."""
-    return Line(depth, (Part(f"⋮ {repeat_words(repeat, repeat.rounds[1:])}", Role.FOLDED),))
+def repeat_line(depth: int, repeat: Repeat, held: Iterable[Row] = ()) -> Line:
+    """The rounds after the first, which differ in nothing but names, and which hooks and Functions they hold."""
+    marked = (Part(row.text, row.role) for row in held if row.role is not Role.ACCUMULATE)
+    return Line(depth, (Part(f"⋮ {repeat_words(repeat, repeat.rounds[1:])}", Role.FOLDED), *marked))
 
 
 def repeat_words(repeat: Repeat, rounds: tuple[tuple[Node | Group, ...], ...]) -> str:

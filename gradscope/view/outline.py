@@ -9,11 +9,16 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import groupby, islice
 
+from gradscope.graphs.around import groups_around
 from gradscope.graphs.reduce import unabridged
+from gradscope.graphs.special import shared_parameters
+from gradscope.graphs.sums import sums
 from gradscope.graphs.walk import nodes_of
 from gradscope.model.graph import Node
 from gradscope.model.group import Group, Item, Repeat
-from gradscope.view.line import Line, group_line, node_line, repeat_line, run_line
+from gradscope.view.details import Details
+from gradscope.view.line import Line, Part, group_line, node_line, repeat_line, run_line
+from gradscope.view.marks import marks
 from gradscope.view.scene import Scene
 from gradscope.view.words import is_plain
 
@@ -32,15 +37,16 @@ class Plan:
 
 def outline(scene: Scene) -> list[Line]:
     """The lines of the most detailed outline that fits on a page; of all where nothing is to be folded."""
-    tree = unabridged(scene.graph, scene.rules)
+    writer = Writer(scene)
     lines: list[Line] = []
+    deepest = _depth(writer.tree)
     if not scene.rules.fold:
-        return list(_lines(tree, Plan(scene.rules.depth or _depth(tree), ENDLESS), scene))
-    for plan in _plans(scene.rules.depth, _depth(tree)):
-        lines = list(islice(_lines(tree, plan, scene), PAGE + 1))
+        return list(writer.lines(Plan(scene.rules.depth or deepest, ENDLESS)))
+    for plan in _plans(scene.rules.depth, deepest):
+        lines = list(islice(writer.lines(plan), PAGE + 1))
         if len(lines) <= PAGE:
             return lines
-    return list(_lines(tree, plan, scene))
+    return list(writer.lines(plan))
 
 
 def _plans(asked: int | None, deepest: int) -> Iterator[Plan]:
@@ -69,28 +75,49 @@ def _inside(item: Item) -> tuple[Item, ...]:
     return item.children if isinstance(item, Group) else item.rounds[0]
 
 
-def _lines(tree: Group, plan: Plan, scene: Scene) -> Iterator[Line]:
-    """The lines from the top, opening groups as they come."""
-    roots = frozenset(scene.graph.roots)
-    apart = roots | scene.rules.must
-    waiting = [_entries(tree.children, 1, plan, apart)]
-    while waiting:
-        entry = next(waiting[-1], None)
-        if entry is None:
-            waiting.pop()
-            continue
-        depth, items = entry
-        head = items[0]
-        if isinstance(head, Group):
-            yield group_line(depth, head)
-            if depth < plan.depth:
-                waiting.append(_entries(head.children, depth + 1, plan, apart))
-        elif isinstance(head, Repeat):
-            yield repeat_line(depth, head)
-        elif len(items) == 1:
-            yield node_line(depth, head, head.id in roots, scene.run.cwd)
-        else:
-            yield run_line(depth, list(nodes_of(items)))
+class Writer:
+    """Writes a scene's lines by one plan or another."""
+
+    def __init__(self, scene: Scene) -> None:
+        rules = scene.reduction
+        self.tree = unabridged(scene.graph, rules)
+        self._roots = frozenset(scene.graph.roots)
+        self._apart = self._roots | rules.must
+        self._open, _ = groups_around(self.tree, self._apart)
+        self._details = Details(scene)
+        self._sums = sums(scene.graph)
+        self._shared = shared_parameters(scene.graph)
+        self._folder = scene.run.cwd
+
+    def lines(self, plan: Plan) -> Iterator[Line]:
+        """The lines from the top, opening groups as they come."""
+        waiting = [_entries(self.tree.children, 1, plan, self._apart)]
+        while waiting:
+            entry = next(waiting[-1], None)
+            if entry is None:
+                waiting.pop()
+                continue
+            depth, items = entry
+            head = items[0]
+            if isinstance(head, Group):
+                is_open = depth < plan.depth or id(head) in self._open
+                held = () if is_open else marks(list(nodes_of((head,))), self._shared, self._folder)
+                yield group_line(depth, head, held)
+                if is_open:
+                    waiting.append(_entries(head.children, depth + 1, plan, self._apart))
+            elif isinstance(head, Repeat):
+                rounds = (part for one in head.rounds[1:] for part in one)
+                yield repeat_line(depth, head, marks(list(nodes_of(rounds)), self._shared, self._folder))
+            elif len(items) == 1:
+                yield from self._node(depth, head)
+            else:
+                yield run_line(depth, list(nodes_of(items)))
+
+    def _node(self, depth: int, node: Node) -> Iterator[Line]:
+        """A node, and below it what was asked for."""
+        yield node_line(depth, node, node.id in self._roots, self._folder)
+        for row in self._details.rows(node, self._sums.get(node.id, 1)):
+            yield Line(depth + 1, (Part(row.text, row.role),))
 
 
 def _entries(

@@ -45,6 +45,7 @@ def contents(story: Story) -> dict[str, Any]:
         "chosen": next(place for place, number in enumerate(calls) if number == story.chosen),
         "left_out": story.left_out,
         "rules": _rules(story.rules),
+        "theme": story.theme,
         "graphs": graphs,
         "backwards": backwards,
         "findings": findings,

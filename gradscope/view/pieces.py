@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
-from gradscope.model.finding import Finding, Severity
+from gradscope.graphs.special import shared_parameters
 from gradscope.model.graph import Node
 from gradscope.model.group import Group
 from gradscope.model.reduced import Kind, Piece
 from gradscope.model.tensor import SavedTensor
+from gradscope.view.details import Details, some
 from gradscope.view.drawing import Box, Row
 from gradscope.view.line import node_role
+from gradscope.view.marks import marks
 from gradscope.view.role import Role
 from gradscope.view.scene import Scene, Show
 from gradscope.view.words import TIMES, amount, kinds, leaf_words, place, short_name, size
 
-MOST_ROWS = 8  # of one kind in a box
 MORE = "\N{VERTICAL ELLIPSIS}"
 
 
@@ -27,12 +27,9 @@ class Teller:
         self._show = scene.show
         self._folder = scene.run.cwd
         self._roots = frozenset(scene.graph.roots)
-        self._must = scene.rules.must - {finding.node for finding in scene.findings if finding.node is not None}
-        self._norms = {one.node: one.norm for one in reversed(scene.gradients) if one.side == "in"}
-        self._findings: dict[int, list[Finding]] = defaultdict(list)
-        for finding in scene.findings:
-            if finding.node is not None:
-                self._findings[finding.node].append(finding)
+        self._shared = shared_parameters(scene.graph)
+        self._must = scene.rules.must
+        self._details = Details(scene)
 
     def box(self, piece: Piece) -> Box:
         """The box of a piece."""
@@ -44,16 +41,15 @@ class Teller:
 
     def _node(self, piece: Piece, node: Node) -> Box:
         roles = {node_role(node, node.id in self._roots)}
+        rows = tuple(self._rows(piece, node))
         if any(tensor.leaf is None for tensor in node.saved):
             roles.add(Role.SAVED)
         if node.id in self._must:
             roles.add(Role.FOCUS)
-        if node.id in self._findings:
+        if any(row.role is Role.FINDING for row in rows):
             roles.add(Role.FINDING)
         title = self._ordered(short_name(node), (node,))
-        return Box(
-            title, tuple(self._notes(piece, node)), frozenset(roles), piece.frame, tuple(self._rows(piece, node))
-        )
+        return Box(title, tuple(self._notes(piece, node)), frozenset(roles), piece.frame, rows)
 
     def _notes(self, piece: Piece, node: Node) -> Iterator[str]:
         """Plain words, a line each."""
@@ -73,35 +69,19 @@ class Teller:
 
     def _rows(self, piece: Piece, node: Node) -> Iterator[Row]:
         """What has a colour of its own."""
-        for finding in self._findings.get(node.id, ()):
-            yield Row(f"{_severity(finding)} {finding.code} {finding.name}", Role.FINDING)
+        details = self._details
+        yield from details.findings(node)
         if node.levels and Show.LEVELS in self._show:
             yield Row(" ".join(map(str, node.levels)), Role.LEVEL)
-        yield from self._gradient(piece, node)
-        yield from self._saved(node)
-        yield from self._hooks(node)
-        yield from _some([Row(_leaf_row(leaf, node), Role.ACCUMULATE) for leaf in piece.leaves], "parameter")
-
-    def _gradient(self, piece: Piece, node: Node) -> Iterator[Row]:
-        if Show.GRADS not in self._show:
-            return
-        if piece.sums > 1:
-            yield Row(f"adds {piece.sums} gradients", Role.ADDITION)
-        if node.id in self._norms:
-            yield Row(f"gradient's norm {self._norms[node.id]:.3g}", Role.TYPE)
-
-    def _saved(self, node: Node) -> Iterator[Row]:
+        yield from details.gradient(node, piece.sums)
         kept = [tensor for tensor in node.saved if tensor.leaf is None]
-        if Show.SAVED in self._show:
-            yield from _some([Row(_tensor_words(tensor), Role.SAVED) for tensor in kept], "saved tensor")
-        elif kept:
+        if kept and Show.SAVED not in self._show:
             yield Row(_kept_words(kept), Role.SAVED)
-
-    def _hooks(self, node: Node) -> Iterator[Row]:
-        if Show.HOOKS in self._show:
-            yield from _some([Row(f"{hook.kind} hook {hook.name}", Role.HOOKED) for hook in node.hooks], "hook")
-        elif node.hooks:
+        yield from details.saved(node)
+        if node.hooks and Show.HOOKS not in self._show:
             yield Row(amount(len(node.hooks), "hook"), Role.HOOKED)
+        yield from details.hooks(node)
+        yield from some([Row(_leaf_row(leaf, node), Role.ACCUMULATE) for leaf in piece.leaves], "parameter")
 
     def _several(self, piece: Piece) -> tuple[str, tuple[str, ...], frozenset[Role]]:
         """Title, notes and roles of what is more than a node."""
@@ -117,6 +97,8 @@ class Teller:
             span = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
             return f"{MORE} {len(rounds)}{TIMES} same {what}", (f"{span} · {nodes}",), frozenset({Role.FOLDED})
         words = kinds(piece.nodes).split(" → ")
+        if piece.kind is Kind.ALIKE and len(words) == 1:
+            return f"{MORE} {len(piece.nodes):,}{TIMES} {short_name(piece.nodes[0])}", (), _roles(piece)
         many = f"{nodes} in a row" if piece.kind is Kind.CHAIN else nodes
         shown = [*words[:3], f"and {len(words) - 3} more kinds"] if len(words) > 4 else words
         return f"{MORE} {many}", tuple(shown), frozenset({Role.FOLDED})
@@ -125,23 +107,13 @@ class Teller:
         """What a box of several holds, with everything that is folded into it."""
         nodes = (*piece.nodes, *piece.views, *piece.leaves)
         kept = [tensor for node in nodes for tensor in node.saved if tensor.leaf is None]
-        found = [finding for node in nodes for finding in self._findings.get(node.id, ())]
-        hooks, custom = sum(len(node.hooks) for node in nodes), sum(node.function is not None for node in nodes)
         idle = sum(node.order is None for node in nodes)
-        parameters = sum(node.accumulates for node in nodes)
         levels = dict.fromkeys(str(level) for node in nodes for level in node.levels)
-        for finding in found[:MOST_ROWS]:
-            yield Row(f"{_severity(finding)} {finding.code} {finding.name}", Role.FINDING)
         if levels and Show.LEVELS in self._show:
             yield Row(" ".join(levels), Role.LEVEL)
         if kept:
             yield Row(_kept_words(kept), Role.SAVED)
-        if hooks:
-            yield Row(amount(hooks, "hook"), Role.HOOKED)
-        if custom:
-            yield Row(amount(custom, "custom Function"), Role.CUSTOM)
-        if parameters:
-            yield Row(amount(parameters, "parameter"), Role.ACCUMULATE)
+        yield from marks(nodes, self._shared, self._folder)
         if idle:
             yield Row(f"{idle:,} did not run", Role.IDLE)
 
@@ -154,6 +126,14 @@ class Teller:
             return title
         first, last = min(orders), max(orders)
         return f"#{first}  {title}" if first == last else f"#{first}-{last}  {title}"
+
+
+def _roles(piece: Piece) -> frozenset[Role]:
+    """Those of nodes of one kind: what marks each of them."""
+    custom = all(node.function is not None for node in piece.nodes)
+    parameters = all(node.accumulates for node in piece.nodes)
+    marked = {Role.CUSTOM: custom, Role.ACCUMULATE: parameters}
+    return frozenset({Role.FOLDED, *(role for role, holds in marked.items() if holds)})
 
 
 def _count(piece: Piece) -> int:
@@ -184,21 +164,3 @@ def _kept_words(tensors: list[SavedTensor]) -> str:
     """`saves 96 B`, each memory once; where nothing knows the bytes, the number of tensors."""
     total = sum({tensor.storage: tensor.bytes for tensor in tensors}.values())
     return f"saves {size(total) if total else amount(len(tensors), 'tensor')}"
-
-
-def _tensor_words(tensor: SavedTensor) -> str:
-    """`mat1  float32[8, 3]  96 B`; under torch.func tensors have no bytes of their own."""
-    return "  ".join([tensor.name, str(tensor.type), *([size(tensor.bytes)] if tensor.bytes else [])])
-
-
-def _severity(finding: Finding) -> str:
-    return {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "i"}[finding.severity]
-
-
-def _some(rows: list[Row], noun: str) -> Iterator[Row]:
-    """Rows, as many as a box should have."""
-    if len(rows) <= MOST_ROWS:
-        yield from rows
-        return
-    yield from rows[: MOST_ROWS - 1]
-    yield Row(f"and {amount(len(rows) - MOST_ROWS + 1, noun)} more", rows[-1].role)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gradscope.graphs.rules import DEFAULT, Rules
 from gradscope.model.finding import Finding
@@ -42,3 +42,9 @@ class Scene:
     findings: tuple[Finding, ...] = ()
     gradients: tuple[GradientStatistics, ...] = ()
     style: Style = PLAIN
+
+    @property
+    def reduction(self) -> Rules:
+        """Its rules, by which the nodes that findings point at show, too."""
+        pointed = {finding.node for finding in self.findings if finding.node is not None}
+        return replace(self.rules, keep=self.rules.keep | pointed)

@@ -19,7 +19,8 @@ class Story:
 
     `alike` gives, for each of them, the number of the first one that has the same graph. `sources` are texts by file,
     empty when they are not to be shown. `left_out` counts the backward calls that the page does not hold. `rules` say
-    how the one in front looks at first: how deep it is open, what is folded, which node is chosen.
+    how the one in front looks at first: how deep it is open, what is folded, which node is chosen. `theme` is the paper
+    at first, light or dark; None: what the reader's system prefers.
     """
 
     backwards: tuple[Recorded, ...]
@@ -32,6 +33,7 @@ class Story:
     sources: dict[str, str] = field(default_factory=dict)
     left_out: int = 0
     rules: Rules = DEFAULT
+    theme: str | None = None
 
     @property
     def scene(self) -> Scene:

@@ -209,6 +209,12 @@ def test_what_a_finding_points_at_is_marked(tmp_path: Path) -> None:
     assert "GS701 inplace-on-saved" in run(tmp_path / "a.gscope", "--fmt", "dot", "--show", "findings").stdout
 
 
+def test_a_page_says_which_options_are_not_for_it(recording: Path) -> None:
+    done = run(recording, "--fmt", "html", "--show", "saved", "--engine", "dot", "--theme", "dark")
+    assert "a page shows everything and draws itself: --show and --engine are not used" in done.stderr
+    assert "not used" not in run(recording, "--fmt", "html", "--theme", "dark").stderr
+
+
 @pytest.mark.parametrize("arguments", [("--keep", "nothing*"), ("--focus", "#99")])
 def test_names_that_mean_nothing(recording: Path, arguments: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match="no node of this backward"):

@@ -10,6 +10,7 @@ from xml.etree import ElementTree
 import pytest
 
 from gradscope.model.graph import Graph
+from gradscope.view.story import story_of
 from gradscope.view.words import TIMES
 from tests import by_hand
 from tests.page.browser import Opener, boxes, click_on, titles
@@ -191,6 +192,14 @@ def test_hostile_names_stay_words(opened: Opener) -> None:
     page.evaluate("gradscope.select(1)")
     page.click("#tab-node")
     assert page.locator("#panel h2").inner_text() == by_hand.HOSTILE[1]
+
+
+def test_a_theme_that_was_asked_for_is_kept(opened: Opener) -> None:
+    story = replace(story_of(by_hand.scene(by_hand.small())), theme="dark")
+    page = opened(story, color_scheme="light")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
+    page.emulate_media(color_scheme="light")
+    assert page.evaluate("document.documentElement.dataset.theme") == "dark"
 
 
 def test_dark_and_light(opened: Opener) -> None:

@@ -214,6 +214,16 @@ def test_a_comparison(opened: Opener) -> None:
     expect(page).to_have_url(re.compile("backward=0"))
 
 
+def test_what_only_the_backward_in_front_has_is_marked_while_it_is_compared(opened: Opener) -> None:
+    page = opened(several(), "#tab=compare")
+    assert not any(box["marked"] for box in boxes(page))
+    page.get_by_label("backward A").select_option("0")
+    assert "Marked in the picture: what only B has." in panel(page)
+    assert any(box["marked"] for box in boxes(page))
+    page.click("#tab-node")
+    assert not any(box["marked"] for box in boxes(page))
+
+
 def test_a_node_is_copied_as_text(opened: Opener) -> None:
     page = opened(with_finding(), "#node=2", permissions=["clipboard-read", "clipboard-write"])
     page.get_by_role("button", name="Copy as text").click()

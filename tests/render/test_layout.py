@@ -121,6 +121,41 @@ def test_a_passing_arrow_crosses_no_box() -> None:
         assert all(not rect.y < point[1] < rect.bottom for rect in crossed)
 
 
+def fan(count: int, length: int) -> Drawing:
+    """A box, so many chains of some boxes beside each other, and a box in which they end."""
+    arrows = [Arrow(0, 1 + chain * length) for chain in range(count)]
+    arrows += [Arrow(at, at + 1) for at in range(1, count * length) if at % length]
+    arrows += [Arrow((chain + 1) * length, count * length + 1) for chain in range(count)]
+    return Drawing("", boxes(count * length + 2), tuple(arrows))
+
+
+@pytest.mark.parametrize(("count", "length"), [(500, 1), (300, 2), (120, 3)])
+def test_a_wide_fan_stands_in_rows(count: int, length: int) -> None:
+    drawing = fan(count, length)
+    layout = laid_out(drawing)
+    check(drawing, layout)
+    assert layout.width < 3 * layout.height
+    assert all(layout.boxes[arrow.tail].bottom <= layout.boxes[arrow.head].y for arrow in drawing.arrows)
+
+
+def test_arrows_to_the_rows_of_a_fan_cross_no_box() -> None:
+    drawing = fan(120, 2)
+    layout = laid_out(drawing)
+    for arrow, route in zip(drawing.arrows, layout.routes, strict=True):
+        others = (rect for at, rect in enumerate(layout.boxes) if at not in (arrow.tail, arrow.head))
+        straight = [(one, end) for (_, one, end) in route.curves if one == end]
+        crossed = [rect for rect in others for x, y in (end for _, end in straight) if inside(Rect(x, y, 0, 0), rect)]
+        assert crossed == []
+
+
+def test_wide_layers_of_which_each_leads_to_each_stand_in_rows() -> None:
+    arrows = tuple(Arrow(upper, 60 + lower) for upper in range(60) for lower in range(60))
+    drawing = Drawing("", boxes(120), arrows)
+    layout = laid_out(drawing)
+    check(drawing, layout)
+    assert len({rect.y for rect in layout.boxes}) == 6
+
+
 def test_up_is_down_turned_over() -> None:
     drawing = Drawing("", boxes(2), (Arrow(0, 1),))
     assert laid_out(drawing, Direction.UP).boxes[0].y > laid_out(drawing, Direction.UP).boxes[1].y

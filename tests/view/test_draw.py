@@ -114,16 +114,20 @@ def test_show_grads_says_norms_and_where_gradients_meet() -> None:
     assert rows(drawn(graph), "N3") == []
 
 
-def test_a_finding_marks_its_node() -> None:
+def test_a_finding_marks_its_node_and_is_named_when_asked() -> None:
     finding = Finding("GS701", "inplace-on-saved", Severity.ERROR, "...", node=4, backward=0)
-    drawing = drawn(by_hand.small(), rules=Rules(keep=frozenset({4})), findings=(finding,))
+    drawing = drawn(by_hand.small(), findings=(finding,))
     assert box(drawing, "TBackward0").roles == {Role.VIEW, Role.FINDING}
-    assert ("✗ GS701 inplace-on-saved", Role.FINDING) in rows(drawing, "TBackward0")
+    assert ("✗ GS701", Role.FINDING) in rows(drawing, "TBackward0")
+    asked = drawn(by_hand.small(), findings=(finding,), show=frozenset({Show.FINDINGS}))
+    assert ("✗ GS701 inplace-on-saved", Role.FINDING) in rows(asked, "TBackward0")
 
 
-def test_a_finding_without_a_node_is_said() -> None:
+def test_a_finding_without_a_node_is_said_when_asked() -> None:
     finding = Finding("GS730", "born-nonfinite", Severity.ERROR, "...", backward=0)
-    assert drawn(by_hand.chain(2), findings=(finding,)).captions[-1].startswith("GS730: no node stands for it")
+    drawing = drawn(by_hand.chain(2), findings=(finding,), show=frozenset({Show.FINDINGS}))
+    assert drawing.captions[-1].startswith("GS730: no node stands for it")
+    assert len(drawn(by_hand.chain(2), findings=(finding,)).captions) == 1
 
 
 def test_what_was_asked_for_is_marked() -> None:

@@ -7,10 +7,13 @@ from dataclasses import replace
 import pytest
 
 from gradscope.graphs.rules import Rules
-from gradscope.model.graph import FunctionClass, Graph
+from gradscope.model.finding import Finding, Severity
+from gradscope.model.graph import Edge, FunctionClass, Graph, Node, Root
 from gradscope.model.hook import Hook
+from gradscope.model.statistics import GradientStatistics
 from gradscope.view.line import Line
 from gradscope.view.outline import PAGE, outline
+from gradscope.view.scene import Show
 from gradscope.view.words import TIMES
 from tests import by_hand
 
@@ -81,3 +84,61 @@ def test_a_node_says_what_it_is() -> None:
 
 def test_an_empty_graph_has_no_lines() -> None:
     assert text(by_hand.measured([], [])) == []
+
+
+def shown(graph: Graph, *asked: Show, **about: object) -> list[str]:
+    scene = by_hand.scene(graph, show=frozenset(asked), **about)
+    return ["  " * (line.depth - 1) + words(line) for line in outline(scene)]
+
+
+def test_show_adds_lines_below_a_node() -> None:
+    lines = shown(by_hand.small(), Show.SAVED, Show.HOOKS)
+    assert lines[:2] == [
+        "#0  MeanBackward0  float32[]  1 hook  train.py:30  in lib/loss.py:7",
+        "  tensor hook main.<locals>.clip",
+    ]
+    assert "    x  float32[8, 4]  128 B" in lines
+    assert "      mat1  float32[8, 3]  96 B" in lines
+    assert not any("mat1" in line for line in shown(by_hand.small()))
+
+
+def test_show_grads_says_norms_and_where_gradients_meet() -> None:
+    nodes = [Node(number, f"N{number}", 9 - number) for number in range(4)]
+    graph = by_hand.measured(nodes, [Edge(0, 1), Edge(0, 2, 1), Edge(1, 3), Edge(2, 3)])
+    measured = (GradientStatistics(3, "in", 0, 0.25, 0.1, 0.0, 0, 0),)
+    assert shown(graph, Show.GRADS, gradients=measured)[-2:] == ["  adds 2 gradients", "  gradient's norm 0.25"]
+
+
+def test_what_a_finding_points_at_is_open_and_says_so() -> None:
+    graph = by_hand.transformer()
+    at = next(node.id for node in graph.nodes if node.module and node.module.path == "h.7.mlp.act")
+    finding = Finding("GS701", "inplace-on-saved", Severity.ERROR, "...", node=at, backward=0)
+    lines = shown(graph, Show.FINDINGS, findings=(finding,))
+    (place,) = (number for number, line in enumerate(lines) if "GS701" in line)
+    assert lines[place].strip() == "✗ GS701 inplace-on-saved"
+    assert lines[place - 1].split()[0] == f"#{at}"
+
+
+@pytest.mark.parametrize("depth", [None, 1])
+def test_what_was_asked_for_and_outputs_show_in_closed_calls_and_repeats(depth: int | None) -> None:
+    graph = by_hand.transformer()
+    rules = Rules(depth=depth, keep=frozenset({700}))
+    graph = replace(graph, backward=replace(graph.backward, roots=(Root(0), Root(900))))
+    places = [line.split()[0] for line in shown(graph, rules=rules)]
+    assert {"#0", "#700", "#900"} <= set(places)
+
+
+def test_closed_calls_and_repeats_say_what_they_hold() -> None:
+    graph = by_hand.transformer()
+    hook = Hook(0, "tensor", "f", "x", by_hand.line(12))
+    nodes = tuple(
+        replace(node, function=FunctionClass("main.RMSNorm"), hooks=(hook,))
+        if node.module and node.module.path.endswith("mlp.act")
+        else node
+        for node in graph.nodes
+    )
+    lines = text(replace(graph, nodes=nodes), depth=2)
+    (first,) = (line for line in lines if line.startswith("h.23"))
+    assert first.endswith(f"4 hooks  4{TIMES} RMSNorm (custom)")
+    (rest,) = (line for line in lines if "same Block" in line)
+    assert rest.endswith(f"92 hooks at train.py:12  92{TIMES} RMSNorm (custom)")

@@ -32,14 +32,30 @@ function comparison(app, left, right) {
     both("hooks fired", [left.firings.length, right.firings.length]),
   ];
   const only = (nodes, side, name) => (nodes.length ? [heading(`Only in ${name}: ${amount(nodes.length, "node")}`),
-    inPieces(nodes, (some) => make("ul", { class: "plain" }, some.map((node) => make("li", {}, otherNode(app, places[side], node)))), 50)] : []);
+    inPieces(inOrder(nodes, [left, right][side]), (some) => make("ul", { class: "plain" }, some.map((node) => make("li", {}, otherNode(app, places[side], node)))), 50)] : []);
   return [
     table(heads, rows, { label: "comparison" }),
     make("p", {}, match.same ? "Both ran through the same graph." : `${amount(match.pairs.length, "node")} in both, ${match.left.length} only in A, ${match.right.length} only in B.`),
     make("p", {}, moved(app, left, right, match, places)),
+    marked(app, match, places),
     ...only(match.left, 0, "A"), ...only(match.right, 1, "B"),
     ...gradientChanges(app, left, right, match, places),
   ].flat();
+}
+
+// Marks in the picture what only the backward in front has, and says so.
+function marked(app, match, places) {
+  const side = places.indexOf(app.place);
+  const only = side < 0 ? [] : [match.left, match.right][side];
+  app.setFound(only);
+  if (side < 0) return quiet("The picture shows neither of them.");
+  return only.length ? quiet(`Marked in the picture: what only ${"AB"[side]} has.`) : null;
+}
+
+// As they ran, then what did not.
+function inOrder(nodes, { position }) {
+  const place = (node) => (position[node] < 0 ? Infinity : position[node]);
+  return [...nodes].sort((one, other) => (place(one) === place(other) ? one - other : place(one) - place(other)));
 }
 
 function otherNode(app, place, node) {

@@ -29,17 +29,19 @@ class App {
     this.book = book;
     this.selected = null;
     this.found = new Set();
+    this.marked = [];
     this.tab = "node";
     this.looks = new Looks(book.data, "light");
     this.stage = new Stage(byId("graph"), this);
     this.player = new Player(this);
     this.search = new Search(this);
     this.furnish();
-    this.setTheme(matchMedia("(prefers-color-scheme: dark)").matches ? "dark" : "light");
+    const dark = matchMedia("(prefers-color-scheme: dark)");
+    this.setTheme(book.data.theme || (dark.matches ? "dark" : "light"));
     this.read(true);
     addEventListener("hashchange", () => this.read(false));
     document.addEventListener("keydown", (event) => this.key(event));
-    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", (event) => this.setTheme(event.matches ? "dark" : "light"));
+    if (!book.data.theme) dark.addEventListener("change", (event) => this.setTheme(event.matches ? "dark" : "light"));
   }
 
   // The parts that do not change with the backward.
@@ -79,6 +81,7 @@ class App {
     else {
       this.tree.fit(FEW_BOXES);
       this.selected = null;
+      this.marked = [];
     }
     this.describe = new Describer(this.tree).of;
     this.pressFolds();
@@ -99,6 +102,7 @@ class App {
 
   arrange() {
     this.layout = layOut(this.tree, this.describe);
+    this.found = new Set(this.marked.map((item) => this.tree.shown(item)));
     this.stage.draw();
     this.legend();
   }
@@ -157,8 +161,10 @@ class App {
     this.select(node, { tab: false });
   }
 
+  // Mark boxes: what a search found, or what only one of two backwards has.
   setFound(items) {
-    this.found = new Set(items.slice(0, 5000).map((item) => this.tree.shown(item)));
+    this.marked = items.slice(0, 5000);
+    this.found = new Set(this.marked.map((item) => this.tree.shown(item)));
     this.stage.draw();
   }
 
@@ -174,6 +180,7 @@ class App {
   }
 
   showTab(name) {
+    if (this.tab === "compare" && name !== "compare") this.setFound([]);
     this.tab = name;
     for (const tab of byId("tabs").children) {
       const chosen = tab.id === `tab-${name}`;
@@ -314,7 +321,7 @@ unpack().then((book) => {
   const app = new App(book);
   // For the browser's console: what is on the sheet, and the verbs of the page.
   globalThis.gradscope = {
-    boxes: () => [...app.layout.boxes.values()].map(({ item, x, y, w, h, open }) => ({ item, title: app.describe(item).title, lines: app.describe(item).lines.map((line) => line.text), x, y, w, h, open })),
+    boxes: () => [...app.layout.boxes.values()].map(({ item, x, y, w, h, open }) => ({ item, title: app.describe(item).title, lines: app.describe(item).lines.map((line) => line.text), x, y, w, h, open, marked: app.found.has(item) })),
     onScreen: (item) => {
       const { camera } = app.stage, box = app.layout.boxes.get(item);
       return box && { x: (box.x - camera.x) * camera.scale, y: (box.y - camera.y) * camera.scale, w: box.w * camera.scale, h: box.h * camera.scale };

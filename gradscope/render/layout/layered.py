@@ -7,9 +7,12 @@ distances are given, and every vertex has one place where it would like to be.
 from __future__ import annotations
 
 import heapq
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
+
+from gradscope.render.layout.rows import make_rows
 
 APART = 24.0  # between boxes of a layer
 STRANDS_APART = 14.0  # between arrows that pass
@@ -18,6 +21,10 @@ MOST_APART = 70.0
 MOST_PASSING = 20_000  # places where long arrows pass layers; more go straight
 FEW = 2_000  # vertices for which all sweeps are made
 ROW = 8  # vertices with nothing attached, in rows
+TRUNK = 8  # arrows from one vertex, or to one, that pass rows as one line
+
+
+Trunk = tuple[int, float, bool]  # a vertex, where at it, and whether it is the upper end
 
 
 @dataclass(slots=True)
@@ -39,7 +46,7 @@ class Level:
     """Vertices with sizes, which grow while strands are led through; `order` breaks ties and cycles.
 
     `ceiling` and `floor` are vertices that stand above and below all others. What is found: `x` of each middle, and the
-    `tops` and `heights` of the layers.
+    `tops` and `heights` of the layers; `wrapped` tells whether rows were made of some.
     """
 
     widths: list[float]
@@ -54,6 +61,7 @@ class Level:
     tops: list[float] = field(default_factory=list)
     tall: list[float] = field(default_factory=list)
     items: int = 0
+    wrapped: bool = False
 
 
 def sequence(order: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[int]:
@@ -121,6 +129,8 @@ def _assign_layers(level: Level) -> None:
             layer[vertex] = first + place // ROW
     if level.ceiling:
         layer = [number + 1 for number in layer]
+    in_order = sorted((one for one in turns if one not in fixed), key=level.order.__getitem__)
+    level.wrapped = make_rows(layer, in_order, after)
     bottom = max((layer[vertex] for vertex in turns if vertex not in fixed), default=0) + 1
     for vertex in fixed:
         layer[vertex] = 0 if vertex in level.ceiling else bottom
@@ -128,20 +138,42 @@ def _assign_layers(level: Level) -> None:
 
 
 def _lead_through(level: Level) -> None:
-    """A vertex in each layer that a strand passes; the longest go straight when there would be too many."""
+    """A vertex in each layer that a strand passes; the longest go straight when there would be too many.
+
+    Past rows, strands of one vertex go together.
+    """
     left = MOST_PASSING + 4 * len(level.order)
     spans = [level.layer[strand.lower] - level.layer[strand.upper] - 1 for strand in level.strands]
+    trunks = _trunks(level, spans) if level.wrapped else {}
+    passing: dict[tuple[Trunk, int], int] = {}
     for place in sorted(range(len(spans)), key=spans.__getitem__):
-        strand = level.strands[place]
+        strand, trunk = level.strands[place], trunks.get(place)
         left -= spans[place]
         if left < 0:
             return
         for layer in range(level.layer[strand.upper] + 1, level.layer[strand.lower]):
+            if trunk is not None and (trunk, layer) in passing:
+                strand.way.append(passing[trunk, layer])
+                continue
             strand.way.append(len(level.layer))
             level.layer.append(layer)
             level.widths.append(0.0)
             level.heights.append(0.0)
             level.order.append(level.order[strand.lower])
+            if trunk is not None:
+                passing[trunk, layer] = strand.way[-1]
+
+
+def _trunks(level: Level, spans: Sequence[int]) -> dict[int, Trunk]:
+    """For strands that pass rows: the end that many of them have in common, an upper one first."""
+    ends = [((strand.upper, strand.upper_at, True), (strand.lower, strand.lower_at, False)) for strand in level.strands]
+    counts = Counter(end for place, both in enumerate(ends) if spans[place] for end in both)
+    found: dict[int, Trunk] = {}
+    for place, both in enumerate(ends):
+        shared = [end for end in both if counts[end] >= TRUNK]
+        if shared:
+            found[place] = shared[0]
+    return found
 
 
 Links = list[list[tuple[int, float, float, float]]]  # neighbour, offset here, offset there, weight

@@ -1,0 +1,31 @@
+"""Nodes that no box may swallow in silence: custom Functions, nodes with hooks, parameters of several users."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Hashable
+
+from gradscope.model.graph import Graph, Node
+
+
+def shared_parameters(graph: Graph) -> frozenset[int]:
+    """The ids of the nodes that add into a parameter which is used more than once."""
+    uses = Counter(edge.target for edge in graph.edges)
+    return frozenset(node.id for node in graph.nodes if node.accumulates and uses[node.id] > 1)
+
+
+def specials(graph: Graph, shared: frozenset[int]) -> frozenset[int]:
+    """The ids of all of them. `shared` are those that `shared_parameters` found."""
+    marked = {node.id for node in graph.nodes if node.hooks or node.function is not None}
+    return shared | marked
+
+
+def likeness(node: Node, shared: frozenset[int]) -> Hashable:
+    """What nodes of one kind have in common: operator, Function, and the lines that registered their hooks."""
+    hooks = tuple((hook.kind, hook.name, hook.site) for hook in node.hooks)
+    return node.short_name, node.op, node.function, hooks, mark(node, shared)
+
+
+def mark(node: Node, shared: frozenset[int]) -> Hashable:
+    """What sets a node apart, whatever its operator."""
+    return node.function is not None, bool(node.hooks), node.id in shared, node.order is None
