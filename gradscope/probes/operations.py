@@ -180,9 +180,10 @@ class Operations(Watcher):
                     frame = getframe(0).f_back  # none on the engine's own threads
                     at_base = frame is None or id(frame.f_code) in anchors
                     stack = thread.base if at_base else take(frame, thread.base)
-                    numbers.extend((name, stack, thread.place, node, 0))
                     if found.writes:
-                        written(thread, found.writes, arguments, keywords)
+                        written(thread, (name, stack, thread.place, node), found.writes, arguments, keywords)
+                    else:
+                        numbers.extend((name, stack, thread.place, node, 0))
             except Exception as error:
                 faults.note(self.probe, error)
             result = run(*arguments, **keywords) if keywords else run(*arguments)
@@ -196,10 +197,15 @@ class Operations(Watcher):
         return dispatch
 
     def _written(
-        self, thread: Thread, writes: tuple[Write, ...], arguments: tuple[Any, ...], keywords: dict[str, Any] | None
+        self,
+        thread: Thread,
+        head: tuple[int, int, int, int],
+        writes: tuple[Write, ...],
+        arguments: tuple[Any, ...],
+        keywords: dict[str, Any] | None,
     ) -> None:
-        numbers = thread.operations
-        count, at = 0, len(numbers) - 1
+        """Append an operator that writes: in one go, because the heartbeat's thread may look at any time."""
+        numbers: list[int] = []
         try:
             for position, name, keyword in writes:
                 value = arguments[position] if position < len(arguments) else (keywords or {}).get(keyword)
@@ -210,13 +216,12 @@ class Operations(Watcher):
                         leaf = self._sink.string(self._names.leaf(tensor)) if traced and is_leaf(tensor) else 0
                         new = not (version or thread.versions[storage])
                         if (new or (traced and not leaf)) and not _is_tracked(tensor, arguments):
-                            self._mutations.wrote(tensor, thread.storages[storage], numbers[at - 4], numbers[at - 3])
+                            self._mutations.wrote(tensor, thread.storages[storage], *head[:2])
                         numbers.extend((name, version, storage, leaf))
-                        count += 1
         except BaseException:  # a fault, or the script's signal handler struck: the operator counts without its writes
-            del numbers[at + 1 :]
+            thread.operations.extend((*head, 0))
             raise
-        numbers[at] = count
+        thread.operations.extend((*head, len(numbers) // WRITE, *numbers))
 
     def _describe(self, operator: Any) -> Operator:
         schema = getattr(operator, "_schema", None)  # higher-order operators have none
