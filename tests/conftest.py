@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import gc
 import sys
 import warnings
@@ -11,6 +12,14 @@ from pathlib import Path
 import pytest
 
 from tests.processes import end_all
+
+with contextlib.suppress(ImportError):  # the frameworks' environment has none
+    from hypothesis import HealthCheck, settings
+
+    patient = {"deadline": None, "suppress_health_check": (HealthCheck.too_slow,)}
+    settings.register_profile("fixed", derandomize=True, database=None, **patient)  # the same examples everywhere
+    settings.register_profile("random", **patient)  # pytest --hypothesis-profile=random
+    settings.load_profile("fixed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:

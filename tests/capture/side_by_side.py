@@ -14,6 +14,9 @@ from gradscope.store.reader import load
 from tests.processes import SECONDS, end, started
 
 ROOT = Path(__file__).parent.parent.parent
+# The store's server chooses its port itself, so that nobody else can have it; and no name server is asked.
+_HERE = ("--standalone", "--local-addr", "127.0.0.1")
+TORCHRUN = ("-m", "torch.distributed.run", *_HERE, "--nproc-per-node", "2")
 
 
 @dataclass(frozen=True)
