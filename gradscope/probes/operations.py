@@ -6,6 +6,7 @@ thread has made since the one before.
 
 from __future__ import annotations
 
+import itertools
 import json
 import sys
 import threading
@@ -89,13 +90,12 @@ class Operations(Watcher):
         self._mutations = mutations
         self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
         self._steps, self._births, self._flow = steps, births, flow
-        self._fresh = False  # whether the block that was closed last was new
         self._calls = Calls(sink)
         self._known: dict[int, Operator] = {}  # by id: an operator's own hash is slow
         births.operators = self._known
         self._started = started
         self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
-        self._block_runs = 0
+        self._block_runs = itertools.count()  # several threads may close blocks at the same time
         self._dispatching = Dispatching(self._dispatch())
         faults.switch(self.probe, self._switch_off)
         self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
@@ -273,31 +273,36 @@ class Operations(Watcher):
         if not numbers:
             return
         try:
-            self._fresh = False
-            block = self._recall(numbers, _places(thread.calls), list(thread.calls))
+            block, new = self._recall(numbers, _places(thread.calls), list(thread.calls))
+            run = next(self._block_runs)
             number = None if backward is None else backward.number
             versions = json.dumps(thread.versions) if any(thread.versions) else None
-            self._sink.add("block_run", (self._block_runs, block, thread.number, number, thread.started, versions))
-            self._mutations.closed(self._block_runs, thread.storages)
-            self._flow.close(thread, self._block_runs, _ends(numbers) if thread.flow else {}, self._fresh)
-            self._block_runs += 1
+            self._sink.add("block_run", (run, block, thread.number, number, thread.started, versions))
+            self._mutations.closed(run, thread.storages)
+            self._flow.close(thread, run, _ends(numbers) if thread.flow else {}, new)
         finally:
             thread.leave_block()
 
-    def _recall(self, numbers: list[int], places: Places, calls: list[Call]) -> int:
-        """The id of a block that may have been seen before: most often it is one of the last few."""
-        for one in self._remembered:
+    def _recall(self, numbers: list[int], places: Places, calls: list[Call]) -> tuple[int, bool]:
+        """The id of a block that may have been seen before, most often one of the last few; and whether it is new."""
+        for one in tuple(self._remembered):
             if one[0] == numbers and one[1] == places:
-                return one[2]
+                return one[2], False
+        new = False
+
+        def write(block: int) -> None:
+            nonlocal new
+            new = True
+            self._write(block, numbers, calls)
+
         key = digest(array("q", numbers), *(array("q", one) for one in places))
-        block = store(self._sink, "block", key, lambda block: self._write(block, numbers, calls))
+        block = store(self._sink, "block", key, write)
         self._remembered.appendleft((numbers, places, block))
-        return block
+        return block, new
 
     def _write(self, block: int, numbers: list[int], called: list[Call]) -> None:
         ids = self._calls.ids({call.serial: call for call in called})
         calls = [0, *(ids[call.serial] for call in called)]
-        self._fresh = True
         at = operations = writes = 0
         while at < len(numbers):
             name, stack, call, node, count = numbers[at : at + HEAD]
