@@ -240,7 +240,6 @@ class Recorder:
             self._probes.push(leave)
 
     def _beat(self, open_blocks: OpenBlocks, steps: Steps) -> None:
-        open_blocks.look()
         self.writer.beat({"duration": time.time() - self._started}, open_blocks.tails)
         steps.check()
 

@@ -2,10 +2,24 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import contextlib
+import gc
+import sys
+import warnings
+from collections.abc import Callable, Generator, Iterator
 from pathlib import Path
 
 import pytest
+
+from tests.processes import end_all
+
+with contextlib.suppress(ImportError):  # the frameworks' environment has none
+    from hypothesis import HealthCheck, settings
+
+    patient = {"deadline": None, "suppress_health_check": (HealthCheck.too_slow,)}
+    settings.register_profile("fixed", derandomize=True, database=None, **patient)  # the same examples everywhere
+    settings.register_profile("random", **patient)  # pytest --hypothesis-profile=random
+    settings.load_profile("fixed")
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
@@ -25,3 +39,23 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(encoding="utf-8"), f"{name} differs; if rightly so, run pytest --bless"
 
     return compare
+
+
+@pytest.fixture(autouse=True)
+def no_process_outlives_its_test() -> Iterator[None]:
+    yield
+    end_all()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Generator[None, object, object]:
+    """What a failed test leaves open is closed before the next one: its warnings, errors here, would fail that one."""
+    failed = item.session.testsfailed
+    done = yield
+    if item.session.testsfailed > failed:
+        for name in ("last_type", "last_value", "last_traceback", "last_exc"):
+            vars(sys).pop(name, None)
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            gc.collect()
+    return done

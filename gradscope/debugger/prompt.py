@@ -43,15 +43,19 @@ class Prompt(cmd.Cmd):
         self._stop, self.go, self.until = stop, None, None
         self._say(f"stopped {stop.why}, in backward {stop.graph.backward.number}")
         self.do_where("")
-        while True:
-            try:
-                self.cmdloop()
-                return self.go
-            except KeyboardInterrupt:
-                self._say("--KeyboardInterrupt--")
-            finally:
-                if self.go is not None:
-                    self._stop = None
+        interrupted = False
+        try:
+            while self.go is None:
+                try:
+                    if interrupted:
+                        self._say("--KeyboardInterrupt--")
+                    self.cmdloop()
+                    break
+                except KeyboardInterrupt:
+                    interrupted = True
+            return self.go
+        finally:
+            self._stop = None
 
     @property
     def stop(self) -> Stop:

@@ -10,6 +10,7 @@ import itertools
 import json
 import logging
 import sys
+import threading
 import time
 import warnings
 from collections.abc import Callable, Sequence
@@ -21,8 +22,9 @@ import torch.autograd.graph as graph_module
 
 from gradscope.probes.collectives import is_distributed
 from gradscope.probes.dynamo import is_compiled, is_traced, skip, skip_methods
+from gradscope.probes.entries import edge_of, entry_of, input_of
 from gradscope.probes.faults import Faults, described
-from gradscope.probes.nodes import Nodes, token_of
+from gradscope.probes.nodes import Nodes
 from gradscope.probes.parents import release_parents
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
@@ -149,6 +151,7 @@ class Engine:
         self._numbers = itertools.count()
         self.code: CodeType = graph_module._engine_run_backward.__code__
         self.started = time.perf_counter()
+        self._turn = threading.RLock()  # one thread at a time begins or ends a call: watchers need not know of others
         self.calls = self.nodes = 0  # so far
         self.raised: dict[int, int] = {}  # the calls that raised last, by the identity of what they raised
         self._off = False
@@ -171,6 +174,7 @@ class Engine:
     def __exit__(self, *error: object) -> None:
         graph_module.log, graph_module._register_logging_hooks_on_whole_graph = self._log, self._register
         self._show_again()
+        self._turn = threading.RLock()  # in a forked child, a thread that is not there any more may hold the other
 
     def _seam(self) -> Callable[[Any], Callable[[], None]]:
         log, register = self._log, self._register
@@ -276,7 +280,8 @@ class Engine:
         call.stack = self._stacks.take(frame.f_back, thread.base)
         call.began = True
         if self._steps.recorded:
-            self._look(call, thread, outputs, inputs)
+            with self._turn:
+                self._look(call, thread, outputs, inputs)
         call.base = thread.base = self._stacks.push(call.stack, self.code, frame.f_lasti)
         thread.backward = call
         self._threads.tasks.begin(call)  # its graph is known, and its base
@@ -297,8 +302,8 @@ class Engine:
                 self.nodes += len(call.live)
                 call.outputs, call.targets = outputs, inputs or ()
                 call.reached = all(node is not None for node, _ in roots)
-                call.roots = json.dumps([_entry(edge, call.walked) for edge in roots])
-                call.inputs = json.dumps([_input(one, call.walked) for one in inputs]) if inputs else None
+                call.roots = json.dumps([entry_of(edge, call.walked) for edge in roots])
+                call.inputs = json.dumps([input_of(one, call.walked) for one in inputs]) if inputs else None
                 self._ask("before", call, thread)
         finally:
             thread.busy = False
@@ -312,6 +317,15 @@ class Engine:
             self.raised = {id(error): call.number}
             if not self._recorder.anomaly.on:
                 _plain_hint(error)
+        with self._turn:
+            self._finish(call, thread, error, outputs, duration)
+        (self._sink.commit_soon if error is None else self._sink.commit)()
+        if call.outer is None:  # last, so that the step's time has the commit in it
+            with self._turn:
+                self._steps.end()
+
+    def _finish(self, call: Call, thread: Thread, error: BaseException | None, outputs: Any, duration: float) -> None:
+        """Let the watchers finish, and write how it ended."""
         if call.walked is not None:
             self._ask("after", call, thread)
             if error is not None:
@@ -323,9 +337,6 @@ class Engine:
         if made := self._recorder.made_in_backward:
             self._recorder.made_in_backward = []  # what other threads make meanwhile is for the next call
             release_parents(made)
-        (self._sink.commit_soon if error is None else self._sink.commit)()
-        if call.outer is None:  # last, so that the step's time has the commit in it
-            self._steps.end()
 
     def _look_again(self, call: Call, thread: Thread, error: BaseException, outputs: Any) -> None:
         """Let the watchers look at the graph that a failed run has left."""
@@ -366,31 +377,6 @@ def _runs_in(frame: Any, function: str) -> bool:
     while frame is not None and frame.f_code.co_name != function:
         frame = frame.f_back
     return frame is not None
-
-
-def edge_of(output: Any) -> tuple[Any, int]:
-    """The node and input number at which a gradient for a tensor or GradientEdge enters; (None, 0) for none."""
-    if not isinstance(output, torch.Tensor):
-        return output[0], output[1]
-    if output.grad_fn is not None:
-        return output.grad_fn, output.output_nr
-    if output.requires_grad:
-        edge = graph_module.get_gradient_edge(output)
-        return edge.node, edge.output_nr
-    return None, 0
-
-
-def _entry(edge: tuple[Any, int], walked: Walked) -> list[int | None]:
-    node, input_nr = edge
-    token = None if node is None else token_of(node)
-    return [None if token is None else walked.numbers.get(token.uid), input_nr]
-
-
-def _input(one: Any, walked: Walked) -> list[int | None]:
-    """An entry of inputs=. A leaf is looked up among the graph's: asking torch would make an accumulator for it."""
-    if isinstance(one, torch.Tensor) and one.grad_fn is None:
-        return [walked.leaves.get(id(one)), 0]
-    return _entry(edge_of(one), walked)
 
 
 def _plain_hint(error: BaseException) -> None:

@@ -6,6 +6,7 @@ tensor is known by a weak reference: the identity of a dead one is soon another'
 
 from __future__ import annotations
 
+import threading
 import weakref
 from array import array
 from collections.abc import Callable, Iterator
@@ -51,6 +52,7 @@ class Flow(Watcher):
         # have a __del__ in Python, and what a signal handler raises in there is lost.
         self._storages: dict[int, tuple[Any, int]] = {}
         self._numbers = self._storage_numbers = 0
+        self._numbering = threading.RLock()  # threads share tensors
         self._computed: set[int] = set()  # storages that a forward made, not what it was given
         self._unnamed: list[tuple[weakref.ref[Any], tuple[int, ...]]] = []
         self._until: int | None = None  # the step at which to stop, once the first was seen
@@ -100,6 +102,14 @@ class Flow(Watcher):
         known = self._known.get(id(tensor))
         if known is not None and known[0]() is tensor:
             return known[1], known[2]
+        with self._numbering:
+            return self._number(tensor)
+
+    def _number(self, tensor: torch.Tensor) -> tuple[int, int]:
+        """Number a tensor that is not known, unless another thread has just done so."""
+        known = self._known.get(id(tensor))
+        if known is not None and known[0]() is tensor:
+            return known[1], known[2]
         self._numbers += 1
         reference, storage = weakref.ref(tensor), self._storage(tensor)
         self._known[id(tensor)] = (reference, self._numbers, storage)
@@ -121,11 +131,12 @@ class Flow(Watcher):
 
     def name(self) -> None:
         """Write the leaves of this step: their names are learned when their module runs, not when they are made."""
-        for reference, row in self._unnamed:
+        with self._numbering:
+            unnamed, self._unnamed = self._unnamed, []
+        for reference, row in unnamed:
             leaf = reference()
             name = 0 if leaf is None else self._sink.string(self._names.leaf(leaf))
             self._sink.add("flow_tensor", (*row, name, int(isinstance(leaf, torch.nn.Parameter))))
-        self._unnamed.clear()
 
     def close(self, thread: Thread, run: int, ends: dict[int, int], new: bool) -> None:
         """A block ends: `ends` gives the operator whose numbers end at a place. News make it look for longer."""
@@ -148,8 +159,7 @@ class Flow(Watcher):
     def _sweep(self, over: Callable[[int], bool]) -> None:
         """Let go of the storages that are over."""
         for identity, (reference, number) in list(self._storages.items()):
-            if not reference or over(reference):
-                del self._storages[identity]
+            if (not reference or over(reference)) and self._storages.pop(identity, None) is not None:
                 self._computed.discard(number)
                 if reference:
                     torch.UntypedStorage._free_weak_ref(reference)
@@ -173,8 +183,9 @@ class Flow(Watcher):
         if call.outer is None and self.on:
             self.on = self._until is None or call.step + 1 < self._until
             if not self.on or len(self._known) > _LIVING:
-                self._known = {key: one for key, one in self._known.items() if one[0]() is not None}
-                self._sweep(_expired)
+                with self._numbering:
+                    self._known = {key: one for key, one in self._known.items() if one[0]() is not None}
+                    self._sweep(_expired)
 
 
 def _expired(reference: int) -> bool:

@@ -201,7 +201,7 @@ class Hooks(Watcher):
             if registration.hooks() is None:
                 del self._registered[place]
         self._find_nodes(call)
-        for one in self._unwritten:
+        for one in tuple(self._unwritten):
             if _is_registered(one):
                 self._sink.add("hook_since", (one.number, call.number))
         self._write_registrations()
@@ -209,7 +209,7 @@ class Hooks(Watcher):
         if call.compiled:
             return
         self._placed[call.number] = []
-        for hooks in {id(found): found for found in (one.hooks() for one in self._registered.values())}.values():
+        for hooks in {id(found): found for found in (one.hooks() for one in list(self._registered.values()))}.values():
             if hooks is not None:
                 self._observe(hooks, call.number)
 
@@ -352,13 +352,13 @@ class Hooks(Watcher):
     # writing
 
     def _write_registrations(self) -> None:
-        for one in self._unwritten:
+        unwritten, self._unwritten = self._unwritten, []
+        for one in unwritten:
             leaf = None if one.leaf is None else one.leaf()
             if leaf is not None:
                 one.on = self._names.leaf(leaf)
             row = (one.number, one.kind, self._sink.string(one.name), self._sink.string(one.on), one.stack)
             self._sink.add("hook", row)
-        self._unwritten.clear()
 
     def _say_where(self, call: Call) -> None:
         assert call.walked is not None
@@ -373,7 +373,8 @@ class Hooks(Watcher):
 
     def _find_nodes(self, call: Call) -> None:
         """Node hooks do not say which node they hang on: try the nodes, those made near the registration first."""
-        lost = {id(one.hooks()): one for one in self._registered.values() if one.kind in _ON_A_NODE and not one.uid}
+        registered = list(self._registered.values())  # other threads go on registering
+        lost = {id(one.hooks()): one for one in registered if one.kind in _ON_A_NODE and not one.uid}
         for one in list(lost.values()):
             live = ((token_of(node), node) for node in call.live)
             near = sorted(

@@ -127,7 +127,7 @@ class Mutations(Watcher):
         """The blocks in which a storage was written, the last first."""
         if not storage:
             return
-        for block_run, storages in reversed(self._blocks):
+        for block_run, storages in reversed(tuple(self._blocks)):
             for position, address in enumerate(storages):
                 if address == storage:
                     self._sink.add("trail", (call.number, node, name, block_run, position))

@@ -1,7 +1,7 @@
 """What the blocks of operators hold that threads are still filling, for a commit by the heartbeat's thread.
 
 The surprise: nothing is locked, because the threads must not pay for it. A block only grows until it is closed, and
-all but its last operator is whole; so a second look a moment later tells where the operators of the first one end.
+grows by whole operators: the numbers of each are appended in one instruction.
 """
 
 from __future__ import annotations
@@ -15,7 +15,6 @@ from gradscope.probes.operations import HEAD, NO_GRAD, WRITE
 from gradscope.probes.sink import Row, Sink
 from gradscope.probes.threads import Thread
 
-_MOMENT = 0.02  # seconds: far longer than an operator takes to be noted
 _YOUNG = 0.2  # seconds: a block that fills faster is closed and written before it matters
 
 Tail = tuple[int, int, int, Mapping[str, Iterable[Row]], Row]
@@ -27,29 +26,23 @@ class OpenBlocks:
     def __init__(self, sink: Sink, threads: list[Thread], began: float) -> None:
         """`began` is the time from which the blocks count theirs."""
         self._threads, self._calls, self._began = threads, Calls(sink), began
-        self._grown: list[tuple[Thread, int, float]] = []  # their blocks' lengths, and when these were opened
-        self._given: dict[int, tuple[int, float]] = {}
-
-    def look(self) -> None:
-        """See which blocks have grown, and give the threads time to finish the operators that they are noting."""
-        now = time.perf_counter() - self._began
-        looks = [(thread, len(thread.operations), thread.started) for thread in list(self._threads)]
-        self._grown = [
-            look for look in looks if look[1] and now - look[2] > _YOUNG and self._given.get(look[0].number) != look[1:]
-        ]
-        if self._grown:
-            time.sleep(_MOMENT)
+        self._given: dict[int, tuple[int, float]] = {}  # by thread: the length that was given, and when it was opened
 
     def tails(self) -> Iterator[Tail]:
         """Thread, operators, writes, rows by table, and (thread, backward, started, versions) of each block."""
-        for thread, length, started in self._grown:
-            numbers = thread.operations[:]  # one instruction: whole, whatever the thread does
-            if len(numbers) >= length and thread.started == started:
-                self._given[thread.number] = length, started
-                yield self._tail(thread, numbers, length)
+        now = time.perf_counter() - self._began
+        for thread in list(self._threads):
+            block, started = thread.operations, thread.started
+            numbers = block[:]  # one instruction: whole operators, whatever the thread does
+            look = len(numbers), started
+            if numbers and now - started > _YOUNG and self._given.get(thread.number) != look:
+                tail = self._tail(thread, numbers)
+                if thread.operations is block:  # else it was closed meanwhile: its thread has stored it
+                    self._given[thread.number] = look
+                    yield tail
 
-    def _tail(self, thread: Thread, numbers: list[int], length: int) -> Tail:
-        heads = list(_heads(numbers, length))
+    def _tail(self, thread: Thread, numbers: list[int]) -> Tail:
+        heads = list(_heads(numbers))
         block = -1 - thread.number
         called = list(thread.calls)
         ids = self._calls.ids({call.serial: call for call in called})
@@ -66,10 +59,10 @@ class OpenBlocks:
         return thread.number, len(heads), writes, rows, run
 
 
-def _heads(numbers: list[int], length: int) -> Iterator[int]:
-    """Where each operator begins whose numbers were there before `length`."""
+def _heads(numbers: list[int]) -> Iterator[int]:
+    """Where each operator begins."""
     at = 0
-    while at < length:
+    while at < len(numbers):
         yield at
         at += HEAD + WRITE * numbers[at + HEAD - 1]
 

@@ -92,13 +92,12 @@ class Operations(Watcher):
         self._mutations = mutations
         self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
         self._steps, self._births, self._flow = steps, births, flow
-        self._fresh = False  # whether the block that was closed last was new
         self._calls = Calls(sink)
         self._known: dict[int, Operator] = {}  # by id: an operator's own hash is slow
         births.operators = self._known
         self._started = started
         self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
-        self._block_runs = itertools.count()
+        self._block_runs = itertools.count()  # several threads may close blocks at the same time
         self._dispatching = Dispatching(self._dispatch())
         faults.switch(self.probe, self._switch_off)
         self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
@@ -192,9 +191,10 @@ class Operations(Watcher):
                         node = number_of(backward)
                         at_base = frame is None or frame.f_code is engine
                         stack = thread.base if at_base else take(frame, thread.base)
-                    numbers.extend((name, stack, thread.place, node, 0))
                     if found.writes:
-                        written(thread, found.writes, arguments, keywords)
+                        written(thread, (name, stack, thread.place, node), found.writes, arguments, keywords)
+                    else:
+                        numbers.extend((name, stack, thread.place, node, 0))
             except Exception as error:
                 faults.note(self.probe, error)
             result = run(*arguments, **keywords) if keywords else run(*arguments)
@@ -208,10 +208,15 @@ class Operations(Watcher):
         return dispatch
 
     def _written(
-        self, thread: Thread, writes: tuple[Write, ...], arguments: tuple[Any, ...], keywords: dict[str, Any] | None
+        self,
+        thread: Thread,
+        head: tuple[int, int, int, int],
+        writes: tuple[Write, ...],
+        arguments: tuple[Any, ...],
+        keywords: dict[str, Any] | None,
     ) -> None:
-        numbers = thread.operations
-        count, at = 0, len(numbers) - 1
+        """Append an operator that writes: in one go, because the heartbeat's thread may look at any time."""
+        numbers: list[int] = []
         try:
             for position, name, keyword in writes:
                 value = arguments[position] if position < len(arguments) else (keywords or {}).get(keyword)
@@ -222,13 +227,12 @@ class Operations(Watcher):
                         leaf = self._sink.string(self._names.leaf(tensor)) if traced and is_leaf(tensor) else 0
                         new = not (version or thread.versions[storage])
                         if (new or (traced and not leaf)) and not _is_tracked(tensor, arguments):
-                            self._mutations.wrote(tensor, thread.storages[storage], numbers[at - 4], numbers[at - 3])
+                            self._mutations.wrote(tensor, thread.storages[storage], *head[:2])
                         numbers.extend((name, version, storage, leaf))
-                        count += 1
         except BaseException:  # a fault, or the script's signal handler struck: the operator counts without its writes
-            del numbers[at + 1 :]
+            thread.operations.extend((*head, 0))
             raise
-        numbers[at] = count
+        thread.operations.extend((*head, len(numbers) // WRITE, *numbers))
 
     def _describe(self, operator: Any) -> Operator:
         schema = getattr(operator, "_schema", None)  # higher-order operators have none
@@ -284,31 +288,36 @@ class Operations(Watcher):
         if not numbers:
             return
         try:
-            self._fresh = False
-            block = self._recall(numbers, _places(thread.calls), list(thread.calls))
+            block, new = self._recall(numbers, _places(thread.calls), list(thread.calls))
+            run = next(self._block_runs)
             number = None if thread.owner is None else thread.owner.number
             versions = json.dumps(thread.versions) if any(thread.versions) else None
-            run = next(self._block_runs)  # in one piece: other threads close blocks, too
             self._sink.add("block_run", (run, block, thread.number, number, thread.started, versions))
             self._mutations.closed(run, thread.storages)
-            self._flow.close(thread, run, _ends(numbers) if thread.flow else {}, self._fresh)
+            self._flow.close(thread, run, _ends(numbers) if thread.flow else {}, new)
         finally:
             thread.leave_block()
 
-    def _recall(self, numbers: list[int], places: Places, calls: list[Call]) -> int:
-        """The id of a block that may have been seen before: most often it is one of the last few."""
+    def _recall(self, numbers: list[int], places: Places, calls: list[Call]) -> tuple[int, bool]:
+        """The id of a block that may have been seen before, most often one of the last few; and whether it is new."""
         for one in tuple(self._remembered):  # other threads put theirs in
             if one[0] == numbers and one[1] == places:
-                return one[2]
+                return one[2], False
+        new = False
+
+        def write(block: int) -> None:
+            nonlocal new
+            new = True
+            self._write(block, numbers, calls)
+
         key = digest(array("q", numbers), *(array("q", one) for one in places))
-        block = store(self._sink, "block", key, lambda block: self._write(block, numbers, calls))
+        block = store(self._sink, "block", key, write)
         self._remembered.appendleft((numbers, places, block))
-        return block
+        return block, new
 
     def _write(self, block: int, numbers: list[int], called: list[Call]) -> None:
         ids = self._calls.ids({call.serial: call for call in called})
         calls = [0, *(ids[call.serial] for call in called)]
-        self._fresh = True
         at = operations = writes = 0
         while at < len(numbers):
             name, stack, call, node, count = numbers[at : at + HEAD]

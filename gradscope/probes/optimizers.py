@@ -5,6 +5,7 @@ The state of a gradient is read in the first steps and at powers of two after th
 
 from __future__ import annotations
 
+import itertools
 import sys
 import weakref
 from collections.abc import Iterable
@@ -37,7 +38,8 @@ class Optimizers(Watcher):
         self._sink, self._threads, self._stacks, self._names = sink, threads, stacks, names
         self._faults, self._flow = faults, flow
         self._known: dict[int, tuple[weakref.ref[Any], int, int]] = {}  # id() -> optimizer, number, steps so far
-        self._looks = self._backwards = 0
+        self._looks, self._numbers = itertools.count(1), itertools.count(1)  # threads have optimizers of their own
+        self._backwards = 0
         self._last: int | None = None
 
     def __enter__(self) -> Optimizers:
@@ -75,7 +77,7 @@ class Optimizers(Watcher):
     def _steps(self, optimizer: Any) -> None:
         known = self._known.get(id(optimizer))
         if known is None or known[0]() is not optimizer:
-            known = (weakref.ref(optimizer), len(self._known) + 1, 0)
+            known = (weakref.ref(optimizer), next(self._numbers), 0)
         number, count = known[1], known[2]
         self._known[id(optimizer)] = (known[0], number, count + 1)
         thread = self._threads.current
@@ -88,13 +90,13 @@ class Optimizers(Watcher):
             thread.busy = False
 
     def _look(self, optimizer: Any, number: int, count: int, thread: Thread) -> None:
-        self._looks += 1
+        look = next(self._looks)
         stack = self._stacks.take(_caller(), thread.base)
         name = self._sink.string(type(optimizer).__name__)
-        self._sink.add("optimizer_step", (self._looks, number, name, count, self._last, stack))
+        self._sink.add("optimizer_step", (look, number, name, count, self._last, stack))
         for position, parameter in enumerate(_parameters(optimizer)):
             leaf = self._sink.string(self._names.leaf(parameter))
-            row = (self._looks, position, leaf, self._tensor(parameter), self._state(parameter))
+            row = (look, position, leaf, self._tensor(parameter), self._state(parameter))
             self._sink.add("optimizer_parameter", row)
 
     def _tensor(self, tensor: Any) -> int:

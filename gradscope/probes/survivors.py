@@ -10,7 +10,7 @@ import gc
 import os
 import sys
 import weakref
-from collections import Counter
+from collections import Counter, deque
 from typing import Any
 
 import torch
@@ -37,6 +37,7 @@ class Survivors(Watcher):
     def __init__(self, sink: Sink, nodes: Nodes, faults: Faults) -> None:
         self._sink, self._nodes, self._faults = sink, nodes, faults
         self._cohorts: dict[int, list[weakref.ref[Token]]] = {}
+        self._ended: dict[int, deque[int]] = {}  # by thread: the steps that it ended last
         self._searched = False
         skip_methods(Survivors)
 
@@ -45,6 +46,7 @@ class Survivors(Watcher):
         if call.outer is not None:
             return
         step = call.step
+        self._ended.setdefault(thread.number, deque(maxlen=_GRACE + 1)).append(step)
         if self._nodes.newborn is not None:
             self._cohorts[step], self._nodes.newborn = self._nodes.newborn, None
         if step in _COHORTS or step - _GRACE in _COHORTS:
@@ -60,11 +62,18 @@ class Survivors(Watcher):
             if not alive:
                 del self._cohorts[made]
             elif step - made >= _GRACE:
-                old.add(made)
-                self._write(step, made, [token for token in (one() for one in alive) if token is not None])
+                left = [token for token in (one() for one in alive) if token is not None and self._is_old(token, made)]
+                if left:
+                    old.add(made)
+                    self._write(step, made, left)
         if len(old) >= _GROWING and not self._searched:
             self._searched = True
             self._search(old)
+
+    def _is_old(self, token: Token, made: int) -> bool:
+        """Whether the thread that made a node has gone on for some steps: others may be faster than it."""
+        ended = self._ended.get(token.thread)
+        return ended is None or (len(ended) > _GRACE and ended[0] >= made)
 
     def _write(self, step: int, made: int, alive: list[Token]) -> None:
         counts = Counter(token.stack for token in alive)

@@ -5,6 +5,7 @@ without it), and where output goes. Its own arguments name more modules to impor
 ended, and its stack stands in its stderr: one such must not hold up all that come after it.
 """
 
+import contextlib
 import faulthandler
 import gc
 import importlib
@@ -16,7 +17,7 @@ import sys
 import gradscope.capture  # noqa: F401 - for its torch
 from gradscope.cli import main
 from gradscope.probes import program
-from tests.capture.side_by_side import SECONDS
+from tests.processes import SECONDS
 
 
 def run_plainly(script):
@@ -24,12 +25,18 @@ def run_plainly(script):
     sys.exit(program.run(program.script(script, ()), lambda: None, lambda: None))
 
 
+def end_the_child():
+    """End a run that hangs, unless it has just ended."""
+    with contextlib.suppress(ProcessLookupError):
+        os.kill(child, signal.SIGABRT)
+
+
 for name in sys.argv[1:]:
     importlib.import_module(name)
 gc.collect()
 gc.freeze()  # what was imported here must not decide when a child collects garbage
 child = 0
-signal.signal(signal.SIGALRM, lambda number, frame: os.kill(child, signal.SIGABRT))
+signal.signal(signal.SIGALRM, lambda number, frame: end_the_child())
 for line in sys.stdin:
     folder, arguments, stdout, stderr = json.loads(line)
     child = os.fork()

@@ -11,9 +11,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gradscope.store.reader import load
+from tests.processes import SECONDS, end, started
 
 ROOT = Path(__file__).parent.parent.parent
-SECONDS = 100  # for one run, on a machine that may be busy; below the time limit of a test
+# The store's server chooses its port itself, so that nobody else can have it; and no name server is asked.
+_HERE = ("--standalone", "--local-addr", "127.0.0.1")
+TORCHRUN = ("-m", "torch.distributed.run", *_HERE, "--nproc-per-node", "2")
 
 
 @dataclass(frozen=True)
@@ -35,7 +38,7 @@ def start(folder, *arguments, **more):
     """Start Python in a folder."""
     pipe = subprocess.PIPE
     command = [sys.executable, *map(str, arguments)]
-    return subprocess.Popen(command, cwd=folder, env=environment(**more), stdout=pipe, stderr=pipe, text=True)
+    return started(command, cwd=folder, env=environment(**more), stdin=subprocess.DEVNULL, stdout=pipe, stderr=pipe)
 
 
 def finish(process, seconds=SECONDS):
@@ -43,8 +46,7 @@ def finish(process, seconds=SECONDS):
     try:
         stdout, stderr = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
-        process.kill()
-        raise AssertionError(f"has not ended in {seconds} s, and printed {process.communicate()}") from None
+        raise AssertionError(f"has not ended in {seconds} s, and printed {end(process)}") from None
     return Run(stdout, stderr, process.returncode)
 
 
@@ -57,24 +59,35 @@ class SideBySide:
 
     def __init__(self, folder: Path, *preloaded: str, **variables: str) -> None:
         self._folder, self._numbers = folder, itertools.count()
-        pipe = subprocess.PIPE
-        command = [sys.executable, str(Path(__file__).with_name("nursery.py")), *preloaded]
-        self._nursery = subprocess.Popen(command, env=environment(**variables), stdin=pipe, stdout=pipe, text=True)
+        self._command = [sys.executable, str(Path(__file__).with_name("nursery.py")), *preloaded]
+        self._environment = environment(**variables)
+        self._begin()
 
     def __enter__(self) -> SideBySide:
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._nursery.stdin.close()
-        self._nursery.stdout.close()
-        self._nursery.wait()
+        end(self._nursery)
+
+    def _begin(self) -> None:
+        """Start a nursery: not with `started`, because it serves many tests."""
+        pipe = subprocess.PIPE
+        self._nursery = subprocess.Popen(
+            self._command, env=self._environment, stdin=pipe, stdout=pipe, text=True, start_new_session=True
+        )
 
     def gradscope(self, folder, *arguments):
         """Run a gradscope command."""
-        stdout, stderr = self._folder / "stdout", self._folder / "stderr"
+        number = next(self._numbers)
+        stdout, stderr = self._folder / f"{number}.out", self._folder / f"{number}.err"
         job = [str(folder), [str(argument) for argument in arguments], str(stdout), str(stderr)]
-        print(json.dumps(job), file=self._nursery.stdin, flush=True)
-        status = int(self._nursery.stdout.readline())
+        try:
+            print(json.dumps(job), file=self._nursery.stdin, flush=True)
+            status = int(self._nursery.stdout.readline())
+        except BaseException:  # a time limit struck: what this nursery answers later is no answer to the next job
+            end(self._nursery)
+            self._begin()
+            raise
         return Run(stdout.read_text(), stderr.read_text(), status)
 
     def plain(self, folder, script):

@@ -145,10 +145,10 @@ def test_a_removed_directory_stops_the_recording_and_not_the_run(side_by_side, t
     (tmp_path / "gone").mkdir()
     run = side_by_side.gradscope(tmp_path, "trace", "-o", "gone/run.gscope", "-c", GONE)
     assert (run.stdout, run.status) == ("tensor([12., 12., 12.])\n", 0)
-    assert run.stderr.splitlines()[1:] == [
-        "gradscope: left out: 2 steps after the recording had stopped",
-        "gradscope: the recording stopped early: the file has been removed or replaced",
-    ]
+    left_out, stopped = run.stderr.splitlines()[1:]
+    steps = int(left_out.removeprefix("gradscope: left out: ").removesuffix(" steps after the recording had stopped"))
+    assert steps in (2, 3), "a heartbeat may notice it in the middle of the step"
+    assert stopped == "gradscope: the recording stopped early: the file has been removed or replaced"
 
 
 def test_a_full_disk_stops_the_recording_and_not_the_run(side_by_side, tmp_path):
@@ -183,7 +183,7 @@ def test_the_size_that_was_asked_for_holds(side_by_side, tmp_path):
     with load(tmp_path / "run.gscope") as recording:
         assert recording.run().ended
         (count,) = recording.census().dropped.values()
-        assert count + len(recording.backwards()) == 200
+        assert count + len(recording.backwards()) in (200, 201), "a heartbeat may cut one short, which is counted"
         assert recording.graph().nodes
 
 

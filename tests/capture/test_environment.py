@@ -1,11 +1,9 @@
 """GRADSCOPE_TRACE records programs whose command line cannot be edited."""
 
-import socket
-
 import pytest
 
 from gradscope.store.reader import load
-from tests.capture.side_by_side import ROOT, backwards, finish, python, start
+from tests.capture.side_by_side import ROOT, TORCHRUN, backwards, finish, python, start
 
 START = (ROOT / "gradscope_autostart.pth").read_text()
 TRAIN = """
@@ -42,12 +40,6 @@ def traced(tmp_path):
     return begin
 
 
-def free_port():
-    with socket.socket() as probe:
-        probe.bind(("127.0.0.1", 0))
-        return probe.getsockname()[1]
-
-
 def recordings(folder):
     return sorted(path.name for path in folder.rglob("*.gscope*"))
 
@@ -67,18 +59,7 @@ def test_a_file_a_folder_and_a_taken_file(traced, tmp_path):
 
 def test_torchrun_gives_one_file_for_each_rank_and_none_for_itself(traced, tmp_path):
     (tmp_path / "folder").mkdir()
-    launcher = (
-        "-m",
-        "torch.distributed.run",
-        "--nproc-per-node",
-        "2",
-        "--master-addr",
-        "127.0.0.1",
-        "--master-port",
-        free_port(),
-        "ranks.py",
-    )
-    run = finish(traced("folder", *launcher))
+    run = finish(traced("folder", *TORCHRUN, "ranks.py"))
     assert run.status == 0, run.stderr
     names = recordings(tmp_path)
     assert [name.rsplit(".", 2)[0] for name in names] == [f"ranks.r0000{rank}-of-00002" for rank in (0, 1)]

@@ -1,7 +1,7 @@
 """A recording holds what its own process did: children neither write into it nor harm it."""
 
 from gradscope.store.reader import load
-from tests.capture.side_by_side import backwards, python, start
+from tests.capture.side_by_side import backwards, finish, python, start
 
 FORK = """
 import os, torch
@@ -71,7 +71,8 @@ def test_workers_and_spawned_children_run_as_ever(side_by_side, tmp_path):
     (tmp_path / "workers.py").write_text(WORKERS)
     plain = start(tmp_path, "workers.py")
     run, path = side_by_side.traced(tmp_path, "workers.py")
-    assert (plain.communicate()[0], plain.returncode) == (run.stdout, run.status)
+    ended = finish(plain)
+    assert (ended.stdout, ended.status) == (run.stdout, run.status)
     assert backwards(path) == 3
 
 

@@ -78,7 +78,9 @@ def revalued(chance: random.Random, path: Path, content: bytes) -> None:
     with opened(path, content) as database:
         for _ in range(chance.choice((1, 1, 3))):
             table, column = chance.choice(columns(database))
-            where = chance.choice(("", f"WHERE {column} = (SELECT {column} FROM {table} ORDER BY random() LIMIT 1)"))
+            row = chance.randrange(1000)
+            one = f"SELECT {column} FROM {table} LIMIT 1 OFFSET {row} % max(1, (SELECT count(*) FROM {table}))"
+            where = chance.choice(("", f"WHERE {column} = ({one})"))
             run(database, f"UPDATE OR IGNORE {table} SET {column} = ? {where}", chance.choice(VALUES))
 
 

@@ -38,6 +38,13 @@ class Immediately:
     join = cancel
 
 
+class Never(Immediately):
+    """A timer whose time does not come."""
+
+    def __init__(self, after: float, call: object) -> None:
+        super().__init__(after, self.cancel)
+
+
 def test_a_terminal_shows_what_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = terminal_for(monkeypatch)
     monkeypatch.setattr(progress.threading, "Timer", Immediately)
@@ -48,6 +55,7 @@ def test_a_terminal_shows_what_goes_on(monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_what_is_quick_shows_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
     terminal = terminal_for(monkeypatch)
+    monkeypatch.setattr(progress.threading, "Timer", Never)
     with waiting(quiet=False) as doing:
         doing("drawing")
     assert "drawing" not in terminal.getvalue()

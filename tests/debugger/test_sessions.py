@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pty
 import signal
 import subprocess
 import sys
@@ -12,7 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.capture.side_by_side import environment
+from tests.capture.side_by_side import environment, python
+from tests.terminal import CTRL_C, CTRL_D, Terminal
 
 SCRIPT = """\
 import os, signal, sys
@@ -30,7 +29,12 @@ for step in range(2):
     y.sum().backward()
 print("gradient", x.grad.tolist())
 """
-PLAIN = subprocess.run([sys.executable, "-c", SCRIPT], capture_output=True, text=True, check=True).stdout
+
+
+@pytest.fixture(scope="module")
+def plain(tmp_path_factory: pytest.TempPathFactory) -> str:
+    """What the script prints without gradscope."""
+    return python(tmp_path_factory.mktemp("plain"), "-c", SCRIPT).stdout
 
 
 def session(tmp_path: Path, *commands: str, options: tuple[str, ...] = (), arguments: tuple[str, ...] = ()) -> str:
@@ -50,10 +54,10 @@ def session(tmp_path: Path, *commands: str, options: tuple[str, ...] = (), argum
     return run.stdout
 
 
-def test_stops_before_the_first_node_and_goes_on_without_a_trace(tmp_path: Path) -> None:
+def test_stops_before_the_first_node_and_goes_on_without_a_trace(plain: str, tmp_path: Path) -> None:
     printed = session(tmp_path, "continue")
     assert "stopped before the next node, in backward 0\n-> 0 SumBackward0" in printed
-    assert printed.endswith(PLAIN)
+    assert printed.endswith(plain)
 
 
 def test_walks_node_by_node_in_the_engines_order(tmp_path: Path) -> None:
@@ -75,20 +79,20 @@ def test_answers_questions(tmp_path: Path) -> None:
     assert "there is no command nonsense" in printed
 
 
-def test_set_changes_what_is_computed(tmp_path: Path) -> None:
+def test_set_changes_what_is_computed(plain: str, tmp_path: Path) -> None:
     printed = session(tmp_path, "set 0 g * 0", "clear", "c", options=("-b", "TanhBackward0"))
     assert "100.0% zeros  (set)" in printed
-    assert printed.splitlines()[-1] != PLAIN.strip()
+    assert printed.splitlines()[-1] != plain.strip()
 
 
 @pytest.mark.parametrize(
     ("command", "answer"),
     [("set 0 1", "no tensor of shape"), ("set 5 g", "position below 1"), ("set 0 g +", "SyntaxError")],
 )
-def test_a_wrong_set_changes_nothing(command: str, answer: str, tmp_path: Path) -> None:
+def test_a_wrong_set_changes_nothing(command: str, answer: str, plain: str, tmp_path: Path) -> None:
     printed = session(tmp_path, command, "c")
     assert answer in printed
-    assert printed.endswith(PLAIN)
+    assert printed.endswith(plain)
 
 
 def test_stops_at_the_first_gradient_that_is_not_finite(tmp_path: Path) -> None:
@@ -98,13 +102,13 @@ def test_stops_at_the_first_gradient_that_is_not_finite(tmp_path: Path) -> None:
     assert "4 NaN" in printed
 
 
-def test_until_runs_to_a_node_once(tmp_path: Path) -> None:
+def test_until_runs_to_a_node_once(plain: str, tmp_path: Path) -> None:
     printed = session(tmp_path, "until script.py:8", "c")
     assert [line.split()[2] for line in printed.splitlines() if line.startswith("-> ")][:2] == [
         "SumBackward0",
         "TanhBackward0",
     ]
-    assert printed.endswith(PLAIN)
+    assert printed.endswith(plain)
 
 
 def test_only_in_the_backward_that_was_named(tmp_path: Path) -> None:
@@ -144,82 +148,41 @@ print("done", x.grad.tolist())
 """
 
 
-class Terminal:
-    """A program on a terminal of its own."""
-
-    def __init__(self, folder: Path, *options: str) -> None:
-        self._master, other = pty.openpty()
-        command = [sys.executable, "-m", "gradscope", "debug", *options, "-c", TERMINAL]
-        prepare = (
-            "import fcntl, os, sys, termios; fcntl.ioctl(0, termios.TIOCSCTTY, 0); os.execv(sys.argv[1], sys.argv[1:])"
-        )
-        self._process = subprocess.Popen(
-            [sys.executable, "-c", prepare, *command],
-            cwd=folder,
-            env=environment(),
-            stdin=other,
-            stdout=other,
-            stderr=other,
-            start_new_session=True,
-        )
-        os.close(other)
-
-    def wait_for(self, text: str) -> str:
-        """What is printed up to a text."""
-        printed = ""
-        while text not in printed:
-            printed += self._read() or pytest.fail(f"{text} never came after {printed}")
-        return printed
-
-    def type(self, keys: str) -> None:
-        os.write(self._master, keys.encode())
-
-    def end(self) -> tuple[str, int]:
-        """The rest of what is printed, and the status."""
-        printed = ""
-        while more := self._read():
-            printed += more
-        os.close(self._master)
-        return printed, self._process.wait()
-
-    def _read(self) -> str:
-        try:
-            return os.read(self._master, 4096).decode().replace("\r", "")
-        except OSError:  # nobody holds the other end any more
-            return ""
-
-
-PROMPT, CTRL_C, CTRL_D = "(gradscope) ", "\x03", "\x04"
+PROMPT = "(gradscope) "
+INTERRUPTED = "--KeyboardInterrupt--\n"
+ON_A_TERMINAL = ("-m", "gradscope", "debug")
 
 
 def test_at_a_terminal_ctrl_c_clears_the_line_and_ctrl_d_quits(tmp_path: Path) -> None:
-    terminal = Terminal(tmp_path)
-    terminal.wait_for(PROMPT)
-    terminal.type(f"where al{CTRL_C}")
-    assert "--KeyboardInterrupt--" in terminal.wait_for(f"--\n{PROMPT}")
-    terminal.type(CTRL_D)
-    printed, status = terminal.end()
-    assert (printed.strip(), status) == ("", 0)
+    with Terminal(tmp_path, *ON_A_TERMINAL, "-c", TERMINAL) as terminal:
+        terminal.wait_for(PROMPT)
+        terminal.type("where al")
+        terminal.wait_for("where al")
+        terminal.press(CTRL_C, f"{INTERRUPTED}{PROMPT}")
+        printed, status = terminal.end(CTRL_D)
+    again = printed.replace(INTERRUPTED, "").replace(PROMPT, "")  # from a Ctrl-C that was answered late
+    assert (again.strip(), status) == ("", 0)
 
 
 def test_ctrl_c_outside_a_backward_stops_in_the_next_one(tmp_path: Path) -> None:
-    terminal = Terminal(tmp_path, "--break", "nan", "--backward", "0")
-    terminal.wait_for("forward 1")
-    terminal.type(CTRL_C)
-    terminal.wait_for("Ctrl-C again interrupts the program")
-    (tmp_path / "go").touch()
-    assert "stopped by Ctrl-C, in backward 1\n-> 0 SumBackward0" in terminal.wait_for(PROMPT)
-    terminal.type("c\n")
-    printed, status = terminal.end()
+    options = ("--break", "nan", "--backward", "0")
+    with Terminal(tmp_path, *ON_A_TERMINAL, *options, "-c", TERMINAL) as terminal:
+        terminal.wait_for("forward 1")
+        terminal.type(CTRL_C)
+        terminal.wait_for("Ctrl-C again interrupts the program")
+        (tmp_path / "go").touch()
+        assert "stopped by Ctrl-C, in backward 1\n-> 0 SumBackward0" in terminal.wait_for(PROMPT)
+        terminal.type("c\n")
+        printed, status = terminal.end()
     assert (printed.count("done [5.43"), status) == (1, 0)
 
 
 def test_a_second_ctrl_c_is_the_programs(tmp_path: Path) -> None:
-    terminal = Terminal(tmp_path, "--break", "nan")
-    terminal.wait_for("forward 1")
-    terminal.type(CTRL_C)
-    terminal.wait_for("Ctrl-C again interrupts the program")
-    terminal.type(CTRL_C)
-    printed, status = terminal.end()
+    with Terminal(tmp_path, *ON_A_TERMINAL, "--break", "nan", "-c", TERMINAL) as terminal:
+        terminal.wait_for("forward 1")
+        terminal.type(CTRL_C)
+        terminal.wait_for("Ctrl-C again interrupts the program")
+        terminal.type(CTRL_C)
+        printed, status = terminal.end()
     assert "KeyboardInterrupt" in printed
     assert status == -signal.SIGINT

@@ -54,7 +54,7 @@ def test_errors_point_at_the_column(text, column):
         parse_spec(text)
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=300)
 @given(st.one_of(st.text(max_size=30), st.text("randint(),=:; 0123456789'[]max.dtypefloat", max_size=40)))
 def test_any_text_is_parsed_or_refused_with_one_sentence(text):
     assert re.match(r"$|--spec, column \d+: ", refusal(text))

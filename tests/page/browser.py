@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from playwright.sync_api import Browser, Page, sync_playwright
+from playwright.sync_api import Browser, Page, expect, sync_playwright
 
 from gradscope.model.graph import Graph
 from gradscope.render import html
@@ -18,6 +18,7 @@ from gradscope.view.story import Story, story_of
 from tests import by_hand
 
 PROGRAM = shutil.which("chromium") or shutil.which("google-chrome")
+PATIENCE = 100_000  # milliseconds for what takes a few, where many programs share few cores
 WINDOW = {"width": 1280, "height": 800}
 Opened = Callable[..., Page]
 
@@ -27,9 +28,9 @@ def started() -> Iterator[Browser]:
     """A browser. Root has no sandbox to offer."""
     with sync_playwright() as playwright:
         arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-        browser = playwright.chromium.launch(executable_path=PROGRAM, args=arguments)
-        yield browser
-        browser.close()
+        expect.set_options(timeout=PATIENCE)
+        with playwright.chromium.launch(executable_path=PROGRAM, args=arguments, timeout=PATIENCE) as browser:
+            yield browser
 
 
 @dataclass
@@ -47,7 +48,7 @@ class Opener:
         path = self.folder / "page.html"
         path.write_text(html.page(story), encoding="utf-8")
         context = self.browser.new_context(**{"viewport": WINDOW, "reduced_motion": "reduce", **about})
-        context.set_default_timeout(20_000)
+        context.set_default_timeout(PATIENCE)
         page = context.new_page()
         page.on("console", lambda message: self.complaints.append(message.text))
         page.on("pageerror", lambda error: self.complaints.append(str(error)))

@@ -8,8 +8,13 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+import torch
 
+from gradscope.probes import operations
 from gradscope.probes.heartbeat import Heartbeat, _before_fork, _in_parent
+from gradscope.probes.operations import HEAD, WRITE
+from gradscope.probes.threads import Thread
+from tests.probes.against import recording
 
 PERIOD = 0.001
 
@@ -45,10 +50,12 @@ def lives(native: int) -> bool:
     return Path(f"/proc/self/task/{native}").exists()
 
 
-def test_it_beats_in_a_thread_that_is_not_seen(beats: Beats) -> None:
-    beats.wait(3)
-    assert threading.enumerate() == [threading.main_thread()]
-    assert lives(beats.native)
+def test_it_beats_in_a_thread_that_is_not_seen() -> None:
+    seen, beats = threading.enumerate(), Beats()
+    with Heartbeat(beats, silent, PERIOD):
+        beats.wait(3)
+        assert threading.enumerate() == seen
+        assert lives(beats.native)
 
 
 def test_it_is_gone_before_the_process_forks_and_back_afterwards(beats: Beats) -> None:
@@ -91,3 +98,24 @@ def test_a_beat_that_fails_is_noted_and_the_next_one_comes() -> None:
         for _ in range(2):
             assert again.acquire(timeout=60)
     assert noted[0] == ("heartbeat", "ValueError: no")
+
+
+def test_a_beat_in_the_middle_of_an_operator_sees_whole_operators(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    numbered, looks = operations._numbered, list[list[int]]()
+
+    def looking(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
+        looks.append(thread.operations[:])
+        return numbered(thread, tensor)
+
+    monkeypatch.setattr(operations, "_numbered", looking)
+    with recording(tmp_path):
+        torch._foreach_add_([torch.ones(2), torch.ones(3)], 1)
+        torch.ones(2).mul_(2)
+    assert len(looks) >= 3
+    for numbers in looks:
+        at = 0
+        while at < len(numbers):
+            at += HEAD + WRITE * numbers[at + HEAD - 1]
+        assert at == len(numbers)

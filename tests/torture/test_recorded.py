@@ -6,7 +6,7 @@ import sqlite3
 import pytest
 
 from gradscope.store.reader import load
-from tests.capture.side_by_side import finish, python, start
+from tests.capture.side_by_side import TORCHRUN, finish, python, start
 from tests.torture.compare import PROGRAMS
 
 pytestmark = pytest.mark.timeout(600)  # torchrun's processes import torch each, on a machine that may be busy
@@ -19,10 +19,10 @@ for step in range(3):
     model(torch.ones(1, 2)).sum().backward()
 open(f"rank{dist.get_rank()}.txt", "w").write("three steps")
 if dist.get_rank() == 1:
+    while not os.path.exists("rank0.txt"): time.sleep(0.01)  # torchrun would end the other in its last step
     os._exit(9)
 time.sleep(600)
 """
-TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 NESTED = """
 import torch
 import gradscope
@@ -51,7 +51,8 @@ def test_the_collectives_inside_of_dtensors_are_seen(side_by_side, tmp_path):
 
 def test_a_rank_that_torchrun_kills_keeps_what_it_did(tmp_path):
     (tmp_path / "peer.py").write_text(PEER)
-    plain = start(tmp_path, *TORCHRUN, "peer.py", OMP_NUM_THREADS="1")
+    (tmp_path / "plain").mkdir()
+    plain = start(tmp_path / "plain", *TORCHRUN, "../peer.py", OMP_NUM_THREADS="1")
     run = python(tmp_path, *TORCHRUN, "-m", "gradscope", "trace", "-q", "peer.py", OMP_NUM_THREADS="1")
     assert run.status == finish(plain).status == 1
     assert re.search(r"exitcode *: 9 ", run.stderr)

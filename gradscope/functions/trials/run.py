@@ -36,6 +36,7 @@ from gradscope.model.site import Site
 
 FIRST = "inputs"  # the step before the first trial: guess inputs, look inside one run
 MOST_DEATHS = 4
+DYING = 30.0  # seconds that the end of a process may take, on a machine that is busy
 FORKING = threading.Lock()
 ENDS = ("Hang", "Crash")
 FORK_FAILS = (  # torch's words when autograd's device threads, or a CUDA in use, do not survive a fork
@@ -131,7 +132,7 @@ def run_child(plan: Plan, names: list[str], evidence: Evidence, note: Callable[[
             try:
                 value = parent.recv() if parent.poll(limit) else hang(process, limit)
             except EOFError:
-                process.join(5)
+                process.join(DYING)
                 value = crash(process.exitcode)
             take(evidence, name, value)
             done.append(name)

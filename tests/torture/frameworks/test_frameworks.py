@@ -4,12 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from tests.capture.side_by_side import finish, start
+from tests.capture.side_by_side import TORCHRUN, finish, start
 from tests.torture.compare import DETAILS, assert_same, assert_sound, programs
 
 PROGRAMS = programs(Path(__file__).parent / "programs")
 MINUTES = 5  # for one run: the frameworks take half a minute to import on a busy machine
-TORCHRUN = ("-m", "torch.distributed.run", "--standalone", "--nproc-per-node", "2")
 
 
 def is_distributed(program):

@@ -12,6 +12,7 @@ torch.manual_seed(0)
 model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Tanh(), torch.nn.Linear(4, 1))
 lock = threading.Lock()
 variable = contextvars.ContextVar("variable", default="default")
+together = threading.Barrier(4)  # a pool starts no thread while one of its own has nothing to do
 
 
 def work(number):
@@ -22,8 +23,13 @@ def work(number):
         return number, bits(*torch.autograd.grad(model(x).sum(), x))
 
 
+def work_together(number):
+    together.wait()
+    return work(number)
+
+
 with ThreadPoolExecutor(4) as pool:
-    print(list(pool.map(work, range(8))))
+    print(list(pool.map(work_together, range(8))))
     print(sorted(thread.name for thread in threading.enumerate()))
 thread = threading.Thread(target=lambda: model(torch.ones(1, 4)).sum().backward(), daemon=True)
 thread.start()
