@@ -175,6 +175,13 @@ def test_hooks_of_a_thousand_lines_share_a_box_all_the_same() -> None:
     assert [row.text for box in boxes for row in box.rows] == ["1,000 hooks"]
 
 
+def test_closed_calls_are_not_all_joined_into_one() -> None:
+    found = draw(by_hand.scene(blocks(alike=False), rules=Rules(most=10))).boxes
+    held = [row.text for box in found for row in box.rows]
+    assert 4 < len(found) <= 10
+    assert sum(int(words.partition(TIMES)[0]) for words in held) + [box.title for box in found].count("RMS") == 24
+
+
 def test_nodes_that_did_not_run_share_a_box_of_their_own() -> None:
     graph = by_hand.fan(1000, alike=False)
     idle = tuple(replace(node, order=None) if node.id else node for node in graph.nodes)
