@@ -103,7 +103,8 @@ def _joined(reduced: Reduced, rules: Rules, shared: frozenset[int], most: int) -
         return reduced
     reduced = join_twins(reduced, _loose(reduced, rules, shared))
     if rules.depth is None and len(reduced.pieces) > most:
-        reduced = join_runs(reduced, _loose(reduced, rules, shared, parameters=True))
+        loose = _loose(reduced, rules, shared, parameters=True)
+        reduced = join_runs(reduced, loose & _singles(reduced).keys())
     if rules.depth is None and len(reduced.pieces) > most:
         reduced = join_chains(reduced, _loose(reduced, rules, shared))
     for key in (likeness, mark) if len(reduced.pieces) > most else ():
