@@ -352,13 +352,14 @@ class Hooks(Watcher):
     # writing
 
     def _write_registrations(self) -> None:
-        unwritten, self._unwritten = self._unwritten, []
+        unwritten = tuple(self._unwritten)
         for one in unwritten:
             leaf = None if one.leaf is None else one.leaf()
             if leaf is not None:
                 one.on = self._names.leaf(leaf)
             row = (one.number, one.kind, self._sink.string(one.name), self._sink.string(one.on), one.stack)
             self._sink.add("hook", row)
+        del self._unwritten[: len(unwritten)]  # another thread may have added more
 
     def _say_where(self, call: Call) -> None:
         assert call.walked is not None
