@@ -123,8 +123,7 @@ class Flow(Watcher):
 
     def name(self) -> None:
         """Write the leaves of this step: their names are learned when their module runs, not when they are made."""
-        unnamed = tuple(self._unnamed)
-        for reference, row in unnamed:
+        for reference, row in (unnamed := tuple(self._unnamed)):
             leaf = reference()
             name = 0 if leaf is None else self._sink.string(self._names.leaf(leaf))
             self._sink.add("flow_tensor", (*row, name, int(isinstance(leaf, torch.nn.Parameter))))

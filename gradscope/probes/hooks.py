@@ -352,8 +352,7 @@ class Hooks(Watcher):
     # writing
 
     def _write_registrations(self) -> None:
-        unwritten = tuple(self._unwritten)
-        for one in unwritten:
+        for one in (unwritten := tuple(self._unwritten)):
             leaf = None if one.leaf is None else one.leaf()
             if leaf is not None:
                 one.on = self._names.leaf(leaf)
@@ -374,8 +373,7 @@ class Hooks(Watcher):
 
     def _find_nodes(self, call: Call) -> None:
         """Node hooks do not say which node they hang on: try the nodes, those made near the registration first."""
-        registered = list(self._registered.values())  # other threads go on registering
-        lost = {id(one.hooks()): one for one in registered if one.kind in _ON_A_NODE and not one.uid}
+        lost = {id(one.hooks()): one for one in [*self._registered.values()] if one.kind in _ON_A_NODE and not one.uid}
         for one in list(lost.values()):
             live = ((token_of(node), node) for node in call.live)
             near = sorted(
