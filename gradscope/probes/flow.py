@@ -131,12 +131,11 @@ class Flow(Watcher):
 
     def name(self) -> None:
         """Write the leaves of this step: their names are learned when their module runs, not when they are made."""
-        with self._numbering:
-            unnamed, self._unnamed = self._unnamed, []
-        for reference, row in unnamed:
+        for reference, row in (unnamed := tuple(self._unnamed)):
             leaf = reference()
             name = 0 if leaf is None else self._sink.string(self._names.leaf(leaf))
             self._sink.add("flow_tensor", (*row, name, int(isinstance(leaf, torch.nn.Parameter))))
+        del self._unnamed[: len(unnamed)]  # another thread may have added more
 
     def close(self, thread: Thread, run: int, ends: dict[int, int], new: bool) -> None:
         """A block ends: `ends` gives the operator whose numbers end at a place. News make it look for longer."""

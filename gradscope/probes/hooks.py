@@ -352,13 +352,13 @@ class Hooks(Watcher):
     # writing
 
     def _write_registrations(self) -> None:
-        unwritten, self._unwritten = self._unwritten, []
-        for one in unwritten:
+        for one in (unwritten := tuple(self._unwritten)):
             leaf = None if one.leaf is None else one.leaf()
             if leaf is not None:
                 one.on = self._names.leaf(leaf)
             row = (one.number, one.kind, self._sink.string(one.name), self._sink.string(one.on), one.stack)
             self._sink.add("hook", row)
+        del self._unwritten[: len(unwritten)]  # another thread may have added more
 
     def _say_where(self, call: Call) -> None:
         assert call.walked is not None
@@ -373,8 +373,7 @@ class Hooks(Watcher):
 
     def _find_nodes(self, call: Call) -> None:
         """Node hooks do not say which node they hang on: try the nodes, those made near the registration first."""
-        registered = list(self._registered.values())  # other threads go on registering
-        lost = {id(one.hooks()): one for one in registered if one.kind in _ON_A_NODE and not one.uid}
+        lost = {id(one.hooks()): one for one in [*self._registered.values()] if one.kind in _ON_A_NODE and not one.uid}
         for one in list(lost.values()):
             live = ((token_of(node), node) for node in call.live)
             near = sorted(
