@@ -17,7 +17,7 @@ import sys
 import gradscope.capture  # noqa: F401 - for its torch
 from gradscope.cli import main
 from gradscope.probes import program
-from tests.processes import SECONDS
+from tests.capture.side_by_side import SECONDS
 
 
 def run_plainly(script):
