@@ -5,6 +5,7 @@ outside any module is named by the global variable of the script that holds it.
 from __future__ import annotations
 
 import sys
+import threading
 import weakref
 from dataclasses import dataclass
 from typing import Any
@@ -25,13 +26,15 @@ class Names:
         self._holders: dict[str, list[Parameter]] = {}
         self._labels: dict[str, int] = {}
         self._roots: list[tuple[weakref.ref[Any], str]] = []
+        self._learning = threading.RLock()  # each thread may have models of its own
 
     def learn(self, root: torch.nn.Module) -> None:
         """Learn the names below a module that is called from outside any other."""
-        for path, module in root.named_modules():
-            if not self.path(module):
-                self._modules[id(module)] = (weakref.ref(module), path)
-        self._learn_parameters(root, self._label(root))
+        with self._learning:
+            for path, module in root.named_modules():
+                if not self.path(module):
+                    self._modules[id(module)] = (weakref.ref(module), path)
+            self._learn_parameters(root, self._label(root))
 
     def path(self, module: torch.nn.Module) -> str | None:
         """The module's qualified name, "" for an outermost one, None when it is not known."""
@@ -49,14 +52,19 @@ class Names:
         other = self._others.get(id(tensor))
         if other is not None and other[0]() is tensor:
             return other[1]
+        return self._find(tensor)
+
+    def _find(self, tensor: torch.Tensor) -> str:
+        """The name of a leaf that is not known so far."""
         for root, label in self._roots:  # a parameter that was put in place after the first call
             module = root()
             if module is not None and any(parameter is tensor for parameter in module.parameters()):
-                self._learn_parameters(module, label)
+                with self._learning:
+                    self._learn_parameters(module, label)
                 return self.leaf(tensor)
         name = _variable(tensor) or "leaf"
         if len(self._others) >= self._room:  # a new leaf in each step
-            self._others = {key: known for key, known in self._others.items() if known[0]() is not None}
+            self._others = {key: known for key, known in list(self._others.items()) if known[0]() is not None}
             self._room = max(_ROOM, 2 * len(self._others))
         self._others[id(tensor)] = (weakref.ref(tensor), name)
         return name

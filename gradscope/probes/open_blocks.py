@@ -10,8 +10,8 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
 
+from gradscope.probes.blocks import HEAD, NO_GRAD, WRITE
 from gradscope.probes.modules import Calls
-from gradscope.probes.operations import HEAD, NO_GRAD, WRITE
 from gradscope.probes.sink import Row, Sink
 from gradscope.probes.threads import Thread
 

@@ -13,7 +13,7 @@ import threading
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -21,6 +21,7 @@ import torch.autograd.graph as graph_module
 
 from gradscope.probes import devices
 from gradscope.probes.births import Births
+from gradscope.probes.blocks import HEAD, NO_GRAD, PLAIN, WRITE, Places, ends_of, enter_call, numbered, places_of
 from gradscope.probes.collectives import is_collective
 from gradscope.probes.dispatch import Dispatching
 from gradscope.probes.dynamo import skip, skip_methods
@@ -38,17 +39,11 @@ from gradscope.probes.sink import Sink, store
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
 from gradscope.probes.structure import digest
-from gradscope.probes.tensors import storage_of
 from gradscope.probes.threads import BLOCK, Thread, Threads
 from gradscope.probes.versions import counting_versions
-from gradscope.signals import let_through
 
-HEAD, WRITE = 5, 4  # numbers per operator, and per tensor written
-
-PLAIN, NO_GRAD = -1, -2  # in place of a node, for operators outside of a backward
 _REMEMBERED = 8  # blocks kept to compare with
 
-Places = tuple[list[int], list[int], list[int]]
 Write = tuple[int, int, str]  # position, string id, name of a written argument
 
 
@@ -97,6 +92,7 @@ class Operations(Watcher):
         births.operators = self._known
         self._started = started
         self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
+        self._turn = threading.RLock()  # the engine's own threads' blocks are closed by the calls that they worked for
         self._block_runs = itertools.count()  # several threads may close blocks at the same time
         self._dispatching = Dispatching(self._dispatch())
         faults.switch(self.probe, self._switch_off)
@@ -122,6 +118,7 @@ class Operations(Watcher):
 
     def __exit__(self, *error: object) -> None:
         threading.Thread._bootstrap_inner = self._bootstrap  # type: ignore[attr-defined]
+        self._turn = threading.RLock()  # in a forked child, a thread that is not there any more may hold the other
         self._off = True
         self._dispatching.__exit__()
         for thread in self.threads:
@@ -143,15 +140,16 @@ class Operations(Watcher):
         """Close the backward's blocks. A failed one's other threads may not have come to an end: they will see."""
         self.close(thread)
         if sys.exc_info()[1] is None:
-            for other in self._threads.tasks.threads.values():
-                if other.owner is call:
-                    self.close(other)
+            for other in list(self._threads.tasks.threads.values()):
+                with self._turn:
+                    if other.owner is call:
+                        self.close(other)
 
     def _dispatch(self) -> Any:
         """The mode's function: hot, so what it uses is bound here, and nothing that it makes outlives it."""
         threads, steps, faults, known = self._threads, self._steps, self._faults, self._known
         describe, written, take = self._describe, self._written, self._stacks.take
-        open_block, enter_call, number_of, getframe = self._open, _enter_call, node_number, sys._getframe
+        open_block, number_of, getframe = self._open, node_number, sys._getframe
         engine = graph_module._engine_run_backward.__code__
         births, look, flow, grad_enabled = self._births, self._births.look, self._flow, torch.is_grad_enabled
 
@@ -222,7 +220,7 @@ class Operations(Watcher):
                 value = arguments[position] if position < len(arguments) else (keywords or {}).get(keyword)
                 for tensor in value if isinstance(value, (list, tuple)) else (value,):
                     if isinstance(tensor, torch.Tensor):
-                        storage, version = _numbered(thread, tensor)
+                        storage, version = numbered(thread, tensor)
                         traced = tensor.requires_grad
                         leaf = self._sink.string(self._names.leaf(tensor)) if traced and is_leaf(tensor) else 0
                         new = not (version or thread.versions[storage])
@@ -275,8 +273,9 @@ class Operations(Watcher):
         """Begin a block, after one that is full or another backward's if there is one, and answer with its numbers."""
         if self._threads.tasks.running(thread) is thread.owner and 0 < len(thread.operations) < BLOCK:
             return thread.operations
-        self.close(thread)
-        thread.owner = thread.backward
+        with self._turn:
+            self.close(thread)
+            thread.owner = thread.backward
         thread.started = time.perf_counter() - self._started
         if thread not in self.threads:
             self.threads.append(thread)
@@ -288,13 +287,13 @@ class Operations(Watcher):
         if not numbers:
             return
         try:
-            block, new = self._recall(numbers, _places(thread.calls), list(thread.calls))
+            block, new = self._recall(numbers, places_of(thread.calls), list(thread.calls))
             run = next(self._block_runs)
             number = None if thread.owner is None else thread.owner.number
             versions = json.dumps(thread.versions) if any(thread.versions) else None
             self._sink.add("block_run", (run, block, thread.number, number, thread.started, versions))
             self._mutations.closed(run, thread.storages)
-            self._flow.close(thread, run, _ends(numbers) if thread.flow else {}, new)
+            self._flow.close(thread, run, ends_of(numbers) if thread.flow else {}, new)
         finally:
             thread.leave_block()
 
@@ -332,49 +331,6 @@ class Operations(Watcher):
             operations += 1
             writes += count
         self._sink.add("block", (block, operations, writes))
-
-
-def _ends(numbers: list[int]) -> dict[int, int]:
-    """The number of each operator of a block, by the place where its numbers end."""
-    ends: dict[int, int] = {}
-    at = 0
-    while at < len(numbers):
-        at += HEAD + WRITE * numbers[at + HEAD - 1]
-        ends[at] = len(ends)
-    return ends
-
-
-def _enter_call(thread: Thread) -> None:
-    """The module call that runs has changed: number it by its first operator in the open block."""
-    call = thread.last_call = thread.call
-    thread.place = 0 if call is None else thread.calls.setdefault(call, len(thread.calls) + 1)
-
-
-def _places(calls: Iterable[Call]) -> Places:
-    """What tells the module calls of one block from those of another: their places, outermost calls and modules."""
-    roots: dict[int, int] = {}
-    modules: dict[int, int] = {}
-    return (
-        [call.place for call in calls],
-        [roots.setdefault(call.root, len(roots)) for call in calls],
-        [modules.setdefault(call.module, len(modules)) for call in calls],
-    )
-
-
-def _numbered(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
-    """The storage's number in the open block, and the tensor's version less the first one written; -1 for none."""
-    try:
-        address, version = tensor.untyped_storage()._cdata, tensor._version
-    except (RuntimeError, NotImplementedError) as error:  # it has no storage to share, or it is an inference tensor
-        let_through(error)
-        address, version = storage_of(tensor)[0], -1 if tensor.is_inference() else tensor._version
-    versions = thread.versions
-    storage = thread.tensors.get(address)
-    if storage is None or -1 < version < versions[storage]:  # the address of a dead storage is used again
-        storage = thread.tensors[address] = len(versions)
-        versions.append(max(version, 0))
-        thread.storages.append(address)
-    return storage, version if version < 0 else version - versions[storage]
 
 
 def _is_tracked(written: torch.Tensor, arguments: tuple[Any, ...]) -> bool:

@@ -11,8 +11,8 @@ import pytest
 import torch
 
 from gradscope.probes import operations
+from gradscope.probes.blocks import HEAD, WRITE
 from gradscope.probes.heartbeat import Heartbeat, _before_fork, _in_parent
-from gradscope.probes.operations import HEAD, WRITE
 from gradscope.probes.threads import Thread
 from tests.probes.against import recording
 
@@ -103,13 +103,13 @@ def test_a_beat_that_fails_is_noted_and_the_next_one_comes() -> None:
 def test_a_beat_in_the_middle_of_an_operator_sees_whole_operators(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    numbered, looks = operations._numbered, list[list[int]]()
+    numbered, looks = operations.numbered, list[list[int]]()
 
     def looking(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
         looks.append(thread.operations[:])
         return numbered(thread, tensor)
 
-    monkeypatch.setattr(operations, "_numbered", looking)
+    monkeypatch.setattr(operations, "numbered", looking)
     with recording(tmp_path):
         torch._foreach_add_([torch.ones(2), torch.ones(3)], 1)
         torch.ones(2).mul_(2)
