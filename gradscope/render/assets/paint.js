@@ -116,6 +116,9 @@ class Describer {
     const { backward } = tree;
     const hooks = backward.registered.size ? nodes.reduce((sum, node) => sum + backward.hooksAt(node).length, 0) : 0;
     if (hooks) lines.push({ text: amount(hooks, "hook"), role: "HOOKED" });
+    const functions = Array.from(nodes).filter((node) => tree.graph.columns.function[node]);
+    const custom = grouped(functions, (node) => tree.graph.name(node).replace(/Backward$/, ""));
+    if (custom.size) lines.push({ text: cut(`${[...custom].map(([one, all]) => `${all.length}× ${one}`).join(", ")} (custom)`), role: "CUSTOM" });
     const roles = new Set([kind === REPEAT ? "FOLDED" : "GROUP"]);
     const findings = backward.findings.filter((one) => nodes.includes(one.node));
     if (findings.length) lines.push({ text: `⚠ ${findings.map((one) => one.code).join(" ")}`, role: "FINDING" });
