@@ -54,6 +54,35 @@ def join_runs(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
     return join(reduced, runs, Kind.CROWD)
 
 
+def join_rows(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
+    """Many nodes of one operator and line, such as an update of every parameter in a list, as one piece each time.
+
+    None of them leads to another without a call of a module, or what else may not join, in between.
+    """
+    steps = _steps(reduced, may_join)
+    inside: dict[int | None, list[int]] = defaultdict(list)
+    for number, piece in enumerate(reduced.pieces):
+        inside[piece.frame].append(number)
+    rows: list[list[int]] = []
+    for places in inside.values():
+        for (joins, _), run in groupby(enumerate(places), key=lambda one: (one[1] in may_join, one[1] - one[0])):
+            alike: dict[Hashable, list[int]] = defaultdict(list)
+            for _, place in run if joins else ():
+                node = reduced.pieces[place].nodes[0]
+                alike[node.name, node.op, node.site, steps[place]].append(place)
+            rows += [row for row in alike.values() if len(row) > LONG_RUN]
+    return join(reduced, rows, Kind.CROWD)
+
+
+def _steps(reduced: Reduced, among: frozenset[int]) -> list[int]:
+    """The longest way to each piece that goes through such pieces only."""
+    found = [0] * len(reduced.pieces)
+    for link in sorted(reduced.links, key=lambda link: link.tail):  # pieces stand in backward order
+        if link.tail in among and link.head in among:
+            found[link.head] = max(found[link.head], found[link.tail] + 1)
+    return found
+
+
 def join_twins(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
     """Single nodes of one kind between the same neighbours: the first, the last, and all between as one piece."""
     beside: dict[int, tuple[list[int], list[int]]] = defaultdict(lambda: ([], []))

@@ -11,7 +11,7 @@ from gradscope.graphs.absorb import Absorbed, absorb
 from gradscope.graphs.alike import join_alike
 from gradscope.graphs.around import groups_around, height
 from gradscope.graphs.chain import join_chains
-from gradscope.graphs.crowd import LONG_RUN, join_crowds, join_runs, join_twins
+from gradscope.graphs.crowd import LONG_RUN, join_crowds, join_rows, join_runs, join_twins
 from gradscope.graphs.depth import fitting_depth
 from gradscope.graphs.focus import around
 from gradscope.graphs.fold import fold
@@ -98,10 +98,11 @@ def _depth(tree: Group, rules: Rules, wanted: frozenset[int], most: int) -> int:
 
 
 def _joined(reduced: Reduced, rules: Rules, shared: frozenset[int], most: int) -> Reduced:
-    """Twins always; runs, chains, special nodes of a kind, and crowds where there is no other way to make it fit."""
+    """Twins and rows always; runs, chains, special nodes of a kind, and crowds where else it would not fit."""
     if not rules.fold:
         return reduced
     reduced = join_twins(reduced, _loose(reduced, rules, shared))
+    reduced = join_rows(reduced, _loose(reduced, rules, shared) & _singles(reduced).keys())
     if rules.depth is None and len(reduced.pieces) > most:
         loose = _loose(reduced, rules, shared, parameters=True)
         reduced = join_runs(reduced, loose & _singles(reduced).keys())

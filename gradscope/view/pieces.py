@@ -97,8 +97,10 @@ class Teller:
             span = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
             return f"{MORE} {len(rounds)}{TIMES} same {what}", (f"{span} · {nodes}",), frozenset({Role.FOLDED})
         words = kinds(piece.nodes).split(" → ")
-        if piece.kind is Kind.ALIKE and len(words) == 1:
-            return f"{MORE} {len(piece.nodes):,}{TIMES} {short_name(piece.nodes[0])}", (), _roles(piece)
+        if piece.kind in (Kind.ALIKE, Kind.CROWD) and len(words) == 1 and len(piece.nodes) == _count(piece):
+            sites = {node.site for node in piece.nodes}
+            lines = (place(site, self._folder) for site in sites if site is not None and len(sites) == 1)
+            return f"{MORE} {len(piece.nodes):,}{TIMES} {short_name(piece.nodes[0])}", tuple(lines), _roles(piece)
         many = f"{nodes} in a row" if piece.kind is Kind.CHAIN else nodes
         shown = [*words[:3], f"and {len(words) - 3} more kinds"] if len(words) > 4 else words
         return f"{MORE} {many}", tuple(shown), frozenset({Role.FOLDED})

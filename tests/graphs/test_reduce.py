@@ -179,6 +179,19 @@ def test_long_runs_between_calls_are_joined_so_that_calls_may_stay_open() -> Non
     assert shown(reduced) == ["A0", "A1", "A2", "CROWD", "A3", "A4", "A5"]
 
 
+def test_an_update_of_each_parameter_in_a_list_is_a_box_for_each_operator() -> None:
+    """What one line does to ten tensors of different shapes; a step later the same line does it again."""
+    nodes, edges, before = [Node(0, "SumBackward0", None)], list[Edge](), [0] * 10
+    for name in ("SubBackward0", "MulBackward0", "CloneBackward0") * 2:
+        first = len(nodes)
+        nodes += [Node(first + at, name, None, inputs_meta=(by_hand.floats(at + 1),)) for at in range(10)]
+        edges += [Edge(source, first + at, 0) for at, source in enumerate(before)]
+        before = list(range(first, first + 10))
+    reduced = reduce(by_hand.measured(nodes, edges), Rules())
+    assert shown(reduced) == ["SumBackward0", *["CROWD"] * 6]
+    assert [(link.tail, link.head, link.count) for link in reduced.links] == [(at, at + 1, 10) for at in range(6)]
+
+
 def test_pruned_links_are_known() -> None:
     reduced = reduce(by_hand.small(), Rules())
     pruned = [link for link in reduced.links if link.pruned]
