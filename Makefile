@@ -43,6 +43,7 @@ bench: .venv/dev.stamp
 	$(python) benchmarks/pictures.py
 	$(python) benchmarks/pages.py
 	$(python) benchmarks/reading.py
+	$(python) benchmarks/where.py
 
 docs: pictures
 	$(python) docs/generate.py

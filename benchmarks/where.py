@@ -48,7 +48,8 @@ def samples(detail: str) -> list[tuple[list[str], int]]:
     with tempfile.TemporaryDirectory() as folder:
         raw = Path(folder) / "raw"
         program = [sys.executable, __file__, "--run", detail]
-        command = ["py-spy", "record", "--rate", str(RATE), "--format", "raw", "--output", str(raw), "--", *program]
+        sampler = str(Path(sys.executable).with_name("py-spy"))
+        command = [sampler, "record", "--rate", str(RATE), "--format", "raw", "--output", str(raw), "--", *program]
         subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         lines = raw.read_text().splitlines()
     stacks = ((line.rpartition(" ")[0].split(";"), int(line.rpartition(" ")[2])) for line in lines)
