@@ -14,15 +14,18 @@ from typing import Any
 
 import torch
 from torch._functorch.autograd_function import CustomFunctionHigherOrderOperator
+from torch.autograd import forward_ad
 
 from gradscope.probes.dynamo import skip_methods
 from gradscope.probes.function_calls import APPLY
 from gradscope.probes.functions import Functions, written_by_the_user
+from gradscope.probes.guards import no_dispatch, no_function
 from gradscope.probes.reach import reached
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Thread
 from gradscope.probes.transforms import level_of
+from gradscope.signals import let_through
 
 _DETACH = "aten.detach.default"
 _LOOKS = 3  # how often one line is looked at: steps repeat
@@ -86,10 +89,40 @@ def _is_number(tensor: torch.Tensor) -> bool:
 def _is_differentiated(tensor: torch.Tensor) -> bool:
     """Whether a transform that runs computes the tensor's gradient, at any of its levels."""
     while _functorch.is_functorch_wrapped_tensor(tensor):
-        if _functorch.is_gradtrackingtensor(tensor) and level_of(tensor) > 0 and tensor.requires_grad:
+        inside = _functorch.is_gradtrackingtensor(tensor) and level_of(tensor) > 0
+        if inside and (tensor.requires_grad or (forward_ad._current_level >= 0 and _has_tangent(tensor))):
             return True
         tensor = _functorch.get_unwrapped(tensor)
     return False
+
+
+def _as_outside_of_operators() -> Any:
+    """Have torch dispatch as where the program calls it: an operator runs with what came before it left out."""
+    every = torch._C._dispatch_keyset_full()
+    return torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), every - every)
+
+
+def _has_tangent(tensor: torch.Tensor) -> bool:
+    """Whether jvp computes a tangent of it, too.
+
+    Torch tells only at the tensor's level, which it has left to run the forward: as many levels as are missing are
+    entered for the question. What they do to a tensor does not matter, because the answer is no tensor.
+    """
+    forward, entered = torch._C._is_fwd_grad_enabled(), 0
+    try:
+        with no_dispatch(), no_function(), _as_outside_of_operators():
+            while (_functorch.maybe_current_level() or 0) < level_of(tensor):
+                _functorch._jvp_increment_nesting()
+                entered += 1
+            torch._C._set_fwd_grad_enabled(True)
+            return torch._VF._unpack_dual(tensor, level=forward_ad._current_level)[1] is not None
+    except RuntimeError as error:  # a level between is another transform's
+        let_through(error)
+        return False
+    finally:
+        torch._C._set_fwd_grad_enabled(forward)
+        for _ in range(entered):
+            _functorch._jvp_decrement_nesting()
 
 
 def _value(tensor: torch.Tensor) -> torch.Tensor:

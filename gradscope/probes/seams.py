@@ -77,6 +77,12 @@ SEAMS = (
     Seam("torch.UntypedStorage._expired", "operators", "asks whether it is gone"),
     Seam("torch._C._functorch.get_unwrapped", "tensors", "finds a wrapped tensor's storage", optional=True),
     Seam("torch._C._functorch.is_gradtrackingtensor", "operators", "knows what grad differentiates", optional=True),
+    *(Seam(name, "operators", "asks for a captured tensor's tangent", optional=True) for name in (
+        "torch._C._functorch._jvp_increment_nesting", "torch._C._functorch._jvp_decrement_nesting",
+        "torch._C._set_fwd_grad_enabled", "torch._C._is_fwd_grad_enabled", "torch._C._ForceDispatchKeyGuard",
+        "torch._C._dispatch_keyset_full", "torch._C._dispatch_tls_local_include_set", "torch._VF._unpack_dual",
+        "torch.autograd.forward_ad._current_level",
+    )),
     Seam("torch._functorch.autograd_function.CustomFunctionHigherOrderOperator.__call__", "operators",
          "tells a custom Function's forward from its way there"),
     Seam("torch._C._disabled_torch_dispatch_impl", "tensors", "tells subclasses without plain data", optional=True),

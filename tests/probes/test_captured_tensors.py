@@ -10,12 +10,13 @@ from typing import Any
 import pytest
 import torch
 from torch import nn
-from torch.func import functional_call, grad, jacrev, vjp
+from torch.func import functional_call, grad, jacrev, jvp, vjp
 
 import gradscope
 from gradscope.store.reader import load
 
 held: Any = None
+held_too: Any = None
 X = torch.arange(3.0)
 
 
@@ -153,3 +154,41 @@ def test_what_a_property_would_answer_is_not_asked(names: Callable[..., list[str
 def test_without_a_transform_nothing_is_looked_for(names: Callable[..., list[str]]) -> None:
     scale = torch.ones(3, requires_grad=True)
     assert names(lambda: function(lambda: scale).apply(X.clone().requires_grad_()).sum().backward()) == []
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # the first use of forward mode warns
+@pytest.mark.parametrize("twice", [False, True], ids=["jvp", "jvp of jvp"])
+def test_what_only_jvp_differentiates(names: Callable[..., list[str]], twice: bool) -> None:
+    times = function(lambda: held * held_too * 2)
+    times.jvp = staticmethod(lambda ctx, tangent: tangent)
+
+    def loss(scale: torch.Tensor) -> torch.Tensor:
+        into_a_global(scale * 2)
+        globals()["held_too"] = (scale * 3).detach()  # has no tangent
+        return times.apply(X).sum()
+
+    def once(scale: torch.Tensor) -> torch.Tensor:
+        return jvp(loss, (scale,), (torch.ones(3),))[1]
+
+    program = (lambda: jvp(once, (torch.ones(3),), (torch.ones(3),))) if twice else (lambda: once(torch.ones(3)))
+    assert names(program) == ["held"]
+    assert torch._C._functorch.maybe_current_level() is None
+
+
+@pytest.mark.filterwarnings("ignore:`torch.jit.script` is deprecated")  # the first use of forward mode warns
+def test_the_tangents_that_jvp_computes_stay_what_they_are(names: Callable[..., list[str]]) -> None:
+    times, found = function(lambda: held), list[Any]()
+    times.jvp = staticmethod(lambda ctx, tangent: tangent)
+
+    def loss(scale: torch.Tensor) -> torch.Tensor:
+        into_a_global(scale * 2)
+        return (times.apply(scale) * scale).sum()
+
+    def program() -> None:
+        found.append(jvp(loss, (torch.ones(3),), (X,)))
+
+    program()
+    assert names(program) == ["held"]
+    (plain, tangent), (again, recorded) = found
+    assert torch.equal(plain, again)
+    assert torch.equal(tangent, recorded)

@@ -238,8 +238,8 @@ def captured_tensor(case: Case) -> Iterator[Fault]:
     Do instead: pass the tensor as an argument of apply.
     How it is decided: the names that forward reads from outside are looked up; a captured tensor that requires grad
     is the fault. In a run, operators in a forward under torch.func are compared with what its code can reach: one
-    that read a tensor which grad, vjp or jacrev differentiates, and which apply was not given, or torch's assertion.
-    Forward mode alone (jvp) is not seen.
+    that read a tensor which a transform differentiates, forward mode included, and which apply was not given, or
+    torch's assertion.
     """
     forward = case.method("forward")
     for name, value in captured_values(forward).items() if forward else ():
