@@ -18,6 +18,7 @@ from gradscope.probes.captured import Captured
 from gradscope.probes.dynamo import skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
+from gradscope.probes.guards import no_function
 from gradscope.probes.leaves import is_leaf
 from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
@@ -65,25 +66,29 @@ class Flow(Watcher):
         thread = self._threads.current
         if thread.busy or not thread.operations:
             return
+        operands = (arguments, tuple(keywords.values())) if keywords else arguments
         try:
-            place, rows, computes = len(thread.operations), thread.flow, thread.call is not None
-            operands = (arguments, tuple(keywords.values())) if keywords else arguments
-            for tensor in _tensors(operands):
-                (number, storage), requires = self._place(tensor), _requires(tensor)
-                rows.extend((place, _READ, number, requires))
-                if requires == _RESULT:
-                    self._computed.add(storage)
-                computes = computes or requires != 0 or storage in self._computed
-            before = self._storage_numbers
-            for tensor in _tensors((result,)):
-                number, storage = self._place(tensor)
-                rows.extend((place, _MADE, number, 0))
-                if computes and storage > before:  # memory that was there already stays what it was
-                    self._computed.add(storage)
+            with no_function():
+                self._note(thread, operands, result)
             if thread.transforms:
                 self._captured.look(thread, _tensors(operands), _tensors((result,)))
         except Exception as error:
             self._faults.note(self.probe, error)
+
+    def _note(self, thread: Thread, operands: tuple[Any, ...], result: Any) -> None:
+        place, rows, computes = len(thread.operations), thread.flow, thread.call is not None
+        for tensor in _tensors(operands):
+            (number, storage), requires = self._place(tensor), _requires(tensor)
+            rows.extend((place, _READ, number, requires))
+            if requires == _RESULT:
+                self._computed.add(storage)
+            computes = computes or requires != 0 or storage in self._computed
+        before = self._storage_numbers
+        for tensor in _tensors((result,)):
+            number, storage = self._place(tensor)
+            rows.extend((place, _MADE, number, 0))
+            if computes and storage > before:  # memory that was there already stays what it was
+                self._computed.add(storage)
 
     def computed(self, identity: int) -> bool | None:
         """Whether a forward made a living storage: in a module call, or from something that requires a gradient.

@@ -12,4 +12,5 @@ import torch
 
 no_autograd: Any = torch._C._AutoDispatchBelowAutograd
 no_function: Any = torch._C.DisableTorchFunction
+no_function_of_classes: Any = torch._C.DisableTorchFunctionSubclass  # function modes stay
 no_dispatch: Any = torch._C._DisableTorchDispatch

@@ -9,6 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import torch
+
 NEVER, CLOSELY, FORWARD, ALWAYS = range(4)
 
 MOVES = """
@@ -63,7 +65,7 @@ def _to_whole(arguments: tuple[Any, ...]) -> bool:
 
 def _of_something(arguments: tuple[Any, ...]) -> bool:
     """Takes the mean of more than nothing."""
-    return arguments[0].numel() > 0
+    return type(arguments[0]) is torch.Tensor and arguments[0].numel() > 0
 
 
 def _always(arguments: tuple[Any, ...]) -> bool:

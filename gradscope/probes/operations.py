@@ -19,7 +19,7 @@ from typing import Any
 import torch
 import torch.autograd.graph as graph_module
 
-from gradscope.probes import devices
+from gradscope.probes import devices, overriding
 from gradscope.probes.births import Births
 from gradscope.probes.blocks import HEAD, NO_GRAD, PLAIN, WRITE, Places, ends_of, enter_call, numbered, places_of
 from gradscope.probes.collectives import is_collective
@@ -96,6 +96,7 @@ class Operations(Watcher):
         self._block_runs = itertools.count()  # several threads may close blocks at the same time
         self._dispatching = Dispatching(self._dispatch())
         faults.switch(self.probe, self._switch_off)
+        self._overriding = overriding.is_there_one()
         self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
         self.threads: list[Thread] = []  # that have noted an operator
         self.saw_collective: Callable[[Any], None] = _nobody_asks
@@ -133,8 +134,12 @@ class Operations(Watcher):
         self._dispatching.follow(recorded)
 
     def before(self, call: EngineCall, thread: Thread) -> None:
-        """Close the forward's block."""
+        """Close the forward's block. From here on the engine hands operators what has a class of the program's."""
         self.close(thread)
+        if not self._overriding and overriding.is_there_one():
+            self._overriding = True
+            for known in list(self._known.values()):
+                known.run = self._unseen(known)
 
     def after(self, call: EngineCall, thread: Thread) -> None:
         """Close the backward's blocks. A failed one's other threads may not have come to an end: they will see."""
@@ -151,6 +156,7 @@ class Operations(Watcher):
         describe, written, take = self._describe, self._written, self._stacks.take
         open_block, number_of, getframe = self._open, node_number, sys._getframe
         engine = graph_module._engine_run_backward.__code__
+        written_unseen = overriding.unseen(written)
         births, look, flow, grad_enabled = self._births, self._births.look, self._flow, torch.is_grad_enabled
 
         def dispatch(  # noqa: PLR0912, a call for each branch would cost as much as the branch itself
@@ -190,7 +196,9 @@ class Operations(Watcher):
                         at_base = frame is None or frame.f_code is engine
                         stack = thread.base if at_base else take(frame, thread.base)
                     if found.writes:
-                        written(thread, (name, stack, thread.place, node), found.writes, arguments, keywords)
+                        (written_unseen if self._overriding else written)(
+                            thread, (name, stack, thread.place, node), found.writes, arguments, keywords
+                        )
                     else:
                         numbers.extend((name, stack, thread.place, node, 0))
             except Exception as error:
@@ -244,6 +252,7 @@ class Operations(Watcher):
         known.operator = operator
         run = operator._op if type(operator) is torch._ops.OpOverload else operator  # one frame less
         known.run = counting_versions(run, known.writes) if str(operator).startswith("aten._foreach_") else run
+        known.run = self._unseen(known)
         if is_collective(operator):
             known.run = self._flushing(known.run)
         known.copies = copies(operator) and devices.is_there_one()
@@ -252,6 +261,11 @@ class Operations(Watcher):
         known.softmax = is_softmax(operator)
         self._known[id(operator)] = known
         return known
+
+    def _unseen(self, known: Operator) -> Any:
+        """What runs an operator, without classes of the program being asked; an operator of its own may ask them."""
+        is_torchs = str(known.operator).startswith("aten.")
+        return overriding.unseen(known.run) if self._overriding and is_torchs else known.run
 
     def _flushing(self, run: Any) -> Any:
         """A collective that commits what there is, itself included, before it waits for the others."""

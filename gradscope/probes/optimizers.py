@@ -85,7 +85,8 @@ class Optimizers(Watcher):
             return
         thread.busy = True
         try:
-            self._look(optimizer, number, count, thread)
+            with no_function():
+                self._look(optimizer, number, count, thread)
         finally:
             thread.busy = False
 
