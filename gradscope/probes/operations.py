@@ -97,7 +97,9 @@ class Operations(Watcher):
         self._block_runs = itertools.count()  # several threads may close blocks at the same time
         self._dispatching = Dispatching(self._dispatch())
         faults.switch(self.probe, self._switch_off)
-        self._overriding = overriding.is_there_one()
+        self._overriding, self._note_writes = False, self._written
+        if overriding.is_there_one():
+            self._override()
         self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
         self.threads: list[Thread] = []  # that have noted an operator
         self.saw_collective: Callable[[Any], None] = _nobody_asks
@@ -135,12 +137,8 @@ class Operations(Watcher):
         self._dispatching.follow(recorded)
 
     def before(self, call: EngineCall, thread: Thread) -> None:
-        """Close the forward's block. From here on the engine hands operators what has a class of the program's."""
+        """Close the forward's block."""
         self.close(thread)
-        if not self._overriding and overriding.is_there_one():
-            self._overriding = True
-            for known in list(self._known.values()):
-                known.run = self._unseen(known)
 
     def after(self, call: EngineCall, thread: Thread) -> None:
         """Close the backward's blocks. A failed one's other threads may not have come to an end: they will see."""
@@ -154,10 +152,9 @@ class Operations(Watcher):
     def _dispatch(self) -> Any:
         """The mode's function: hot, so what it uses is bound here, and nothing that it makes outlives it."""
         threads, steps, faults, known = self._threads, self._steps, self._faults, self._known
-        describe, written, take = self._describe, self._written, self._stacks.take
+        describe, take = self._describe, self._stacks.take
         open_block, number_of, getframe = self._open, node_number, sys._getframe
         engine = graph_module._engine_run_backward.__code__
-        written_unseen = overriding.unseen(written)
         births, look, flow, grad_enabled = self._births, self._births.look, self._flow, torch.is_grad_enabled
 
         def dispatch(  # noqa: PLR0912, a call for each branch would cost as much as the branch itself
@@ -189,17 +186,11 @@ class Operations(Watcher):
                     if thread.call is not thread.last_call:
                         enter_call(thread)
                     frame = getframe(0).f_back  # none on the engine's own threads
-                    if backward is None:
-                        node = PLAIN if grad_enabled() else NO_GRAD
-                        stack = take(frame, thread.base)
-                    else:
-                        node = number_of(backward)
-                        at_base = frame is None or frame.f_code is engine
-                        stack = thread.base if at_base else take(frame, thread.base)
+                    at_base = frame is None or (backward is not None and frame.f_code is engine)
+                    stack = thread.base if at_base else take(frame, thread.base)
+                    node = number_of(backward) if backward is not None else PLAIN if grad_enabled() else NO_GRAD
                     if found.writes:
-                        (written_unseen if self._overriding else written)(
-                            thread, (name, stack, thread.place, node), found.writes, arguments, keywords
-                        )
+                        self._note_writes(thread, (name, stack, thread.place, node), found.writes, arguments, keywords)
                     else:
                         numbers.extend((name, stack, thread.place, node, 0))
             except Exception as error:
@@ -264,6 +255,12 @@ class Operations(Watcher):
         self._known[id(operator)] = known
         return known
 
+    def _override(self) -> None:
+        """The program has tensor classes that would be asked: the engine will hand operators what is of them."""
+        self._overriding, self._note_writes = True, overriding.unseen(self._written)
+        for known in list(self._known.values()):
+            known.run = self._unseen(known)
+
     def _unseen(self, known: Operator) -> Any:
         """What runs an operator, without classes of the program being asked; an operator of its own may ask them."""
         is_torchs = str(known.operator).startswith("aten.")
@@ -304,6 +301,8 @@ class Operations(Watcher):
             return
         try:
             block, new = self._recall(numbers, places_of(thread.calls), list(thread.calls))
+            if new and not self._overriding and overriding.is_there_one():
+                self._override()
             run = next(self._block_runs)
             number = None if thread.owner is None else thread.owner.number
             versions = json.dumps(thread.versions) if any(thread.versions) else None

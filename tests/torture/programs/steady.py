@@ -25,5 +25,5 @@ def steps(count):
     return sys.getallocatedblocks()
 
 
-counts = [steps(count) for count in (300, 300, 300)]
-print("grows by less than three blocks a step:", counts[2] - counts[1] < 3 * 300)
+before, after = steps(300), steps(1500)  # what waits to be written comes and goes, a thousand blocks of it
+print("grows by less than three blocks a step:", after - before < 3 * 1500)
