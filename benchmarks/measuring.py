@@ -1,4 +1,8 @@
-"""Ratios measured A B A B in one process: all its CPU time, in every thread, the writing of the recording included."""
+"""Ratios measured A B A B in one process: all its CPU time, in every thread, the writing of the recording included.
+
+The surprise: the first steps of a recording are not like the others, because what is new is written down then, and at
+once. They are measured by themselves: a training loop has thousands of the others.
+"""
 
 from __future__ import annotations
 
@@ -16,15 +20,16 @@ import torch
 from workloads import Workload
 
 Way = Callable[[Path], AbstractContextManager[Any]]
-WARM_UP = 3
+FIRST = 20  # steps
 
 
 @dataclass(frozen=True)
 class Price:
-    """What a way of watching costs: median ratio of the pairs, and the plain step's milliseconds (the least)."""
+    """What a way of watching costs: medians of the pairs, and the plain step's milliseconds (the least)."""
 
     ratio: float
     plain: float
+    first: float  # milliseconds that the first steps take more than as many plain ones
 
 
 def seconds(step: Callable[[], None], steps: int) -> float:
@@ -40,15 +45,19 @@ def prices(workload: Workload, ways: dict[str, Way], rounds: int) -> dict[str, P
     _, _, step = workload.build()
     plain: dict[str, list[float]] = {name: [] for name in ways}
     ratios: dict[str, list[float]] = {name: [] for name in ways}
-    seconds(step, WARM_UP)
+    first: dict[str, list[float]] = {name: [] for name in ways}
+    seconds(step, FIRST)
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(rounds):
             for name, way in ways.items():
                 plain[name].append(seconds(step, workload.steps))
                 with way(Path(folder)):
-                    seconds(step, WARM_UP)
+                    first[name].append((seconds(step, FIRST) - plain[name][-1]) * FIRST)
                     ratios[name].append(seconds(step, workload.steps) / plain[name][-1])
-    return {name: Price(statistics.median(ratios[name]), min(plain[name]) * 1000) for name in ways}
+    return {
+        name: Price(statistics.median(ratios[name]), min(plain[name]) * 1000, statistics.median(first[name]) * 1000)
+        for name in ways
+    }
 
 
 def machine() -> str:

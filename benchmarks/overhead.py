@@ -1,6 +1,6 @@
 """What recording costs, beside what other ways of watching autograd cost: the tables of docs/overhead.md.
 
-`python benchmarks/overhead.py` prints them; `--rounds` pairs are measured of each, in turn.
+`python benchmarks/overhead.py` prints them; `--rounds` pairs are measured of each, in turn: a quarter of an hour for 5.
 """
 
 from __future__ import annotations
@@ -8,12 +8,13 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import statistics
+from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
 
 import torch
-from measuring import Price, Way, machine, prices, seconds
+from measuring import FIRST, Price, Way, machine, prices, seconds
 from probes import PROBES
 from workloads import WORKLOADS, Workload
 
@@ -49,7 +50,14 @@ def table(workloads: tuple[Workload, ...], ways: dict[str, Way], rounds: int) ->
     plain = (f"{workload.name} ({price.plain:.1f} ms)" for workload, price in zip(workloads, found[name], strict=True))
     head = ["| | " + " | ".join(plain) + " |", "|---" * (len(workloads) + 1) + "|"]
     rows = (f"| {name} | " + " | ".join(f"{one.ratio:.2f}x" for one in row) + " |" for name, row in found.items())
-    return [*head, *rows]
+    return [*head, *rows, *first_steps(found)]
+
+
+def first_steps(found: dict[str, list[Price]]) -> Iterator[str]:
+    """What our own ways take at the beginning of a recording, in a line each."""
+    for name in (name for name in found if name in DETAILS):
+        more = ", ".join(f"{one.first:.0f} ms" for one in found[name])
+        yield f"\nThe first {FIRST} steps at {name} take more than plain ones: {more}"
 
 
 def torchlens_row(rounds: int) -> str | None:
@@ -72,7 +80,7 @@ def torchlens_row(rounds: int) -> str | None:
 def main() -> None:
     """Print the tables."""
     options = argparse.ArgumentParser(description=__doc__)
-    options.add_argument("--rounds", type=int, default=7)
+    options.add_argument("--rounds", type=int, default=5)
     rounds = options.parse_args().rounds
     torch.set_num_threads(1)
     print(f"{machine()}, {rounds} pairs\n")

@@ -14,7 +14,7 @@ from collections import Counter
 from pathlib import Path
 
 import torch
-from measuring import WARM_UP
+from measuring import FIRST
 from workloads import SMALL
 
 import gradscope
@@ -39,7 +39,7 @@ def run(detail: str) -> None:
     torch.set_num_threads(1)
     _, _, step = SMALL.build()
     with tempfile.TemporaryDirectory() as folder, gradscope.record(Path(folder) / "run.gscope", detail=detail):
-        for _ in range(WARM_UP + STEPS):
+        for _ in range(FIRST + STEPS):
             step()
 
 
