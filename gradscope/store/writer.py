@@ -137,8 +137,8 @@ class Writer:
                 rows = self._rows[table] = []
             rows.append(row)
             self._waiting += 1
-            if self._waiting > _BATCH:
-                self.commit()
+        if self._waiting > _BATCH:
+            self.commit()
 
     def add_all(self, table: str, rows: Iterable[Row]) -> None:
         """Append rows."""
@@ -184,6 +184,8 @@ class Writer:
         """
         if os.getpid() != self._process:
             return  # a forked child must not touch its parent's database
+        if self._must_not_wait():
+            return  # the next one commits
         with self._writing:
             shown = [] if tails is None else list(tails())
             with self._lock:
@@ -224,12 +226,17 @@ class Writer:
 
     def full(self) -> bool:
         """Whether what comes next might not fit: as much as the most that came between two questions, twice."""
-        if self._limit is None or self._output is None or self.failure is not None:
+        if self._limit is None or self._output is None or self.failure is not None or self._must_not_wait():
             return False
         with self._writing:
             size = self._output.bytes()
         self._growth, self._size = max(self._growth, size - self._size), size
         return size + 2 * self._growth > self._limit
+
+    def _must_not_wait(self) -> bool:
+        """Whether this thread has the lock for which whoever writes may be waiting: a signal handler runs in it."""
+        owned: bool = self._lock._is_owned()  # type: ignore[attr-defined]
+        return owned
 
     def _write(self, waiting: dict[str, list[Row]], shown: list[Tail]) -> None:
         output = self._open()

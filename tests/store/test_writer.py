@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import threading
 from pathlib import Path
 
 import pytest
@@ -93,6 +94,47 @@ def test_a_late_writer_waits_for_events_also_when_its_heart_beats(tmp_path: Path
     assert not writer.path.exists()
     writer.close({})
     assert not writer.path.exists()
+
+
+def test_a_full_batch_does_not_wait_for_a_heartbeat_that_waits_for_its_lock(
+    writer: Writer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    beating, asks, written = threading.Event(), threading.Event(), threading.Event()
+
+    def beat() -> None:
+        with writer._writing:  # as Writer.beat does
+            beating.set()
+            asks.wait()
+            writer.string("from the heartbeat")
+            writer.add("source", (0, "text"))
+
+    def fill() -> None:
+        writer.set_run({"a": 1})
+        writer.add("source", (0, "text"))
+        written.set()
+
+    def commit() -> None:
+        asks.set()
+        Writer.commit(writer)
+
+    monkeypatch.setattr("gradscope.store.writer._BATCH", 0)
+    heartbeat = threading.Thread(target=beat, daemon=True)
+    heartbeat.start()
+    beating.wait()
+    monkeypatch.setattr(writer, "commit", commit)
+    threading.Thread(target=fill, daemon=True).start()
+    assert written.wait(60)
+    heartbeat.join(60)
+    assert not heartbeat.is_alive()
+
+
+def test_a_commit_inside_of_what_a_signal_interrupted_is_left_to_the_next(writer: Writer) -> None:
+    writer.string("a")
+    with writer._lock:
+        writer.commit()
+        assert "string" in writer._rows
+    writer.commit()
+    assert "string" not in writer._rows
 
 
 def test_an_open_block_is_replaced_by_the_next_look_and_by_the_whole(writer: Writer) -> None:
