@@ -24,19 +24,23 @@ class Mark(dict[int, int]):
     To debuggers, which read and replace f_trace, it is false; called by Python, it does nothing.
     """
 
-    __slots__ = ("caller", "code", "owner")
+    __slots__ = ("caller", "code", "owner", "stays")
 
     def __init__(self, owner: object, caller: int, code: CodeType) -> None:
         super().__init__()
         self.owner = owner  # a frame may outlive the recording in which it was marked
         self.caller = caller
         self.code = code
+        self.stays = not code.co_flags & _RESUMED  # else another may call what goes on
 
     def __bool__(self) -> bool:
         return False
 
     def __call__(self, frame: FrameType, event: str, argument: Any) -> None:
         """Stand where Python expects a function that traces lines."""
+
+
+_MAY_BE_REPLACED = (type(None), Mark)  # nobody's, and one of an earlier recording
 
 
 class Stacks:
@@ -59,39 +63,43 @@ class Stacks:
         if frame is None:
             return base  # the engine's own threads have no frames
         mark: Any = frame.f_trace
-        if type(mark) is not Mark or mark.owner is not self._owner:
-            mark = self._mark(frame, base)
-            if mark is None:
-                return base
-        return mark.get(frame.f_lasti) or self._at(mark, frame.f_lasti)
+        if type(mark) is Mark and mark.owner is self._owner:
+            return mark.get(frame.f_lasti) or self._at(mark, frame.f_lasti)
+        if id(frame.f_code) in self.anchors:
+            return base
+        caller = self._known(frame.f_back, base)
+        return self._walk(frame, base) if caller is None else self._leave(frame, caller)
 
-    def _mark(self, frame: FrameType, base: int) -> Mark | None:
-        """Walk to the nearest frame whose stack is known, and mark those on the way; None for an anchor."""
-        unknown: list[FrameType] = []
+    def _known(self, frame: FrameType | None, base: int) -> int | None:
+        """The stack of a frame that is an anchor or marked, or of none at all."""
+        if frame is None:
+            return 0
+        mark: Any = frame.f_trace
+        if type(mark) is Mark and mark.owner is self._owner:
+            return mark.get(frame.f_lasti) or self._at(mark, frame.f_lasti)
+        return base if id(frame.f_code) in self.anchors else None
+
+    def _walk(self, frame: FrameType, base: int) -> int:
+        """The stack of a frame that is not known: mark it, and those behind it up to one that is."""
+        unknown = []
         above: FrameType | None = frame
-        caller = 0
-        while above is not None:
-            if id(above.f_code) in self.anchors:
-                caller = base
-                break
-            known: Any = above.f_trace
-            if type(known) is Mark and known.owner is self._owner:
-                caller = known.get(above.f_lasti) or self._at(known, above.f_lasti)
-                break
+        while (stack := self._known(above, base)) is None:
+            assert above is not None
             unknown.append(above)
             above = above.f_back
-        mark = None
         for one in reversed(unknown):
-            mark = self._marks.get((caller, id(one.f_code)))
-            if mark is None:
-                mark = self._new(caller, one.f_code)
-            if _may_be_marked(one):
-                one.f_trace = mark
-            caller = mark.get(one.f_lasti) or self._at(mark, one.f_lasti)
-        return mark
+            stack = self._leave(one, stack)
+        return stack
 
-    def _new(self, caller: int, code: CodeType) -> Mark:
-        return self._marks.setdefault((caller, id(code)), Mark(self._owner, caller, code))
+    def _leave(self, frame: FrameType, caller: int) -> int:
+        """Leave a mark on a frame whose caller's stack is known by now, and answer with its own."""
+        key = caller, id(frame.f_code)
+        mark = self._marks.get(key)
+        if mark is None:
+            mark = self._marks.setdefault(key, Mark(self._owner, caller, frame.f_code))
+        if mark.stays and sys.gettrace() is None and type(frame.f_trace) in _MAY_BE_REPLACED:
+            frame.f_trace = mark
+        return mark.get(frame.f_lasti) or self._at(mark, frame.f_lasti)
 
     def _at(self, mark: Mark, instruction: int) -> int:
         stack = mark[instruction] = self.push(mark.caller, mark.code, instruction)
@@ -115,15 +123,6 @@ class Stacks:
             stack, code, instruction = self._described[stack]
             summaries.append(_summary(code, instruction))
         return traceback.format_list(summaries[::-1])
-
-
-def _may_be_marked(frame: FrameType) -> bool:
-    """Whether its callers stay the same while it runs, and no debugger has a say."""
-    return (
-        (frame.f_trace is None or type(frame.f_trace) is Mark)  # one of an earlier recording
-        and not frame.f_code.co_flags & _RESUMED
-        and sys.gettrace() is None
-    )
 
 
 def line_of(code: CodeType, instruction: int) -> int:

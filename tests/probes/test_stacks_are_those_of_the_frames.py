@@ -136,18 +136,22 @@ def test_of_callbacks_context_managers_and_threads(watch):
     assert taken == expected
 
 
-def test_ends_at_an_anchor(watch):
+@pytest.mark.parametrize("is_outermost", [True, False])
+def test_ends_at_an_anchor(watch, is_outermost):
     def anchor():
+        return around()
+
+    def around():
         return inside()
 
     def inside():
-        return watch.stacks.take(sys._getframe(), base), watch.stacks.take(sys._getframe(1), base)
+        return watch.stacks.take(sys._getframe(), base), watch.stacks.take(sys._getframe(2), base)
 
-    base = watch.rows.number(0, watch.rows.number("file", 1, "base"))
+    base = 0 if is_outermost else watch.rows.number(0, watch.rows.number("file", 1, "base"))
     watch.stacks.anchors.add(id(anchor.__code__))
     for _ in range(2):
         stack, at_anchor = anchor()
-        assert [name for _, name in watch.rows.frames(stack)] == ["inside", "base"]
+        assert [name for _, name in watch.rows.frames(stack)] == ["inside", "around"] + ["base"] * (not is_outermost)
         assert at_anchor == base
 
 
