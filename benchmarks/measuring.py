@@ -1,19 +1,20 @@
 """Ratios measured A B A B in one process: all its CPU time, in every thread, the writing of the recording included.
 
-The surprise: the first steps of a recording are not like the others, because what is new is written down then, and at
-once. They are measured by themselves: a training loop has thousands of the others.
+Two surprises: the first steps of a recording are not like the others, because what is new is written down then, and at
+once; they are measured by themselves, because a training loop has thousands of the others. And a shared machine is
+slow for seconds at a time, so blocks of steps are compared, and of each kind's the quiet ones.
 """
 
 from __future__ import annotations
 
 import platform
-import statistics
 import tempfile
 import time
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import median, quantiles
 from typing import Any
 
 import torch
@@ -21,11 +22,12 @@ from workloads import Workload
 
 Way = Callable[[Path], AbstractContextManager[Any]]
 FIRST = 20  # steps
+BLOCKS = 5  # of steps, in each round of each way; one is long enough for a commit or two
 
 
 @dataclass(frozen=True)
 class Price:
-    """What a way of watching costs: medians of the pairs, and the plain step's milliseconds (the least)."""
+    """What a way of watching costs: the ratio of the blocks' lower quartiles, and the plain one in milliseconds."""
 
     ratio: float
     plain: float
@@ -40,22 +42,32 @@ def seconds(step: Callable[[], None], steps: int) -> float:
     return (time.process_time() - started) / steps
 
 
+def blocks(step: Callable[[], None], steps: int) -> list[float]:
+    """CPU seconds of a step in each of some blocks of steps."""
+    return [seconds(step, steps) for _ in range(BLOCKS)]
+
+
+def quiet(times: list[float]) -> float:
+    """The lower quartile: what it takes while the machine has nothing else to do."""
+    return quantiles(times, n=4, method="inclusive")[0]
+
+
 def prices(workload: Workload, ways: dict[str, Way], rounds: int) -> dict[str, Price]:
     """The price of each way, measured in turn with the plain step, round after round."""
     _, _, step = workload.build()
     plain: dict[str, list[float]] = {name: [] for name in ways}
-    ratios: dict[str, list[float]] = {name: [] for name in ways}
+    watched: dict[str, list[float]] = {name: [] for name in ways}
     first: dict[str, list[float]] = {name: [] for name in ways}
     seconds(step, FIRST)
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(rounds):
             for name, way in ways.items():
-                plain[name].append(seconds(step, workload.steps))
+                plain[name] += blocks(step, workload.steps)
                 with way(Path(folder)):
-                    first[name].append((seconds(step, FIRST) - plain[name][-1]) * FIRST)
-                    ratios[name].append(seconds(step, workload.steps) / plain[name][-1])
+                    first[name].append((seconds(step, FIRST) - quiet(plain[name])) * FIRST)
+                    watched[name] += blocks(step, workload.steps)
     return {
-        name: Price(statistics.median(ratios[name]), min(plain[name]) * 1000, statistics.median(first[name]) * 1000)
+        name: Price(quiet(watched[name]) / quiet(plain[name]), quiet(plain[name]) * 1000, median(first[name]) * 1000)
         for name in ways
     }
 

@@ -1,6 +1,7 @@
 """What recording costs, beside what other ways of watching autograd cost: the tables of docs/overhead.md.
 
-`python benchmarks/overhead.py` prints them; `--rounds` pairs are measured of each, in turn: a quarter of an hour for 5.
+`python benchmarks/overhead.py` prints them. Of each way, 5 blocks of steps are measured in each of `--rounds` rounds,
+in turn with as many plain ones; 5 rounds take a quarter of an hour.
 """
 
 from __future__ import annotations
@@ -83,7 +84,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=5)
     rounds = options.parse_args().rounds
     torch.set_num_threads(1)
-    print(f"{machine()}, {rounds} pairs\n")
+    print(f"{machine()}, {rounds} rounds\n")
     print(*table(WORKLOADS, DETAILS | OTHERS, rounds), sep="\n", flush=True)
     row = torchlens_row(rounds)
     if row is not None:

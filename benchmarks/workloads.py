@@ -11,7 +11,7 @@ from torch import nn
 
 @dataclass(frozen=True)
 class Workload:
-    """A training step: `build` makes it, `steps` is how many of them are one round of a measurement."""
+    """A training step: `build` makes it, `steps` is how many of them are one block of a measurement."""
 
     name: str
     build: Callable[[], tuple[nn.Module, torch.Tensor, Callable[[], None]]]
@@ -65,7 +65,7 @@ def gpt(layers: int) -> tuple[nn.Module, torch.Tensor, Callable[[], None]]:
     return model, tokens, step
 
 
-SMALL = Workload("encoder d=16", lambda: encoder(16, 2, 4, 2), 200)
-LARGE = Workload("encoder d=256", lambda: encoder(256, 8, 64, 8), 12)
-DEEP = Workload("GPT, 12 layers", lambda: gpt(12), 6)
+SMALL = Workload("encoder d=16", lambda: encoder(16, 2, 4, 2), 60)
+LARGE = Workload("encoder d=256", lambda: encoder(256, 8, 64, 8), 4)
+DEEP = Workload("GPT, 12 layers", lambda: gpt(12), 3)
 WORKLOADS = (SMALL, LARGE, DEEP)
