@@ -68,16 +68,17 @@ def _of_something(arguments: tuple[Any, ...]) -> bool:
     return type(arguments[0]) is torch.Tensor and arguments[0].numel() > 0
 
 
-def _always(arguments: tuple[Any, ...]) -> bool:
+def always(arguments: tuple[Any, ...]) -> bool:
+    """With any arguments: without an accelerator such an operator needs no look before something has turned up."""
     return True
 
 
 # Operators that can only overflow, some of them with these arguments only. The loss tells of it soon enough, where it
 # can be asked at once; on an accelerator, where looks cost less than waiting, these are looked at all the same.
 _HARMLESS: dict[str, Callable[[tuple[Any, ...]], bool]] = {
-    "aten.mul.Tensor": _always,
-    "aten.mul_.Tensor": _always,
-    "aten._safe_softmax.default": _always,
+    "aten.mul.Tensor": always,
+    "aten.mul_.Tensor": always,
+    "aten._safe_softmax.default": _of_something,
     "aten.div.Scalar": _by_number,
     "aten.div_.Scalar": _by_number,
     "aten.div.Tensor": _by_number,

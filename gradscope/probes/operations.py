@@ -31,7 +31,7 @@ from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.flow import Flow
 from gradscope.probes.leaves import is_leaf
-from gradscope.probes.looks import FORWARD, copies, harmless_of, is_softmax, look_of
+from gradscope.probes.looks import CLOSELY, FORWARD, always, copies, harmless_of, is_softmax, look_of
 from gradscope.probes.modules import Call, Calls
 from gradscope.probes.mutations import Mutations
 from gradscope.probes.names import Names
@@ -251,6 +251,8 @@ class Operations(Watcher):
         known.copies = copies(operator) and devices.is_there_one()
         known.look = FORWARD if known.copies else look_of(operator)
         known.harmless = harmless_of(operator)
+        if known.harmless is always and not devices.is_there_one():
+            known.look = CLOSELY
         known.softmax = is_softmax(operator)
         self._known[id(operator)] = known
         return known
