@@ -59,10 +59,27 @@ def numbered(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
     except (RuntimeError, NotImplementedError) as error:  # it has no storage to share, or it is an inference tensor
         let_through(error)
         address, version = storage_of(tensor)[0], -1 if tensor.is_inference() else tensor._version
-    versions = thread.versions
+    versions, latest = thread.versions, thread.latest
     storage = thread.tensors.get(address)
-    if storage is None or -1 < version < versions[storage]:  # the address of a dead storage is used again
-        storage = thread.tensors[address] = len(versions)
-        versions.append(max(version, 0))
+    went_up = storage is not None and not -1 < version <= latest[storage]
+    if storage is None or (not went_up and _is_another(tensor, address, version, versions[storage])):
+        storage = len(thread.storages)
+        versions[storage:], latest[storage:] = (max(version, 0),), (version,)  # a signal handler may raise in between
         thread.storages.append(address)
+        thread.tensors[address] = storage
+    latest[storage] = version
     return storage, version if version < 0 else version - versions[storage]
+
+
+def is_alone(tensor: torch.Tensor, address: int) -> bool:
+    """Whether no other tensor shares the storage at this address; a view's base does not count."""
+    questioned = 3 if tensor._is_view() else 2  # torch counts the question, too
+    return bool(torch._C._storage_Use_Count(address) <= questioned)
+
+
+def _is_another(tensor: torch.Tensor, address: int, version: int, first: int) -> bool:
+    """Whether a version that does not go up tells of a new storage at a dead one's address, not of an alias by `.data`.
+
+    Where memory is used again differs from step to step, and equal steps are to have equal blocks.
+    """
+    return version < first or (address != 0 and is_alone(tensor, address))

@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from gradscope.probes.blocks import is_alone
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.function_edits import FunctionEdits
@@ -68,8 +69,7 @@ class Mutations(Watcher):
         """
         if tensor.requires_grad and self._function_edits.note(tensor, storage, operator, stack):
             return
-        alone = 3 if tensor._is_view() else 2  # torch counts the question too
-        if tensor.requires_grad or (storage and torch._C._storage_Use_Count(storage) > alone):
+        if tensor.requires_grad or (storage and not is_alone(tensor, storage)):
             self._note(storage, operator, stack)
 
     def _note(self, storage: int, operator: int, stack: int) -> None:

@@ -34,6 +34,7 @@ class Thread:
         "flow",
         "is_engines",
         "last_call",
+        "latest",
         "number",
         "operations",
         "operator",
@@ -72,6 +73,7 @@ class Thread:
         self.tensors: dict[int, int] = {}  # storages of the open block: address -> number
         self.storages = array("q")  # their addresses, by number
         self.versions: list[int] = []  # of each of these storages, when it was first written
+        self.latest: list[int] = []  # and when it was last
         self.started = 0.0
 
     def leave_block(self) -> None:
@@ -82,6 +84,7 @@ class Thread:
         self.last_call, self.place = None, 0
         self.tensors.clear()
         self.versions.clear()
+        self.latest.clear()
         del self.storages[:]
         del self.flow[:]
 
