@@ -7,7 +7,6 @@ equal blocks.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
 
 import torch
 
@@ -18,9 +17,6 @@ from gradscope.signals import let_through
 
 HEAD, WRITE = 5, 4  # numbers per operator, and per tensor written
 PLAIN, NO_GRAD = -1, -2  # in place of a node, for operators outside of a backward
-
-# As untyped_storage()._cdata, without an object for the storage.
-_storage_id: Any = torch._C._storage_id  # type: ignore[attr-defined]
 
 Places = tuple[list[int], list[int], list[int]]
 
@@ -55,7 +51,7 @@ def places_of(calls: Iterable[Call]) -> Places:
 def numbered(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
     """The storage's number in the open block, and the tensor's version less the first one written; -1 for none."""
     try:
-        address, version = _storage_id(tensor), tensor._version
+        address, version = tensor.untyped_storage()._cdata, tensor._version
     except (RuntimeError, NotImplementedError) as error:  # it has no storage to share, or it is an inference tensor
         let_through(error)
         address, version = storage_of(tensor)[0], -1 if tensor.is_inference() else tensor._version
@@ -73,7 +69,7 @@ def numbered(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
 
 def is_alone(tensor: torch.Tensor, address: int) -> bool:
     """Whether no other tensor shares the storage at this address; a view's base does not count."""
-    questioned = 3 if tensor._is_view() else 2  # torch counts the question, too
+    questioned = 3 if tensor._is_view() else 2  # torch counts the object that `numbered` made of the storage, too
     return bool(torch._C._storage_Use_Count(address) <= questioned)
 
 
