@@ -23,7 +23,6 @@ from gradscope.probes import devices, overriding
 from gradscope.probes.births import Births
 from gradscope.probes.blocks import HEAD, NO_GRAD, PLAIN, WRITE, Places, ends_of, enter_call, numbered, places_of
 from gradscope.probes.collectives import is_collective
-from gradscope.probes.direct import runner
 from gradscope.probes.dispatch import Dispatching
 from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call as EngineCall
@@ -242,9 +241,8 @@ class Operations(Watcher):
         )
         known.name = self._sink.string(str(operator))
         known.operator = operator
-        known.run = runner(operator)
-        if str(operator).startswith("aten._foreach_"):
-            known.run = counting_versions(known.run, known.writes)
+        run = operator._op if type(operator) is torch._ops.OpOverload else operator  # one frame less
+        known.run = counting_versions(run, known.writes) if str(operator).startswith("aten._foreach_") else run
         known.run = self._unseen(known)
         if is_collective(operator):
             known.run = self._flushing(known.run)

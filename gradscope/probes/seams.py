@@ -59,7 +59,6 @@ SEAMS = (
     Seam("torch._ops.OpOverload", "operators", "tells operators from higher-order ones"),
     Seam("torch.ops.aten.add.Tensor._op", "operators", "runs an operator with one frame less"),
     Seam("torch._C._disabled_torch_function_impl", "operators", "tells which tensor classes are asked at all"),
-    Seam("torch._C._VariableFunctions", "operators", "runs the most common operators with less parsing"),
     Seam("torch._C.DisableTorchFunctionSubclass", "operators", "runs them without asking the script's tensor classes"),
     *(Seam(f"torch._functorch.{name}", "nodes", gives) for name, gives in (
         ("vmap._vmap_increment_nesting", "sees a vmap begin"),

@@ -34,6 +34,7 @@ clone.t_() if False else clone.view(2, 2).add_(1)
 view.exp_()
 clone.sum().backward()
 print(bits(base.grad), view.grad_fn.name())
+print(bits(*(function(2, dense) for function in (torch.add, torch.mul, torch.sub, torch.div))))  # a number comes first
 torch._foreach_mul_([clone.detach(), base.detach()], 2.0)
 
 
