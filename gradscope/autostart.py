@@ -79,7 +79,8 @@ def start() -> None:
             capture.limits(wanted["max_size"], wanted["max_overhead"]),
         )
         path = _path(Path(os.environ[VARIABLE]))
-        recorder = capture.Recorder(path, capture.Detail(wanted["detail"]), *bounds, late=True)
+        watch_all = wanted["watch_all"]
+        recorder = capture.Recorder(path, capture.Detail(wanted["detail"]), *bounds, late=True, watch_all=watch_all)
         recorder.start()
     except GradscopeError as error:
         print(f"gradscope: not recording: {error.sentence}", file=sys.stderr)

@@ -46,7 +46,9 @@ from gradscope.probes.nodes import Nodes
 from gradscope.probes.open_blocks import OpenBlocks
 from gradscope.probes.operations import Operations
 from gradscope.probes.optimizers import Optimizers
+from gradscope.probes.otherwise import Otherwise
 from gradscope.probes.reducers import Reducers
+from gradscope.probes.repeats import Repeats
 from gradscope.probes.sizes import Sizes
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
@@ -121,11 +123,12 @@ class Recorder:
         late: bool = False,
         joint: bool = False,
         compiled_autograd: bool = False,
+        watch_all: bool = False,
         guest: Invitation | None = None,
     ) -> None:
         """Create the recording; `late`: when there is something in it. `tensors`: how many bytes of tensors to store,
         None for no tensors at all. `joint`: the joint graphs of what is compiled, too. `compiled_autograd`: run
-        backward calls under it.
+        backward calls under it. `watch_all`: see the operators of every backward call, also of those that repeat.
 
         Raises UsageError when it cannot be written, or when this torch lacks a part that is needed.
         """
@@ -135,6 +138,7 @@ class Recorder:
         self.path, self.detail, self._window, self._limits = path, Detail(detail), window, limits
         self.writer = Writer(path, overwrite=overwrite, late=late, limit=limits.size)
         self._tensors, self._guest = tensors, guest
+        self._watch_all = watch_all or tensors is not None or guest is not None or joint or compiled_autograd
         self._joint, self._compiled_autograd = joint, compiled_autograd
         self._probes = contextlib.ExitStack()
         self._faults = Faults(self.writer)
@@ -180,7 +184,7 @@ class Recorder:
         enter("reducers", reducers)
         shared = (writer, threads, stacks, names, faults)
         if wanted:
-            operations, flow = self._enter_operators(shared, nodes, steps, engine.started, watchers)
+            operations, flow = self._enter_operators(shared, hooks, nodes, steps, engine.started, watchers)
             operations.saw_collective, walker.contents.computed = reducers.saw_collective, flow.computed
             open_blocks = OpenBlocks(writer, operations.threads, engine.started)
         else:
@@ -205,16 +209,20 @@ class Recorder:
         enter("heartbeat", Heartbeat(lambda: self._beat(open_blocks, steps), writer.fault))
 
     def _enter_operators(
-        self, shared: Shared, nodes: Nodes, steps: Steps, started: float, watchers: list[Watcher]
+        self, shared: Shared, hooks: Hooks, nodes: Nodes, steps: Steps, started: float, watchers: list[Watcher]
     ) -> tuple[Operations, Flow]:
         """The probes of `--detail ops`: operators, and what explanations need."""
-        writer, _, _, names, faults = shared
+        writer, threads, _, names, faults = shared
         mutations, births = Mutations(writer, nodes, faults), Births(*shared, steps)
         flow = Flow(*shared, steps)
         operations = Operations(*shared, steps, started, mutations, births, flow)
         declarations, optimizers = Declarations(*shared), Optimizers(*shared, flow)
         watchers += [operations, mutations, Contexts(writer, faults), declarations, births]
         watchers += [Sizes(writer, names, faults, births), flow, optimizers, Survivors(writer, nodes, faults)]
+        if not self._watch_all:
+            repeats = Repeats(operations, births, hooks, flow, threads)
+            operations.closed = repeats.closed
+            watchers += [Otherwise(operations, faults), repeats]
         self._enter("births", births)
         self._enter("declarations", declarations)
         self._enter("optimizers", optimizers)
@@ -302,9 +310,11 @@ class record:
         max_overhead: str | None = None,
         tensors: bool = False,
         tensors_limit: int | str = LIMIT,
+        watch_all: bool = False,
         overwrite: bool = False,
     ) -> None:
         """`steps` is "A:B", `max_size` "500MB", `max_overhead` "20%", `tensors_limit` bytes or "500MB".
+        `watch_all` sees the operators of every backward call, also of those that repeat.
 
         Raises UsageError when an argument is wrong, and when the file exists (unless `overwrite`)
         or cannot be written.
@@ -313,7 +323,9 @@ class record:
             raise UsageError(f"there is no detail {detail!r}", "nodes, ops or full")
         limit = tensor_limit(tensors_limit) if tensors else None
         bounds = window(steps, keep_last), limits(max_size, max_overhead)
-        self._recorder = Recorder(Path(path), Detail(detail), *bounds, tensors=limit, overwrite=overwrite)
+        self._recorder = Recorder(
+            Path(path), Detail(detail), *bounds, tensors=limit, watch_all=watch_all, overwrite=overwrite
+        )
         self.summary: Summary | None = None
 
     def __enter__(self) -> record:

@@ -205,7 +205,7 @@ def write_measurement(
 
 def write_block(writer: Writer, block: Block) -> None:
     writer.insert("block", block.number, len(block.operations), sum(len(each.writes) for each in block.operations))
-    writer.insert("block_run", block.number, block.number, block.thread, block.backward, block.started, None)
+    writer.insert("block_run", block.number, block.number, block.thread, block.backward, block.started, None, 1)
     for number, operation in enumerate(block.operations):
         place = (writer.string(operation.name), writer.stack(operation.stack), writer.call(operation.module))
         writer.insert("operation", block.number, number, *place, operation.node, int(operation.grad))

@@ -38,6 +38,7 @@ DETAILS = ("nodes", "ops", "full")
 @click.option("--no-explain", is_flag=True, help="Do not look for what went wrong.")
 @click.option("--tensors", is_flag=True, help="Store what it takes to run each recorded backward again.")
 @click.option("--tensors-limit", metavar="SIZE", help="Store tensors of at most SIZE, such as 500MB. [default: 2GB]")
+@click.option("--watch-all", is_flag=True, help="See the operators of every backward, of those that repeat too.")
 @click.option("--joint", is_flag=True, help="Record the joint graphs of what torch.compile compiles, too.")
 @click.option("--compiled-autograd", is_flag=True, help="Run backward calls under compiled autograd, and record it.")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
@@ -53,6 +54,7 @@ def command(
     no_explain: bool,
     tensors: bool,
     tensors_limit: str | None,
+    watch_all: bool,
     joint: bool,
     compiled_autograd: bool,
     quiet: bool,
@@ -68,6 +70,10 @@ def command(
     --detail nodes  graphs, stacks, hooks, backward calls
     --detail ops    and operators, in-place writes, tensor versions
     --detail full   and times, execution order and gradient statistics of every node
+
+    Once a kind of backward call has run the same operators three times, most that repeat it are
+    not watched: the same are written for them. Where a hook, a custom Function or a value could
+    make a difference, all are watched, and with --watch-all all are anywhere.
 
     --tensors stores root gradients, saved tensors and whatever else the operators of a backward
     use, for `gradscope replay --execute`; choose the backwards with --steps.
@@ -93,6 +99,7 @@ def command(
         *bounds,
         tensors=limit,
         overwrite=force,
+        watch_all=watch_all,
         joint=joint,
         compiled_autograd=compiled_autograd,
     )

@@ -43,10 +43,14 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Block:
-    """A stretch of operators in one thread: those between two backward calls, or those inside backward `backward`."""
+    """A stretch of operators in one thread: those between two backward calls, or those inside backward `backward`.
+
+    `watched` is False where they were not seen in this backward, but in others that were like it in all that matters.
+    """
 
     number: int
     operations: tuple[Operation, ...]
     thread: int = 0
     backward: int | None = None
     started: float = 0.0
+    watched: bool = True

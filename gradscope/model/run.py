@@ -45,13 +45,15 @@ class Fault:
 @dataclass(frozen=True, slots=True)
 class Census:
     """How much of everything a recording holds. `nodes` and `edges` are over all backwards, `graphs` the distinct
-    ones; `dropped` counts by reason what was not recorded or was given up."""
+    ones; `repeated` are the operations of backwards that were not watched; `dropped` counts by reason what was not
+    recorded or was given up."""
 
     backwards: int
     graphs: int
     nodes: int
     edges: int
     operations: int
+    repeated: int
     mutations: int
     saved: int
     hooks: int

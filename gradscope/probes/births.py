@@ -51,6 +51,7 @@ class Births(Watcher):
         self._steps, self._ledger = steps, Ledger(sink)
         self.distant = Distant(threads, stacks, names, faults, steps, self._ledger, sink.string, _HUGE)
         self.looking = CLOSELY  # in the first step, which shows most faults
+        self.looked = 0  # results so far
         self._whole = True  # every operator of this step was looked at
         self._armed = False  # the next step is to be looked at
         self.alarmed = False  # this step's loss was huge or not finite
@@ -85,6 +86,7 @@ class Births(Watcher):
                 return
             if operator.copies and not close and not _comes_from_host(result, arguments):
                 return
+            self.looked += 1
             has_several = type(result) is tuple or (close and type(result) is list)
             for tensor in (result if close else result[:1]) if has_several else (result,):
                 if is_plain(tensor):
@@ -100,6 +102,10 @@ class Births(Watcher):
                     self.distant.look(operator, tensor, arguments, keywords or {}, near, sys._getframe(1).f_back)
         except Exception as error:
             self._faults.note(self.probe, error)
+
+    def is_calm(self) -> bool:
+        """Whether nothing has turned up in this step, and no device is asked."""
+        return self.looking >= ALWAYS and not (self.alarmed or self._events or self.distant.awake)
 
     def _sized(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
         """Note whether a softmax runs over one element."""

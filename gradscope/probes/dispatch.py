@@ -66,6 +66,29 @@ class Dispatching:
             self.mode.__enter__()
             self._taken_off = False
 
+    def is_alone(self) -> bool:
+        """Whether the running thread is the one that entered the mode first, and has no other."""
+        return (
+            threading.get_ident() == self._thread
+            and torch._C._len_torch_dispatch_stack() == 1
+            and _is_innermost(self.mode)
+        )
+
+    def pause(self) -> bool:
+        """Take the mode off for a moment, if it is alone; answers whether it was.
+
+        The stack alone is changed: torch puts it back itself when a node raises, but not what `mode.__exit__` notes.
+        """
+        alone = self.is_alone()
+        if alone:
+            torch._C._pop_torch_dispatch_stack(None)
+        return alone
+
+    def resume(self) -> None:
+        """Put it back, unless torch has."""
+        if self.mode not in _get_current_dispatch_mode_stack():
+            torch._C._push_on_torch_dispatch_stack(self.mode)
+
 
 def _is_innermost(mode: TorchDispatchMode) -> bool:
     """Whether leaving takes this mode from the stack: a forked child may be inside of another one, or of ours."""

@@ -187,6 +187,10 @@ class Hooks(Watcher):
         except Exception as error:
             self._faults.note(self.probe, error)
 
+    def are_none(self) -> bool:
+        """Whether no hook is known to be there."""
+        return not (self._off or self._registered or self._retained)
+
     # firing
 
     def before(self, call: Call, thread: Thread) -> None:

@@ -30,7 +30,16 @@ from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.flow import Flow
 from gradscope.probes.leaves import is_leaf
-from gradscope.probes.looks import CLOSELY, FORWARD, always, copies, harmless_of, is_softmax, look_of
+from gradscope.probes.looks import (
+    CLOSELY,
+    FORWARD,
+    always,
+    copies,
+    harmless_of,
+    is_foreseen,
+    is_softmax,
+    look_of,
+)
 from gradscope.probes.modules import Call, Calls
 from gradscope.probes.mutations import Mutations
 from gradscope.probes.names import Names
@@ -47,8 +56,8 @@ _REMEMBERED = 8  # blocks kept to compare with
 Write = tuple[int, int, str]  # position, string id, name of a written argument
 
 
-def _nobody_asks(frame: Any) -> None:
-    """Stands for what looks at collectives."""
+def _nobody_asks(*arguments: Any) -> None:
+    """Stands for what looks at collectives, or at blocks."""
 
 
 class Operator:
@@ -101,7 +110,9 @@ class Operations(Watcher):
             self._override()
         self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
         self.threads: list[Thread] = []  # that have noted an operator
+        self.unforeseen: set[int] = set()  # names of operators that make a backward differ from one like it
         self.saw_collective: Callable[[Any], None] = _nobody_asks
+        self.closed: Callable[[Thread, int, list[int]], None] = _nobody_asks
 
     def __enter__(self) -> Operations:
         skip_methods(Operations)
@@ -134,6 +145,25 @@ class Operations(Watcher):
     def follow(self, recorded: bool) -> None:
         """Take this thread's mode off while nothing is recorded: it costs most of what recording operators does."""
         self._dispatching.follow(recorded)
+
+    def is_alone(self) -> bool:
+        """Whether this thread's operators are seen, and by no other dispatch mode."""
+        return self._dispatching.is_alone()
+
+    def pause(self) -> bool:
+        """See no operators of this thread for a moment; False when that cannot be."""
+        return self._dispatching.pause()
+
+    def resume(self) -> None:
+        """See them again."""
+        self._dispatching.resume()
+
+    def repeat(self, thread: Thread, call: EngineCall, blocks: list[int]) -> None:
+        """Write that a backward which was not watched has run the blocks of those that it repeats."""
+        for block in blocks:
+            started = call.started - self._started
+            row = (next(self._block_runs), block, thread.number, call.number, started, None, False)
+            self._sink.add("block_run", row)
 
     def before(self, call: EngineCall, thread: Thread) -> None:
         """Close the forward's block."""
@@ -252,6 +282,8 @@ class Operations(Watcher):
         if known.harmless is always and not devices.is_there_one():
             known.look = CLOSELY
         known.softmax = is_softmax(operator)
+        if not is_foreseen(operator):
+            self.unforeseen.add(known.name)
         self._known[id(operator)] = known
         return known
 
@@ -306,7 +338,8 @@ class Operations(Watcher):
             run = next(self._block_runs)
             number = None if thread.owner is None else thread.owner.number
             versions = json.dumps(thread.versions) if any(thread.versions) else None
-            self._sink.add("block_run", (run, block, thread.number, number, thread.started, versions))
+            self._sink.add("block_run", (run, block, thread.number, number, thread.started, versions, True))
+            self.closed(thread, block, numbers)
             self._mutations.closed(run, thread.storages)
             self._flow.close(thread, run, ends_of(numbers) if thread.flow else {}, new)
         finally:

@@ -56,6 +56,8 @@ SEAMS = (
     Seam("torch.utils._python_dispatch._get_current_dispatch_mode_stack", "operators", "rests in steps not recorded"),
     Seam("torch._C._len_torch_dispatch_stack", "operators", "leaves the script's own modes in their places"),
     Seam("torch._C._get_dispatch_stack_at", "operators", "knows which mode is the innermost"),
+    Seam("torch._C._pop_torch_dispatch_stack", "operators", "rests in backward calls that repeat"),
+    Seam("torch._C._push_on_torch_dispatch_stack", "operators", "sees operators again after them"),
     Seam("torch._ops.OpOverload", "operators", "tells operators from higher-order ones"),
     Seam("torch.ops.aten.add.Tensor._op", "operators", "runs an operator with one frame less"),
     Seam("torch._C._disabled_torch_function_impl", "operators", "tells which tensor classes are asked at all"),

@@ -31,6 +31,7 @@ class Thread:
         "busy",
         "call",
         "calls",
+        "closed",
         "flow",
         "is_engines",
         "last_call",
@@ -59,6 +60,7 @@ class Thread:
         self.busy = False
         self.call: Call | None = None
         self.calls: dict[Call, int] = {}  # those of the open block, numbered from 1
+        self.closed: list[int] = []  # the blocks since the last backward call began or ended
         self.last_call: Call | None = None  # of the last operator in it
         self.place = 0  # the number of that one
         self.roots = 0  # outermost module calls so far

@@ -34,6 +34,7 @@ def migrated(connection: sqlite3.Connection, schema: int) -> sqlite3.Connection:
 def _from_1(memory: sqlite3.Connection) -> None:
     """Measurements were rows; nothing was kept for explanations."""
     measured = dict(memory.execute("SELECT number, measured FROM backward WHERE measured IS NOT NULL"))
+    memory.execute("ALTER TABLE block_run ADD COLUMN watched INTEGER NOT NULL DEFAULT 1")
     memory.execute("ALTER TABLE operation ADD COLUMN grad INTEGER NOT NULL DEFAULT 1")
     for column in ("norm_before", "norm_after", "duration"):
         memory.execute(f"ALTER TABLE firing ADD COLUMN {column} REAL")

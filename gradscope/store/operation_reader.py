@@ -15,13 +15,13 @@ from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
 def read_blocks(rows: Rows, interned: Interned) -> Iterator[Block]:
     """Every stretch of operators, in the order in which they were recorded."""
     known: dict[int, tuple[Operation, ...]] = {}  # steps repeat: a thousand stretches may point at one stored block
-    sql = "SELECT number, block, thread, backward, started, versions FROM block_run ORDER BY number"
-    columns = (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, REAL, TEXT | MAYBE)
-    for number, block, thread, backward, started, versions in rows.select(sql, columns):
+    sql = "SELECT number, block, thread, backward, started, versions, watched FROM block_run ORDER BY number"
+    columns = (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, REAL, TEXT | MAYBE, INTEGER)
+    for number, block, thread, backward, started, versions, watched in rows.select(sql, columns):
         if block not in known:
             known[block] = _operations(rows, interned, block)
         operations = known[block] if versions is None else _with_versions(known[block], json.loads(versions))
-        yield Block(number, operations, thread, backward, finite(started))
+        yield Block(number, operations, thread, backward, finite(started), bool(watched))
 
 
 def _with_versions(operations: tuple[Operation, ...], first: list[int]) -> tuple[Operation, ...]:

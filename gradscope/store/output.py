@@ -63,7 +63,7 @@ class Output:
         self._insert("block", [(block, operations, writes)])
         for table, content in rows.items():
             self._insert(table, content)
-        self._insert("block_run", [(OPEN_BLOCK + thread, block, *run)])
+        self._insert("block_run", [(OPEN_BLOCK + thread, block, *run, True)])
 
     def _hide(self, thread: int) -> None:
         self._shown.discard(thread)

@@ -122,6 +122,7 @@ def read_census(rows: Rows, interned: Interned, size: int) -> Census:
         nodes=rows.number(f"SELECT sum(g.nodes) FROM {of_graphs}"),
         edges=rows.number(f"SELECT sum(g.edges) FROM {of_graphs}"),
         operations=rows.number(f"SELECT sum(b.operations) FROM {of_blocks}"),
+        repeated=rows.number(f"SELECT sum(b.operations) FROM {of_blocks} WHERE NOT r.watched"),
         mutations=rows.number(f"SELECT sum(b.writes) FROM {of_blocks}"),
         saved=rows.number(f"SELECT sum(s.kept) FROM backward b JOIN ({saved}) s ON s.tensors = b.tensors"),
         hooks=rows.number("SELECT count(*) FROM hook"),

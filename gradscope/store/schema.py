@@ -111,9 +111,10 @@ CREATE TABLE operation (block INTEGER NOT NULL, number INTEGER NOT NULL, name IN
 -- version: less the storage's first one in block_run.versions; NULL: the tensor has none. leaf: a string, 0 for none
 CREATE TABLE written (block INTEGER NOT NULL, operation INTEGER NOT NULL, position INTEGER NOT NULL, argument INTEGER NOT NULL,
   version INTEGER, storage INTEGER NOT NULL, leaf INTEGER NOT NULL, PRIMARY KEY (block, operation, position)) WITHOUT ROWID;
--- versions: a JSON list, by storage, of the version at the first write; NULL when all are 0
+-- versions: a JSON list, by storage, of the version at the first write; NULL when all are 0. watched: 0 for a backward
+-- that was taken to run what those like it had run
 CREATE TABLE block_run (number INTEGER PRIMARY KEY, block INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER, started REAL NOT NULL,
-  versions TEXT);
+  versions TEXT, watched INTEGER NOT NULL);
 
 -- With --joint only: what torch.compile cut in two. A region's stack is where its function is defined; name and compile_id are strings
 CREATE TABLE joint_region (number INTEGER PRIMARY KEY, name INTEGER NOT NULL, compile_id INTEGER NOT NULL, stack INTEGER NOT NULL);

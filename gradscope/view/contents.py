@@ -30,6 +30,8 @@ def rows(contents: Contents) -> list[tuple[str, str]]:
     run, census = contents.run, contents.census
     counts = [amount(census.nodes, "node"), amount(census.edges, "edge"), f"{amount(census.graphs, 'distinct graph')}"]
     operations = f"{amount(census.operations, 'operator call')}, {census.mutations:,} of them writing in place"
+    if census.repeated:
+        operations += f", {census.repeated:,} in backwards that repeat others and were not watched"
     return [
         ("recording", f"{contents.recording} ({size(census.bytes)})"),
         ("command", " ".join(run.argv)),

@@ -46,7 +46,7 @@ def small(tmp_path: Path) -> Path:
     gradients = [(0, 0, 0, 1.0, 1.0, 0.0, 0, 0), (1, 1, 0, 0.25, 0.125, 0.5, 2, 1)]
     write_measurement(writer, 0, range(6), ran, gradients)
     writer.insert("block", 1, 2, 0)
-    writer.insert("block_run", 0, 1, 0, 0, 0.0, None)
+    writer.insert("block_run", 0, 1, 0, 0, 0.0, None, 1)
     for number, name in enumerate(("aten.mm.default", "aten.mm.default", "aten.t.default")):
         writer.insert("operation", 1, number, writer.string(name), 0, 0, 2, 1)
     return writer.close()

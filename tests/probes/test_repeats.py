@@ -1,0 +1,339 @@
+"""Backward calls that only repeat are not watched, those that may differ are, and either way the record is true."""
+
+import contextlib
+import threading
+
+import pytest
+import torch
+from torch import nn
+from torch.utils._python_dispatch import TorchDispatchMode
+
+import gradscope
+from gradscope.probes.looks import is_foreseen
+
+STEPS = 40
+
+
+def blocks(path):
+    """The operators of each block with a backward, and whether they were watched."""
+    with gradscope.load(path) as recording:
+        return [
+            (one.backward, one.watched, tuple((each.name, each.node, each.site) for each in one.operations))
+            for one in recording.blocks()
+            if one.backward is not None
+        ]
+
+
+def watched(path):
+    return {backward: seen for backward, seen, _ in blocks(path)}
+
+
+def record(path, step, steps=STEPS, **options):
+    with gradscope.record(path, **options) as recorded:
+        for number in range(steps):
+            step(number)
+    assert not recorded.summary.faults
+    return path
+
+
+def training(build=lambda: nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.LayerNorm(8), nn.Linear(8, 2))):
+    torch.manual_seed(0)
+    model = build()
+    optimizer = torch.optim.SGD(model.parameters(), 0.01)
+    x = torch.randn(5, 4)
+
+    def step(number):
+        optimizer.zero_grad()
+        model(x).square().mean().backward()
+        optimizer.step()
+
+    return model, x, step
+
+
+def test_most_of_what_repeats_is_not_watched(tmp_path):
+    seen = watched(record(tmp_path / "run.gscope", training()[2]))
+    assert list(seen) == list(range(STEPS))
+    assert sum(seen.values()) < 12
+    assert not all(seen[number] for number in range(STEPS - 16, STEPS))
+    assert any(seen[number] for number in range(STEPS - 16, STEPS))
+
+
+def test_what_is_written_is_what_watching_shows(tmp_path):
+    left_out = record(tmp_path / "a.gscope", training()[2])
+    every = record(tmp_path / "b.gscope", training()[2], watch_all=True)
+    assert [(number, content) for number, _, content in blocks(left_out)] == [
+        (number, content) for number, _, content in blocks(every)
+    ]
+    assert all(watched(every).values())
+    with gradscope.load(left_out) as one, gradscope.load(every) as other:
+        assert one.census().operations == other.census().operations
+        assert one.census().repeated > 0 == other.census().repeated
+
+
+def test_results_stay_the_same_to_the_bit(tmp_path):
+    plain, _, step = training()
+    for number in range(STEPS):
+        step(number)
+    recorded, _, step = training()
+    record(tmp_path / "run.gscope", step)
+    for one, other in zip(plain.parameters(), recorded.parameters(), strict=True):
+        assert torch.equal(one, other)
+
+
+def test_operators_after_a_backward_are_seen(tmp_path):
+    path = record(tmp_path / "run.gscope", training()[2])
+    with gradscope.load(path) as recording:
+        forwards = [one for one in recording.blocks() if one.backward is None]
+    assert all(one.watched for one in forwards)
+    assert sum(any(each.name == "aten.add_.Tensor" for each in one.operations) for one in forwards) == STEPS
+
+
+# what may differ is watched
+
+
+def always_watched(path, step, **options):
+    seen = watched(record(path, step, **options))
+    return len(seen) == STEPS and all(seen.values())
+
+
+def test_a_hook(tmp_path):
+    model, _, step = training()
+    model[0].weight.register_hook(lambda gradient: None)
+    assert always_watched(tmp_path / "run.gscope", step)
+
+
+def test_a_hook_that_is_older_than_the_recording_and_acts_late(tmp_path):
+    model, _, step = training()
+    fired = []
+
+    def hook(gradient):
+        fired.append(gradient)
+        return gradient * 2 if len(fired) > 30 else None
+
+    model[0].weight.register_hook(hook)
+    path = record(tmp_path / "run.gscope", step)
+    assert all("aten.mul.Tensor" in {name for name, *_ in content} for *_, content in blocks(path)[30:])
+
+
+def test_a_hook_that_comes_late(tmp_path):
+    model, _, step = training()
+
+    def late(number):
+        if number == 30:
+            model[0].weight.register_hook(lambda gradient: gradient.cos())
+        step(number)
+
+    contents = blocks(record(tmp_path / "run.gscope", late))
+    assert not contents[29][1]
+    assert all("aten.cos.default" in {name for name, *_ in content} for *_, content in contents[30:])
+
+
+def test_a_post_accumulate_hook(tmp_path):
+    model, _, step = training()
+    model[0].weight.register_post_accumulate_grad_hook(lambda parameter: None)
+    assert always_watched(tmp_path / "run.gscope", step)
+
+
+class Doubled(torch.autograd.Function):
+    calls = 0
+
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        Doubled.calls += 1
+        return gradient * 2 if Doubled.calls % 31 else gradient + gradient
+
+
+def test_a_custom_function(tmp_path):
+    weight = torch.ones(3, requires_grad=True)
+
+    def step(number):
+        weight.grad = None
+        Doubled.apply(weight).sum().backward()
+
+    assert always_watched(tmp_path / "run.gscope", step)
+
+
+def test_gradients_that_are_added_to(tmp_path):
+    weight = torch.ones(3, requires_grad=True)
+    assert always_watched(tmp_path / "run.gscope", lambda number: (weight * weight).sum().backward())
+
+
+def test_create_graph(tmp_path):
+    weight = torch.ones(3, requires_grad=True)
+
+    def step(number):
+        torch.autograd.grad((weight**3).sum(), weight, create_graph=True)
+
+    assert always_watched(tmp_path / "run.gscope", step)
+
+
+def test_operators_that_show_values_or_are_not_torchs():
+    aten = torch.ops.aten
+    shown = (aten._local_scalar_dense.default, aten.nonzero.default, aten.equal.default)
+    assert not any(map(is_foreseen, shown))
+    assert not is_foreseen(torch.ops.profiler._record_function_enter_new.default)
+    assert is_foreseen(aten.mul.Tensor)
+
+
+def test_a_dispatch_mode_of_the_program(tmp_path):
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, arguments=(), keywords=None):
+            names.append(str(function))
+            return function(*arguments, **(keywords or {}))
+
+    names = []
+    _, _, step = training()
+
+    def moded(number):
+        with Mode():
+            step(number)
+
+    assert always_watched(tmp_path / "run.gscope", moded)
+    assert len([name for name in names if "native_layer_norm_backward" in name]) == STEPS
+
+
+def test_checkpointing(tmp_path):
+    from torch.utils.checkpoint import checkpoint
+
+    layer, x = nn.Linear(4, 4), torch.randn(2, 4)
+
+    def step(number):
+        layer.zero_grad()
+        checkpoint(layer, x, use_reentrant=False).sum().backward()
+
+    assert always_watched(tmp_path / "run.gscope", step)
+
+
+def test_a_backward_in_a_thread(tmp_path):
+    _, _, step = training()
+
+    def threaded(number):
+        thread = threading.Thread(target=step, args=(number,))
+        thread.start()
+        thread.join()
+
+    assert always_watched(tmp_path / "run.gscope", threaded)
+
+
+def test_a_debugger_and_stored_tensors_need_all(tmp_path):
+    assert always_watched(tmp_path / "run.gscope", training()[2], tensors=True)
+
+
+def test_another_shape_is_another_kind(tmp_path):
+    model, x, _ = training()
+
+    def step(number):
+        model.zero_grad()
+        model(x[: 3 if number == 30 else 5]).square().mean().backward()
+
+    seen = watched(record(tmp_path / "run.gscope", step))
+    assert seen[30]
+    assert not seen[29]
+    assert not seen[31]
+
+
+def test_what_the_forward_did_otherwise(tmp_path):
+    model, x, _ = training()
+
+    def step(number):
+        model.zero_grad()
+        loss = model(x).square().mean()
+        if number == 30:
+            loss.item()
+        loss.backward()
+
+    seen = watched(record(tmp_path / "run.gscope", step))
+    assert seen[30]
+    assert not seen[29]
+
+
+@pytest.mark.parametrize("switch", ["deterministic", "autocast"])
+def test_a_switch_of_torch(tmp_path, switch):
+    model, x, _ = training()
+
+    def step(number):
+        model.zero_grad()
+        loss = model(x).square().mean()
+        with switched() if number == 30 else contextlib.nullcontext():
+            loss.backward()
+
+    @contextlib.contextmanager
+    def switched():
+        if switch == "autocast":
+            with torch.autocast("cpu", torch.bfloat16):
+                yield
+            return
+        torch.use_deterministic_algorithms(True)
+        try:
+            yield
+        finally:
+            torch.use_deterministic_algorithms(False)
+
+    seen = watched(record(tmp_path / "run.gscope", step))
+    assert seen[30]
+    assert not seen[29]
+
+
+def test_gradients_that_are_given(tmp_path):
+    model, x, _ = training()
+    given, other = torch.ones(5, 2), torch.ones(2, 5).t()
+
+    def step(number):
+        model.zero_grad()
+        model(x).backward(other if number == 30 else given)
+
+    seen = watched(record(tmp_path / "run.gscope", step))
+    assert seen[30]
+    assert not seen[29]
+
+
+# what is found is found all the same
+
+
+def test_a_nan_that_is_born_in_a_late_backward(tmp_path):
+    weight = torch.full((3,), 2.0, requires_grad=True)
+
+    def step(number):
+        weight.grad = None
+        with torch.no_grad():
+            weight[0] = 0.0 if number == 35 else 2.0
+        (weight.square().sum(0, keepdim=True) - weight[1:].square().sum()).clamp(min=0).sqrt().sum().backward()
+
+    path = record(tmp_path / "run.gscope", step)
+    with gradscope.load(path) as recording:
+        found = recording.findings
+    assert [one.code for one in found][:1] == ["GS731"]
+
+
+def test_an_exception_leaves_the_rest_seen(tmp_path):
+    model, x, step = training()
+
+    def failing(number):
+        if number == 30:
+            model.zero_grad()
+            loss = model(x).square().mean()
+            loss.backward()
+            with pytest.raises(RuntimeError):
+                loss.backward()
+        else:
+            step(number)
+
+    path = record(tmp_path / "run.gscope", failing)
+    with gradscope.load(path) as recording:
+        forwards = [one for one in recording.blocks() if one.backward is None]
+    assert sum(any(each.name == "aten.add_.Tensor" for each in one.operations) for one in forwards) == STEPS - 1
+
+
+def test_a_process_whose_backward_never_repeats_forgets(tmp_path):
+    weight = torch.ones(300, requires_grad=True)
+
+    def step(number):
+        weight.grad = None
+        weight[: number + 1].sum().backward()
+
+    seen = watched(record(tmp_path / "run.gscope", step, steps=200))
+    assert all(seen.values())
