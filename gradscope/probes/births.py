@@ -167,7 +167,7 @@ class Births(Watcher):
         """The gradients are at hand."""
         if call.outer is not None:
             return
-        if self._events and sys.exc_info()[1] is not None:
+        if self._events and call.failed:
             for event in self._events.values():
                 self._ledger.write(event)
         elif self._events and call.accumulate:
@@ -178,7 +178,7 @@ class Births(Watcher):
             finally:
                 thread.busy = False
         if self.distant.awake and self.looking != OFF:
-            self.distant.after(call, sys.exc_info()[1] is not None)
+            self.distant.after(call, call.failed)
         self._age += 1
         if self.looking == ALWAYS:
             self.looking = FORWARD

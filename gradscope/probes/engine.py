@@ -53,6 +53,7 @@ class Call:
         "began",
         "compiled",
         "create_graph",
+        "failed",
         "gradients",
         "inputs",
         "keep_graph",
@@ -94,11 +95,13 @@ class Call:
     outputs: Sequence[Any]  # the tensors that it starts from and is asked for, while `live` is there
     targets: Sequence[Any]
     reached: bool  # whether every output had a graph
+    failed: bool  # it has raised
 
     def __init__(self) -> None:
         self.began = False
         self.started = 0.0
         self.reached = True
+        self.failed = False
         self.task = NO_TASK
 
 
@@ -181,7 +184,7 @@ class Engine:
 
         def before(outputs: Any) -> Callable[[], None]:
             undo = register(outputs) if log.getEffectiveLevel() <= logging.DEBUG else None
-            call = Call()
+            call, handled = Call(), sys.exc_info()[1]
             try:
                 self._hide_anomaly()
                 if is_traced():
@@ -196,7 +199,7 @@ class Engine:
                 try:
                     self._unhide_anomaly()
                     if call.began:
-                        self._end(call, raised, outputs)
+                        self._end(call, None if raised is handled else raised, outputs)
                 except BaseException as error:
                     self._failed(call, error)
                 finally:
@@ -326,6 +329,7 @@ class Engine:
 
     def _finish(self, call: Call, thread: Thread, error: BaseException | None, outputs: Any, duration: float) -> None:
         """Let the watchers finish, and write how it ended."""
+        call.failed = error is not None
         if call.walked is not None:
             self._ask("after", call, thread)
             if error is not None:

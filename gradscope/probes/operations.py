@@ -172,7 +172,7 @@ class Operations(Watcher):
     def after(self, call: EngineCall, thread: Thread) -> None:
         """Close the backward's blocks. A failed one's other threads may not have come to an end: they will see."""
         self.close(thread)
-        if sys.exc_info()[1] is None:
+        if not call.failed:
             for other in list(self._threads.tasks.threads.values()):
                 with self._turn:
                     if other.owner is call:

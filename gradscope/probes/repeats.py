@@ -7,7 +7,6 @@ Nothing else is left out: not what Python code may do in a backward, nor what to
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Hashable
 from typing import Any
 
@@ -85,10 +84,10 @@ class Repeats(Watcher):
         """A block of a thread's operators is stored."""
         if len(thread.closed) < _BLOCKS:
             call = thread.owner
-            is_told = call is None or (not any(thread.versions) and self._is_told(numbers, call))
-            thread.closed.append(block if is_told else _UNFORESEEN)
+            foreseen = call is None or (not any(thread.versions) and self._is_foreseen(numbers, call))
+            thread.closed.append(block if foreseen else _UNFORESEEN)
 
-    def _is_told(self, numbers: list[int], call: Call) -> bool:
+    def _is_foreseen(self, numbers: list[int], call: Call) -> bool:
         """Whether torch's own nodes alone ran these operators, and ran them whatever the values were."""
         at = 0
         while at < len(numbers):
@@ -114,8 +113,8 @@ class Repeats(Watcher):
         elif expected is None or expected.times is not None:
             running = self._running = Running(call, key, self._looked)
             if expected is not None and expected.is_enough():
-                running.left_out = True  # first: a signal handler may raise
-                self._operations.pause()
+                running.left_out = True  # before it is: a signal handler may raise in between
+                running.left_out = self._operations.pause()
 
     def _may_repeat(self, call: Call, thread: Thread, forward: list[int]) -> bool:
         """Whether nothing is about that may act in a backward, or that wants to see its operators."""
@@ -143,16 +142,16 @@ class Repeats(Watcher):
                 self._keep(running.key, Expected([], None))
             return
         self.forget(call)
-        expected, raised = self._known.get(running.key), sys.exc_info()[1] is not None
+        expected = self._known.get(running.key)
         if running.left_out:
-            if expected is not None and expected.times is not None and not raised:
+            if expected is not None and expected.times is not None and not call.failed:
                 self._operations.repeat(thread, call, expected.blocks)
-        elif not raised:
-            is_told = bool(blocks) and _UNFORESEEN not in blocks and self._births.looked == running.looked
+        elif not call.failed:
+            foreseen = bool(blocks) and _UNFORESEEN not in blocks and self._births.looked == running.looked
             if expected is None:
-                self._keep(running.key, Expected(blocks, 1 if is_told else None))
+                self._keep(running.key, Expected(blocks, 1 if foreseen else None))
             else:
-                expected.learn(blocks if is_told else [])
+                expected.learn(blocks if foreseen else [])
         self._looked = self._births.looked
 
     def forget(self, call: Call) -> None:

@@ -134,7 +134,19 @@ def test_a_post_accumulate_hook(tmp_path):
     assert always_watched(tmp_path / "run.gscope", step)
 
 
-class Doubled(torch.autograd.Function):
+def test_a_hook_on_what_the_forward_makes(tmp_path):
+    model, x, _ = training()
+
+    def step(number):
+        model.zero_grad()
+        loss = model(x).square().mean()
+        loss.register_hook(lambda gradient: gradient * 2 if number > 30 else None)
+        loss.backward()
+
+    assert always_watched(tmp_path / "run.gscope", step)
+
+
+class Straight(torch.autograd.Function):
     calls = 0
 
     @staticmethod
@@ -143,8 +155,8 @@ class Doubled(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, gradient):
-        Doubled.calls += 1
-        return gradient * 2 if Doubled.calls % 31 else gradient + gradient
+        Straight.calls += 1
+        return gradient if Straight.calls < 30 else gradient * 2
 
 
 def test_a_custom_function(tmp_path):
@@ -152,7 +164,7 @@ def test_a_custom_function(tmp_path):
 
     def step(number):
         weight.grad = None
-        Doubled.apply(weight).sum().backward()
+        Straight.apply(weight).sum().backward()
 
     assert always_watched(tmp_path / "run.gscope", step)
 
@@ -186,14 +198,18 @@ def test_a_dispatch_mode_of_the_program(tmp_path):
             return function(*arguments, **(keywords or {}))
 
     names = []
-    _, _, step = training()
+    model, x, _ = training()
 
-    def moded(number):
-        with Mode():
-            step(number)
+    def step(number):
+        model.zero_grad()
+        loss = model(x).square().mean()
+        with Mode() if number == 30 else contextlib.nullcontext():
+            loss.backward()
 
-    assert always_watched(tmp_path / "run.gscope", moded)
-    assert len([name for name in names if "native_layer_norm_backward" in name]) == STEPS
+    seen = watched(record(tmp_path / "run.gscope", step))
+    assert seen[30]
+    assert not seen[29]
+    assert "aten.native_layer_norm_backward.default" in names
 
 
 def test_checkpointing(tmp_path):
@@ -243,7 +259,7 @@ def test_what_the_forward_did_otherwise(tmp_path):
         model.zero_grad()
         loss = model(x).square().mean()
         if number == 30:
-            loss.item()
+            loss.detach()
         loss.backward()
 
     seen = watched(record(tmp_path / "run.gscope", step))
@@ -285,6 +301,31 @@ def test_gradients_that_are_given(tmp_path):
     def step(number):
         model.zero_grad()
         model(x).backward(other if number == 30 else given)
+
+    seen = watched(record(tmp_path / "run.gscope", step))
+    assert seen[30]
+    assert not seen[29]
+
+
+def test_a_power_that_is_no_longer_harmless(tmp_path):
+    weight, power = torch.ones(3, requires_grad=True), {True: 2.0, False: 0.5}
+
+    def step(number):
+        weight.grad = None
+        (weight ** power[number < 30]).sum().backward()
+
+    seen = watched(record(tmp_path / "run.gscope", step))
+    assert seen[30]
+    assert not seen[29]
+
+
+@pytest.mark.parametrize("wrong", [float("nan"), 1e12])
+def test_a_loss_under_suspicion(tmp_path, wrong):
+    model, x, _ = training(lambda: nn.Linear(4, 1))
+
+    def step(number):
+        model.zero_grad()
+        (model(x) * torch.full((), wrong if number == 30 else 1.0)).sum().backward()
 
     seen = watched(record(tmp_path / "run.gscope", step))
     assert seen[30]
