@@ -40,10 +40,13 @@ def test_one_that_raises_where_another_is_being_handled(tmp_path):
     def refuse(gradient):
         raise ValueError("no")
 
-    weight.register_hook(refuse)
-    with gradscope.record(tmp_path / "run.gscope"), pytest.raises(ValueError, match="no"):
+    def again():
         try:
             raise MemoryError("a smaller batch, then")
         except MemoryError:
             loss.backward()
+
+    weight.register_hook(refuse)
+    with gradscope.record(tmp_path / "run.gscope"), pytest.raises(ValueError, match="no"):
+        again()
     assert exceptions(tmp_path / "run.gscope") == ["ValueError: no"]
