@@ -9,7 +9,6 @@ import atexit
 import contextlib
 import enum
 import os
-import platform
 import sys
 import time
 from collections.abc import Callable
@@ -18,9 +17,6 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-import torch
-
-from gradscope import __version__
 from gradscope.compilers.watches import check, watches
 from gradscope.errors import UsageError
 from gradscope.model.limits import Limits, parse_size
@@ -47,6 +43,7 @@ from gradscope.probes.open_blocks import OpenBlocks
 from gradscope.probes.operations import Operations
 from gradscope.probes.optimizers import Optimizers
 from gradscope.probes.otherwise import Otherwise
+from gradscope.probes.process import facts
 from gradscope.probes.reducers import Reducers
 from gradscope.probes.repeats import Repeats
 from gradscope.probes.sizes import Sizes
@@ -65,16 +62,6 @@ from gradscope.store.origin import whose
 from gradscope.store.writer import Writer
 
 SUFFIX = ".gscope"
-_ENVIRONMENT = (
-    "CUDA_VISIBLE_DEVICES",
-    "OMP_NUM_THREADS",
-    "PYTHONHASHSEED",
-    "RANK",
-    "LOCAL_RANK",
-    "WORLD_SIZE",
-    "TORCH_LOGS",
-)
-
 EVERY_STEP = Window()
 NO_LIMITS = Limits()
 
@@ -153,7 +140,7 @@ class Recorder:
         Recorder.running = self
         self._started = time.time()
         try:
-            self.writer.set_run(self._run())
+            self.writer.set_run(facts(self.detail.value, self._started))
             self.writer.commit()
             self._enter_probes()
         except Exception as error:
@@ -277,23 +264,6 @@ class Recorder:
         Recorder.running = None
         self.writer.abandon()
         self._probes.close()
-
-    def _run(self) -> dict[str, object]:
-        rank, world = os.environ.get("RANK"), os.environ.get("WORLD_SIZE")
-        return {
-            "argv": list(sys.argv),
-            "cwd": os.getcwd(),
-            "gradscope": __version__,
-            "torch": torch.__version__,
-            "python": platform.python_version(),
-            "platform": platform.platform(),
-            "pid": os.getpid(),
-            "detail": self.detail.value,
-            "started": self._started,
-            "rank": int(rank) if rank and rank.isdigit() else None,
-            "world_size": int(world) if world and world.isdigit() else None,
-            "environment": {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
-        }
 
 
 class record:

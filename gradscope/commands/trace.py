@@ -93,16 +93,8 @@ def command(
     path = output or capture.default_path(what.title)
     bounds = capture.window(steps, keep_last), capture.limits(max_size, max_overhead)
     limit = capture.tensor_limit(tensors_limit) if tensors or tensors_limit else None
-    recorder = capture.Recorder(
-        path,
-        capture.Detail(detail),
-        *bounds,
-        tensors=limit,
-        overwrite=force,
-        watch_all=watch_all,
-        joint=joint,
-        compiled_autograd=compiled_autograd,
-    )
+    record = partial(capture.Recorder, watch_all=watch_all, joint=joint, compiled_autograd=compiled_autograd)
+    recorder = record(path, capture.Detail(detail), *bounds, tensors=limit, overwrite=force)
     explained = None if no_explain else path.absolute()  # the program may change its directory
     say = _say_nothing if quiet else partial(_say, explained=explained)
     return capture.run_program(what, recorder, say)

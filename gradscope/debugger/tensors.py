@@ -7,7 +7,7 @@ from typing import Any
 import torch
 
 from gradscope.probes.guards import no_autograd, no_dispatch, no_function
-from gradscope.probes.values import statistics_of
+from gradscope.probes.statistics import statistics_of
 
 MOST_VALUES = 24
 

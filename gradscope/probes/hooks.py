@@ -20,54 +20,17 @@ from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.hook_places import calling, holds, is_mechanism
-from gradscope.probes.multi_grad import Shared, shared
+from gradscope.probes.multi_grad import shared
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import Nodes, token_of
 from gradscope.probes.observed import NOTHING, Look, change
+from gradscope.probes.registrations import KINDS, ON_A_NODE, Registration, gone, is_registered
 from gradscope.probes.retain_grad import RetainGrad, holder_of
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Thread, Threads
 
-# torch's function that makes the handle -> our kind. Handles of other hooks (forward, state_dict, ...) are not ours.
-KINDS = {
-    "register_hook": "tensor",
-    "register_post_accumulate_grad_hook": "post_accumulate",
-    "register_full_backward_hook": "module_backward",
-    "register_full_backward_pre_hook": "module_backward_pre",
-    "register_backward_hook": "module_backward",
-    "register_module_full_backward_hook": "module_backward",
-    "register_module_full_backward_pre_hook": "module_backward_pre",
-    "register_module_backward_hook": "module_backward",
-    "_register_hook": "node_post",
-    "_register_hook_dict": "node_post",
-}
-_ON_A_NODE = ("node_pre", "node_post")
-
-
 Fired = tuple[int, int | None, int, float | None, float | None, float | None]  # the columns of `firing`
-
-
-class Registration:
-    """A registered hook, without the hook: its number, its place in a dict, and where it hangs."""
-
-    __slots__ = ("hint", "hooks", "key", "kind", "leaf", "name", "number", "on", "shared", "stack", "uid")
-
-    number: int
-    kind: str
-    name: str
-    on: str
-    stack: int
-    key: int  # its key in the dict
-    hooks: Callable[[], Any]  # a weak reference to the dict
-    uid: int  # token of the node it hangs on, 0 when not known
-    hint: int  # the youngest node when it was registered: its own is often near
-    leaf: weakref.ref[Any] | None  # the leaf tensor it hangs on
-    shared: Shared | None  # what it shares with the other tensors of its multi-grad hook
-
-
-def _gone() -> None:
-    """Stands for a dict that is not known yet: a signal handler may raise before it is."""
 
 
 class Hooks(Watcher):
@@ -156,7 +119,7 @@ class Hooks(Watcher):
         registration.name = getattr(hook, "__qualname__", type(hook).__qualname__)
         registration.stack = self._stacks.take(frame.f_back, self._threads.current.base)
         registration.uid, registration.hint, registration.leaf, registration.on = 0, self._nodes.youngest(), None, ""
-        registration.shared, registration.key, registration.hooks = None, 0, _gone
+        registration.shared, registration.key, registration.hooks = None, 0, gone
         if isinstance(owner, torch.Tensor):
             self._hang_on_tensor(registration, owner)
         elif isinstance(owner, torch.nn.Module):
@@ -206,7 +169,7 @@ class Hooks(Watcher):
                 del self._registered[place]
         self._find_nodes(call)
         for one in tuple(self._unwritten):
-            if _is_registered(one):
+            if is_registered(one):
                 self._sink.add("hook_since", (one.number, call.number))
         self._write_registrations()
         self._say_where(call)
@@ -377,7 +340,7 @@ class Hooks(Watcher):
 
     def _find_nodes(self, call: Call) -> None:
         """Node hooks do not say which node they hang on: try the nodes, those made near the registration first."""
-        lost = {id(one.hooks()): one for one in [*self._registered.values()] if one.kind in _ON_A_NODE and not one.uid}
+        lost = {id(one.hooks()): one for one in [*self._registered.values()] if one.kind in ON_A_NODE and not one.uid}
         for one in list(lost.values()):
             live = ((token_of(node), node) for node in call.live)
             near = sorted(
@@ -395,9 +358,3 @@ class _Key:
     """The key of an observer in a dict of hooks: equal to nothing else."""
 
     __slots__ = ()
-
-
-def _is_registered(one: Registration) -> bool:
-    """Whether a hook is still where it was put: its handle was not removed."""
-    hooks = one.hooks()
-    return hooks is not None and (one.kind == "retain_grad" or one.key in hooks)

@@ -44,6 +44,7 @@ from gradscope.probes.modules import Call, Calls
 from gradscope.probes.mutations import Mutations
 from gradscope.probes.names import Names
 from gradscope.probes.nodes import KEY, Token, token_of
+from gradscope.probes.operators import Operator, Write
 from gradscope.probes.sink import Sink, store
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
@@ -53,26 +54,9 @@ from gradscope.probes.versions import counting_versions
 
 _REMEMBERED = 8  # blocks kept to compare with
 
-Write = tuple[int, int, str]  # position, string id, name of a written argument
-
 
 def _nobody_asks(*arguments: Any) -> None:
     """Stands for what looks at collectives, or at blocks."""
-
-
-class Operator:
-    """What is known of an operator: its name, what runs it, what it writes. Keeps it alive: its id is a key."""
-
-    __slots__ = ("copies", "harmless", "look", "name", "operator", "run", "softmax", "writes")
-
-    copies: bool
-    harmless: Callable[[tuple[Any, ...]], bool] | None
-    look: int
-    name: int
-    operator: Any
-    run: Any
-    softmax: bool
-    writes: tuple[Write, ...]
 
 
 class Operations(Watcher):

@@ -102,6 +102,7 @@ SEAMS = (
     Seam("torch._C._storage_Use_Count", "operators", "knows whether memory is shared"),
     Seam("torch._C._AutoDispatchBelowAutograd", "values", "measures without autograd"),
     Seam("torch._C._DisableTorchDispatch", "values", "measures without recording it"),
+    Seam("torch.autograd.function._HookMixin._register_hook", "values", "hooks nodes at a lower price", optional=True),
     Seam("torch._C._functorch.is_functorch_wrapped_tensor", "values", "leaves tensors under a transform alone"),
     Seam("torch.distributed.distributed_c10d._rank_not_in_group", "collectives", "commits before collectives",
          _by_trial("collectives"), optional=True),

@@ -1,18 +1,16 @@
 """Times each node of a backward and measures the gradients that go through it, for `--detail full`.
 
-Statistics are numbers at once: no gradient is kept. One that goes out of a node and untouched into the next is
-measured once.
+Statistics are numbers at once: no gradient is kept. One that goes out of a node and untouched into the next, or that a
+node passes on as it is or in another shape, is measured once.
 """
 
 from __future__ import annotations
 
-import math
 import struct
-import threading
 import time
 import weakref
-from functools import partial
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, TypeGuard
 
 import torch
 
@@ -20,16 +18,17 @@ from gradscope.probes.dynamo import skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.guards import no_autograd, no_dispatch, no_function
+from gradscope.probes.node_hooks import HookSet
 from gradscope.probes.sink import Sink, store
+from gradscope.probes.statistics import WIDTH, has_values, is_dense, statistics_of
 from gradscope.probes.structure import digest
 from gradscope.probes.threads import Thread, Threads
 
 _IN, _OUT = 0, 1
-_STATISTICS = 5  # numbers in a row: norm, largest magnitude, zero share, NaN and Inf count
-_LARGE, _STRETCH = 32_768, 131_072  # elements
 
-_is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
-_vector_norm = torch.linalg.vector_norm
+_FEW = 4  # received gradients of a node that passed ones are compared with
+
+Received = tuple[int, int, int, int]  # a gradient that a node has received: position, identity, version, row
 
 
 class Passed(weakref.ref[torch.Tensor]):
@@ -44,12 +43,22 @@ class Passed(weakref.ref[torch.Tensor]):
 class Run:
     """What is measured of one backward while it runs, as flat lists of numbers."""
 
-    __slots__ = ("began", "call", "entered", "gradients", "handles", "over", "passed", "ran", "statistics", "times")
+    __slots__ = (
+        "began",
+        "call",
+        "entered",
+        "gradients",
+        "hooks",
+        "passed",
+        "ran",
+        "received",
+        "statistics",
+        "times",
+    )
 
-    def __init__(self, call: Call) -> None:
+    def __init__(self, call: Call, hooks: HookSet) -> None:
         self.call = call
-        self.over = False  # a hook may have stayed where a signal handler raised while it was placed
-        self.handles: list[Any] = []
+        self.hooks = hooks
         self.began: dict[int, float] = {}
         self.entered: list[int] = []  # nodes
         self.ran: list[int] = []  # node, thread
@@ -57,27 +66,71 @@ class Run:
         self.gradients: list[int] = []  # node, side, position, row of its statistics
         self.statistics: list[float] = []
         self.passed: dict[int, Passed] = {}  # by identity
+        self.received: dict[int, list[Received]] = {}  # by node that runs
 
-    def known(self, gradient: torch.Tensor) -> int:
+    def receive(self, number: int, gradients: Any) -> None:
+        """Measure what a node receives, unless it was measured when another passed it on."""
+        received: list[Received] = []
+        for position, gradient in enumerate(gradients):
+            row = -1 if gradient is None else self._known(gradient)
+            if row < 0 and (row := self._measured(gradient)) < 0:
+                continue
+            self.gradients += (number, _IN, position, row)
+            if len(received) < _FEW and not gradient.is_inference():
+                received.append((position, id(gradient), gradient._version, row))
+        self.received[number] = received
+
+    def pass_on(self, number: int, gradients: Any, received: Any) -> None:
+        """Measure what a node passes on, unless it is what the node has received."""
+        known = self.received.pop(number, None) or ()
+        for position, gradient in enumerate(gradients):
+            if gradient is None:
+                continue
+            row = _row_of(gradient, received, known)
+            if row < 0 and (row := self._measured(gradient)) < 0:
+                continue
+            self.gradients += (number, _OUT, position, row)
+            if not gradient.is_inference():
+                passed = self.passed[id(gradient)] = Passed(gradient)
+                passed.row, passed.version = row, gradient._version
+
+    def _known(self, gradient: torch.Tensor) -> int:
         """The row of a gradient that was measured when it was passed on; -1 when it is another or was changed."""
         passed = self.passed.pop(id(gradient), None)
         if passed is None or passed() is not gradient or passed.version != gradient._version:
             return -1
         return passed.row
 
-    def measure(self, gradient: Any) -> int:
+    def _measured(self, gradient: Any) -> int:
         """The row of a gradient's statistics, -1 when it has none."""
-        found = statistics_of(gradient)
+        with no_dispatch(), no_autograd():
+            found = statistics_of(gradient)
         if found is None:
             return -1
         self.statistics.extend(found)
-        return len(self.statistics) // _STATISTICS - 1
+        return len(self.statistics) // WIDTH - 1
 
-    def remember(self, gradient: torch.Tensor, row: int) -> None:
-        """Expect a gradient that was measured at the next node."""
-        if not gradient.is_inference():
-            passed = self.passed[id(gradient)] = Passed(gradient)
-            passed.row, passed.version = row, gradient._version
+
+def _row_of(passed: torch.Tensor, received: Any, known: Sequence[Received]) -> int:
+    """The row of a received gradient that is the same, or the same memory in another shape; -1 when there is none."""
+    for position, identity, version, row in known:
+        one = received[position]
+        if id(one) == identity and one._version == version and (one is passed or _same_elements(one, passed)):
+            return row
+    return -1
+
+
+def _same_elements(one: torch.Tensor, other: torch.Tensor) -> bool:
+    """Whether two tensors have the same numbers in the same memory, in whatever order."""
+    return (
+        one.numel() == other.numel()
+        and has_values(other)
+        and one.data_ptr() == other.data_ptr()
+        and one.dtype is other.dtype
+        and one.is_neg() is other.is_neg()
+        and is_dense(one)
+        and is_dense(other)
+    )
 
 
 class Values(Watcher):
@@ -88,6 +141,7 @@ class Values(Watcher):
     def __init__(self, sink: Sink, threads: Threads, faults: Faults) -> None:
         self._sink, self._threads, self._faults = sink, threads, faults
         self._runs: dict[int, Run] = {}
+        self._free: list[HookSet] = []
         self._off = False
         faults.switch(self.probe, self._switch_off)
         skip_methods(Values)
@@ -95,10 +149,10 @@ class Values(Watcher):
 
     def before(self, call: Call, thread: Thread) -> None:
         """Hook every node."""
-        run = self._runs[call.number] = Run(call)
-        for number, node in enumerate(() if call.compiled or self._off else call.live):
-            run.handles.append(node.register_prehook(partial(self._enter, run, number)))
-            run.handles.append(node.register_hook(partial(self._leave, run, number)))
+        hooks = self._free.pop() if self._free else HookSet(self._enter, self._leave)
+        run = self._runs[call.number] = Run(call, hooks)
+        if not (call.compiled or self._off):
+            hooks.place(run, call.live)
 
     def after(self, call: Call, thread: Thread) -> None:
         """Write what the hooks saw: what repeats from step to step once."""
@@ -116,51 +170,44 @@ class Values(Watcher):
         """Take the hooks away."""
         run = self._runs.pop(call.number, None)
         if run is not None:
-            run.over = True
-            for handle in run.handles:
-                handle.remove()
+            run.hooks.take_away()
+            self._free.append(run.hooks)
 
     def _switch_off(self) -> None:
         self._off = True
 
-    def _enter(self, run: Run, number: int, received: Any) -> None:
+    def _enter(self, hooks: HookSet, number: int, received: Any) -> None:
+        run = hooks.run
         try:
             if self._is_of(run):
                 run.entered.append(number)
-                self._measure(run, number, _IN, received)
+                with no_function():
+                    run.receive(number, received)
                 run.began[number] = time.perf_counter()
         except Exception as error:
             self._faults.note(self.probe, error)
 
-    def _leave(self, run: Run, number: int, passed: Any, received: Any) -> None:
-        now = time.perf_counter()
+    def _leave(self, hooks: HookSet, number: int, passed: Any, received: Any) -> None:
+        now, run = time.perf_counter(), hooks.run
         try:
             if self._is_of(run):
                 began = run.began.pop(number, now)
                 run.ran += (number, self._threads.current.number)
                 run.times += (began - run.call.started, now - began)
-                self._measure(run, number, _OUT, passed)
+                with no_function():
+                    run.pass_on(number, passed, received)
         except Exception as error:
             self._faults.note(self.probe, error)
 
-    def _is_of(self, run: Run) -> bool:
-        """Whether the node runs for this backward: not for another one, over the same nodes, in it or beside it."""
-        running = self._threads.tasks.running(self._threads.current)
-        return not (self._off or run.over) and (running is None or running is run.call)  # none: nobody knows
+    def _is_of(self, run: Run | None) -> TypeGuard[Run]:
+        """Whether the node runs for this backward: not for another one, over the same nodes, in it or beside it.
 
-    def _measure(self, run: Run, number: int, side: int, gradients: Any) -> None:
-        with no_function(), no_dispatch(), no_autograd():
-            for position, gradient in enumerate(gradients):
-                if gradient is None:
-                    continue
-                row = run.known(gradient) if side == _IN else -1
-                if row < 0:
-                    row = run.measure(gradient)
-                    if row < 0:
-                        continue
-                    if side == _OUT:
-                        run.remember(gradient, row)
-                run.gradients += (number, side, position, row)
+        A hook may have stayed, without a run, where a signal handler raised while it was placed.
+        """
+        if run is None or self._off:
+            return False
+        running = self._threads.tasks.running(self._threads.current)
+        return running is None or running is run.call  # none: nobody knows
 
 
 def norm_of(thread: Thread, gradient: Any) -> float | None:
@@ -172,49 +219,3 @@ def norm_of(thread: Thread, gradient: Any) -> float | None:
     finally:
         thread.busy = busy
     return None if found is None else found[0]
-
-
-def statistics_of(gradient: Any) -> tuple[float, float, float, int, int] | None:
-    """Norm, largest magnitude, zero share, NaN and Inf count; None for what has no plain values to look at."""
-    if type(gradient) is not torch.Tensor and type(gradient) is not torch.nn.Parameter:
-        return None
-    if gradient.layout is not torch.strided or gradient.is_meta or gradient.is_nested or _is_wrapped(gradient):
-        return None
-    count = gradient.numel()
-    if count == 0:
-        return 0.0, 0.0, 0.0, 0, 0
-    if gradient.data_ptr() == 0:
-        return None  # no memory: a zero tensor of forward mode, a storage given back
-    values = gradient.abs() if gradient.is_complex() else gradient
-    norm = _vector_norm(values).item()
-    if not math.isfinite(norm):
-        return _of_all_kinds(values.double())
-    least, most = torch.aminmax(values)
-    return norm, max(-least.item(), most.item()), (count - _not_zero(values, count)) / count, 0, 0
-
-
-class _Scratch(threading.local):
-    """Room in which a thread compares a stretch of a large gradient with 0."""
-
-    def __init__(self) -> None:
-        self.room = torch.empty(_STRETCH, device="cpu")
-
-
-_scratch = _Scratch()
-
-
-def _not_zero(values: torch.Tensor, count: int) -> int:
-    """How many are not 0. Torch's own count is slow on many: 1.0 for each, summed a stretch at a time, is not."""
-    if count < _LARGE or values.dtype is not torch.float32 or not values.is_contiguous() or not values.is_cpu:
-        return int(torch.count_nonzero(values).item())
-    room = _scratch.room
-    pieces = values.view(-1).split(_STRETCH)
-    return sum(int(torch.ne(piece, 0, out=room[: piece.numel()]).sum().item()) for piece in pieces)
-
-
-def _of_all_kinds(values: torch.Tensor) -> tuple[float, float, float, int, int]:
-    """The same, slowly, for a gradient with NaN or Inf in it, or whose norm overflows its dtype."""
-    nan, inf = int(torch.isnan(values).sum()), int(torch.isinf(values).sum())
-    finite = torch.where(torch.isfinite(values), values, 0.0)
-    zeros = values.numel() - int(torch.count_nonzero(values))
-    return float(finite.norm()), float(finite.abs().max()), zeros / values.numel(), nan, inf

@@ -13,7 +13,7 @@ import torch
 
 import gradscope
 from gradscope.model.graph import OrderSource
-from gradscope.probes.values import statistics_of
+from gradscope.probes.statistics import statistics_of
 from gradscope.probes.walk import discover
 from gradscope.view.ordered import ordered
 from tests.engine.live import live_graph, observing

@@ -19,7 +19,7 @@ from gradscope.probes.nodes import Nodes
 from gradscope.probes.operations import Operations
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.tracebacks import Tracebacks
-from gradscope.probes.values import Values
+from gradscope.probes.values import Run, Values
 from gradscope.probes.walk import Walker
 from gradscope.signals import is_the_programs
 from gradscope.store.writer import Writer
@@ -41,7 +41,7 @@ FAILING = [
     (Captured, "look", "flow"),
     (Values, "before", "values"),
     (Values, "after", "values"),
-    (Values, "_measure", "values"),
+    (Run, "_measured", "values"),
     (Walker, "walk", "engine"),
     (Engine, "_begin", "engine"),
     (Engine, "_end", "engine"),
@@ -126,7 +126,7 @@ def test_a_fault_is_noted_and_the_program_goes_on(owner, method, probe, expected
 
 @pytest.mark.parametrize(
     ("owner", "method", "probe"),
-    [one for one in FAILING if one[1] in ("_describe", "_saw", "walk", "_measure", "_register")],
+    [one for one in FAILING if one[1] in ("_describe", "_saw", "walk", "_measured", "_register")],
 )
 def test_a_probe_that_goes_on_failing_is_switched_off(owner, method, probe, tmp_path, monkeypatch):
     calls = []

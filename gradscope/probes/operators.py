@@ -1,0 +1,23 @@
+"""What is known of an operator since it was first seen."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Write = tuple[int, int, str]  # position, string id, name of a written argument
+
+
+class Operator:
+    """What is known of an operator: its name, what runs it, what it writes. Keeps it alive: its id is a key."""
+
+    __slots__ = ("copies", "harmless", "look", "name", "operator", "run", "softmax", "writes")
+
+    copies: bool
+    harmless: Callable[[tuple[Any, ...]], bool] | None
+    look: int
+    name: int
+    operator: Any
+    run: Any
+    softmax: bool
+    writes: tuple[Write, ...]

@@ -1,0 +1,40 @@
+"""How and where the recorded program runs: what model.run.Run tells of it."""
+
+from __future__ import annotations
+
+import os
+import platform
+import sys
+
+import torch
+
+from gradscope import __version__
+
+_ENVIRONMENT = (
+    "CUDA_VISIBLE_DEVICES",
+    "OMP_NUM_THREADS",
+    "PYTHONHASHSEED",
+    "RANK",
+    "LOCAL_RANK",
+    "WORLD_SIZE",
+    "TORCH_LOGS",
+)
+
+
+def facts(detail: str, started: float) -> dict[str, object]:
+    """The process at the beginning of a recording, by the names of Run's fields."""
+    rank, world = os.environ.get("RANK"), os.environ.get("WORLD_SIZE")
+    return {
+        "argv": list(sys.argv),
+        "cwd": os.getcwd(),
+        "gradscope": __version__,
+        "torch": torch.__version__,
+        "python": platform.python_version(),
+        "platform": platform.platform(),
+        "pid": os.getpid(),
+        "detail": detail,
+        "started": started,
+        "rank": int(rank) if rank and rank.isdigit() else None,
+        "world_size": int(world) if world and world.isdigit() else None,
+        "environment": {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
+    }
