@@ -21,8 +21,9 @@ from gradscope.probes.dispatch import Dispatching
 from gradscope.probes.engine import Engine
 from gradscope.probes.operations import Operations
 from gradscope.probes.optimizers import Optimizers
+from gradscope.probes.repeats import Repeats
 from gradscope.probes.survivors import Survivors
-from gradscope.probes.values import Values
+from gradscope.probes.values import Run, Values
 
 
 @contextmanager
@@ -70,6 +71,8 @@ def nothing(*arguments: Any, **keywords: Any) -> None:
     """Does nothing."""
 
 
+EVERY_BACKWARD = (Repeats, "before", nothing)
+
 PROBES: dict[str, Way] = {
     "anomaly mode that notes nothing": empty_node_callback,
     "dispatch mode that does nothing": empty_mode,
@@ -77,13 +80,16 @@ PROBES: dict[str, Way] = {
     "`nodes`": without("nodes"),
     "`nodes`, without looking at graphs": without("nodes", (Engine, "_look", nothing)),
     "`ops`": without("ops"),
-    "`ops`, without a record of operators": without("ops", (Operations, "_dispatch", lambda self: pass_on)),
+    "`ops`, every backward watched": without("ops", EVERY_BACKWARD),
+    "the same, without a record of operators": without(
+        "ops", EVERY_BACKWARD, (Operations, "_dispatch", lambda self: pass_on)
+    ),
     "`ops`, without looks at results": without("ops", (Births, "look", nothing)),
     "`ops`, without looks at optimizers": without(
         "ops", (Optimizers, "before", nothing), (Optimizers, "after", nothing)
     ),
     "`ops`, without asking what outlives its step": without("ops", (Survivors, "after", nothing)),
     "`full`": without("full"),
-    "`full`, without measuring gradients": without("full", (Values, "_measure", nothing)),
+    "`full`, without measuring gradients": without("full", (Run, "_measured", lambda self, gradient: -1)),
     "`full`, without hooks on nodes": without("full", (Values, "before", nothing)),
 }
