@@ -28,16 +28,8 @@ _IN, _OUT = 0, 1
 
 _FEW = 4  # received gradients of a node that passed ones are compared with
 
+Passed = tuple[weakref.ref[torch.Tensor], int, int]  # a gradient that a node has passed on: its version, its row
 Received = tuple[int, int, int, int]  # a gradient that a node has received: position, identity, version, row
-
-
-class Passed(weakref.ref[torch.Tensor]):
-    """A gradient that a node has passed on, while it lives: where its statistics are, and its version then."""
-
-    __slots__ = ("row", "version")
-
-    row: int
-    version: int
 
 
 class Run:
@@ -91,15 +83,14 @@ class Run:
                 continue
             self.gradients += (number, _OUT, position, row)
             if not gradient.is_inference():
-                passed = self.passed[id(gradient)] = Passed(gradient)
-                passed.row, passed.version = row, gradient._version
+                self.passed[id(gradient)] = (weakref.ref(gradient), gradient._version, row)
 
     def _known(self, gradient: torch.Tensor) -> int:
         """The row of a gradient that was measured when it was passed on; -1 when it is another or was changed."""
         passed = self.passed.pop(id(gradient), None)
-        if passed is None or passed() is not gradient or passed.version != gradient._version:
+        if passed is None or passed[0]() is not gradient or passed[1] != gradient._version:
             return -1
-        return passed.row
+        return passed[2]
 
     def _measured(self, gradient: Any) -> int:
         """The row of a gradient's statistics, -1 when it has none."""
@@ -142,6 +133,7 @@ class Values(Watcher):
         self._sink, self._threads, self._faults = sink, threads, faults
         self._runs: dict[int, Run] = {}
         self._free: list[HookSet] = []
+        self._latest: tuple[Any, int] = (None, 0)  # what was stored as a layout last
         self._off = False
         faults.switch(self.probe, self._switch_off)
         skip_methods(Values)
@@ -159,12 +151,20 @@ class Values(Watcher):
         run = self._runs.get(call.number)
         if run is None or call.compiled or self._off:
             return
-        layout = [struct.pack(f"<{len(one)}i", *one) for one in (run.entered, run.ran, run.gradients)]
-        number = store(
-            self._sink, "layout", digest(*layout), lambda number: self._sink.add("layout", (number, *layout))
-        )
         measured = [struct.pack(f"<{len(one)}d", *one) for one in (run.times, run.statistics)]
-        self._sink.add("measurement", (call.number, number, *measured))
+        self._sink.add("measurement", (call.number, self._layout(run), *measured))
+
+    def _layout(self, run: Run) -> int:
+        """The id of what repeats, most often that of the call before."""
+        found = (run.entered, run.ran, run.gradients)
+        latest, number = self._latest
+        if latest != found:
+            packed = [struct.pack(f"<{len(one)}i", *one) for one in found]
+            number = store(
+                self._sink, "layout", digest(*packed), lambda number: self._sink.add("layout", (number, *packed))
+            )
+            self._latest = found, number
+        return number
 
     def forget(self, call: Call) -> None:
         """Take the hooks away."""
