@@ -29,7 +29,7 @@ MOVES = """
 DIVIDES = """
     div div_ pow pow_ rsqrt rsqrt_ reciprocal reciprocal_ log log_ sqrt sqrt_ exp exp_ log1p expm1 digamma
     lgamma tan prod logsumexp std var linalg_solve linalg_inv_ex linalg_lu_solve linalg_solve_triangular
-    sigmoid_backward logit_backward xlogy
+    logit_backward xlogy
 """
 UNSET = """
     empty empty_like empty_strided new_empty new_empty_strided empty_permuted resize_ set_
