@@ -88,6 +88,42 @@ def test_operators_after_a_backward_are_seen(tmp_path):
     assert sum(any(each.name == "aten.add_.Tensor" for each in one.operations) for one in forwards) == STEPS
 
 
+class Recurrent(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.cells, self.out = nn.LSTM(4, 6, batch_first=True), nn.Linear(6, 3)
+
+    def forward(self, x):
+        return self.out(self.cells(x)[0])
+
+
+MODELS = {
+    "convolutions": lambda: (
+        nn.Sequential(nn.Conv2d(3, 4, 3), nn.BatchNorm2d(4), nn.ReLU(inplace=True), nn.Flatten(), nn.Linear(64, 3)),
+        torch.randn(5, 3, 6, 6),
+    ),
+    "attention": lambda: (nn.TransformerEncoderLayer(4, 2, 8, batch_first=True), torch.randn(3, 5, 4)),
+    "recurrent": lambda: (Recurrent(), torch.randn(3, 5, 4)),
+}
+
+
+@pytest.mark.parametrize("name", MODELS)
+def test_common_models_repeat(tmp_path, name):
+    torch.manual_seed(0)
+    model, x = MODELS[name]()
+    optimizer = torch.optim.AdamW(model.parameters())
+
+    def step(number):
+        optimizer.zero_grad()
+        output = model(x).flatten(0, -2)
+        nn.functional.cross_entropy(output, torch.zeros(len(output), dtype=torch.long)).backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    seen = watched(record(tmp_path / "run.gscope", step))
+    assert list(seen.values()).count(False) > STEPS // 2
+
+
 # what may differ is watched
 
 
