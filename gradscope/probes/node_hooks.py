@@ -7,7 +7,6 @@ walks all that the program holds. So hooks and their dicts are used again from o
 
 from __future__ import annotations
 
-import itertools
 import sys
 from collections import OrderedDict
 from collections.abc import Callable, Sequence
@@ -18,6 +17,8 @@ from typing import Any
 import torch
 
 from gradscope.probes.dynamo import skip
+
+_KEPT = 2048  # nodes whose hooks are used again
 
 
 class NodeHook(partial[None]):
@@ -50,6 +51,7 @@ class HookSet:
         self._enter, self._leave = enter, leave
         self._before: list[NodeHook] = []
         self._after: list[NodeHook] = []
+        self._used = 0  # the first ones are on nodes
         self.run: Any = None  # whose they are
 
     def place(self, run: Any, nodes: Sequence[Any]) -> None:
@@ -57,18 +59,19 @@ class HookSet:
         for number in range(len(self._before), len(nodes)):
             self._before.append(_hook(self._enter, self, number))
             self._after.append(_hook(self._leave, self, number))
-        self.run = run
+        self.run, self._used = run, len(nodes)
         with _ENTERING:
             for node, before, after in zip(nodes, self._before, self._after, strict=False):
                 before.placed = node.register_prehook(before)
                 after.placed = node.register_hook(after)
 
     def take_away(self) -> None:
-        """Take them off."""
+        """Take them off. What one large graph needed beyond the usual is not kept, nor looked at by each small one."""
         self.run = None
-        for hook in itertools.chain(self._before, self._after):
-            if hook.placed is not None:
-                hook.take_away()
+        for before, after in zip(self._before[: self._used], self._after, strict=False):
+            before.take_away()
+            after.take_away()
+        del self._before[_KEPT:], self._after[_KEPT:]
 
 
 class Entering:

@@ -34,7 +34,6 @@ def migrated(connection: sqlite3.Connection, schema: int) -> sqlite3.Connection:
 def _from_1(memory: sqlite3.Connection) -> None:
     """Measurements were rows; nothing was kept for explanations."""
     measured = dict(memory.execute("SELECT number, measured FROM backward WHERE measured IS NOT NULL"))
-    memory.execute("ALTER TABLE block_run ADD COLUMN watched INTEGER NOT NULL DEFAULT 1")
     memory.execute("ALTER TABLE operation ADD COLUMN grad INTEGER NOT NULL DEFAULT 1")
     for column in ("norm_before", "norm_after", "duration"):
         memory.execute(f"ALTER TABLE firing ADD COLUMN {column} REAL")
@@ -42,6 +41,11 @@ def _from_1(memory: sqlite3.Connection) -> None:
     for number, entered in measured.items():
         _pack(memory, number, json.loads(entered))
     memory.executescript("ALTER TABLE backward DROP COLUMN measured; DROP TABLE node_run; DROP TABLE gradient")
+
+
+def _from_2(memory: sqlite3.Connection) -> None:
+    """Every backward was watched."""
+    memory.execute("ALTER TABLE block_run ADD COLUMN watched INTEGER NOT NULL DEFAULT 1")
 
 
 def _pack(memory: sqlite3.Connection, number: int, entered: list[int]) -> None:
@@ -68,5 +72,5 @@ def _packed(kind: str, rows: list[tuple[float, ...]] | list[list[int]]) -> bytes
         raise ValueError(str(error)) from None
 
 
-_MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_from_1,)
+_MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_from_1, _from_2)
 assert len(_MIGRATIONS) == SCHEMA - 1, "each past schema has a migration"

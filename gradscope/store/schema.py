@@ -5,12 +5,13 @@ tensors in it (`tensors`, `input_meta`, `saved`) and stretches of operators (`bl
 interned by content, and a `backward` or a `block_run` only points at them. History of SCHEMA:
 1: first version.
 2: what explanations, --tensors, --joint and --compiled-autograd need; measurements as packed numbers.
+3: backward calls that were not watched.
 """
 
 from __future__ import annotations
 
 APPLICATION_ID = 0x67534350  # "gSCP", shown by file(1)
-SCHEMA = 2
+SCHEMA = 3
 OPEN_BLOCK = 1 << 40  # block_run numbers from here on: blocks that threads were still filling at the last commit
 
 TABLES = """

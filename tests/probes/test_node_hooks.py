@@ -1,12 +1,14 @@
 """Hooks of ours on nodes stand beside the program's, leave nothing behind, and are used again."""
 
 import gc
+import weakref
 
 import pytest
 import torch
 from torch import nn
 
 import gradscope
+from gradscope.probes import node_hooks
 from gradscope.probes.node_hooks import HookSet
 
 
@@ -97,6 +99,17 @@ def test_the_programs_hooks_stay_in_their_order(hooks, seen):
     hooks.take_away()
     loss.backward()
     assert seen[4:] == ["behind"]
+
+
+def test_a_large_graph_leaves_no_hooks_behind(hooks, monkeypatch):
+    monkeypatch.setattr(node_hooks, "_KEPT", 1)
+    loss, nodes = chain()
+    hooks.place("run", nodes)
+    kept = weakref.ref(hooks._before[0]), weakref.ref(hooks._before[1])
+    hooks.take_away()
+    loss.backward()
+    del loss, nodes
+    assert [one() is not None for one in kept] == [True, False]
 
 
 def collections(path, detail):

@@ -12,15 +12,24 @@ import gradscope
 from gradscope.probes.looks import is_foreseen
 from tests.probes.repeating import STEPS, blocks, record, training, watched
 
+ODD = 30  # the step that differs
+
 
 def always_watched(path, step, **options):
     seen = watched(record(path, step, **options))
     return len(seen) == STEPS and all(seen.values())
 
 
-def test_a_hook(tmp_path):
+def is_told_apart(path, step):
+    """Whether the step that differs is watched, and the one before it is not."""
+    seen = watched(record(path, step))
+    return seen[ODD] and not seen[ODD - 1]
+
+
+@pytest.mark.parametrize("register", ["register_hook", "register_post_accumulate_grad_hook"])
+def test_a_hook(tmp_path, register):
     model, _, step = training()
-    model[0].weight.register_hook(lambda gradient: None)
+    getattr(model[0].weight, register)(lambda tensor: None)
     assert always_watched(tmp_path / "run.gscope", step)
 
 
@@ -30,30 +39,24 @@ def test_a_hook_that_is_older_than_the_recording_and_acts_late(tmp_path):
 
     def hook(gradient):
         fired.append(gradient)
-        return gradient * 2 if len(fired) > 30 else None
+        return gradient * 2 if len(fired) > ODD else None
 
     model[0].weight.register_hook(hook)
     path = record(tmp_path / "run.gscope", step)
-    assert all("aten.mul.Tensor" in {name for name, *_ in content} for *_, content in blocks(path)[30:])
+    assert all("aten.mul.Tensor" in {name for name, *_ in content} for *_, content in blocks(path)[ODD:])
 
 
 def test_a_hook_that_comes_late(tmp_path):
     model, _, step = training()
 
     def late(number):
-        if number == 30:
+        if number == ODD:
             model[0].weight.register_hook(lambda gradient: gradient.cos())
         step(number)
 
     contents = blocks(record(tmp_path / "run.gscope", late))
-    assert not contents[29][1]
-    assert all("aten.cos.default" in {name for name, *_ in content} for *_, content in contents[30:])
-
-
-def test_a_post_accumulate_hook(tmp_path):
-    model, _, step = training()
-    model[0].weight.register_post_accumulate_grad_hook(lambda parameter: None)
-    assert always_watched(tmp_path / "run.gscope", step)
+    assert not contents[ODD - 1][1]
+    assert all("aten.cos.default" in {name for name, *_ in content} for *_, content in contents[ODD:])
 
 
 def test_a_hook_on_what_the_forward_makes(tmp_path):
@@ -62,7 +65,7 @@ def test_a_hook_on_what_the_forward_makes(tmp_path):
     def step(number):
         model.zero_grad()
         loss = model(x).square().mean()
-        loss.register_hook(lambda gradient: gradient * 2 if number > 30 else None)
+        loss.register_hook(lambda gradient: gradient * 2 if number > ODD else None)
         loss.backward()
 
     assert always_watched(tmp_path / "run.gscope", step)
@@ -78,7 +81,7 @@ class Straight(torch.autograd.Function):
     @staticmethod
     def backward(ctx, gradient):
         Straight.calls += 1
-        return gradient if Straight.calls < 30 else gradient * 2
+        return gradient if Straight.calls < ODD else gradient * 2
 
 
 def test_a_custom_function(tmp_path):
@@ -125,12 +128,10 @@ def test_a_dispatch_mode_of_the_program(tmp_path):
     def step(number):
         model.zero_grad()
         loss = model(x).square().mean()
-        with Mode() if number == 30 else contextlib.nullcontext():
+        with Mode() if number == ODD else contextlib.nullcontext():
             loss.backward()
 
-    seen = watched(record(tmp_path / "run.gscope", step))
-    assert seen[30]
-    assert not seen[29]
+    assert is_told_apart(tmp_path / "run.gscope", step)
     assert "aten.native_layer_norm_backward.default" in names
 
 
@@ -166,12 +167,10 @@ def test_another_shape_is_another_kind(tmp_path):
 
     def step(number):
         model.zero_grad()
-        model(x[: 3 if number == 30 else 5]).square().mean().backward()
+        model(x[: 3 if number == ODD else 5]).square().mean().backward()
 
-    seen = watched(record(tmp_path / "run.gscope", step))
-    assert seen[30]
-    assert not seen[29]
-    assert not seen[31]
+    assert is_told_apart(tmp_path / "run.gscope", step)
+    assert not watched(tmp_path / "run.gscope")[ODD + 1]
 
 
 def test_what_the_forward_did_otherwise(tmp_path):
@@ -180,13 +179,11 @@ def test_what_the_forward_did_otherwise(tmp_path):
     def step(number):
         model.zero_grad()
         loss = model(x).square().mean()
-        if number == 30:
+        if number == ODD:
             loss.detach()
         loss.backward()
 
-    seen = watched(record(tmp_path / "run.gscope", step))
-    assert seen[30]
-    assert not seen[29]
+    assert is_told_apart(tmp_path / "run.gscope", step)
 
 
 @pytest.mark.parametrize("switch", ["deterministic", "autocast"])
@@ -196,7 +193,7 @@ def test_a_switch_of_torch(tmp_path, switch):
     def step(number):
         model.zero_grad()
         loss = model(x).square().mean()
-        with switched() if number == 30 else contextlib.nullcontext():
+        with switched() if number == ODD else contextlib.nullcontext():
             loss.backward()
 
     @contextlib.contextmanager
@@ -211,9 +208,7 @@ def test_a_switch_of_torch(tmp_path, switch):
         finally:
             torch.use_deterministic_algorithms(False)
 
-    seen = watched(record(tmp_path / "run.gscope", step))
-    assert seen[30]
-    assert not seen[29]
+    assert is_told_apart(tmp_path / "run.gscope", step)
 
 
 def test_gradients_that_are_given(tmp_path):
@@ -222,11 +217,9 @@ def test_gradients_that_are_given(tmp_path):
 
     def step(number):
         model.zero_grad()
-        model(x).backward(other if number == 30 else given)
+        model(x).backward(other if number == ODD else given)
 
-    seen = watched(record(tmp_path / "run.gscope", step))
-    assert seen[30]
-    assert not seen[29]
+    assert is_told_apart(tmp_path / "run.gscope", step)
 
 
 def test_a_power_that_is_no_longer_harmless(tmp_path):
@@ -234,11 +227,9 @@ def test_a_power_that_is_no_longer_harmless(tmp_path):
 
     def step(number):
         weight.grad = None
-        (weight ** power[number < 30]).sum().backward()
+        (weight ** power[number < ODD]).sum().backward()
 
-    seen = watched(record(tmp_path / "run.gscope", step))
-    assert seen[30]
-    assert not seen[29]
+    assert is_told_apart(tmp_path / "run.gscope", step)
 
 
 @pytest.mark.parametrize("wrong", [float("nan"), 1e12])
@@ -247,11 +238,9 @@ def test_a_loss_under_suspicion(tmp_path, wrong):
 
     def step(number):
         model.zero_grad()
-        (model(x) * torch.full((), wrong if number == 30 else 1.0)).sum().backward()
+        (model(x) * torch.full((), wrong if number == ODD else 1.0)).sum().backward()
 
-    seen = watched(record(tmp_path / "run.gscope", step))
-    assert seen[30]
-    assert not seen[29]
+    assert is_told_apart(tmp_path / "run.gscope", step)
 
 
 # what is found is found all the same
@@ -276,7 +265,7 @@ def test_an_exception_leaves_the_rest_seen(tmp_path):
     model, x, step = training()
 
     def failing(number):
-        if number == 30:
+        if number == ODD:
             model.zero_grad()
             loss = model(x).square().mean()
             loss.backward()

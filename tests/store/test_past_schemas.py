@@ -31,6 +31,7 @@ def test_graphs_orders_and_gradients_are_there(old):
         assert [run.node for run in runs][:3] == [node.id for node in sorted(graph.nodes, key=lambda n: n.order)][:3]
         assert all(run.duration > 0 for run in runs)
         assert recording.gradients(1)[0].norm == 2.0  # the hook on the loss doubles it
+        assert all(block.watched for block in recording.blocks())
         assert recording.births() == ()
         assert recording.findings == ()
 
