@@ -15,11 +15,12 @@ from typing import Any
 import click
 
 from gradscope.cli import COMMANDS, gradscope
-from gradscope.commands import doctor
 from gradscope.explain.table import KINDS
+from gradscope.model.capabilities import CAPABILITIES, SILENCED
 from gradscope.model.page import line
 from gradscope.render.formats import FORMATS
 from gradscope.store.schema import TABLES
+from gradscope.torch_internals.parts import TABLE
 
 DOCS = Path(__file__).resolve().parent
 PART = re.compile(r"(<!-- generated: (?P<name>[\w -]+) -->\n).*?(<!-- end -->)", re.DOTALL)
@@ -77,10 +78,19 @@ def keys(name: str) -> str:
     return table(("key", "type", "what it is"), rows)
 
 
-def seams() -> str:
+def parts() -> str:
     """The private parts of torch that gradscope stands on."""
-    rows = ((f"`{seam.name}`", seam.part, seam.gives) for seam in doctor.table())
-    return table(("part of torch", "for", "what it gives"), rows)
+    rows = ((", ".join(f"`{name}`" for name in (one.name, *one.variants)), one.capability, one.gives) for one in TABLE)
+    return table(("part of torch, or else", "for", "what it gives"), rows)
+
+
+def capabilities() -> str:
+    """What each capability is, and what is said of nothing without it."""
+    rows = (
+        (one.name, "refused" if one.needed else one.lost, ", ".join(f"{code}…" for code in SILENCED.get(one.name, ())))
+        for one in CAPABILITIES.values()
+    )
+    return table(("capability", "without it", "findings that are not told then"), rows)
 
 
 def _command(name: str) -> click.Command:
@@ -118,7 +128,8 @@ PARTS: dict[str, Callable[[], str]] = {
     "formats": formats,
     "kinds": kinds,
     "tables": tables,
-    "seams": seams,
+    "parts": parts,
+    "capabilities": capabilities,
     **{f"usage {name}": (lambda name=name: usage(name)) for name in COMMANDS},  # type: ignore[misc]
     **{f"keys {name}": (lambda name=name: keys(name)) for name in OBJECTS},  # type: ignore[misc]
 }

@@ -11,6 +11,7 @@ from dataclasses import replace
 from gradscope.explain.case import Case
 from gradscope.explain.kind import Cause, Kind
 from gradscope.explain.table import QUESTIONS
+from gradscope.model.capabilities import silenced
 from gradscope.model.choice import Choice, silences
 from gradscope.model.finding import Confidence, Finding, Severity
 from gradscope.model.report import Report
@@ -24,7 +25,9 @@ Found = tuple[Kind, Cause]
 def explain(recording: Recording, choice: Choice = EVERYTHING, kinds: Iterable[Kind] = QUESTIONS) -> Report:
     """What is wrong with the run, the most likely cause first."""
     case = Case(recording)
-    found = [(kind, cause) for kind in kinds if choice.wants(kind.code) for cause in kind.question(case)]
+    lacking = {lack.capability for lack in case.run.lacks}
+    asked = [kind for kind in kinds if choice.wants(kind.code) and not silenced(kind.code, lacking)]
+    found = [(kind, cause) for kind in asked for cause in kind.question(case)]
     heard = [(kind, cause) for kind, cause in found if not _silenced(case, kind, cause)]
     ranked = sorted(_without_echoes(heard), key=_rank)
     findings = tuple(_finding(kind, cause) for kind, cause in _joined(ranked))

@@ -12,17 +12,18 @@ import os
 import sys
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from types import TracebackType
 
-from gradscope.compilers.watches import check, watches
+from gradscope.compilers.watches import watches
 from gradscope.errors import UsageError
+from gradscope.model.capabilities import CAPABILITIES, OF_PROBES
 from gradscope.model.limits import Limits, parse_size
+from gradscope.model.torch_part import Lack
 from gradscope.model.window import Window
-from gradscope.probes import program, seams
-from gradscope.probes.anomaly import Anomaly
+from gradscope.probes import program
 from gradscope.probes.births import Births
 from gradscope.probes.budget import Budget
 from gradscope.probes.collectives import Collectives
@@ -31,14 +32,18 @@ from gradscope.probes.engine import Engine, Guest, Watcher
 from gradscope.probes.failures import Failures
 from gradscope.probes.faults import Faults, described
 from gradscope.probes.flow import Flow
+from gradscope.probes.function_arguments import FunctionArguments
 from gradscope.probes.function_edits import Contexts
+from gradscope.probes.gradient_buffers import GradientBuffers
 from gradscope.probes.heartbeat import Heartbeat
 from gradscope.probes.hooks import Hooks
 from gradscope.probes.memory import LIMIT
 from gradscope.probes.modules import Modules
 from gradscope.probes.mutations import Mutations
 from gradscope.probes.names import Names
-from gradscope.probes.nodes import Nodes
+from gradscope.probes.nodes import HAS_HOOK, Nodes
+from gradscope.probes.nodes_by_anomaly_mode import NodesByAnomalyMode
+from gradscope.probes.nodes_by_hook import NodesByHook
 from gradscope.probes.open_blocks import OpenBlocks
 from gradscope.probes.operations import Operations
 from gradscope.probes.optimizers import Optimizers
@@ -51,6 +56,7 @@ from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
 from gradscope.probes.survivors import Survivors
 from gradscope.probes.tensor_data import TensorData
+from gradscope.probes.thread_starts import ThreadStarts
 from gradscope.probes.threads import Threads
 from gradscope.probes.tracebacks import Tracebacks
 from gradscope.probes.transforms import Transforms
@@ -60,6 +66,7 @@ from gradscope.store.compiled_tables import write_compiled
 from gradscope.store.joint_tables import write_joint
 from gradscope.store.origin import whose
 from gradscope.store.writer import Writer
+from gradscope.torch_internals import lacks
 
 SUFFIX = ".gscope"
 EVERY_STEP = Window()
@@ -87,6 +94,7 @@ class Summary:
     failure: str | None = None
     dropped: dict[str, int] = field(default_factory=dict)
     switched_off: tuple[str, ...] = ()
+    lacks: tuple[Lack, ...] = ()
 
 
 Invitation = Callable[[Threads, Faults], Guest]  # the debugger's
@@ -120,8 +128,12 @@ class Recorder:
         Raises UsageError when it cannot be written, or when this torch lacks a part that is needed.
         """
         _refuse_a_second()
-        seams.require(Detail(detail).value)
-        check(joint, compiled_autograd)
+        options = {"joint": joint, "compiled autograd": compiled_autograd, "stored tensors": tensors is not None}
+        lacks.require(
+            *(name for name, wanted in options.items() if wanted),
+            *(["torch.compile"] if joint or compiled_autograd else []),
+        )
+        self.lacks = lacks.of_level(Detail(detail).value)
         self.path, self.detail, self._window, self._limits = path, Detail(detail), window, limits
         self.writer = Writer(path, overwrite=overwrite, late=late, limit=limits.size)
         self._tensors, self._guest = tensors, guest
@@ -140,7 +152,9 @@ class Recorder:
         Recorder.running = self
         self._started = time.time()
         try:
-            self.writer.set_run(facts(self.detail.value, self._started))
+            self.writer.set_run(
+                {**facts(self.detail.value, self._started), "lacks": [asdict(one) for one in self.lacks]}
+            )
             self.writer.commit()
             self._enter_probes()
         except Exception as error:
@@ -151,37 +165,53 @@ class Recorder:
         faults = self._faults
         threads, stacks, names = Threads.counting(), Stacks(writer), Names()
         stacks.anchors.add(id(program.execute.__code__))
-        wanted = self.detail is not Detail.NODES
-        anomaly = Anomaly()
-        nodes = Nodes(writer, threads, stacks, anomaly, faults, operators=wanted)
-        hooks = Hooks(writer, threads, stacks, names, nodes, faults, measured=self.detail is Detail.FULL)
+        has = self._has
+        wanted = self.detail is not Detail.NODES and has("operators")
+        nodes = (NodesByHook if HAS_HOOK else NodesByAnomalyMode)(writer, threads, stacks, faults, operators=wanted)
+        measured = self.detail is Detail.FULL and has("operators", "values")
+        hooks = Hooks(writer, threads, stacks, names, nodes, faults, measured=measured, retaining=has("retain_grad"))
         reducers = Reducers(writer, threads, stacks, hooks, faults)
-        watchers: list[Watcher] = [hooks, reducers]
+        watchers: list[Watcher] = [hooks, reducers] if has("hooks") else []
         overhead = self._limits.overhead
         steps = Steps(self._window, writer, None if overhead is None else Budget(overhead))
-        steps.followers.append(anomaly.want)
-        walker = Walker(writer, nodes, names)
+        steps.followers.append(nodes.follow)
+        walker = Walker(writer, nodes, names, saved=has("saved tensors"))
         engine = Engine(writer, threads, stacks, nodes, walker, faults, watchers, steps)
         self._failures = Failures(writer, threads, stacks, engine)
-        enter("tracebacks", Tracebacks(self._failures.note))
-        enter("modules", Modules(threads, stacks, names, faults))
-        enter("transforms", Transforms(writer, threads, stacks, faults))
+        starts = ThreadStarts()
+        enter("tracebacks", Tracebacks(self._failures.note), "tracebacks")
+        enter("modules", Modules(threads, stacks, names, faults), "module calls")
+        enter("transforms", Transforms(writer, threads, stacks, faults), "transforms")
+        enter("custom Functions", FunctionArguments(writer, threads, stacks, steps, faults), "custom Functions")
         enter("nodes", nodes)
-        enter("hooks", hooks)
-        enter("reducers", reducers)
+        if isinstance(nodes, NodesByHook):
+            starts.around.append(nodes.in_thread)
+        enter("hooks", hooks, "hooks")
+        enter("reducers", reducers, "hooks", "reducers")
         shared = (writer, threads, stacks, names, faults)
         if wanted:
             operations, flow = self._enter_operators(shared, hooks, nodes, steps, engine.started, watchers)
             operations.saw_collective, walker.contents.computed = reducers.saw_collective, flow.computed
+            starts.around.append(operations.in_thread)
             open_blocks = OpenBlocks(writer, operations.threads, engine.started)
         else:
             open_blocks = OpenBlocks(writer, [], engine.started)
-            enter("collectives", Collectives(writer.commit, faults))
-        if self.detail is Detail.FULL:
+            enter("collectives", Collectives(writer.commit, faults), "collectives")
+        enter("threads", starts, "threads")
+        if measured:
             watchers.append(Values(writer, threads, faults))
         if self._tensors is not None:
             folder, limit = writer.path.parent, self._tensors
             watchers.append(TensorData(writer, walker.contents, threads, faults, folder, limit))
+        self._enter_visitors(threads, watchers)
+        self._engine = engine
+        enter("engine", engine)
+        steps.begin()
+        enter("heartbeat", Heartbeat(lambda: self._beat(open_blocks, steps), writer.fault))
+
+    def _enter_visitors(self, threads: Threads, watchers: list[Watcher]) -> None:
+        """What looks on at the compilers, and the debugger."""
+        writer, enter, faults = self.writer, self._enter, self._faults
         joint = partial(write_joint, writer) if self._joint else None
         compiled = partial(write_compiled, writer) if self._compiled_autograd else None
         for name, watch in watches(joint, compiled, faults.note, whose, threads):
@@ -190,10 +220,6 @@ class Recorder:
             guest = self._guest(threads, faults)
             watchers.append(guest)
             enter("guest", guest)
-        self._engine = engine
-        enter("engine", engine)
-        steps.begin()
-        enter("heartbeat", Heartbeat(lambda: self._beat(open_blocks, steps), writer.fault))
 
     def _enter_operators(
         self, shared: Shared, hooks: Hooks, nodes: Nodes, steps: Steps, started: float, watchers: list[Watcher]
@@ -204,9 +230,10 @@ class Recorder:
         flow = Flow(*shared, steps)
         operations = Operations(*shared, steps, started, mutations, births, flow)
         declarations, optimizers = Declarations(*shared), Optimizers(*shared, flow)
+        watchers += [GradientBuffers(writer, operations.pause, operations.resume)]
         watchers += [operations, mutations, Contexts(writer, faults), declarations, births]
         watchers += [Sizes(writer, names, faults, births), flow, optimizers, Survivors(writer, nodes, faults)]
-        if not self._watch_all:
+        if not self._watch_all and self._has("repeats", "hooks"):
             repeats = Repeats(operations, births, hooks, flow, threads)
             operations.closed = repeats.closed
             watchers += [Otherwise(operations, faults), repeats]
@@ -217,8 +244,14 @@ class Recorder:
         steps.followers.append(operations.follow)
         return operations, flow
 
-    def _enter(self, name: str, probe: contextlib.AbstractContextManager[object]) -> None:
-        """Enter a probe; one that fails is left at once, and the others go on."""
+    def _has(self, *capabilities: str) -> bool:
+        """Whether torch has what each of these needs."""
+        return not any(lack.capability in capabilities for lack in self.lacks)
+
+    def _enter(self, name: str, probe: contextlib.AbstractContextManager[object], *capabilities: str) -> None:
+        """Enter a probe, if torch has what it needs; one that fails is left at once, and the others go on."""
+        if not self._has(*capabilities):
+            return
 
         def leave(*error: object) -> None:
             try:
@@ -249,14 +282,24 @@ class Recorder:
             self._probes.close()
             text = None if error is None else described(error)
             try:
-                self.writer.close({"ended": True, "status": status, "exception": text, "duration": seconds})
+                end = {"ended": True, "status": status, "exception": text, "duration": seconds}
+                self.writer.close({**end, "lacks": [asdict(one) for one in self._lacks()]})
             except Exception as fault:
                 self._faults.note("recorder", fault)
         backwards, nodes = (self._engine.calls, self._engine.nodes) if self._engine is not None else (0, 0)
         size = self.writer.size()
         faults, failure, dropped = self.writer.faults, self.writer.failure, self.writer.dropped
         off = tuple(self._faults.switched_off)
-        return Summary(self.path, backwards, nodes, size, seconds, faults, failure, dropped, off)
+        return Summary(self.path, backwards, nodes, size, seconds, faults, failure, dropped, off, self._lacks())
+
+    def _lacks(self) -> tuple[Lack, ...]:
+        """What torch lacks, and what was switched off because it went on failing."""
+        known = {lack.capability for lack in self.lacks}
+        failing = [
+            OF_PROBES[probe] for probe in self._faults.switched_off if OF_PROBES.get(probe) not in (None, *known)
+        ]
+        reason = "gradscope failed there again and again, and switched it off"
+        return (*self.lacks, *(Lack(name, CAPABILITIES[name].lost, reason) for name in failing))
 
     def abandon(self) -> None:
         """In a forked child: leave the probes, and the parent's file alone."""

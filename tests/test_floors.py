@@ -9,17 +9,29 @@ PACKAGE = Path(__file__).parent.parent / "gradscope"
 
 FLOORS = (
     ("errors", "model", "signals"),
+    ("torch_internals",),
     ("store", "graphs", "engine", "probes", "functions", "compilers", "ranks"),
     ("explain", "measures", "execution"),
     ("view",),
     ("anomaly", "render", "capture", "debugger"),
-    ("library", "commands"),
+    ("library", "rehearsal"),
+    ("commands",),
     ("cli", "autostart", "pytest_plugin"),
     ("__main__",),
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
-TORCH_ROOMS = {"probes", "functions", "compilers", "execution", "capture", "debugger", "autostart"}
+TORCH_ROOMS = {
+    "torch_internals",
+    "rehearsal",
+    "probes",
+    "functions",
+    "compilers",
+    "execution",
+    "capture",
+    "debugger",
+    "autostart",
+}
 
 # commands that run a program load torch, but only then
 RUNNING_PROGRAMS = {PACKAGE / "commands" / "trace.py", PACKAGE / "commands" / "debug.py"}

@@ -71,6 +71,9 @@ def command(
     NAMES are dotted names (pkg.mod.Name or pkg.mod:Name), modules or files: all Functions in them are checked.
     Exits with 0 when all is well, 1 for findings, 4 when a Function could not be checked.
     """
+    from gradscope.torch_internals.installed import require_torch
+
+    require_torch("check-function", *(["torch.compile"] if options["level"] == "compile" else []))
     from gradscope.functions.check import check
 
     settings = settings_from(options)

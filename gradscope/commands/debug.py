@@ -40,6 +40,9 @@ def command(
     Without --break it stops before the first node of the first backward. The script's results stay what they are,
     unless `set` gives a node another gradient. Commands can be piped in; the end of input quits, as in pdb.
     """
+    from gradscope.torch_internals.installed import require_torch
+
+    require_torch()
     from gradscope import capture
 
     what = launching.chosen(module, code, program)

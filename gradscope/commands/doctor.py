@@ -16,20 +16,22 @@ import click
 
 from gradscope import __version__
 from gradscope.commands import options, settings
-from gradscope.errors import Exit
-from gradscope.model.seam import Seam, State
+from gradscope.errors import Exit, UsageError
+from gradscope.model.capabilities import DETAILS
+from gradscope.model.torch_part import Lack
 from gradscope.render.doctor import to_json, to_text
-from gradscope.view.health import Health
+from gradscope.view.health import Health, Seen
 
 FORMATS = {"text": to_text, "json": to_json}
-TESTED = "2.13"
+TESTED = "2.9 to 2.15"
 STARTER = "gradscope_autostart.pth"
 
 
 @click.command(context_settings=options.HELP)
 @click.option("--fmt", type=click.Choice(list(FORMATS)), default="text", show_default=True, help="How to write it.")
 def command(fmt: str) -> int:
-    """Say what works with this installation of torch, by trying the parts of it that gradscope stands on.
+    """Say what works with this installation of torch: records a small program and looks what of it was seen, then
+    tries the parts of torch that gradscope stands on.
 
     Exits with 0 when all is well, 1 when something does not work, 4 when torch is not installed.
     """
@@ -48,23 +50,29 @@ def examine() -> Health:
         "SQLite": sqlite3.sqlite_version,
     }
     if importlib.util.find_spec("torch") is None:
-        return Health(versions, None, _surroundings(), dict.fromkeys(("nodes", "ops", "full"), ()), ())
-    from gradscope.probes import seams
+        return Health(versions, None, _surroundings(), dict.fromkeys(DETAILS, ()), "", (), ())
+    from gradscope.torch_internals.installed import require_torch
 
-    checked = tuple(seam.checked() for seam in table())
-    bad = {seam.name for seam in checked if seam.state is not State.PRESENT}
-    details = {detail: tuple(seam.name for seam in seams.needed(detail) if seam.name in bad) for detail in seams.PARTS}
+    require_torch()
+    from gradscope.torch_internals import lacks
+    from gradscope.torch_internals.parts import TABLE
+
     torch = f"{importlib.metadata.version('torch')} (gradscope is tested with {TESTED})"
-    return Health(versions, torch, _surroundings(), details, checked)
+    details: dict[str, tuple[Lack, ...]] = dict.fromkeys(DETAILS, ())
+    refused = ""
+    try:
+        details = {detail: lacks.of_level(detail) for detail in DETAILS}
+    except UsageError as error:
+        refused = error.sentence
+    seen = () if refused else rehearsed()
+    return Health(versions, torch, _surroundings(), details, refused, seen, tuple(map(lacks.checked, TABLE)))
 
 
-def table() -> tuple[Seam, ...]:
-    """All of torch's private parts that gradscope stands on; loads torch."""
-    from gradscope.compilers import seams as compilers
-    from gradscope.execution import seams as execution
-    from gradscope.probes import seams as probes
+def rehearsed() -> tuple[Seen, ...]:
+    """Record a small program that does one of each, and say what of it was seen."""
+    from gradscope.rehearsal import rehearse
 
-    return (*probes.SEAMS, *compilers.SEAMS, *execution.SEAMS)
+    return rehearse()
 
 
 def _surroundings() -> dict[str, str]:

@@ -69,6 +69,9 @@ def _recorded(what: str | None, chosen: dict[str, Any], quiet: bool) -> JointSce
 
 def _compiled(name: str, chosen: dict[str, Any]) -> JointScene:
     """Compile a function, and run it without a compiler for --diff."""
+    from gradscope.torch_internals.installed import require_torch
+
+    require_torch("joint", "torch.compile")
     from gradscope.compilers.run import callable_of, capture, eager
     from gradscope.functions.device import check_device
     from gradscope.functions.loading import make_working_directory_importable, resolve

@@ -60,6 +60,8 @@ def open_recording(name: str | None, quiet: bool) -> Recording:
             talk(f"reading {recording.path}, the newest recording")
         if recording.recovered:
             talk("the run was killed or still goes on; this is everything up to its last commit")
+        for lack in recording.run().lacks:
+            talk(f"in this recording {lack.sentence}")
     return recording
 
 

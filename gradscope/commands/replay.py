@@ -145,6 +145,9 @@ def _execute(opened: Recording, told: Replay, fmt: str, output: str | None, quie
     stored = opened.stored(told.graph.backward.number)
     if not stored.exchanges:
         _nothing_stored(told)
+    from gradscope.torch_internals.installed import require_torch
+
+    require_torch("replay --execute")
     from gradscope.execution.execute import execute
     from gradscope.model.execution import Status
 
@@ -168,6 +171,9 @@ def _write_script(opened: Recording, told: Replay, name: str, output: str | None
     data = script.with_suffix(".bin")
     for path in (script, data):
         options.check_output(str(path), force)
+    from gradscope.torch_internals.installed import require_torch
+
+    require_torch("replay --execute")
     from gradscope.execution.extract import extract
 
     title = f"{short_name(node)} of {told.run.argv[0] if told.run.argv else 'a program'}"

@@ -84,9 +84,9 @@ def command(
     From code: `with gradscope.record("run.gscope"): ...`. For programs whose command line
     cannot be changed: GRADSCOPE_TRACE=run.gscope in the environment (a folder works too).
     """
-    from gradscope.probes import seams
+    from gradscope.torch_internals.installed import require_torch
 
-    seams.require(detail)  # before the probes, whose import needs some of them
+    require_torch()
     from gradscope import capture
 
     what = launching.chosen(module, code, program)
@@ -110,6 +110,8 @@ def _say(summary: Summary, explained: Path | None) -> None:
     counts = f"{amount(summary.backwards, 'backward call')}, {amount(summary.nodes, 'node')}"
     options.talk(f"{counts}, {size(summary.size)}, {seconds(summary.seconds)} -> {summary.path}")
     path = shlex.quote(str(summary.path))  # what is printed can be typed
+    for lack in summary.lacks:
+        options.talk(lack.sentence)
     for reason, count in summary.dropped.items():
         options.talk(f"left out: {count:,} {reason}")
     if summary.failure:

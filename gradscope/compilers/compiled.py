@@ -13,16 +13,18 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-import torch
 from torch import fx
 
-from gradscope.compilers import seams
 from gradscope.compilers.captured import described, steps_of
 from gradscope.compilers.lines import Whose, stack_of_frames
 from gradscope.model.compiled import Captured, CompiledRun, CompiledSize, CompiledStep
 from gradscope.model.site import Stack
+from gradscope.torch_internals.find import bound, replaced
+from gradscope.torch_internals.lacks import require
 
 Found = Captured | CompiledRun
+_PLACE = "torch._dynamo.compiled_autograd"
+_INSTANCE = f"{_PLACE}.AutogradCompilerInstance"
 
 
 @dataclass(slots=True)
@@ -57,14 +59,14 @@ class CompiledWatch:
     @contextlib.contextmanager
     def entered(self) -> Iterator[CompiledWatch]:
         """Switch compiled autograd on and look on. Raises UsageError when this torch has it elsewhere."""
-        seams.check(seams.COMPILED)
-        enable, log = seams.value(seams.ENABLE), seams.value(seams.VERBOSE_LOG)
-        set_logger = seams.value(seams.SET_LOGGER)
+        require("compiled autograd", "torch.compile")
+        enable, log = bound(f"{_PLACE}._enable"), bound(f"{_PLACE}.verbose_log")
+        set_logger = bound("torch._C._dynamo.compiled_autograd.set_verbose_logger")
         with contextlib.ExitStack() as stack:
-            stack.enter_context(seams.replaced(seams.BEGIN, self._beginning))
-            stack.enter_context(seams.replaced(seams.REASONS, self._reasoning))
-            stack.enter_context(seams.replaced(seams.SIZES, self._sizing))
-            stack.enter_context(seams.replaced(seams.END, self._ending))
+            stack.enter_context(replaced(f"{_INSTANCE}.begin_capture", self._beginning))
+            stack.enter_context(replaced(f"{_INSTANCE}.log_compile_reasons", self._reasoning))
+            stack.enter_context(replaced(f"{_INSTANCE}.remove_unused_sizes", self._sizing))
+            stack.enter_context(replaced(f"{_INSTANCE}.end_capture", self._ending))
             set_logger(log)  # torch says why it captures only to one who listens
             stack.callback(set_logger, None)
             stack.enter_context(enable(lambda graph: graph))
@@ -121,7 +123,7 @@ class CompiledWatch:
                 self._ran(capturing, sizes, hooks)
             return run(compiled, inputs, sizes, scalars, hooks, packed)
 
-        skipped: Callable[..., Any] = torch._dynamo.disable(run_captured, recursive=False)
+        skipped: Callable[..., Any] = bound("torch._dynamo.disable")(run_captured, recursive=False)
         return skipped
 
     def _ran(self, capturing: _Capturing, sizes: Any, hooks: Any) -> None:

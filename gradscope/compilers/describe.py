@@ -11,12 +11,12 @@ from collections.abc import Callable, Iterable
 from dataclasses import replace
 from typing import Any
 
-import torch
 from torch import SymInt, Tensor, fx
 
 from gradscope.compilers.lines import Whose, stack_of
 from gradscope.model.joint import JointNode, Phase
 from gradscope.model.tensor import TensorType
+from gradscope.torch_internals.dynamo import is_operator
 
 _KEY = re.compile(r"\._(?:modules|parameters|buffers)\['([^']*)'\]")
 
@@ -154,7 +154,7 @@ class Describer:
 def operator_name(node: fx.Node) -> str:
     """`aten.mm.default`, or a function's own name."""
     target: Any = node.target
-    return str(target) if isinstance(target, torch._ops.OpOverload) else getattr(target, "__name__", str(target))
+    return str(target) if is_operator(target) else getattr(target, "__name__", str(target))
 
 
 def hinted(size: Any) -> int:

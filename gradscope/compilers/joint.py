@@ -10,17 +10,19 @@ import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import torch
 from torch import fx
 
-from gradscope.compilers import facts, seams
+from gradscope.compilers import facts
 from gradscope.compilers.describe import Describer, labels_of, source_name
 from gradscope.compilers.lines import Whose, region_name, site, stack_of_frames
 from gradscope.compilers.partitions import PARTITIONERS, read, tried
 from gradscope.compilers.reasons import in_one_sentence
 from gradscope.model.joint import Fact, JointNode, Partition, Region
-from gradscope.model.seam import State
 from gradscope.model.site import Stack
+from gradscope.torch_internals.find import bound, replaced
+from gradscope.torch_internals.lacks import require
+
+_PARTITION = "torch._functorch._aot_autograd.graph_compile._partition_joint_graph_into_fw_bw"
 
 
 class Watch:
@@ -36,18 +38,18 @@ class Watch:
 
     @contextlib.contextmanager
     def entered(self) -> Iterator[Watch]:
-        """Look on at torch's seams. Raises UsageError when this torch has them elsewhere.
+        """Look on at torch's private parts. Raises UsageError when this torch has them elsewhere.
 
         A region that AOTAutograd takes from its cache has no joint graph, so that cache is not asked. Inductor's own
         is: nothing is compiled to machine code again.
         """
-        seams.check(seams.JOINT)
+        require("joint", "torch.compile")
         with contextlib.ExitStack() as stack:
-            stack.enter_context(seams.replaced(seams.PARTITION, self._partitioning))
-            stack.enter_context(seams.replaced(seams.SUBGRAPH, self._compiling))
-            for cache in seams.CACHES:
-                if cache.state() is State.PRESENT:
-                    stack.enter_context(seams.replaced(cache, _not_asked))
+            stack.enter_context(replaced(_PARTITION, self._partitioning))
+            stack.enter_context(replaced("torch._dynamo.output_graph.OutputGraph.compile_subgraph", self._compiling))
+            for cache in ("local", "remote"):
+                name = f"torch._functorch.aot_autograd.should_use_{cache}_autograd_cache"
+                stack.enter_context(replaced(name, _not_asked))
             yield self
 
     def _compiling(self, original: Callable[..., Any]) -> Callable[..., Any]:
@@ -106,7 +108,7 @@ class Watch:
 
     def _region(self, nodes: list[JointNode], partitions: list[Partition], found: list[Fact]) -> Region:
         name, stack = self._where
-        compile_id = str(torch._guards.CompileContext.current_compile_id() or "")
+        compile_id = str(bound("torch._guards.CompileContext.current_compile_id")() or "")
         self._regions += 1
         return Region(self._regions - 1, name, compile_id, stack, tuple(nodes), tuple(partitions), tuple(found))
 
@@ -117,7 +119,7 @@ def _not_asked(original: Callable[[], bool]) -> Callable[[], bool]:
 
 def _facts(joint: fx.GraphModule, metadata: Any, sources: list[str], described: Describer) -> list[Fact]:
     writes = {node.label: node for node in described.nodes if node.label.startswith("new value of")}
-    context = torch._guards.TracingContext.try_get()
+    context = bound("torch._guards.TracingContext.try_get")()
     return [
         *facts.duplicates(context, sources),
         *facts.mutations(metadata, sources, writes),

@@ -5,14 +5,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from torch import fx
 
-from gradscope.compilers import seams
 from gradscope.compilers.describe import Describer
 from gradscope.model.joint import Partition, Phase, Step
+from gradscope.torch_internals.find import bound
 
-PARTITIONERS = {"default": seams.DEFAULT, "min-cut": seams.MIN_CUT}
+PARTITIONERS = {
+    "default": "torch._functorch.partitioners.default_partition",
+    "min-cut": "torch._functorch.partitioners.min_cut_rematerialization_partition",
+}
 Halves = tuple[fx.GraphModule, fx.GraphModule]
 
 
@@ -27,8 +29,8 @@ def copied(joint: fx.GraphModule) -> fx.GraphModule:
 
 def tried(name: str, joint: fx.GraphModule, arguments: dict[str, Any], described: Describer) -> Partition:
     """What one of torch's partitioners makes of a copy. `arguments` are those of a partitioner, by name."""
-    partitioner: Callable[..., Halves] = seams.value(PARTITIONERS[name])
-    with torch._functorch.config.patch(_sync_decision_cross_ranks=False):  # other ranks do not ask
+    partitioner: Callable[..., Halves] = bound(PARTITIONERS[name])
+    with bound("torch._functorch.config.patch")(_sync_decision_cross_ranks=False):  # other ranks do not ask
         forward, backward = partitioner(copied(joint), (), **arguments)
     return read(name, forward, backward, arguments["num_fwd_outputs"], described)
 

@@ -13,9 +13,7 @@ from typing import Any
 
 import torch
 from torch import Tensor, nn
-from torch._functorch._aot_autograd.utils import make_boxed_func
 
-from gradscope.compilers import seams
 from gradscope.compilers.joint import Watch
 from gradscope.compilers.lines import Whose, stack_of_frames
 from gradscope.compilers.reasons import in_one_sentence
@@ -23,6 +21,7 @@ from gradscope.errors import NothingCheckedError, UsageError
 from gradscope.model.joint import EagerTensor, Fact, Region
 from gradscope.model.site import Site, Stack, user_site
 from gradscope.model.tensor import TensorType
+from gradscope.torch_internals.find import bound
 
 MARK = "mark an input with :grad in --spec, or give tensors that require grad with --inputs"
 Arguments = list[Any]
@@ -71,7 +70,7 @@ def capture(target: Callable[..., Any], name: str, calls: list[Arguments], dynam
     """Compile it and call it once for each list of arguments. Raises NothingCheckedError when no graph came of it."""
     found = Capture()
     watch = Watch(found.take, found.faults.append, whose, own=False)
-    torch._dynamo.reset()
+    bound("torch._dynamo.reset")()
     with watch.entered(), _quiet():
         compiled: Any = torch.compile(target, backend=_backend(found), dynamic=dynamic or None)
         for arguments in calls:
@@ -79,7 +78,7 @@ def capture(target: Callable[..., Any], name: str, calls: list[Arguments], dynam
                 compiled(*arguments)
             except Exception as error:
                 raise _refusal(name, error, whose) from error
-    torch._dynamo.reset()
+    bound("torch._dynamo.reset")()
     if found.faults:
         raise found.faults[0]
     if not found.regions:
@@ -117,13 +116,15 @@ def _backend(found: Capture) -> Any:
     """A backend that runs the graphs as they are."""
 
     def boxed(graph: Any, inputs: Any) -> Any:
-        return make_boxed_func(graph.forward)
+        return bound("torch._functorch._aot_autograd.utils.make_boxed_func")(graph.forward)
 
     def inference(graph: Any, inputs: Any) -> Any:
         found.inference += 1
         return boxed(graph, inputs)
 
-    return seams.value(seams.BACKEND)(fw_compiler=boxed, bw_compiler=boxed, inference_compiler=inference)
+    return bound("torch._dynamo.backends.common.aot_autograd")(
+        fw_compiler=boxed, bw_compiler=boxed, inference_compiler=inference
+    )
 
 
 def _refusal(name: str, error: Exception, whose: Whose) -> NothingCheckedError:

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
 from typing import Any
 
-from gradscope.compilers import seams
 from gradscope.compilers.compiled import CompiledWatch
 from gradscope.compilers.joint import Watch
 from gradscope.compilers.lines import Whose
+from gradscope.torch_internals.lacks import require
 
 Write = Callable[[Any], None]
 
@@ -42,4 +42,4 @@ def watches(
 
 def check(joint: bool, compiled: bool) -> None:
     """Raise UsageError when this torch lacks what one of them looks at."""
-    seams.check((*(seams.JOINT if joint else ()), *(seams.COMPILED if compiled else ())))
+    require(*(["joint"] if joint else []), *(["compiled autograd"] if compiled else []))

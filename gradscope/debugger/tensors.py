@@ -6,8 +6,8 @@ from typing import Any
 
 import torch
 
-from gradscope.probes.guards import no_autograd, no_dispatch, no_function
 from gradscope.probes.statistics import statistics_of
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function
 
 MOST_VALUES = 24
 

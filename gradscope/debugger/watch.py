@@ -11,10 +11,10 @@ from gradscope.debugger.prompt import Prompt
 from gradscope.debugger.stop import Go, Stop
 from gradscope.debugger.tensors import is_finite
 from gradscope.model.graph import Graph, Node
-from gradscope.probes.dynamo import skip
 from gradscope.probes.engine import Call, Guest
 from gradscope.probes.faults import Faults
 from gradscope.probes.threads import Thread, Threads
+from gradscope.torch_internals.dynamo import skip
 
 _WAITS = b"\ngradscope: stops before the next node of a backward; Ctrl-C again interrupts the program\n"
 

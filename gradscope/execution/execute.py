@@ -17,6 +17,7 @@ from gradscope.model.execution import Execution, Outcome, Status
 from gradscope.model.graph import Graph
 from gradscope.probes.memory import digest
 from gradscope.probes.tensor_data import conditions
+from gradscope.torch_internals.find import bound
 
 MOST_THREADS = 1024
 PRECISIONS = ("highest", "high", "medium")
@@ -66,7 +67,7 @@ def _switch(wanted: Mapping[str, bool | int | str]) -> None:
     torch.use_deterministic_algorithms(bool(wanted["deterministic"]), warn_only=True)
     torch.set_float32_matmul_precision(precision if precision in PRECISIONS else "highest")
     torch.set_default_dtype(dtype if isinstance(dtype, torch.dtype) and dtype.is_floating_point else torch.float32)
-    torch._C._set_mkldnn_enabled(bool(wanted["mkldnn"]))
+    bound("torch._C._set_mkldnn_enabled")(bool(wanted["mkldnn"]))
 
 
 @dataclass(slots=True)

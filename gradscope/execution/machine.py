@@ -14,6 +14,8 @@ import torch
 from gradscope.model.dispatch import Constant, Dispatch, Place, StoredBackward, Zeros
 from gradscope.probes.memory import bytes_of, digest
 from gradscope.probes.tensor_data import written
+from gradscope.torch_internals.dynamo import is_operator
+from gradscope.torch_internals.tensors import conj_view, neg_view, zero_without_memory
 
 NAME = re.compile(r"\w+\.\w+\.\w+")
 
@@ -54,7 +56,7 @@ class Machine:
             return self.tensor(value)
         if isinstance(value, Zeros):
             kind = value.type
-            return torch._efficientzerotensor(kind.shape, dtype=dtype_of(kind.dtype), device=kind.device)
+            return zero_without_memory(kind.shape, dtype=dtype_of(kind.dtype), device=kind.device)
         if isinstance(value, tuple):
             return [self.value(one) for one in value]
         return constant(value) if isinstance(value, Constant) else value
@@ -66,8 +68,8 @@ class Machine:
             raise NotRepeatableError("its argument lies outside of its memory")
         made = torch.empty(0, dtype=dtype, device=storage.device)
         made.set_(storage, place.offset, place.type.shape, place.strides)
-        made = torch._conj(made) if place.conj else made
-        return torch._neg_view(made) if place.neg else made
+        made = conj_view(made) if place.conj else made
+        return neg_view(made) if place.neg else made
 
     def storage(self, number: int, device: str = "cpu") -> torch.UntypedStorage:
         """A storage; its bytes are copied, so that they lie as torch aligns them."""
@@ -138,7 +140,7 @@ def find_operator(name: str) -> Any:
     found: Any = torch.ops
     for part in name.split("."):
         found = getattr(found, part, None)
-    if not isinstance(found, torch._ops.OpOverload):
+    if not is_operator(found):
         raise NotRepeatableError(f"torch {torch.__version__} has no such operator here")
     if any("file" in argument.name for argument in found._schema.arguments):
         raise NotRepeatableError("it opens a file")

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from gradscope.model.torch_part import Lack
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -11,7 +13,8 @@ class Run:
 
     `started` is seconds since the epoch, `duration` seconds (to the last commit while it still runs or was killed),
     `status` the exit status, None when the run did not end cleanly; `stopped` says why nothing more could be written
-    before the run ended, such as a full disk; `rank` and `world_size` are None outside torchrun.
+    before the run ended, such as a full disk; `rank` and `world_size` are None outside torchrun; `lacks` are the
+    capabilities that were off, because this torch lacks what they need or because they went on failing.
     """
 
     argv: tuple[str, ...]
@@ -31,6 +34,7 @@ class Run:
     rank: int | None = None
     world_size: int | None = None
     environment: dict[str, str] = field(default_factory=dict)
+    lacks: tuple[Lack, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

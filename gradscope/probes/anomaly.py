@@ -16,7 +16,7 @@ class Anomaly:
         self.on = torch.is_anomaly_enabled()
         self.check_nan = torch.is_anomaly_check_nan_enabled()
         self._wanted = True  # by the node recorder
-        self._set_real = torch._C.set_anomaly_enabled
+        self._set_real = torch._C.set_anomaly_enabled  # public as torch.autograd.set_detect_anomaly
         self._saved: list[tuple[Any, str, Any]] = []
 
     def set(self, on: bool, check_nan: bool = True) -> None:

@@ -15,11 +15,9 @@ import torch
 from gradscope.probes.autopsy import autopsy
 from gradscope.probes.devices import is_far
 from gradscope.probes.distant import Distant
-from gradscope.probes.dynamo import is_taken_down, skip, skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.evidence import evidence, is_plain, named, several, tensors_of
 from gradscope.probes.faults import Faults
-from gradscope.probes.guards import no_autograd, no_dispatch
 from gradscope.probes.leaves import is_leaf
 from gradscope.probes.ledger import BORN, ENTERED, GRADIENT, ROOT, Event, Ledger
 from gradscope.probes.looks import ALWAYS, CLOSELY, FORWARD, reads_no_values
@@ -30,6 +28,10 @@ from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
 from gradscope.probes.tensors import storage_of
 from gradscope.probes.threads import Thread, Threads
+from gradscope.torch_internals.dynamo import is_taken_down, skip, skip_methods
+from gradscope.torch_internals.guards import no_autograd, no_dispatch
+from gradscope.torch_internals.running import current_node
+from gradscope.torch_internals.tensors import is_wrapped
 
 OFF = ALWAYS + 1
 SOFTMAX = "softmax-over-one"
@@ -119,7 +121,7 @@ class Births(Watcher):
         self._leaves = call.walked.leaves if call.walked is not None else {}
         with no_dispatch(), no_autograd():
             for output in call.outputs:
-                if is_plain(output) and not torch._C._functorch.is_functorch_wrapped_tensor(output):
+                if is_plain(output) and not is_wrapped(output):
                     self._root(call, output)
         self.distant.before(call, self.looking != OFF)
         if self.looking == FORWARD:
@@ -319,6 +321,6 @@ def _is_told(given: list[tuple[str, Any]]) -> bool:
 
 def _node_number(backward: Call) -> int | None:
     """The node that a backward is evaluating."""
-    current = torch._C._current_autograd_node()
+    current = current_node()
     token = None if current is None else token_of(current)
     return None if token is None or backward.walked is None else backward.walked.numbers.get(token.uid)

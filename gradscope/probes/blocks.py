@@ -14,6 +14,7 @@ from gradscope.probes.modules import Call
 from gradscope.probes.tensors import storage_of
 from gradscope.probes.threads import Thread
 from gradscope.signals import let_through
+from gradscope.torch_internals.tensors import owners_of
 
 HEAD, WRITE = 5, 4  # numbers per operator, and per tensor written
 PLAIN, NO_GRAD = -1, -2  # in place of a node, for operators outside of a backward
@@ -70,7 +71,7 @@ def numbered(thread: Thread, tensor: torch.Tensor) -> tuple[int, int]:
 def is_alone(tensor: torch.Tensor, address: int) -> bool:
     """Whether no other tensor shares the storage at this address; a view's base does not count."""
     questioned = 3 if tensor._is_view() else 2  # torch counts the object that `numbered` made of the storage, too
-    return bool(torch._C._storage_Use_Count(address) <= questioned)
+    return bool(owners_of(address) <= questioned)
 
 
 def _is_another(tensor: torch.Tensor, address: int, version: int, first: int) -> bool:

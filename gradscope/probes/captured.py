@@ -13,25 +13,35 @@ from types import FrameType
 from typing import Any
 
 import torch
-from torch._functorch.autograd_function import CustomFunctionHigherOrderOperator
 from torch.autograd import forward_ad
 
-from gradscope.probes.dynamo import skip_methods
-from gradscope.probes.function_calls import APPLY
 from gradscope.probes.functions import Functions, written_by_the_user
-from gradscope.probes.guards import no_dispatch, no_function
 from gradscope.probes.reach import reached
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Thread
-from gradscope.probes.transforms import level_of
 from gradscope.signals import let_through
+from gradscope.torch_internals.dynamo import skip_methods
+from gradscope.torch_internals.find import bound
+from gradscope.torch_internals.function_calls import CALLS, Application
+from gradscope.torch_internals.guards import no_dispatch, no_function
+from gradscope.torch_internals.running import current_level
+from gradscope.torch_internals.tensors import is_wrapped, level_of, unwrapped
 
 _DETACH = "aten.detach.default"
 _LOOKS = 3  # how often one line is looked at: steps repeat
 _DEEP = 80  # frames from an operator up to the Function that runs it
-_TO_THE_NEXT_TRANSFORM = CustomFunctionHigherOrderOperator.__call__.__code__  # called in place of a forward
-_functorch = torch._C._functorch
+_ROUTER = bound("torch._functorch.autograd_function.CustomFunctionHigherOrderOperator.__call__", None)
+_TO_THE_NEXT_TRANSFORM = getattr(_ROUTER, "__code__", None)  # called in place of a forward
+_is_of_grad: Any = bound("torch._C._functorch.is_gradtrackingtensor")
+_enter_level: Any = bound("torch._C._functorch._jvp_increment_nesting")
+_leave_level: Any = bound("torch._C._functorch._jvp_decrement_nesting")
+_set_forward: Any = bound("torch._C._set_fwd_grad_enabled")
+_is_forward_on: Any = bound("torch._C._is_fwd_grad_enabled")
+_keys: Any = bound("torch._C._ForceDispatchKeyGuard")
+_every_key: Any = bound("torch._C._dispatch_keyset_full")
+_included_keys: Any = bound("torch._C._dispatch_tls_local_include_set")
+_unpack: Any = bound("torch._VF._unpack_dual")
 
 
 class Captured:
@@ -49,16 +59,15 @@ class Captured:
 
         Not where nothing is lost: the result is a mask or an index, or the program says detach itself.
         """
-        frames = _up_to_apply(sys._getframe(3))
-        if not frames or not any(map(_is_number, results)) or thread.operator == self._sink.string(_DETACH):
+        frames, call = _up_to_the_call(sys._getframe(3))
+        if call is None or not any(map(_is_number, results)) or thread.operator == self._sink.string(_DETACH):
             return
-        apply, stack = frames.pop(), self._stacks.take(frames[0], thread.base)
-        function, arguments = written_by_the_user(apply.f_locals["cls"]), apply.f_locals["args"]
+        stack, function = self._stacks.take(frames[0], thread.base), written_by_the_user(call.function)
         if self._looks[stack] == _LOOKS or function.__module__.partition(".")[0] == "torch":
             return
         self._looks[stack] += 1
-        read = {id(one) for one in operands} - {id(one) for one in arguments}
-        for name, tensor in reached(frames, function.forward, arguments) if read else ():
+        read = {id(one) for one in operands} - call.given
+        for name, tensor in reached(frames, function.forward, call.arguments) if read else ():
             if _is_differentiated(tensor) and id(_value(tensor)) in read:
                 self._note(function, name, stack)
 
@@ -69,17 +78,20 @@ class Captured:
             self._sink.add("captured", row)
 
 
-def _up_to_apply(frame: FrameType | None) -> list[FrameType]:
-    """The frames up to the `Function.apply` whose forward runs the first one; empty outside of a forward."""
+def _up_to_the_call(frame: FrameType | None) -> tuple[list[FrameType], Application | None]:
+    """The frames up to the call of the custom Function whose forward runs the first one; none outside of a forward."""
     found: list[FrameType] = []
     while frame is not None and len(found) < _DEEP:
-        if frame.f_code is APPLY:
+        call = CALLS.of(frame)
+        if call is not None:
+            if CALLS.is_forward(frame.f_code):
+                return [*found, frame], call
             first = found[-1].f_code if found else None
             in_forward = first not in (None, _TO_THE_NEXT_TRANSFORM) and first.co_name != "setup_context"
-            return [*found, frame] if in_forward else []
+            return (found, call) if in_forward else ([], None)
         found.append(frame)
         frame = frame.f_back
-    return []
+    return [], None
 
 
 def _is_number(tensor: torch.Tensor) -> bool:
@@ -88,18 +100,18 @@ def _is_number(tensor: torch.Tensor) -> bool:
 
 def _is_differentiated(tensor: torch.Tensor) -> bool:
     """Whether a transform that runs computes the tensor's gradient, at any of its levels."""
-    while _functorch.is_functorch_wrapped_tensor(tensor):
-        inside = _functorch.is_gradtrackingtensor(tensor) and level_of(tensor) > 0
+    while is_wrapped(tensor):
+        inside = _is_of_grad(tensor) and level_of(tensor) > 0
         if inside and (tensor.requires_grad or (forward_ad._current_level >= 0 and _has_tangent(tensor))):
             return True
-        tensor = _functorch.get_unwrapped(tensor)
+        tensor = unwrapped(tensor)
     return False
 
 
 def _as_outside_of_operators() -> Any:
     """Have torch dispatch as where the program calls it: an operator runs with what came before it left out."""
-    every = torch._C._dispatch_keyset_full()
-    return torch._C._ForceDispatchKeyGuard(torch._C._dispatch_tls_local_include_set(), every - every)
+    every = _every_key()
+    return _keys(_included_keys(), every - every)
 
 
 def _has_tangent(tensor: torch.Tensor) -> bool:
@@ -108,24 +120,24 @@ def _has_tangent(tensor: torch.Tensor) -> bool:
     Torch tells only at the tensor's level, which it has left to run the forward: as many levels as are missing are
     entered for the question. What they do to a tensor does not matter, because the answer is no tensor.
     """
-    forward, entered = torch._C._is_fwd_grad_enabled(), 0
+    forward, entered = _is_forward_on(), 0
     try:
         with no_dispatch(), no_function(), _as_outside_of_operators():
-            while (_functorch.maybe_current_level() or 0) < level_of(tensor):
-                _functorch._jvp_increment_nesting()
+            while (current_level() or 0) < level_of(tensor):
+                _enter_level()
                 entered += 1
-            torch._C._set_fwd_grad_enabled(True)
-            return torch._VF._unpack_dual(tensor, level=forward_ad._current_level)[1] is not None
+            _set_forward(True)
+            return _unpack(tensor, level=forward_ad._current_level)[1] is not None
     except RuntimeError as error:  # a level between is another transform's
         let_through(error)
         return False
     finally:
-        torch._C._set_fwd_grad_enabled(forward)
+        _set_forward(forward)
         for _ in range(entered):
-            _functorch._jvp_decrement_nesting()
+            _leave_level()
 
 
 def _value(tensor: torch.Tensor) -> torch.Tensor:
-    while _functorch.is_functorch_wrapped_tensor(tensor):
-        tensor = _functorch.get_unwrapped(tensor)
+    while is_wrapped(tensor):
+        tensor = unwrapped(tensor)
     return tensor

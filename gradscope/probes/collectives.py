@@ -7,14 +7,14 @@ functional collectives) are seen where operators are.
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
-from gradscope.probes.dynamo import skip
 from gradscope.probes.faults import Faults
+from gradscope.torch_internals.dynamo import skip
+from gradscope.torch_internals.find import Replacement
 
 NAMESPACES = ("c10d", "_c10d_functional", "_c10d_functional_autograd")
 
@@ -24,17 +24,14 @@ class Collectives:
 
     def __init__(self, flush: Callable[[], None], faults: Faults) -> None:
         self._flush, self._faults = flush, faults
-        self._module: Any = sys.modules.get("torch.distributed.distributed_c10d")  # torch itself imports it
+        self._place = Replacement("torch.distributed.distributed_c10d._rank_not_in_group")
 
     def __enter__(self) -> Collectives:
-        if self._module is not None:
-            self._original = self._module._rank_not_in_group
-            self._module._rank_not_in_group = self._stand_in(self._original)
+        self._place.put(self._stand_in(self._place.original))
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._module is not None:
-            self._module._rank_not_in_group = self._original
+        self._place.restore()
 
     def _stand_in(self, original: Callable[[Any], bool]) -> Callable[[Any], bool]:
         flush, faults = self._flush, self._faults

@@ -10,13 +10,13 @@ from typing import Any
 
 import torch
 
-from gradscope.probes.dynamo import skip
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Threads
+from gradscope.torch_internals.dynamo import skip
 
 
 class Declarations(Watcher):

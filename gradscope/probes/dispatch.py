@@ -11,12 +11,16 @@ from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
-import torch
-from torch._library import simple_registry
-from torch._library.simple_registry import singleton
-from torch.utils._python_dispatch import TorchDispatchMode, _get_current_dispatch_mode_stack
+from gradscope.torch_internals.dynamo import skip
+from gradscope.torch_internals.find import bound
 
-from gradscope.probes.dynamo import skip
+_MODE: Any = bound("torch.utils._python_dispatch.TorchDispatchMode", object)
+_modes: Any = bound("torch.utils._python_dispatch._get_current_dispatch_mode_stack")
+_count_modes: Any = bound("torch._C._len_torch_dispatch_stack")
+_mode_at: Any = bound("torch._C._get_dispatch_stack_at")
+_pop_mode: Any = bound("torch._C._pop_torch_dispatch_stack")
+_push_mode: Any = bound("torch._C._push_on_torch_dispatch_stack")
+_ASKED = "torch._library.simple_registry.find_torch_dispatch_rule"
 
 Dispatch = Callable[[Any, Any, Any, Any, Any], Any]
 
@@ -27,7 +31,9 @@ class Dispatching:
     def __init__(self, dispatch: Dispatch) -> None:
         self._class = mode_class(dispatch)
         self._dispatch = dispatch
-        self._find: FunctionType | None = getattr(simple_registry, "find_torch_dispatch_rule", None)
+        found = bound(_ASKED, None)
+        answers = isinstance(found, FunctionType) and found.__code__.co_varnames[:2] == ("op", "torch_dispatch_class")
+        self._find: FunctionType | None = found if answers and "singleton" in found.__globals__ else None
         self.mode = self._class()
         self._taken_off = False
         self._below: list[int] = []  # the modes under it then
@@ -56,7 +62,7 @@ class Dispatching:
         """
         if recorded is not self._taken_off or threading.get_ident() != self._thread:
             return
-        modes = _get_current_dispatch_mode_stack()
+        modes = _modes()
         if self.mode in modes:
             if not recorded and modes[-1] is self.mode:
                 self.mode.__exit__(None, None, None)
@@ -68,11 +74,7 @@ class Dispatching:
 
     def is_alone(self) -> bool:
         """Whether the running thread is the one that entered the mode first, and has no other."""
-        return (
-            threading.get_ident() == self._thread
-            and torch._C._len_torch_dispatch_stack() == 1
-            and _is_innermost(self.mode)
-        )
+        return threading.get_ident() == self._thread and _count_modes() == 1 and _is_innermost(self.mode)
 
     def pause(self) -> bool:
         """Take the mode off for a moment, if it is alone; answers whether it was.
@@ -81,32 +83,34 @@ class Dispatching:
         """
         alone = self.is_alone()
         if alone:
-            torch._C._pop_torch_dispatch_stack(None)
+            _pop_mode(None)
         return alone
 
     def resume(self) -> None:
         """Put it back, unless torch has."""
-        if self.mode not in _get_current_dispatch_mode_stack():
-            torch._C._push_on_torch_dispatch_stack(self.mode)
+        if self.mode not in _modes():
+            _push_mode(self.mode)
 
 
-def _is_innermost(mode: TorchDispatchMode) -> bool:
+def _is_innermost(mode: Any) -> bool:
     """Whether leaving takes this mode from the stack: a forked child may be inside of another one, or of ours."""
-    depth = torch._C._len_torch_dispatch_stack()
-    return depth > 0 and torch._C._get_dispatch_stack_at(depth - 1) is mode
+    depth = _count_modes()
+    return depth > 0 and _mode_at(depth - 1) is mode
 
 
 def _find_rule(op: Any, torch_dispatch_class: type, ours: type | None = None, dispatch: Any = None) -> Any:
     """Torch's find_torch_dispatch_rule, which answers for our class at once. It runs with the globals of torch's."""
     if torch_dispatch_class is ours:
         return dispatch
-    return singleton.find(op.__qualname__).torch_dispatch_rules.find(torch_dispatch_class)
+    return singleton.find(  # type: ignore[name-defined]  # noqa: F821
+        op.__qualname__
+    ).torch_dispatch_rules.find(torch_dispatch_class)
 
 
 def mode_class(dispatch: Dispatch) -> Any:
     """A dispatch mode that compilers and higher-order operators let pass."""
 
-    class Mode(TorchDispatchMode):
+    class Mode(_MODE):  # type: ignore[misc]  # whatever class this torch has
         supports_higher_order_operators = True  # else cond, while_loop, scan and flex_attention raise
 
         @classmethod
@@ -117,5 +121,5 @@ def mode_class(dispatch: Dispatch) -> Any:
         def ignore_compile_internals(cls) -> bool:
             return True
 
-    Mode.__torch_dispatch__ = dispatch  # type: ignore[method-assign, assignment]  # after the class: else torch wraps it, and each operator pays
+    Mode.__torch_dispatch__ = dispatch  # after the class: else torch wraps it, and each operator pays
     return Mode

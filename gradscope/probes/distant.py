@@ -29,11 +29,9 @@ from gradscope.probes.descent import (
     Descent,
     Looks,
 )
-from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call
 from gradscope.probes.evidence import is_plain, named, several
 from gradscope.probes.faults import Faults
-from gradscope.probes.guards import no_autograd, no_dispatch, no_function
 from gradscope.probes.lanes import SLOTS, Lane
 from gradscope.probes.leaves import is_leaf
 from gradscope.probes.ledger import Event, Ledger
@@ -44,8 +42,10 @@ from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
 from gradscope.probes.tensors import storage_of
 from gradscope.probes.threads import Threads
+from gradscope.torch_internals.dynamo import skip, skip_methods
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function
+from gradscope.torch_internals.running import current_node
 
-_current_node: Any = getattr(torch._C, "_current_autograd_node", None)
 _MARGIN = 16  # free slots for what an operator has read and gave
 
 _P = ParamSpec("_P")
@@ -183,7 +183,7 @@ class Distant:
 
     def _node(self) -> tuple[int, int]:
         """The backward that runs and the node that this thread evaluates in it, -1 for none: a device has a thread."""
-        current = _current_node() if self._running else None
+        current = current_node() if self._running else None
         token = None if current is None else token_of(current)
         if token is None:
             return -1, -1

@@ -12,36 +12,25 @@ import logging
 import sys
 import threading
 import time
-import warnings
 from collections.abc import Callable, Sequence
 from types import CodeType
 from typing import Any
 
-import torch
-import torch.autograd.graph as graph_module
-
 from gradscope.probes.collectives import is_distributed
-from gradscope.probes.dynamo import is_compiled, is_traced, skip, skip_methods
 from gradscope.probes.entries import edge_of, entry_of, input_of
 from gradscope.probes.faults import Faults, described
 from gradscope.probes.nodes import Nodes
-from gradscope.probes.parents import release_parents
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
-from gradscope.probes.tasks import NO_TASK
 from gradscope.probes.threads import Thread, Threads
 from gradscope.probes.walk import Walked, Walker, discover
+from gradscope.torch_internals.dynamo import is_compiled, is_traced, skip, skip_methods
+from gradscope.torch_internals.find import Replacement, bound
+from gradscope.torch_internals.guards import no_function
+from gradscope.torch_internals.running import NO_TASK
 
-_HINT_WITH_ANOMALY = (
-    "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
-    "The variable in question was changed in there or anywhere later. Good luck!"
-)
-_HINT_WITHOUT = (
-    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
-    "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
-)
-_MODULE_CALL = torch.nn.Module._wrapped_call_impl.__name__
+_MODULE_CALL = "_wrapped_call_impl"
 
 
 class Call:
@@ -152,7 +141,9 @@ class Engine:
         self._walker, self._faults, self._watchers = walker, faults, watchers
         self._steps = steps
         self._numbers = itertools.count()
-        self.code: CodeType = graph_module._engine_run_backward.__code__
+        self.code: CodeType = bound("torch.autograd.graph._engine_run_backward").__code__
+        self._log = Replacement("torch.autograd.graph.log")
+        self._register = Replacement("torch.autograd.graph._register_logging_hooks_on_whole_graph")
         self.started = time.perf_counter()
         self._turn = threading.RLock()  # one thread at a time begins or ends a call: watchers need not know of others
         self.calls = self.nodes = 0  # so far
@@ -162,31 +153,27 @@ class Engine:
 
     def __enter__(self) -> Engine:
         skip_methods(Engine)
-        self._log, self._register = graph_module.log, graph_module._register_logging_hooks_on_whole_graph
-        warnings.filterwarnings("ignore", message="Error detected in")
-        self._filter = warnings.filters[0]
-        self._show_again()
-        log = _Logger(self._log)
+        log = _Logger(self._log.original)
         skip_methods(_Logger)
         skip(is_compiled, is_traced)
-        graph_module.log = log  # type: ignore[assignment]
-        graph_module._register_logging_hooks_on_whole_graph = self._seam()  # type: ignore[assignment]
+        self._log.put(log)
+        self._register.put(self._stand_in())
         self._stacks.anchors.add(id(self.code))
         return self
 
     def __exit__(self, *error: object) -> None:
-        graph_module.log, graph_module._register_logging_hooks_on_whole_graph = self._log, self._register
-        self._show_again()
+        self._log.restore()
+        self._register.restore()
         self._turn = threading.RLock()  # in a forked child, a thread that is not there any more may hold the other
 
-    def _seam(self) -> Callable[[Any], Callable[[], None]]:
-        log, register = self._log, self._register
+    def _stand_in(self) -> Callable[[Any], Callable[[], None]]:
+        log, register = self._log.original, self._register.original
 
         def before(outputs: Any) -> Callable[[], None]:
             undo = register(outputs) if log.getEffectiveLevel() <= logging.DEBUG else None
             call, handled = Call(), sys.exc_info()[1]
             try:
-                self._hide_anomaly()
+                self._recorder.engine_begins()
                 if is_traced():
                     self._sink.drop("backward calls that a compiler traced")
                 elif not self._off:
@@ -197,7 +184,7 @@ class Engine:
             def after() -> None:
                 raised = sys.exc_info()[1]
                 try:
-                    self._unhide_anomaly()
+                    self._recorder.engine_ends()
                     if call.began:
                         self._end(call, None if raised is handled else raised, outputs)
                 except BaseException as error:
@@ -213,26 +200,6 @@ class Engine:
 
     def _switch_off(self) -> None:
         self._off = True
-
-    def _hide_anomaly(self) -> None:
-        """Torch's own warning says that anomaly mode is on; the script must see it only when it asked for it.
-
-        Our filter is there only while the engine runs, once for each run: the script may look at its filters.
-        """
-        if self._recorder.anomaly.on:
-            self._show_again()
-        else:
-            warnings.filters.insert(0, self._filter)  # type: ignore[attr-defined]
-
-    def _unhide_anomaly(self) -> None:
-        for place, one in enumerate(warnings.filters):
-            if one is self._filter:
-                del warnings.filters[place]  # type: ignore[attr-defined]
-                return
-
-    def _show_again(self) -> None:
-        """Take every copy of our filter out: each list of filters that the script made may have got its own."""
-        warnings.filters[:] = [one for one in warnings.filters if one is not self._filter]  # type: ignore[index]
 
     def _failed(self, call: Call, error: BaseException) -> None:
         """We failed, or a signal handler of the script raised: leave nothing behind of the call."""
@@ -299,7 +266,7 @@ class Engine:
         self.calls += 1
         thread.busy = True
         try:
-            with torch._C.DisableTorchFunction():
+            with no_function():
                 roots = [edge_of(output) for output in outputs]
                 call.walked, call.live = self._walker.walk([node for node, _ in roots if node is not None])
                 self.nodes += len(call.live)
@@ -318,8 +285,7 @@ class Engine:
         thread.backward, thread.base = call.outer, call.outer_base
         if error is not None:
             self.raised = {id(error): call.number}
-            if not self._recorder.anomaly.on:
-                _plain_hint(error)
+            self._recorder.mend(error)
         with self._turn:
             self._finish(call, thread, error, outputs, duration)
         (self._sink.commit_soon if error is None else self._sink.commit)()
@@ -338,15 +304,13 @@ class Engine:
             self._write(call, call.walked, duration, exception)
         self._threads.tasks.end(call)
         self._ask("forget", call)
-        if made := self._recorder.made_in_backward:
-            self._recorder.made_in_backward = []  # what other threads make meanwhile is for the next call
-            release_parents(made)
+        self._recorder.release()
 
     def _look_again(self, call: Call, thread: Thread, error: BaseException, outputs: Any) -> None:
         """Let the watchers look at the graph that a failed run has left."""
         thread.busy = True
         try:
-            with torch._C.DisableTorchFunction():
+            with no_function():
                 roots = [edge_of(output)[0] for output in outputs]
                 call.live, _ = discover([root for root in roots if root is not None])
                 self._ask("failed", call, error)
@@ -381,9 +345,3 @@ def _runs_in(frame: Any, function: str) -> bool:
     while frame is not None and frame.f_code.co_name != function:
         frame = frame.f_back
     return frame is not None
-
-
-def _plain_hint(error: BaseException) -> None:
-    """Give torch's in-place error the hint of a run without anomaly mode."""
-    if isinstance(error, RuntimeError) and error.args and isinstance(error.args[0], str):
-        error.args = (error.args[0].replace(_HINT_WITH_ANOMALY, _HINT_WITHOUT), *error.args[1:])

@@ -11,6 +11,8 @@ from typing import Any, TypeGuard
 
 import torch
 
+from gradscope.torch_internals.tensors import is_wrapped
+
 ALONG = ("dim", "softmax_dim")  # arguments that name the dimension that an operator works along
 _PLAIN = (torch.Tensor, torch.nn.Parameter)
 
@@ -33,10 +35,7 @@ def is_plain(value: Any) -> TypeGuard[torch.Tensor]:
 def has_values(value: torch.Tensor) -> bool:
     """Whether a tensor of no special class holds numbers in memory of its own, wherever that is."""
     return (
-        value.layout is torch.strided
-        and not value.is_nested
-        and not torch._C._functorch.is_functorch_wrapped_tensor(value)
-        and value.data_ptr() != 0
+        value.layout is torch.strided and not value.is_nested and not is_wrapped(value) and value.data_ptr() != 0
     )  # not meta, fake, sparse, quantized, distributed; nor without memory: a zero tensor of jvp, a storage given back
 
 

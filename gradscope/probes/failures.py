@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from gradscope.probes.engine import Engine
-from gradscope.probes.function_calls import APPLY
 from gradscope.probes.functions import Functions
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Threads
 from gradscope.probes.tracebacks import family, is_ours, links
+from gradscope.torch_internals.function_calls import CALLS
 
 
 class Failures:
@@ -24,9 +24,9 @@ class Failures:
             return
         row = (self._sink.string(type(error).__name__), self._sink.string(str(error)), self._stack(error))
         self._sink.add("failure", (*row, self._threads.current.number, self._backward(error)))
-        applied = next((link.tb_frame for link in links(error) if link.tb_frame.f_code is APPLY), None)
-        if applied is not None:
-            self._sink.add("failing_function", (self._functions.of_class(applied.f_locals["cls"]),))
+        called = next(filter(None, (CALLS.of(link.tb_frame) for link in links(error))), None)
+        if called is not None:
+            self._sink.add("failing_function", (self._functions.of_class(called.function),))
 
     def _backward(self, error: BaseException) -> int | None:
         """The backward call that it, or what led to it, came out of."""

@@ -15,10 +15,8 @@ from typing import Any
 import torch
 
 from gradscope.probes.captured import Captured
-from gradscope.probes.dynamo import skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
-from gradscope.probes.guards import no_function
 from gradscope.probes.leaves import is_leaf
 from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
@@ -26,6 +24,9 @@ from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
 from gradscope.probes.tensors import TensorTypes, storage_of
 from gradscope.probes.threads import Thread, Threads
+from gradscope.torch_internals.dynamo import skip_methods
+from gradscope.torch_internals.guards import no_function
+from gradscope.torch_internals.tensors import free_weak_reference, is_expired
 
 _FIRST = 3  # steps that are looked at from the start
 _AFTER_NEWS = 2  # steps after one that ran new operators
@@ -166,7 +167,7 @@ class Flow(Watcher):
             if (not reference or over(reference)) and self._storages.pop(identity, None) is not None:
                 self._computed.discard(number)
                 if reference:
-                    torch.UntypedStorage._free_weak_ref(reference)
+                    free_weak_reference(reference)
 
     def before(self, call: Call, thread: Thread) -> None:
         """Note which tensors a backward starts from, and which it is asked for."""
@@ -193,7 +194,7 @@ class Flow(Watcher):
 
 
 def _expired(reference: int) -> bool:
-    return bool(torch.UntypedStorage._expired(reference))
+    return bool(is_expired(reference))
 
 
 def _requires(tensor: torch.Tensor) -> int:

@@ -10,12 +10,12 @@ import torch
 
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
-from gradscope.probes.function_calls import APPLY
 from gradscope.probes.functions import Functions
 from gradscope.probes.nodes import Token, token_of
 from gradscope.probes.sink import Sink
 from gradscope.probes.tensors import storage_of
 from gradscope.probes.threads import Thread
+from gradscope.torch_internals.function_calls import CALLS, Application
 
 ON_CTX = "context"  # a kind of holder
 _DEEP = 40  # frames from an operator up to the Function that runs it
@@ -35,21 +35,24 @@ class FunctionEdits:
     def note(self, tensor: torch.Tensor, storage: int, operator: int, stack: int) -> bool:
         """Whether the write to a tensor that requires grad is a Function's, to one of its inputs."""
         frame: Any = sys._getframe(1)
+        call = None
         for _ in range(_DEEP):
-            if frame is None:
-                return False
-            if frame.f_code is APPLY:
+            if frame is None or (call := CALLS.of(frame)) is not None:
                 break
             frame = frame.f_back
-        else:
+        if call is None or not _is_given(call, tensor, storage):
             return False
-        cls, inputs = frame.f_locals["cls"], frame.f_locals["args"]
-        if not any(one is tensor or storage_of(one)[0] == storage for one in inputs if isinstance(one, torch.Tensor)):
-            return False
+        cls = call.function
         if (id(cls), stack) not in self._noted and cls.__module__.partition(".")[0] != "torch":
             self._noted.add((id(cls), stack))
             self._sink.add("input_edit", (self._functions.of_class(cls), operator, stack))
         return True
+
+
+def _is_given(call: Application, tensor: torch.Tensor, storage: int) -> bool:
+    """Whether a tensor is an argument of a call, or shares its memory with one."""
+    tensors = (one for one in call.arguments if isinstance(one, torch.Tensor))
+    return id(tensor) in call.given or any(storage_of(one)[0] == storage for one in tensors)
 
 
 class Contexts(Watcher):

@@ -14,9 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch.utils import hooks as torch_hooks
 
-from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.hook_places import calling, holds, is_mechanism
@@ -29,6 +27,10 @@ from gradscope.probes.retain_grad import RetainGrad, holder_of
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Thread, Threads
+from gradscope.torch_internals.dynamo import skip, skip_methods
+from gradscope.torch_internals.find import Replacement
+from gradscope.torch_internals.guards import no_function
+from gradscope.torch_internals.running import current_node
 
 Fired = tuple[int, int | None, int, float | None, float | None, float | None]  # the columns of `firing`
 
@@ -47,8 +49,11 @@ class Hooks(Watcher):
         nodes: Nodes,
         faults: Faults,
         measured: bool = False,
+        retaining: bool = True,
     ) -> None:
-        """`measured`: what each hook does to the gradient's norm, and the time that it takes."""
+        """`measured`: what each hook does to the gradient's norm, and the time that it takes. `retaining`: retain_grad
+        is seen as well."""
+        self._retaining = retaining
         self._sink, self._threads, self._stacks = sink, threads, stacks
         self._names, self._nodes, self._faults = names, nodes, faults
         self._numbers = itertools.count()
@@ -68,9 +73,9 @@ class Hooks(Watcher):
 
     def __enter__(self) -> Hooks:
         skip_methods(Hooks)
-        self._handle_init = torch_hooks.RemovableHandle.__init__
-        self._module_init = torch_hooks.BackwardHook.__init__
-        handle_init, module_init, threads = self._handle_init, self._module_init, self._threads
+        self._handles = Replacement("torch.utils.hooks.RemovableHandle.__init__")
+        self._module_handles = Replacement("torch.utils.hooks.BackwardHook.__init__")
+        handle_init, module_init, threads = self._handles.original, self._module_handles.original, self._threads
 
         def make_handle(handle: Any, hooks_dict: Any, *, extra_dict: Any = None) -> None:
             handle_init(handle, hooks_dict, extra_dict=extra_dict)
@@ -83,15 +88,17 @@ class Hooks(Watcher):
             module_init(hook, module, observed, observed_pre)
 
         skip(make_handle, make_module_hook)
-        torch_hooks.RemovableHandle.__init__ = make_handle  # type: ignore[method-assign, assignment]
-        torch_hooks.BackwardHook.__init__ = make_module_hook  # type: ignore[method-assign, assignment]
-        torch.Tensor.retain_grad = RetainGrad(self.retain)  # type: ignore[method-assign, assignment]
+        self._handles.put(make_handle)
+        self._module_handles.put(make_module_hook)
+        if self._retaining:
+            torch.Tensor.retain_grad = RetainGrad(self.retain)  # type: ignore[method-assign, assignment]
         return self
 
     def __exit__(self, *error: object) -> None:
-        torch_hooks.RemovableHandle.__init__ = self._handle_init  # type: ignore[method-assign]
-        torch_hooks.BackwardHook.__init__ = self._module_init  # type: ignore[method-assign]
-        del torch.Tensor.retain_grad
+        self._handles.restore()
+        self._module_handles.restore()
+        if self._retaining:
+            del torch.Tensor.retain_grad
         self._write_registrations()
 
     def _note(self, handle: Any, hooks_dict: Any, frame: Any) -> None:
@@ -128,7 +135,7 @@ class Hooks(Watcher):
         return registration
 
     def _hang_on_tensor(self, registration: Registration, tensor: torch.Tensor) -> None:
-        with torch._C.DisableTorchFunction():
+        with no_function():
             node = tensor.grad_fn
         if node is None:
             registration.leaf = weakref.ref(tensor)
@@ -141,7 +148,7 @@ class Hooks(Watcher):
         if self._off:
             return
         try:
-            with torch._C.DisableTorchFunction():  # the script's function modes must not see us look
+            with no_function():  # the script's function modes must not see us look
                 wanted = tensor.requires_grad and tensor.grad_fn is not None and not tensor.retains_grad
             if wanted:
                 registration = self._register("retain_grad", self.retain, tensor, sys._getframe(1))
@@ -260,7 +267,7 @@ class Hooks(Watcher):
         if registration.kind == "node_post" and len(arguments) == 1:
             registration.kind = "node_pre"
             self._unwritten.append(registration)
-        node = torch._C._current_autograd_node()
+        node = current_node()
         token = None if node is None else token_of(node)
         number = None if token is None else call.walked.numbers.get(token.uid)
         if call.number in self._fired:

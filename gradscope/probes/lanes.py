@@ -13,6 +13,7 @@ from array import array
 import torch
 
 from gradscope.probes import devices
+from gradscope.torch_internals.tensors import norms_of
 
 SLOTS = 16_384
 _LONGEST = 5.0  # seconds to wait for a device at the end of a run: one that hangs must not hang the program
@@ -55,7 +56,7 @@ class Lane:
 
     def measure_all(self, tensors: list[torch.Tensor], looks: range) -> None:
         """The same of many tensors of one dtype, at once."""
-        norms = torch._foreach_norm(tensors, math.inf, dtype=self._room.dtype)
+        norms = norms_of(tensors, math.inf, dtype=self._room.dtype)
         torch.stack(list(norms), out=self._room[len(self.used) : len(self.used) + len(tensors)])
         self.used.extend(looks)
 

@@ -6,11 +6,9 @@ do so. An operator may run under that lock: a nested tensor is asked for its siz
 
 from __future__ import annotations
 
-from typing import Any
-
 import torch
 
-_creation: Any = torch._C._autograd._get_creation_meta
+from gradscope.torch_internals.tensors import creation_of
 
 
 def is_leaf(tensor: torch.Tensor) -> bool:
@@ -21,4 +19,4 @@ def is_leaf(tensor: torch.Tensor) -> bool:
     base = tensor._base
     if base is None:
         return tensor.is_leaf
-    return not (tensor.requires_grad and base.requires_grad) or _creation(tensor).name == "NO_GRAD_MODE"
+    return not (tensor.requires_grad and base.requires_grad) or creation_of(tensor).name == "NO_GRAD_MODE"

@@ -2,9 +2,8 @@
 
 from __future__ import annotations
 
-import torch
-
 from gradscope.probes.sink import Sink
+from gradscope.torch_internals.running import interpreters
 
 
 class Levels:
@@ -12,11 +11,10 @@ class Levels:
 
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
-        self._interpreters = torch._C._functorch.get_interpreter_stack
 
     def take(self) -> int:
         """The string id of the active stack, 0 when there is none."""
-        stack = self._interpreters()
+        stack = interpreters()
         if not stack:
             return 0
         return self._sink.string(" ".join([f"{level.key().name}:{level.level()}" for level in stack]))

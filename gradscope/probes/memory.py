@@ -16,6 +16,8 @@ import torch
 
 from gradscope.probes.sink import Sink
 from gradscope.probes.tensors import storage_of
+from gradscope.torch_internals.tensors import NO_DISPATCH_OF_ITS_OWN, free_weak_reference, is_wrapped
+from gradscope.torch_internals.tensors import unwrapped as one_level_off
 
 LIMIT = 2 * 10**9  # bytes of tensors in one recording
 _LARGEST = 9 * 10**8  # bytes of one storage: SQLite takes values of less than 1e9
@@ -64,7 +66,7 @@ class Memory:
     def release(self) -> None:
         """Give the addresses free."""
         for address in self._weak:
-            torch.UntypedStorage._free_weak_ref(address)
+            free_weak_reference(address)
         self._weak.clear()
 
     def expect(self, tensor: torch.Tensor) -> int | None:
@@ -122,13 +124,13 @@ class Memory:
 def is_its_bytes(tensor: torch.Tensor) -> bool:
     """Whether a tensor is its bytes: no wrapper, not sparse, nested or meta."""
     return (
-        type(tensor).__torch_dispatch__ is torch._C._disabled_torch_dispatch_impl
+        type(tensor).__torch_dispatch__ is NO_DISPATCH_OF_ITS_OWN
         and tensor.layout is torch.strided
         and not tensor.is_meta
         and not tensor.is_nested
         and not tensor.is_quantized
         and not tensor._is_zerotensor()
-        and not torch._C._functorch.is_functorch_wrapped_tensor(tensor)
+        and not is_wrapped(tensor)
         and storage_of(tensor)[0] != 0  # as with the wrappers of is_grads_batched
     )
 
@@ -140,8 +142,8 @@ def kind_of(tensor: torch.Tensor) -> dict[str, str]:
 
 def unwrapped(tensor: torch.Tensor) -> torch.Tensor:
     """The tensor below the levels of torch.func."""
-    while torch._C._functorch.is_functorch_wrapped_tensor(tensor):
-        tensor = torch._C._functorch.get_unwrapped(tensor)
+    while is_wrapped(tensor):
+        tensor = one_level_off(tensor)
     return tensor
 
 

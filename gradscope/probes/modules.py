@@ -4,34 +4,25 @@ traceback; instead `Module.__call__` gets a code object with the same lines and 
 
 from __future__ import annotations
 
-import ast
-import copy
-import inspect
 import itertools
 import sys
-import textwrap
 import weakref
 from collections import Counter
-from types import CodeType, FunctionType
+from types import FunctionType
 
 import torch
 from torch.nn.modules import module as torch_module
 
-from gradscope.probes.dynamo import skip_methods
 from gradscope.probes.faults import Faults
 from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Threads
+from gradscope.torch_internals.dynamo import skip_methods
+from gradscope.torch_internals.find import bound
+from gradscope.torch_internals.module_call import call_instruction, instrumented
 
 _ENTER, _LEAVE, _CALL = "_gradscope_enter", "_gradscope_leave", "_gradscope_call"
-_AROUND = f"""class Module:
-    def f():
-        if torch.compiler.is_compiling(): pass
-        {_CALL} = {_ENTER}(self)
-        try: pass
-        finally: {_LEAVE}({_CALL})
-"""
 
 
 class Call:
@@ -71,9 +62,9 @@ class Modules:
         self._places: dict[tuple[int, str, str, int], int] = {}
         self._insides: dict[int, int] = {}  # the base behind a call, by the stack of its caller
         self._known: dict[int, Known] = {}
-        self._target: FunctionType = torch_module.Module._wrapped_call_impl  # type: ignore[assignment]
+        self._target: FunctionType = bound("torch.nn.Module._wrapped_call_impl")
         self._code = self._original = self._target.__code__
-        self._place = _call_instruction(self._original)
+        self._place = call_instruction(self._original)
         faults.switch("modules", self._switch_off)
 
     def __enter__(self) -> Modules:
@@ -81,7 +72,7 @@ class Modules:
         setattr(torch_module, _ENTER, self.enter)
         setattr(torch_module, _LEAVE, self.leave)
         try:
-            self._code = _instrumented(self._target)
+            self._code = instrumented(self._target, _ENTER, _LEAVE, _CALL)
         except (OSError, SyntaxError, LookupError) as error:  # torch without its sources: no module calls then
             self._faults.note("modules", error)
         else:
@@ -194,50 +185,3 @@ class Calls:
             caller = 0 if call.parent is None else ids[call.parent.serial]
             ids[call.serial] = self._sink.call(caller, call.path, call.module_class, position, ordinal, ordinals)
         return ids
-
-
-def _call_instruction(code: CodeType) -> int:
-    """The offset of the instruction on the last line of `_wrapped_call_impl`, where the module's call happens."""
-    return max(start for start, _, line in code.co_lines() if line is not None)
-
-
-def _instrumented(function: FunctionType) -> CodeType:
-    """The function's code with enter and leave around its body, every original line and column kept.
-
-    While Dynamo traces, the body stands alone, so that the same frames compile.
-    """
-    lines, first = inspect.getsourcelines(function)
-    tree = ast.parse(textwrap.dedent("".join(lines)))
-    definition = tree.body[0]
-    assert isinstance(definition, ast.FunctionDef)
-    indent = len(lines[0]) - len(lines[0].lstrip())
-    for node in ast.walk(definition):
-        if isinstance(node, (ast.expr, ast.stmt)):
-            node.col_offset += indent
-            node.end_col_offset = (node.end_col_offset or 0) + indent
-    wrapper = ast.parse(_AROUND)
-    shell = wrapper.body[0]
-    assert isinstance(shell, ast.ClassDef)
-    template = shell.body[0]
-    assert isinstance(template, ast.FunctionDef)
-    for node in ast.walk(template):
-        if isinstance(node, (ast.expr, ast.stmt)):
-            node.lineno = node.end_lineno = 1
-    compiling, enter, guarded = template.body
-    assert isinstance(compiling, ast.If)
-    assert isinstance(guarded, ast.Try)
-    compiling.body = copy.deepcopy(definition.body)  # lines are moved once for each node, not once for each place
-    guarded.body = definition.body
-    definition.body = [compiling, enter, guarded]
-    shell.body = [definition]
-    ast.increment_lineno(wrapper, first - 1)
-    return _find(compile(wrapper, function.__code__.co_filename, "exec"), function.__code__)
-
-
-def _find(code: CodeType, like: CodeType) -> CodeType:
-    for constant in code.co_consts:
-        if isinstance(constant, CodeType):
-            if constant.co_name == like.co_name:
-                return constant.replace(co_firstlineno=like.co_firstlineno)
-            return _find(constant, like)
-    raise LookupError(like.co_name)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import weakref
 from typing import Any
 
-import torch
+from gradscope.torch_internals.running import current_task
 
 
 class Shared:
@@ -23,7 +23,7 @@ class Shared:
 
     def ran(self) -> bool:
         """Whether the hook itself ran, asked after one of its tensors had its turn."""
-        task = torch._C._current_graph_task_id()
+        task = current_task()
         if self._all:
             return task not in self._notes
         first = task not in self._told

@@ -16,7 +16,7 @@ from typing import Any
 
 import torch
 
-from gradscope.probes.dynamo import skip
+from gradscope.torch_internals.dynamo import skip
 
 _KEPT = 2048  # nodes whose hooks are used again
 

@@ -1,35 +1,31 @@
-"""Sees every autograd node at the moment it is made.
+"""What is known of each autograd node since the moment it was made, in a token that dies with the node.
 
-The surprise: with anomaly mode on and its NaN check off, torch calls `torch.fx.traceback.format_stack` inside the
-constructor of each C++ Node and keeps what it returns in `node.metadata["traceback_"]` until the node dies. We
-return a token there, which carries what we know of the node.
+How that moment is seen depends on torch: `nodes_by_hook` from 2.14 on, `nodes_by_anomaly_mode` below.
 """
 
 from __future__ import annotations
 
 import itertools
-import sys
 import weakref
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, ClassVar
 
-import torch
-import torch.fx.traceback as fx_traceback
-
-from gradscope.probes.anomaly import Anomaly
-from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.faults import Faults
-from gradscope.probes.function_calls import APPLY, FunctionCalls
 from gradscope.probes.levels import Levels
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
+from gradscope.torch_internals.dynamo import skip_methods
+from gradscope.torch_internals.find import there
+from gradscope.torch_internals.parts import PARTS
 
 if TYPE_CHECKING:
     from gradscope.probes.modules import Call
     from gradscope.probes.threads import Threads
 
-KEY = "traceback_"  # torch's
-_OWN_KEY = "gradscope"  # for nodes that already hold a stock traceback
+HOOK = "torch._C._autograd._push_node_creation_hook"
+HAS_HOOK = there(PARTS[HOOK]) == HOOK
+_OWN_KEY = "gradscope"
+KEY = _OWN_KEY if HAS_HOOK else "traceback_"  # torch's, in the place of a stock traceback
 
 
 class Token:
@@ -97,37 +93,42 @@ def token_of(node: Any) -> Token | None:
 
 
 class Nodes:
-    """Gives each node its token. `made_in_backward` counts the nodes made while the engine ran."""
+    """Gives each node its token. `made_in_backward` are the tokens of those made while the engine ran."""
 
-    def __init__(
-        self, sink: Sink, threads: Threads, stacks: Stacks, anomaly: Anomaly, faults: Faults, operators: bool
-    ) -> None:
+    def __init__(self, sink: Sink, threads: Threads, stacks: Stacks, faults: Faults, operators: bool) -> None:
+        """`operators`: they are seen, so that a node can be given the one that made it."""
         self._sink, self._threads, self._stacks, self._faults = sink, threads, stacks, faults
-        self.anomaly = anomaly
         self._levels = Levels(sink)
-        self._calls = FunctionCalls(sink)
         self._uids = itertools.count(1)
         self._operators = operators
         self.made_in_backward: list[Any] = []
         self.newborn: list[weakref.ref[Token]] | None = None  # filled while somebody wants the nodes of a step
-        self._format_stack = self._callback()
-        self._original = fx_traceback.format_stack
         faults.switch("nodes", self.__exit__)
 
     def __enter__(self) -> Nodes:
-        skip(self._format_stack)
-        skip_methods(Token)
-        skip_methods(Levels)
-        skip_methods(FunctionCalls)
-        skip_methods(Stacks)
+        for one in (Token, Levels, Stacks, Nodes, type(self)):
+            skip_methods(one)
         Token.stacks = self._stacks
-        fx_traceback.format_stack = self._format_stack
-        self.anomaly.__enter__()
         return self
 
     def __exit__(self, *error: object) -> None:
-        self.anomaly.__exit__()
-        fx_traceback.format_stack = self._original
+        """See no more nodes; again does nothing."""
+
+    def follow(self, recorded: bool) -> None:
+        """See nodes only while something is recorded."""
+
+    def engine_begins(self) -> None:
+        """A backward call is about to run."""
+
+    def engine_ends(self) -> None:
+        """It has returned or raised."""
+
+    def mend(self, error: BaseException) -> None:
+        """Give an exception of the engine the words of a plain run."""
+
+    def release(self) -> None:
+        """Undo what seeing nodes has done to those that were made in a backward."""
+        self.made_in_backward = []  # what other threads make meanwhile is for the next call
 
     def youngest(self) -> int:
         """A uid above those of all nodes so far."""
@@ -145,43 +146,6 @@ class Nodes:
         token.stack = token.thread = token.operator = token.previous = 0
         token.call = None
         return token
-
-    def _callback(self) -> Callable[[], Any]:
-        """The function that torch will call for every node: hot, so what it uses is bound here."""
-        original = fx_traceback.format_stack
-        threads, take, getframe, uids = self._threads, self._stacks.take, sys._getframe, self._uids
-        current_node, level = torch._C._current_autograd_node, torch._C._functorch.maybe_current_level
-        tasks = threads.tasks
-        operators, faults, blank, called = self._operators, self._faults, self._blank, self._calls.note
-
-        def format_stack() -> Any:
-            if fx_traceback.should_preserve_node_meta:
-                return original()  # a compiler is tracing and reads torch's own meaning
-            try:
-                thread = threads.current
-                frame = getframe(0).f_back  # none on the engine's own threads
-                if frame is None:
-                    tasks.adopt(thread)
-                node = current_node()
-                token = Token() if node is None and level() is None else self._derive(node)
-                token.uid = next(uids)
-                token.thread = thread.number
-                token.call = thread.call
-                token.operator = 0
-                token.previous = thread.operator
-                token.stack = take(frame, thread.base)
-                if frame is not None and frame.f_code is APPLY:
-                    called(frame, token.stack)
-                if self.newborn is not None:
-                    self.newborn.append(weakref.ref(token))
-                if operators:
-                    thread.pending.append(token)
-            except Exception as error:
-                faults.note("nodes", error)
-                return blank()
-            return token
-
-        return format_stack
 
     def _derive(self, node: Any) -> DerivedToken:
         """Note the transforms, and the backward node whose evaluation makes this one."""

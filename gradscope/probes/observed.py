@@ -10,6 +10,7 @@ import torch
 from gradscope.probes.threads import Thread
 from gradscope.probes.values import norm_of
 from gradscope.signals import let_through
+from gradscope.torch_internals.guards import no_function
 
 
 class Look:
@@ -27,7 +28,7 @@ class Look:
 def identity_of(gradient: Any) -> Any:
     """The identity and version of a gradient, or of each of several."""
     if isinstance(gradient, torch.Tensor):
-        with torch._C.DisableTorchFunction():
+        with no_function():
             version = 0 if gradient.is_inference() else gradient._version
             held = gradient.grad if gradient.is_leaf else None  # a post-accumulate hook gets the leaf itself
             return id(gradient), version, id(held), 0 if held is None else held._version
@@ -54,7 +55,7 @@ def _first(gradient: Any) -> Any:
         gradient = next((one for one in gradient if isinstance(one, torch.Tensor)), None)
     if not isinstance(gradient, torch.Tensor):
         return None
-    with torch._C.DisableTorchFunction():
+    with no_function():
         return gradient.grad if gradient.is_leaf and gradient.requires_grad else gradient
 
 

@@ -13,18 +13,17 @@ import threading
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 import torch
-import torch.autograd.graph as graph_module
 
 from gradscope.probes import devices, overriding
 from gradscope.probes.births import Births
 from gradscope.probes.blocks import HEAD, NO_GRAD, PLAIN, WRITE, Places, ends_of, enter_call, numbered, places_of
 from gradscope.probes.collectives import is_collective
 from gradscope.probes.dispatch import Dispatching
-from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call as EngineCall
 from gradscope.probes.engine import Watcher
 from gradscope.probes.faults import Faults
@@ -51,6 +50,9 @@ from gradscope.probes.steps import Steps
 from gradscope.probes.structure import digest
 from gradscope.probes.threads import BLOCK, Thread, Threads
 from gradscope.probes.versions import counting_versions
+from gradscope.torch_internals.dynamo import body_of, skip, skip_methods
+from gradscope.torch_internals.find import bound
+from gradscope.torch_internals.running import current_node
 
 _REMEMBERED = 8  # blocks kept to compare with
 
@@ -101,21 +103,9 @@ class Operations(Watcher):
     def __enter__(self) -> Operations:
         skip_methods(Operations)
         self._dispatching.__enter__()
-        self._bootstrap: Any = threading.Thread._bootstrap_inner  # type: ignore[attr-defined]
-        bootstrap, mode, close = self._bootstrap, self._dispatching.mode, self.close
-
-        def bootstrap_inner(thread: threading.Thread) -> None:
-            with mode:  # modes are per thread
-                bootstrap(thread)
-            if not self._off:
-                close(self._threads.current)
-
-        bootstrap_inner.__name__, bootstrap_inner.__qualname__ = bootstrap.__name__, bootstrap.__qualname__
-        threading.Thread._bootstrap_inner = bootstrap_inner  # type: ignore[attr-defined]
         return self
 
     def __exit__(self, *error: object) -> None:
-        threading.Thread._bootstrap_inner = self._bootstrap  # type: ignore[attr-defined]
         self._turn = threading.RLock()  # in a forked child, a thread that is not there any more may hold the other
         self._off = True
         self._dispatching.__exit__()
@@ -125,6 +115,14 @@ class Operations(Watcher):
 
     def _switch_off(self) -> None:
         self._off = True
+
+    @contextmanager
+    def in_thread(self) -> Iterator[None]:
+        """See the operators of a thread that begins: modes are each thread's own."""
+        with self._dispatching.mode:
+            yield
+        if not self._off:
+            self.close(self._threads.current)
 
     def follow(self, recorded: bool) -> None:
         """Take this thread's mode off while nothing is recorded: it costs most of what recording operators does."""
@@ -167,7 +165,7 @@ class Operations(Watcher):
         threads, steps, faults, known = self._threads, self._steps, self._faults, self._known
         describe, take = self._describe, self._stacks.take
         open_block, number_of, getframe = self._open, node_number, sys._getframe
-        engine = graph_module._engine_run_backward.__code__
+        engine = bound("torch.autograd.graph._engine_run_backward").__code__
         births, look, flow, grad_enabled = self._births, self._births.look, self._flow, torch.is_grad_enabled
 
         def dispatch(  # noqa: PLR0912, a call for each branch would cost as much as the branch itself
@@ -255,7 +253,7 @@ class Operations(Watcher):
         )
         known.name = self._sink.string(str(operator))
         known.operator = operator
-        run = operator._op if type(operator) is torch._ops.OpOverload else operator  # one frame less
+        run = body_of(operator)  # one frame less
         known.run = counting_versions(run, known.writes) if str(operator).startswith("aten._foreach_") else run
         known.run = self._unseen(known)
         if is_collective(operator):
@@ -372,10 +370,7 @@ def _is_tracked(written: torch.Tensor, arguments: tuple[Any, ...]) -> bool:
     return written.requires_grad or any(isinstance(one, torch.Tensor) and one.requires_grad for one in arguments)
 
 
-_current_node = getattr(torch._C, "_current_autograd_node", None)  # looked up once; doctor says when it is missing
-
-
-def node_number(backward: EngineCall, current_node: Any = _current_node) -> int:
+def node_number(backward: EngineCall, current_node: Any = current_node) -> int:
     """The node that a backward is evaluating, -1 for none."""
     current, walked = current_node(), backward.walked
     if current is None or walked is None:

@@ -13,20 +13,22 @@ from typing import Any
 
 import torch
 from torch.optim import optimizer as optimizer_module
+from torch.utils.hooks import RemovableHandle
 
-from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.evidence import is_plain
 from gradscope.probes.faults import Faults
 from gradscope.probes.flow import Flow
-from gradscope.probes.guards import no_autograd, no_dispatch, no_function
 from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Thread, Threads
+from gradscope.torch_internals.dynamo import skip, skip_methods
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function
 
 _FIRST = 6  # looks at each optimizer, and at the backward calls, before only powers of two
 _NONE, _ZERO, _SOME, _FROZEN = range(4)
+_OURS = -1  # a key among the hooks of all optimizers
 
 
 class Optimizers(Watcher):
@@ -52,7 +54,12 @@ class Optimizers(Watcher):
                 self._faults.note(self.probe, error)
 
         skip(before_step)
+        following = RemovableHandle.next_id
         self._handle = optimizer_module.register_optimizer_step_pre_hook(before_step)
+        RemovableHandle.next_id = following  # the program's handles have their numbers: ours gets one that none has
+        hooks: Any = self._handle.hooks_dict_ref()
+        hooks[_OURS] = hooks.pop(self._handle.id)
+        self._handle.id = _OURS
         return self
 
     def __exit__(self, *error: object) -> None:

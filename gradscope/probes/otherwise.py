@@ -9,11 +9,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.operations import Operations
 from gradscope.probes.threads import Thread
+from gradscope.torch_internals.dynamo import skip, skip_methods
 
 _OTHERWISE = frozenset(("ProdBackward0", "ProdBackward1", "MaskedFillBackward1"))
 _GRAPHS = 1024  # graphs of which it is kept in mind whether they have such nodes

@@ -11,16 +11,15 @@ from typing import Any
 
 import torch
 
-from gradscope.probes.dynamo import skip
-from gradscope.probes.guards import no_function_of_classes
-
-_NONE: Any = torch._C._disabled_torch_function_impl
+from gradscope.torch_internals.dynamo import skip
+from gradscope.torch_internals.guards import no_function_of_classes
+from gradscope.torch_internals.tensors import NO_FUNCTION_OF_ITS_OWN
 
 
 def is_there_one() -> bool:
     """Whether the program has such a class; torch's own know what they are given."""
     return any(
-        one.__torch_function__ is not _NONE and one.__module__.partition(".")[0] != "torch"
+        one.__torch_function__ is not NO_FUNCTION_OF_ITS_OWN and one.__module__.partition(".")[0] != "torch"
         for one in _below(torch.Tensor)
     )
 

@@ -12,13 +12,14 @@ from typing import Any
 
 import torch
 
-from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.hooks import Hooks
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Thread, Threads
+from gradscope.torch_internals.dynamo import skip, skip_methods
+from gradscope.torch_internals.running import current_node
 
 KIND, NAME = "reducer", "DistributedDataParallel"
 
@@ -100,7 +101,7 @@ class Reducers(Watcher):
 
     def saw_collective(self, frame: Any) -> None:
         """A collective is about to run, called from `frame`."""
-        node = torch._C._current_autograd_node()
+        node = current_node()
         leaf = getattr(node, "variable", None)
         if not isinstance(leaf, torch.Tensor):
             return

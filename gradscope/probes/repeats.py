@@ -15,12 +15,12 @@ import torch
 from gradscope.probes.births import Births
 from gradscope.probes.blocks import HEAD, WRITE
 from gradscope.probes.collectives import is_distributed
-from gradscope.probes.dynamo import skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.flow import Flow
 from gradscope.probes.hooks import Hooks
 from gradscope.probes.operations import Operations
 from gradscope.probes.threads import Thread, Threads
+from gradscope.torch_internals.dynamo import skip_methods
 
 _EQUAL = 3  # equal backward calls after which the next ones are taken to be so
 _WATCHED = 16  # of those, every so many are watched all the same; one that differs, and none is trusted again

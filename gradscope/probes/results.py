@@ -8,9 +8,11 @@ from __future__ import annotations
 import re
 from typing import Any
 
-import torch
+from gradscope.torch_internals.find import bound
 
-_schemas_of: Any = torch._C._jit_get_schemas_for_operator  # torch.ops is Python, and hides what a signal handler raises
+_schemas_of: Any = bound(
+    "torch._C._jit_get_schemas_for_operator"
+)  # torch.ops is Python, and hides what a signal handler raises
 _NUMBERED = re.compile(r"Backward\d*$")
 _WORDS = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 _DIMENSIONS = re.compile(r"(\d)_d(?=_|$)")  # conv2d and upsample_nearest2d, whose nodes write 2D

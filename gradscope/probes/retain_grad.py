@@ -8,6 +8,8 @@ from typing import Any
 import torch
 
 from gradscope.probes.nodes import token_of
+from gradscope.torch_internals.find import bound
+from gradscope.torch_internals.guards import no_function
 
 
 class RetainGrad:
@@ -15,7 +17,7 @@ class RetainGrad:
 
     def __init__(self, asked: Callable[[Any], None]) -> None:
         self._asked = asked
-        self._original: Any = torch._C.TensorBase.retain_grad
+        self._original: Any = bound("torch._C.TensorBase.retain_grad")
 
     def __get__(self, tensor: Any, owner: Any) -> Any:
         if tensor is None:
@@ -28,7 +30,7 @@ def holder_of(tensor: torch.Tensor | None) -> int:
     """The token's uid of the node that keeps a tensor's gradient, 0 when it is not known or the tensor is gone."""
     if tensor is None:
         return 0
-    with torch._C.DisableTorchFunction():
+    with no_function():
         node = tensor.grad_fn
     token = None if node is None else token_of(node)
     return 0 if token is None else token.uid

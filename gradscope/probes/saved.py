@@ -6,6 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from gradscope.torch_internals.tensors import HAS_SAVED_DATA
+
 _RAW = "_raw_saved_"
 _TENSORS = "_raw_saved_tensors"  # those of a custom Function
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
@@ -17,7 +19,7 @@ def saved_of(node: Any) -> Iterator[tuple[str, Any]]:
     kind = type(node)
     names = _names.get(kind)
     if names is None:
-        names = _names[kind] = tuple(name for name in dir(kind) if name.startswith(_RAW))
+        names = _names[kind] = tuple(name for name in dir(kind) if HAS_SAVED_DATA and name.startswith(_RAW))
     for name in names:
         try:
             value = getattr(node, name)
@@ -51,7 +53,7 @@ def is_freed(node: Any) -> bool | None:
     """Whether a node has given up what it saved; None when nothing tells, because it saved nothing."""
     kind = type(node)
     told = None
-    for name in [name for name in dir(kind) if name.startswith(_RAW)]:
+    for name in [name for name in dir(kind) if HAS_SAVED_DATA and name.startswith(_RAW)]:
         try:
             value = getattr(node, name)
             for one in value if type(value) is tuple else (value,):

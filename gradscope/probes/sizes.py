@@ -12,10 +12,10 @@ from gradscope.probes.devices import is_capturing, is_far
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.evidence import is_plain
 from gradscope.probes.faults import Faults
-from gradscope.probes.guards import no_autograd, no_dispatch, no_function
 from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
 from gradscope.probes.threads import Thread
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function
 
 _NUMBERS = 3  # of a leaf
 

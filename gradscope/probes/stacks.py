@@ -10,6 +10,7 @@ from __future__ import annotations
 import inspect
 import sys
 import traceback
+from collections.abc import Callable
 from types import CodeType, FrameType
 from typing import Any
 
@@ -24,10 +25,11 @@ class Mark(dict[int, int]):
     To debuggers, which read and replace f_trace, it is false; called by Python, it does nothing.
     """
 
-    __slots__ = ("caller", "code", "owner", "stays")
+    __slots__ = ("caller", "code", "owner", "stays", "watched")
 
-    def __init__(self, owner: object, caller: int, code: CodeType) -> None:
+    def __init__(self, owner: object, caller: int, code: CodeType, watched: bool) -> None:
         super().__init__()
+        self.watched = watched  # somebody wants to know of each frame that runs it
         self.owner = owner  # a frame may outlive the recording in which it was marked
         self.caller = caller
         self.code = code
@@ -57,6 +59,12 @@ class Stacks:
         self._codes: dict[int, CodeType] = {}  # keeps them alive: their ids are keys
         self._frames: dict[tuple[int, int], int] = {}
         self._described: dict[int, tuple[int, CodeType, int]] = {}  # stack -> caller, code, instruction
+        self._is_watched: Callable[[CodeType], bool] = lambda code: False
+        self._met: Callable[[FrameType], None] = lambda frame: None
+
+    def watch(self, is_watched: Callable[[CodeType], bool], met: Callable[[FrameType], None]) -> None:
+        """Have `met` told of each frame from which a stack is taken first, if its code is watched."""
+        self._is_watched, self._met = is_watched, met
 
     def take(self, frame: FrameType | None, base: int) -> int:
         """The id of the stack that begins at `frame`; `base` is the stack behind the nearest anchor."""
@@ -96,7 +104,10 @@ class Stacks:
         key = caller, id(frame.f_code)
         mark = self._marks.get(key)
         if mark is None:
-            mark = self._marks.setdefault(key, Mark(self._owner, caller, frame.f_code))
+            watched = self._is_watched(frame.f_code)
+            mark = self._marks.setdefault(key, Mark(self._owner, caller, frame.f_code, watched))
+        if mark.watched:
+            self._met(frame)
         if mark.stays and sys.gettrace() is None and type(frame.f_trace) in _MAY_BE_REPLACED:
             frame.f_trace = mark
         return mark.get(frame.f_lasti) or self._at(mark, frame.f_lasti)

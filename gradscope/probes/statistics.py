@@ -11,13 +11,14 @@ import threading
 
 import torch
 
+from gradscope.torch_internals.tensors import is_wrapped
+
 Statistics = tuple[float, float, float, int, int]  # norm, largest magnitude, zero share, NaN and Inf count
 
 WIDTH = 5
 _LARGE = 32_768  # elements
 _STRETCH = 131_072
 
-_is_wrapped = torch._C._functorch.is_functorch_wrapped_tensor
 _vector_norm = torch.linalg.vector_norm
 
 
@@ -25,7 +26,7 @@ def has_values(gradient: object) -> bool:
     """Whether there are plain values to look at."""
     if type(gradient) is not torch.Tensor and type(gradient) is not torch.nn.Parameter:
         return False
-    return not (gradient.layout is not torch.strided or gradient.is_meta or gradient.is_nested or _is_wrapped(gradient))
+    return not (gradient.layout is not torch.strided or gradient.is_meta or gradient.is_nested or is_wrapped(gradient))
 
 
 def statistics_of(gradient: torch.Tensor) -> Statistics | None:

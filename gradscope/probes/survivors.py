@@ -15,13 +15,14 @@ from typing import Any
 
 import torch
 
-from gradscope.probes.dynamo import skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.holders import Places
 from gradscope.probes.nodes import Nodes, Token, token_of
 from gradscope.probes.sink import Sink
 from gradscope.probes.threads import Thread
+from gradscope.torch_internals.dynamo import skip_methods
+from gradscope.torch_internals.guards import no_function
 
 _COHORTS = frozenset((1, 2, 3, 4, *(2**power for power in range(3, 40))))  # steps whose nodes are watched
 _GRACE = 2  # steps after which a step's nodes should be dead: the script may still hold its last results
@@ -88,7 +89,7 @@ class Survivors(Watcher):
         tokens = (one() for made in steps for one in self._cohorts[made])
         uids = {token.uid for token in tokens if token is not None}
         found: Counter[tuple[int, tuple[int, ...]]] = Counter()
-        with torch._C.DisableTorchFunction():
+        with no_function():
             tensors = [thing for thing in gc.get_objects() if type(thing) is torch.Tensor and thing.grad_fn is not None]
             places = Places(ignored=(tensors,))
             for tensor in tensors[:_MOST_HELD]:

@@ -7,30 +7,14 @@ thread's stack. What tells the calls apart there is the number of the engine's t
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
-
-import torch
+from typing import TYPE_CHECKING
 
 from gradscope.probes.nodes import token_of
+from gradscope.torch_internals.running import NO_TASK, current_node, current_task
 
 if TYPE_CHECKING:
     from gradscope.probes.engine import Call
     from gradscope.probes.threads import Thread
-
-
-def _none() -> Any:
-    """Stands for a look at the current node that this torch does not have."""
-
-
-def _no_task() -> int:
-    """The same, for the current task."""
-    return NO_TASK
-
-
-NO_TASK = -1  # torch's
-current_task: Callable[[], int] = getattr(torch._C, "_current_graph_task_id", _no_task)
-_current_node: Callable[[], Any] = getattr(torch._C, "_current_autograd_node", _none)
 
 
 class Tasks:
@@ -82,7 +66,7 @@ class Tasks:
 
         None when two threads have begun backwards over the same nodes, and none of their tasks is known yet.
         """
-        node = _current_node()  # none while the engine adds up gradients
+        node = current_node()  # none while the engine adds up gradients
         token = None if node is None else token_of(node)
         possible = [
             call

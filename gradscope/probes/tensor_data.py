@@ -19,19 +19,21 @@ import torch
 from gradscope.model.dispatch import Phase
 from gradscope.model.tensor import Role
 from gradscope.probes.dispatch import mode_class
-from gradscope.probes.dynamo import skip, skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
-from gradscope.probes.guards import no_autograd, no_dispatch, no_function
 from gradscope.probes.memory import LIMIT, Budget, CannotRepeatError, Memory, digest, kind_of, unwrapped
 from gradscope.probes.operations import node_number
 from gradscope.probes.sink import Sink
 from gradscope.probes.tensors import Contents, TensorTypes
 from gradscope.probes.threads import Thread, Threads
+from gradscope.torch_internals.dynamo import body_of, is_operator, skip, skip_methods
+from gradscope.torch_internals.find import bound
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function
+from gradscope.torch_internals.running import current_task
 
 _UNDEFINED_CONTENT = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_")
 _PREFIXED = (torch.dtype, torch.layout, torch.memory_format)
-_without_levels: Any = torch._C._DisableFuncTorch
+_without_levels: Any = bound("torch._C._DisableFuncTorch")
 
 
 class Run:
@@ -141,7 +143,7 @@ class TensorData(Watcher):
                 row = begin(mode.run, operator, arguments, keywords)
             except Exception as error:
                 faults.note(self.probe, error)
-            run = operator._op if type(operator) is torch._ops.OpOverload else operator
+            run = body_of(operator)
             results = run(*arguments, **keywords)
             try:
                 if row is not None:
@@ -175,7 +177,7 @@ class TensorData(Watcher):
             return
         with run.lock, self._quietly():
             try:
-                known = type(operator) is torch._ops.OpOverload
+                known = is_operator(operator)
                 undefined = known and operator._schema.name.rpartition("::")[2] in _UNDEFINED_CONTENT
                 text = json.dumps(encode(results, run.memory, made=True, digested=not undefined))
             except CannotRepeatError:
@@ -184,7 +186,7 @@ class TensorData(Watcher):
 
     def _node(self, run: Run) -> int | None:
         """The node of the outermost backward that is being evaluated."""
-        if run.task is not None and torch._C._current_graph_task_id() != run.task:
+        if run.task is not None and current_task() != run.task:
             return run.node
         number = node_number(run.call)
         return None if number < 0 else number
@@ -202,8 +204,8 @@ class TensorData(Watcher):
         def entering(gradients: Any) -> None:
             try:
                 if run.task is None:
-                    run.task = torch._C._current_graph_task_id()
-                if torch._C._current_graph_task_id() == run.task:
+                    run.task = current_task()
+                if current_task() == run.task:
                     run.node, run.phases[number] = number, Phase.INSIDE
                     run.received[number] = self._places(run, gradients)
             except Exception as error:
@@ -215,7 +217,7 @@ class TensorData(Watcher):
     def _leaving(self, run: Run, number: int) -> Callable[[Any, Any], None]:
         def leaving(passed: Any, received: Any) -> None:
             try:
-                if torch._C._current_graph_task_id() == run.task:
+                if current_task() == run.task:
                     run.phases[number] = Phase.AFTER
                     came, went = run.received.pop(number, "[]"), self._places(run, passed)
                     self._sink.add("exchange", (run.call.number, run.nodes, number, came, went))

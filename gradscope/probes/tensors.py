@@ -55,8 +55,9 @@ class TensorTypes:
 class Contents:
     """Interns the tensors of a graph: the metadata of what each node receives, and what each node saves."""
 
-    def __init__(self, sink: Sink, names: Names) -> None:
-        self._sink, self._names = sink, names
+    def __init__(self, sink: Sink, names: Names, kept: bool = True) -> None:
+        """`kept`: also what each node saves."""
+        self._sink, self._names, self._kept = sink, names, kept
         self._types = TensorTypes(sink)
         self._attributes: dict[type, list[tuple[str, int]]] = {}
         self._arguments: dict[type, frozenset[str] | None] = {}
@@ -125,7 +126,7 @@ class Contents:
         kind = type(node)
         attributes = self._attributes.get(kind)
         if attributes is None:
-            names = [name for name in dir(kind) if name.startswith("_raw_saved_")]
+            names = [name for name in dir(kind) if self._kept and name.startswith("_raw_saved_")]
             attributes = [(name, self._sink.string(name.removeprefix("_raw_saved_"))) for name in names]
             self._attributes[kind] = attributes
         found: list[tuple[int, torch.Tensor]] = []

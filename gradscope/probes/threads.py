@@ -8,7 +8,8 @@ from array import array
 from collections import deque
 from typing import TYPE_CHECKING
 
-from gradscope.probes.tasks import NO_TASK, Tasks, current_task
+from gradscope.probes.tasks import Tasks
+from gradscope.torch_internals.running import NO_TASK, current_task
 
 if TYPE_CHECKING:
     from gradscope.probes.engine import Call as EngineCall

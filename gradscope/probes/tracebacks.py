@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterator
 from types import CodeType, TracebackType
 from typing import Any
 
+from gradscope.torch_internals.find import Replacement
+
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
 _OPERATOR = os.path.join("torch", "_ops.py")  # our dispatch mode calls the operator: its frame follows ours
 
@@ -20,16 +22,16 @@ class Tracebacks:
         self._note = note
 
     def __enter__(self) -> Tracebacks:
-        self._original: Any = threading._make_invoke_excepthook  # type: ignore[attr-defined]
-        threading._make_invoke_excepthook = self._make  # type: ignore[attr-defined]
+        self._place = Replacement("threading._make_invoke_excepthook")
+        self._place.put(self._make)
         return self
 
     def __exit__(self, *error: object) -> None:
-        threading._make_invoke_excepthook = self._original  # type: ignore[attr-defined]
+        self._place.restore()
 
     def _make(self) -> Any:
         """What a new thread will call with its uncaught exception."""
-        invoke = self._original()
+        invoke = self._place.original()
 
         def invoke_excepthook(thread: threading.Thread) -> None:
             error = sys.exc_info()[1]

@@ -13,25 +13,25 @@ from collections.abc import Callable
 from typing import Any
 
 import torch
-from torch._functorch import eager_transforms, vmap
 
-from gradscope.probes.dynamo import skip
 from gradscope.probes.faults import Faults
 from gradscope.probes.holders import Places, is_torchs
 from gradscope.probes.nodes import token_of
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Threads
+from gradscope.torch_internals.dynamo import skip
+from gradscope.torch_internals.find import Replacement
+from gradscope.torch_internals.guards import no_function
+from gradscope.torch_internals.tensors import is_dead, level_of
 
-# module, name of what pushes, name of what pops, kind
-PUSHES = (
-    (vmap, "_vmap_increment_nesting", "_vmap_decrement_nesting", "Vmap"),
-    (eager_transforms, "_grad_increment_nesting", "_grad_decrement_nesting", "Grad"),
-    (eager_transforms, "_jvp_increment_nesting", "_jvp_decrement_nesting", "Jvp"),
-    (eager_transforms, "_func_increment_nesting", "_func_decrement_nesting", "Functionalize"),
-)
-is_dead: Callable[[torch.Tensor], bool] = torch._C._functorch.is_dead_tensor_wrapper  # type: ignore[attr-defined]
-level_of: Callable[[torch.Tensor], int] = torch._C._functorch.maybe_get_level
+# what pushes a level and pops it, by kind
+PUSHES = {
+    "Vmap": "torch._functorch.vmap._vmap_{}_nesting",
+    "Grad": "torch._functorch.eager_transforms._grad_{}_nesting",
+    "Jvp": "torch._functorch.eager_transforms._jvp_{}_nesting",
+    "Functionalize": "torch._functorch.eager_transforms._func_{}_nesting",
+}
 _LOOKS = 3  # how often one transform is searched for what escaped: steps repeat
 
 
@@ -46,24 +46,22 @@ class Transforms:
         self._escaped: set[tuple[int, ...]] = set()
         self._older: dict[int, weakref.ref[Any]] = {}  # by id(): escaped before the first transform
         self._open: dict[int, list[int]] = {}  # by thread: the transforms that run, outermost first
-        self._originals: list[tuple[Any, str, Any]] = []
+        self._replaced: list[Replacement] = []
 
     def __enter__(self) -> Transforms:
-        for module, push, pop, kind in PUSHES:
-            self._replace(module, push, self._pushing(kind, getattr(module, push)))
-            self._replace(module, pop, self._popping(getattr(module, pop)))
+        for kind, name in PUSHES.items():
+            push, pop = Replacement(name.format("increment")), Replacement(name.format("decrement"))
+            self._replaced += (push, pop)
+            push.put(self._pushing(kind, push.original))
+            pop.put(self._popping(pop.original))
         return self
 
     def __exit__(self, *error: object) -> None:
-        for module, name, original in self._originals:
-            setattr(module, name, original)
+        for one in self._replaced:
+            one.restore()
         self._look_for_escaped()
         for place, number in self._numbers.items():
             self._sink.add("transform", (number, *place, self._calls[number]))  # with its final count
-
-    def _replace(self, module: Any, name: str, function: Callable[..., Any]) -> None:
-        self._originals.append((module, name, getattr(module, name)))
-        setattr(module, name, function)
 
     def _pushing(self, kind: str, original: Callable[..., int]) -> Callable[..., int]:
         def push(*arguments: Any) -> int:
@@ -145,7 +143,7 @@ class Transforms:
         return [one for one in tensors if is_dead(one) or (not others and level_of(one) > 0)]
 
     def _note_escaped(self, number: int, tensor: torch.Tensor, ours: list[torch.Tensor]) -> None:
-        with torch._C.DisableTorchFunction():
+        with no_function():
             node = tensor.grad_fn
         token = None if node is None else token_of(node)
         known = _kept(tensor, ours)

@@ -14,15 +14,16 @@ from typing import Any, TypeGuard
 
 import torch
 
-from gradscope.probes.dynamo import skip_methods
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
-from gradscope.probes.guards import no_autograd, no_dispatch, no_function
+from gradscope.probes.gradient_buffers import asks_for_buffers
 from gradscope.probes.node_hooks import HookSet
 from gradscope.probes.sink import Sink, store
 from gradscope.probes.statistics import WIDTH, has_values, is_dense, statistics_of
 from gradscope.probes.structure import digest
 from gradscope.probes.threads import Thread, Threads
+from gradscope.torch_internals.dynamo import skip_methods
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function
 
 _IN, _OUT = 0, 1
 
@@ -140,10 +141,10 @@ class Values(Watcher):
         skip_methods(Run)
 
     def before(self, call: Call, thread: Thread) -> None:
-        """Hook every node."""
+        """Hook every node; none where one may ask for gradient buffers, which torch refuses then."""
         hooks = self._free.pop() if self._free else HookSet(self._enter, self._leave)
         run = self._runs[call.number] = Run(call, hooks)
-        if not (call.compiled or self._off):
+        if not (call.compiled or self._off or any(map(asks_for_buffers, call.live))):
             hooks.place(run, call.live)
 
     def after(self, call: Call, thread: Thread) -> None:

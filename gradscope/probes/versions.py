@@ -11,7 +11,7 @@ from typing import Any
 
 import torch
 
-from gradscope.probes.dynamo import skip
+from gradscope.torch_internals.dynamo import skip
 
 
 def counting_versions(run: Callable[..., Any], writes: Sequence[tuple[int, int, str]]) -> Callable[..., Any]:

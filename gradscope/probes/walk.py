@@ -61,10 +61,11 @@ class Remembered:
 class Walker:
     """Walks graphs and keeps what can be reused from one walk to the next."""
 
-    def __init__(self, sink: Sink, nodes: Nodes, names: Names) -> None:
+    def __init__(self, sink: Sink, nodes: Nodes, names: Names, saved: bool = True) -> None:
+        """`saved`: look at the tensors that nodes keep."""
         self._sink, self._nodes, self._names = sink, nodes, names
         self._structures = Structures(sink, Functions(sink), Calls(sink))
-        self.contents = Contents(sink, names)
+        self.contents = Contents(sink, names, saved)
         self._remembered: deque[Remembered] = deque(maxlen=_REMEMBERED)
 
     def walk(self, roots: Iterable[Any]) -> tuple[Walked, list[Any]]:

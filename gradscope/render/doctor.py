@@ -7,19 +7,44 @@ from collections.abc import Sequence
 from dataclasses import asdict
 
 from gradscope.model.printable import printable
+from gradscope.model.torch_part import Checked
 from gradscope.render.json import FORMAT
-from gradscope.view.health import Health, facts, seam_rows
+from gradscope.view.health import Health, facts, part_rows, seen_rows
 
 
 def to_text(health: Health) -> str:
-    """Names and values in two columns, then the table of torch's parts."""
-    tables: tuple[Sequence[tuple[str, ...]], ...] = (facts(health), seam_rows(health))
+    """Names and values in two columns, then what was seen of a small program, then the table of torch's parts."""
+    tables: tuple[Sequence[tuple[str, ...]], ...] = (facts(health), seen_rows(health), part_rows(health))
     return "\n".join("\n".join(_aligned(table)) + "\n" for table in tables if table)
 
 
 def to_json(health: Health) -> str:
-    """One object; `details` lists by level of detail what it lacks, `seams` what was found of torch's parts."""
-    return json.dumps({"format": FORMAT, "well": health.well, **asdict(health)}, indent=1) + "\n"
+    """One object; `details` lists by level of detail what it does without, `seen` what was recorded of a small program,
+    `parts` what was found of torch's."""
+    page = {
+        "format": FORMAT,
+        "well": health.well,
+        "versions": health.versions,
+        "torch": health.torch,
+        "surroundings": health.surroundings,
+        "refused": health.refused or None,
+        "details": {detail: [asdict(lack) for lack in lacks] for detail, lacks in health.details.items()},
+        "seen": [asdict(one) for one in health.seen],
+        "parts": [_part(one) for one in health.parts],
+    }
+    return json.dumps(page, indent=1) + "\n"
+
+
+def _part(one: Checked) -> dict[str, object]:
+    return {
+        "name": one.part.name,
+        "found": one.found or None,
+        "capability": one.part.capability,
+        "gives": one.part.gives,
+        "state": one.state.value,
+        "note": one.note,
+        "refines": one.part.refines,
+    }
 
 
 def _aligned(table: Sequence[tuple[str, ...]]) -> list[str]:

@@ -10,6 +10,7 @@ from gradscope.model.failure import Failure
 from gradscope.model.run import Census, Fault, Run
 from gradscope.model.site import user_site
 from gradscope.model.summary import Calls
+from gradscope.model.torch_part import Lack
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
 
@@ -32,6 +33,7 @@ RUN_FIELDS: dict[str, tuple[type, ...]] = {
     "rank": (int, type(None)),
     "world_size": (int, type(None)),
     "environment": (dict,),
+    "lacks": (list,),
 }
 CALLS = """SELECT min(b.number), max(b.number), count(*), b.kind, count(DISTINCT b.graph),
   coalesce(min(g.nodes), 0), coalesce(max(g.nodes), 0), coalesce(min(g.edges), 0), coalesce(max(g.edges), 0),
@@ -60,11 +62,19 @@ def read_run(rows: Rows) -> Run:
 
 
 def _texts(values: dict[str, Any]) -> dict[str, Any]:
-    """Check what is inside the two containers."""
+    """Check what is inside the containers."""
     argv, environment = values.get("argv", []), values.get("environment", {})
     if not all(isinstance(text, str) for text in (*argv, *environment.values())):
         raise ValueError("the run's arguments and environment must be texts")
-    return {**values, "argv": tuple(argv)} if "argv" in values else values
+    lacks = tuple(_lack(stored) for stored in values.get("lacks", ()))
+    return {**values, "lacks": lacks, **({"argv": tuple(argv)} if "argv" in values else {})}
+
+
+def _lack(stored: Any) -> Lack:
+    names = Lack.__slots__
+    if not isinstance(stored, dict) or not all(isinstance(stored.get(name), str) for name in names):
+        raise ValueError("what the run did without must be told in texts")
+    return Lack(*(stored[name] for name in names))
 
 
 def read_faults(rows: Rows) -> tuple[Fault, ...]:

@@ -46,6 +46,7 @@ def rows(contents: Contents) -> list[tuple[str, str]]:
         ("hooks", f"{census.hooks:,} registered, {census.firings:,} fired"),
         ("threads", f"{census.threads:,}"),
         ("levels", ", ".join(census.levels) or "none"),
+        *_listed("lacks", [lack.sentence for lack in run.lacks]),
         *_listed("dropped", [f"{reason}: {count:,}" for reason, count in census.dropped.items()] or ["nothing"]),
         *_listed("faults", [_fault(fault) for fault in contents.faults] or ["none"]),
     ]

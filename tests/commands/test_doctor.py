@@ -11,12 +11,12 @@ from pathlib import Path
 import pytest
 import torch
 from click.testing import CliRunner, Result
+from gradscope.model.seam import State, find
 
 import gradscope.capture  # what tests take away was there when it was imported
 from gradscope.cli import gradscope
 from gradscope.commands.doctor import table
 from gradscope.errors import Exit, UsageError
-from gradscope.model.seam import State, find
 from gradscope.probes import seam_trials, seams
 
 ROOT = Path(__file__).parent.parent.parent

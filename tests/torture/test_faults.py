@@ -10,7 +10,7 @@ from gradscope.commands.trace import _say as say
 from gradscope.probes.captured import Captured
 from gradscope.probes.engine import Engine
 from gradscope.probes.faults import LIMIT, Faults
-from gradscope.probes.function_calls import FunctionCalls
+from gradscope.probes.function_arguments import FunctionArguments
 from gradscope.probes.hooks import Hooks
 from gradscope.probes.levels import Levels
 from gradscope.probes.modules import Modules
@@ -27,7 +27,7 @@ from gradscope.store.writer import Writer
 FAILING = [
     (Nodes, "_derive", "nodes"),
     (Levels, "take", "nodes"),
-    (FunctionCalls, "note", "nodes"),
+    (FunctionArguments, "_note", "custom Functions"),
     (Modules, "_describe", "modules"),
     (Names, "learn", "modules"),
     (Hooks, "_register", "hooks"),

@@ -10,6 +10,7 @@ from torch import Tensor
 from gradscope.functions.trials.bench import Bench
 from gradscope.functions.trials.outcome import OK, Outcome, wrong
 from gradscope.functions.trials.transforms import compare_gradient, plain
+from gradscope.torch_internals.find import bound
 
 
 def weighed(bench: Bench) -> tuple[Any, tuple[Any, ...], tuple[Tensor, ...]]:
@@ -34,7 +35,7 @@ def weighed(bench: Bench) -> tuple[Any, tuple[Any, ...], tuple[Tensor, ...]]:
 def compile_full(bench: Bench) -> Outcome:
     """torch.compile(fullgraph=True, backend="aot_eager") gives eager's gradient."""
     function, args, inputs = weighed(bench)
-    torch._dynamo.reset()
+    bound("torch._dynamo.reset")()
     torch.manual_seed(20)
     compiled: Any = torch.compile(function, fullgraph=True, backend="aot_eager")
     total = compiled(*args)
@@ -48,12 +49,10 @@ def zeros_for_none(grads: tuple[Tensor | None, ...], inputs: tuple[Tensor, ...])
 
 def compiled_autograd(bench: Bench) -> Outcome:
     """A backward under compiled autograd gives eager's gradient."""
-    from torch._dynamo import compiled_autograd as compiler
-
     inputs = bench.inputs()
     total = bench.scalar(*inputs)
-    torch._dynamo.reset()
-    with compiler._enable(torch.compile(backend="eager")):
+    bound("torch._dynamo.reset")()
+    with bound("torch._dynamo.compiled_autograd._enable")(torch.compile(backend="eager")):
         grads = torch.autograd.grad(total, inputs, allow_unused=True)
     return compare_gradient(bench, zeros_for_none(grads, inputs))
 

@@ -12,16 +12,19 @@ from typing import Any
 
 import torch
 from torch import Tensor
-from torch.utils._python_dispatch import TorchDispatchMode
+
+from gradscope.torch_internals.find import bound
+
+_MODE: Any = bound("torch.utils._python_dispatch.TorchDispatchMode", object)
 
 CONSTANTS = (0.73, 0.27)  # possible outcomes of uniform and normal draws; a threshold between them lets one through
 
 
-class ConstantDraws(TorchDispatchMode):  # type: ignore[no-untyped-call]
+class ConstantDraws(_MODE):  # type: ignore[misc]  # whatever class this torch has
     """Inside, torch's random operators give one constant."""
 
     def __init__(self, constant: float) -> None:
-        super().__init__()  # type: ignore[no-untyped-call]
+        super().__init__()
         self.constant = constant
 
     def __torch_dispatch__(self, function: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:

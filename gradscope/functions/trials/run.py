@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import faulthandler
 import gc
+import importlib
 import io
 import multiprocessing
 import os
@@ -108,8 +109,9 @@ def warm_up() -> None:
     """Import once what every child would import. Nothing may run here: threads do not survive a fork."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own imports warn of torch's own deprecations
-        import torch._decomp.decompositions_for_jvp
-        import torch._dynamo  # noqa: F401, the first use of torch.func with a custom Function imports it
+        for name in ("torch._decomp.decompositions_for_jvp", "torch._dynamo"):  # the first use of torch.func does so
+            with contextlib.suppress(ImportError):
+                importlib.import_module(name)
 
 
 def gather_here(plan: Plan, evidence: Evidence, note: Callable[[str], None]) -> Evidence:

@@ -8,9 +8,9 @@ from __future__ import annotations
 
 from typing import Any
 
-import torch
+from gradscope.torch_internals.find import bound
 
-no_autograd: Any = torch._C._AutoDispatchBelowAutograd
-no_function: Any = torch._C.DisableTorchFunction
-no_function_of_classes: Any = torch._C.DisableTorchFunctionSubclass  # function modes stay
-no_dispatch: Any = torch._C._DisableTorchDispatch
+no_autograd: Any = bound("torch._C._AutoDispatchBelowAutograd")
+no_function: Any = bound("torch._C.DisableTorchFunction")
+no_function_of_classes: Any = bound("torch._C.DisableTorchFunctionSubclass")  # function modes stay
+no_dispatch: Any = bound("torch._C._DisableTorchDispatch")

@@ -1,6 +1,7 @@
 """Tries torch's private parts on a graph of three nodes. Each trial returns what is wrong, or None.
 
 No two of them run at once, nor beside a recording: each stands in for a part of torch and takes itself out again.
+torch is imported inside: the table of parts, which names them, is also read where torch is not installed.
 """
 
 from __future__ import annotations
@@ -10,11 +11,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-import torch
-
 
 @contextmanager
-def instead(owner: Any, name: str, stand_in: Any) -> Iterator[None]:
+def _instead(owner: Any, name: str, stand_in: Any) -> Iterator[None]:
     """Let something stand in for an attribute."""
     original = getattr(owner, name)
     setattr(owner, name, stand_in)
@@ -25,8 +24,10 @@ def instead(owner: Any, name: str, stand_in: Any) -> Iterator[None]:
 
 
 @contextmanager
-def anomaly_on() -> Iterator[None]:
-    """Anomaly mode without its check for NaN, as the recorder keeps it."""
+def _anomaly_on() -> Iterator[None]:
+    """Anomaly mode without its check for NaN, as the recorder keeps it below torch 2.14."""
+    import torch
+
     before = torch.is_anomaly_enabled(), torch.is_anomaly_check_nan_enabled()
     torch._C.set_anomaly_enabled(True, False)
     try:
@@ -35,35 +36,48 @@ def anomaly_on() -> Iterator[None]:
         torch._C.set_anomaly_enabled(*before)
 
 
-def leaf() -> torch.Tensor:
+def _leaf() -> Any:
     """A tensor that wants a gradient."""
+    import torch
+
     return torch.ones(2, requires_grad=True)
 
 
-def format_stack() -> str | None:
-    """Torch asks it for every node, and keeps the answer."""
-    import torch.fx.traceback as fx_traceback
+def node_creation() -> str | None:
+    """Every node that is made is shown, and keeps what it is given."""
+    import torch
 
     token = ["gradscope"]
-    with anomaly_on(), instead(fx_traceback, "format_stack", lambda: token):
-        node: Any = leaf().exp().grad_fn
-    if node is None or node.metadata.get("traceback_") is not token:
-        return "a node does not keep what it returns"
-    return None
+    private: Any = torch._C._autograd
+    if hasattr(private, "_push_node_creation_hook"):
+        seen: list[str] = []
 
+        def see(node: Any) -> None:
+            seen.append(node.name())
+            node.metadata["gradscope"] = token
 
-def anomaly() -> str | None:
-    """The switch can be set without the check for NaN."""
-    with anomaly_on():
+        private._push_node_creation_hook(see)
+        try:
+            node: Any = _leaf().exp().grad_fn
+        finally:
+            private._pop_node_creation_hook()
+        kept = node.metadata.get("gradscope") is token
+        return None if kept and "ExpBackward0" in seen else "the hook does not see a node that is made"
+    import torch.fx.traceback as fx_traceback
+
+    with _anomaly_on(), _instead(fx_traceback, "format_stack", lambda: token):
         if not torch.is_anomaly_enabled() or torch.is_anomaly_check_nan_enabled():
             return "anomaly mode cannot be on without its check for NaN"
-    return None
+        node = _leaf().exp().grad_fn
+    return None if node.metadata.get("traceback_") is token else "a node does not keep what it returns"
 
 
 def current_node() -> str | None:
     """Inside a backward it is the node that runs, outside there is none."""
+    import torch
+
     seen: list[Any] = []
-    x = leaf()
+    x = _leaf()
     y = x.exp()
     y.register_hook(lambda gradient: seen.append(torch._C._current_autograd_node()))
     y.sum().backward()
@@ -74,20 +88,22 @@ def current_node() -> str | None:
 
 def level() -> str | None:
     """Inside a transform there is a level, outside none."""
+    import torch
+
     seen: list[int | None] = []
 
     def look(x: torch.Tensor) -> torch.Tensor:
         seen.append(torch._C._functorch.maybe_current_level())
-        return x.sum()
+        return x
 
-    torch.func.grad(look)(torch.ones(2))
+    torch.func.vmap(look)(torch.ones(2))
     inside = seen == [1]
     return None if inside and torch._C._functorch.maybe_current_level() is None else "it does not count the levels"
 
 
 def skip() -> str | None:
     """A function can be marked as one that torch.compile leaves alone."""
-    from gradscope.probes.dynamo import skip as mark
+    from gradscope.torch_internals.dynamo import skip as mark
 
     mark(lambda: None)
     return None
@@ -107,55 +123,100 @@ def engine() -> str | None:
         seen.append("before")
         return lambda: seen.append("after")
 
-    with instead(graph, "log", Log()), instead(graph, "_register_logging_hooks_on_whole_graph", before):
-        leaf().sum().backward()
+    with _instead(graph, "log", Log()), _instead(graph, "_register_logging_hooks_on_whole_graph", before):
+        _leaf().sum().backward()
     return None if seen == ["before", "after"] else "a backward does not call it before and after"
+
+
+def engine_asks() -> str | None:
+    """The same, read off its code: before a recording no backward may run."""
+    from torch.autograd import graph
+
+    names = set(graph._engine_run_backward.__code__.co_names)
+    asked = {"log", "getEffectiveLevel", "_register_logging_hooks_on_whole_graph"}
+    return None if asked <= names else "a backward does not ask it"
+
+
+def function_calls() -> str | None:
+    """The frames of a custom Function's call tell its class and its arguments."""
+    import sys
+
+    import torch
+
+    from gradscope.torch_internals.function_calls import CALLS
+
+    seen: list[Any] = []
+
+    with CALLS.watched(lambda function, frame: None):
+
+        class Double(torch.autograd.Function):
+            @staticmethod
+            def forward(ctx: Any, x: Any, factor: float) -> Any:
+                frame: Any = sys._getframe()
+                while frame is not None and not seen:
+                    seen.extend(filter(None, [CALLS.of(frame)]))
+                    frame = frame.f_back
+                return x * factor
+
+            @staticmethod
+            def backward(ctx: Any, gradient: Any) -> Any:
+                return gradient, None
+
+        Double.apply(torch.ones(2), 2.0)  # type: ignore[no-untyped-call]
+    right = len(seen) == 1 and seen[0].function is Double and seen[0].arguments[1:] == (2.0,)
+    return None if right else "its frames do not tell what it was called with"
 
 
 def hooks() -> str | None:
     """Every registration makes a handle."""
     from torch.utils.hooks import RemovableHandle
 
-    original, seen = RemovableHandle.__init__, 0
+    original, seen, following = RemovableHandle.__init__, 0, RemovableHandle.next_id
 
     def make(handle: Any, *arguments: Any, **keywords: Any) -> None:
         nonlocal seen
         seen += 1
         original(handle, *arguments, **keywords)
 
-    with instead(RemovableHandle, "__init__", make):
-        x = leaf()
+    with _instead(RemovableHandle, "__init__", make):
+        x = _leaf()
         x.register_hook(lambda gradient: None)
-        x.exp().grad_fn.register_prehook(lambda gradients: None)  # type: ignore[union-attr]
+        x.exp().grad_fn.register_prehook(lambda gradients: None)
+    RemovableHandle.next_id = following
     return None if seen == 2 else "registering a hook does not make a handle"
 
 
 def modules() -> str | None:
     """Its source is there and can be given two calls more."""
-    from gradscope.probes.modules import _instrumented
+    from torch.nn import Module
 
-    _instrumented(torch.nn.Module._wrapped_call_impl)  # type: ignore[arg-type]
+    from gradscope.torch_internals.module_call import instrumented
+
+    instrumented(Module._wrapped_call_impl, "enter", "leave", "call")  # type: ignore[arg-type]
     return None
 
 
 def saved() -> str | None:
     """A node's raw saved tensors can be read without unpacking them."""
-    node: Any = leaf().exp().grad_fn
+    import torch
+
+    node: Any = _leaf().exp().grad_fn
     return None if isinstance(node._raw_saved_result.data, torch.Tensor) else "it is not a tensor"
 
 
 def operators() -> str | None:
     """A mode of ours sees operators, and compilers let it pass."""
+    import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
     seen: list[str] = []
 
-    class Mode(TorchDispatchMode):
+    class Mode(TorchDispatchMode):  # type: ignore[no-untyped-call]
         def __torch_dispatch__(self, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
             seen.append(str(operator))
             return operator(*arguments, **(keywords or {}))
 
-    with Mode():
+    with Mode():  # type: ignore[no-untyped-call]
         torch.ones(2) + 1
     if not hasattr(TorchDispatchMode, "is_infra_mode"):
         return "it has no is_infra_mode, so torch.compile compiles nothing under it"
@@ -164,6 +225,8 @@ def operators() -> str | None:
 
 def collectives() -> str | None:
     """A collective asks it first."""
+    import torch
+
     broadcast: Any = torch.distributed.distributed_c10d.broadcast  # in a wrapper that logs exceptions
     asks = "_rank_not_in_group" in broadcast.__wrapped__.__code__.co_names
     return None if asks else "collectives do not ask it"
@@ -171,7 +234,7 @@ def collectives() -> str | None:
 
 def reducer() -> str | None:
     """The module that makes one looks its class up in torch.distributed."""
-    if not torch.distributed.is_available():
-        return None
+    import torch
+
     used = torch.nn.parallel.DistributedDataParallel._ddp_init_helper.__code__.co_names
     return None if "Reducer" in used else "DistributedDataParallel does not make it"

@@ -1,0 +1,94 @@
+"""Runs a program plain and recorded, each part of torch taken away in turn: `python without.py FOLDER DETAIL`.
+
+Each run is a fork of one process that has imported torch, so that a hundred of them take a minute. Prints a JSON
+object: by the part's name, status, stdout and stderr of both runs.
+"""
+
+import importlib
+import json
+import os
+import runpy
+import signal
+import sys
+from pathlib import Path
+
+import torch
+
+PROGRAM = Path(__file__).parent / "program.py"
+WORDS = "gradscope: "
+
+
+def take_away(name):
+    """Delete a part; one of a class in C, which cannot be changed, is only not found any more."""
+    owner, _, last = name.rpartition(".")
+    found = importlib.import_module(owner.partition(".")[0])
+    for part in owner.split(".")[1:]:
+        found = getattr(found, part) if hasattr(found, part) else importlib.import_module(f"{found.__name__}.{part}")
+    try:
+        delattr(found, last)
+    except (TypeError, AttributeError):
+        from gradscope.torch_internals import find
+
+        there = find.find
+        find.find = lambda wanted: there("torch.gone") if wanted == name else there(wanted)
+
+
+def run(names, out, act):
+    """Fork, take the parts away, act. Answers with status, stdout and stderr."""
+    child = os.fork()
+    if child == 0:
+        status = 99
+        signal.alarm(60)  # torch without one of its parts may wait for ever
+        try:
+            for number, kind in ((1, "out"), (2, "err")):
+                os.dup2(os.open(out / kind, os.O_CREAT | os.O_WRONLY | os.O_TRUNC), number)
+            for name in names:
+                take_away(name)
+            status = act() or 0
+        except SystemExit as ended:
+            status = ended.code or 0
+        except BaseException:
+            import traceback
+
+            traceback.print_exc()
+            status = 1
+        finally:
+            import atexit
+
+            atexit._run_exitfuncs()
+            sys.stdout.flush()
+            sys.stderr.flush()
+            os._exit(status)
+    _, status = os.waitpid(child, 0)
+    return os.waitstatus_to_exitcode(status), (out / "out").read_text(), (out / "err").read_text()
+
+
+def plain():
+    sys.argv = [str(PROGRAM)]
+    runpy.run_path(str(PROGRAM), run_name="__main__")
+
+
+def recorded(out, detail):
+    from gradscope.cli import main
+
+    sys.argv = ["gradscope", "trace", "--no-explain", "-f", "--detail", detail, "-o", str(out / "x"), str(PROGRAM)]
+    return main()
+
+
+def both(names, out, detail):
+    return run(names, out, plain), run(names, out, lambda: recorded(out, detail))
+
+
+if __name__ == "__main__":
+    folder, detail = Path(sys.argv[1]), sys.argv[2]
+    # What binds no part of torch is imported once, and what torch imports late.
+    import gradscope.cli
+    import gradscope.commands.trace
+    import gradscope.store.reader
+    import gradscope.store.writer
+    import torch._functorch.eager_transforms
+    import torch.distributed.distributed_c10d
+    import torch.utils.checkpoint
+
+    wanted = json.loads(sys.stdin.read())
+    print(json.dumps({names[0]: both(names, folder, detail) for names in wanted}))
