@@ -72,11 +72,12 @@ def start() -> None:
 
     try:
         wanted = _settings()
+        from gradscope import bounds as limits_given
         from gradscope import capture
 
         bounds = (
-            capture.window(wanted["steps"], wanted["keep_last"]),
-            capture.limits(wanted["max_size"], wanted["max_overhead"]),
+            limits_given.window(wanted["steps"], wanted["keep_last"]),
+            limits_given.limits(wanted["max_size"], wanted["max_overhead"]),
         )
         path = _path(Path(os.environ[VARIABLE]))
         watch_all = wanted["watch_all"]

@@ -17,10 +17,11 @@ from functools import partial
 from pathlib import Path
 from types import TracebackType
 
+from gradscope import bounds
 from gradscope.compilers.watches import watches
 from gradscope.errors import UsageError
 from gradscope.model.capabilities import CAPABILITIES, OF_PROBES
-from gradscope.model.limits import Limits, parse_size
+from gradscope.model.limits import Limits
 from gradscope.model.torch_part import Lack
 from gradscope.model.window import Window
 from gradscope.probes import program
@@ -334,10 +335,10 @@ class record:
         """
         if detail not in [one.value for one in Detail]:
             raise UsageError(f"there is no detail {detail!r}", "nodes, ops or full")
-        limit = tensor_limit(tensors_limit) if tensors else None
-        bounds = window(steps, keep_last), limits(max_size, max_overhead)
+        limit = bounds.tensor_limit(tensors_limit) if tensors else None
+        given = bounds.window(steps, keep_last), bounds.limits(max_size, max_overhead)
         self._recorder = Recorder(
-            Path(path), Detail(detail), *bounds, tensors=limit, watch_all=watch_all, overwrite=overwrite
+            Path(path), Detail(detail), *given, tensors=limit, watch_all=watch_all, overwrite=overwrite
         )
         self.summary: Summary | None = None
 
@@ -358,34 +359,6 @@ def _refuse_a_second() -> None:
             f"this process is being recorded already, into {running.path}",
             "one recording at a time: gradscope trace and GRADSCOPE_TRACE record all of it, gradscope.record a part",
         )
-
-
-def window(steps: str | None, keep_last: int | None) -> Window:
-    """The steps to record, as a user writes them. Raises UsageError."""
-    if keep_last is not None and keep_last < 1:
-        raise UsageError("--keep-last takes a whole number from 1 on", "it keeps the last N steps")
-    try:
-        return Window.parse(steps, keep_last)
-    except ValueError as error:
-        raise UsageError(str(error), "--steps 10:20 records the steps 10 to 19; a step ends with a backward") from None
-
-
-def limits(size: str | None, overhead: str | None) -> Limits:
-    """What the recording may cost, as a user writes it. Raises UsageError."""
-    try:
-        return Limits.parse(size, overhead)
-    except ValueError as error:
-        raise UsageError(str(error), "--max-size 500MB bounds the file, --max-overhead 20% the time") from None
-
-
-def tensor_limit(size: int | str | None) -> int:
-    """Bytes of tensors, as a user writes them; None for the usual limit. Raises UsageError."""
-    if size is None:
-        return LIMIT
-    try:
-        return parse_size(str(size))
-    except ValueError as error:
-        raise UsageError(str(error), "--tensors-limit 500MB bounds the tensors that are stored") from None
 
 
 def default_path(title: str, directory: Path | None = None) -> Path:

@@ -11,7 +11,7 @@ FLOORS = (
     ("errors", "model", "signals"),
     ("torch_internals",),
     ("store", "graphs", "engine", "probes", "functions", "compilers", "ranks"),
-    ("explain", "measures", "execution"),
+    ("explain", "measures", "execution", "bounds"),
     ("view",),
     ("anomaly", "render", "capture", "debugger"),
     ("library", "rehearsal"),
@@ -22,6 +22,7 @@ FLOORS = (
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
 TORCH_ROOMS = {
+    "bounds",
     "torch_internals",
     "rehearsal",
     "probes",

@@ -87,12 +87,13 @@ def command(
     from gradscope.torch_internals.installed import require_torch
 
     require_torch()
+    from gradscope import bounds as limits_given
     from gradscope import capture
 
     what = launching.chosen(module, code, program)
     path = output or capture.default_path(what.title)
-    bounds = capture.window(steps, keep_last), capture.limits(max_size, max_overhead)
-    limit = capture.tensor_limit(tensors_limit) if tensors or tensors_limit else None
+    bounds = limits_given.window(steps, keep_last), limits_given.limits(max_size, max_overhead)
+    limit = limits_given.tensor_limit(tensors_limit) if tensors or tensors_limit else None
     record = partial(capture.Recorder, watch_all=watch_all, joint=joint, compiled_autograd=compiled_autograd)
     recorder = record(path, capture.Detail(detail), *bounds, tensors=limit, overwrite=force)
     explained = None if no_explain else path.absolute()  # the program may change its directory

@@ -13,7 +13,7 @@ from gradscope.model.operation import Operation
 from gradscope.model.site import Site, Stack, user_site
 
 MODULE = "/torch/utils/checkpoint.py"
-BOUNDARIES = ("checkpoint", "recompute_fn")
+BOUNDARIES = ("checkpoint", "_checkpoint_impl", "recompute_fn")  # the innermost around what is checkpointed; torch 2.15
 DIFFERS = ("A different number of tensors was saved", "have different metadata than during the forward pass")
 REENTRANT = "reentrant-checkpoint-without-grad"
 DETACH = "aten.detach.default"  # the recomputation detaches what it keeps

@@ -7,22 +7,19 @@ Answered with the mode's own function, that question saves the look-up of its me
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from types import FunctionType
 from typing import Any
 
+from gradscope.torch_internals.dispatch_mode import Dispatch, mode_class
 from gradscope.torch_internals.dynamo import skip
 from gradscope.torch_internals.find import bound
 
-_MODE: Any = bound("torch.utils._python_dispatch.TorchDispatchMode", object)
 _modes: Any = bound("torch.utils._python_dispatch._get_current_dispatch_mode_stack")
 _count_modes: Any = bound("torch._C._len_torch_dispatch_stack")
 _mode_at: Any = bound("torch._C._get_dispatch_stack_at")
 _pop_mode: Any = bound("torch._C._pop_torch_dispatch_stack")
 _push_mode: Any = bound("torch._C._push_on_torch_dispatch_stack")
 _ASKED = "torch._library.simple_registry.find_torch_dispatch_rule"
-
-Dispatch = Callable[[Any, Any, Any, Any, Any], Any]
 
 
 class Dispatching:
@@ -105,21 +102,3 @@ def _find_rule(op: Any, torch_dispatch_class: type, ours: type | None = None, di
     return singleton.find(  # type: ignore[name-defined]  # noqa: F821
         op.__qualname__
     ).torch_dispatch_rules.find(torch_dispatch_class)
-
-
-def mode_class(dispatch: Dispatch) -> Any:
-    """A dispatch mode that compilers and higher-order operators let pass."""
-
-    class Mode(_MODE):  # type: ignore[misc]  # whatever class this torch has
-        supports_higher_order_operators = True  # else cond, while_loop, scan and flex_attention raise
-
-        @classmethod
-        def is_infra_mode(cls) -> bool:
-            return True
-
-        @classmethod
-        def ignore_compile_internals(cls) -> bool:
-            return True
-
-    Mode.__torch_dispatch__ = dispatch  # after the class: else torch wraps it, and each operator pays
-    return Mode

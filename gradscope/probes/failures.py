@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from gradscope.probes.engine import Engine
 from gradscope.probes.functions import Functions
 from gradscope.probes.sink import Sink
@@ -24,9 +26,9 @@ class Failures:
             return
         row = (self._sink.string(type(error).__name__), self._sink.string(str(error)), self._stack(error))
         self._sink.add("failure", (*row, self._threads.current.number, self._backward(error)))
-        called = next(filter(None, (CALLS.of(link.tb_frame) for link in links(error))), None)
-        if called is not None:
-            self._sink.add("failing_function", (self._functions.of_class(called.function),))
+        function = _failing_function(error)
+        if function is not None:
+            self._sink.add("failing_function", (self._functions.of_class(function),))
 
     def _backward(self, error: BaseException) -> int | None:
         """The backward call that it, or what led to it, came out of."""
@@ -44,3 +46,13 @@ class Failures:
             if not is_ours(code):
                 stack = self._stacks.push(stack, code, link.tb_lasti)
         return stack
+
+
+def _failing_function(error: BaseException) -> Any:
+    """The class of the outermost custom Function whose call has raised."""
+    innermost = None
+    for link in links(error):
+        called, innermost = CALLS.of(link.tb_frame), link
+        if called is not None:
+            return called.function
+    return None if innermost is None else CALLS.failed(innermost)

@@ -26,7 +26,7 @@ from gradscope.probes.tensors import TensorTypes, storage_of
 from gradscope.probes.threads import Thread, Threads
 from gradscope.torch_internals.dynamo import skip_methods
 from gradscope.torch_internals.guards import no_function
-from gradscope.torch_internals.tensors import free_weak_reference, is_expired
+from gradscope.torch_internals.tensors import free_weak_reference, is_expired, weak_reference
 
 _FIRST = 3  # steps that are looked at from the start
 _AFTER_NEWS = 2  # steps after one that ran new operators
@@ -131,7 +131,7 @@ class Flow(Watcher):
         known = self._storages.get(identity)
         if known is None or not identity:
             self._storage_numbers += 1
-            known = (tensor.untyped_storage()._weak_ref() if identity else 0, self._storage_numbers)
+            known = (weak_reference(tensor.untyped_storage()) if identity else 0, self._storage_numbers)
             self._storages[identity] = known
         return known[1]
 

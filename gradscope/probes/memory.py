@@ -16,7 +16,7 @@ import torch
 
 from gradscope.probes.sink import Sink
 from gradscope.probes.tensors import storage_of
-from gradscope.torch_internals.tensors import NO_DISPATCH_OF_ITS_OWN, free_weak_reference, is_wrapped
+from gradscope.torch_internals.tensors import NO_DISPATCH_OF_ITS_OWN, free_weak_reference, is_wrapped, weak_reference
 from gradscope.torch_internals.tensors import unwrapped as one_level_off
 
 LIMIT = 2 * 10**9  # bytes of tensors in one recording
@@ -99,7 +99,7 @@ class Memory:
     def add(self, data: bytes) -> int:
         """Number and store bytes that are no tensor of the program."""
         number = len(self._weak)
-        self._weak.append(torch.UntypedStorage(0)._weak_ref())
+        self._weak.append(weak_reference(torch.UntypedStorage(0)))
         self._store(number, data)
         return number
 
@@ -108,7 +108,7 @@ class Memory:
         if known is not None:
             return known, False
         number = self._numbers[storage._cdata] = len(self._weak)
-        self._weak.append(storage._weak_ref())
+        self._weak.append(weak_reference(storage))
         return number, True
 
     def _copy(self, number: int, storage: torch.UntypedStorage) -> None:

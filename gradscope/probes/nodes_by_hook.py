@@ -42,12 +42,15 @@ class NodesByHook(Nodes):
         self._push.put(self._counting(self._push.original, 1))
         self._pop.put(self._counting(self._pop.original, -1))
         self._put_on()
+        self._lines = Replacement("torch.fx.traceback.format_stack")
+        self._lines.put(self._as_in_a_plain_run(self._lines.original))
         return self
 
     def __exit__(self, *error: object) -> None:
         if not self._left:
             self._left, self._recorded = True, False  # it goes on doing nothing where it cannot be taken off
             self._take_off()
+            self._lines.restore()
             self._push.restore()
             self._pop.restore()
 
@@ -90,6 +93,19 @@ class NodesByHook(Nodes):
         skip(counted)
         return counted
 
+    def _as_in_a_plain_run(self, original: Callable[[], Any]) -> Callable[[], Any]:
+        """What the program's own anomaly mode asks for each node: the stack without the frames that run the program."""
+        threads, take, lines = self._threads, self._stacks.take, self._stacks.lines
+
+        def format_stack() -> Any:
+            frame = sys._getframe(0).f_back
+            if fx_traceback.should_preserve_node_meta or frame is None:
+                return original()
+            return lines(take(frame, threads.current.base))
+
+        skip(format_stack)
+        return format_stack
+
     def _callback(self) -> Callable[[Any], None]:
         """The function that torch will call for every node: hot, so what it uses is bound here."""
         threads, take, getframe, uids = self._threads, self._stacks.take, sys._getframe, self._uids
@@ -109,7 +125,7 @@ class NodesByHook(Nodes):
                 token.uid = next(uids)
                 token.thread = thread.number
                 token.call = thread.call
-                token.operator = token.previous = thread.operator
+                token.operator = token.previous = thread.maker
                 token.stack = take(frame, thread.base)
                 if self.newborn is not None:
                     self.newborn.append(weakref.ref(token))

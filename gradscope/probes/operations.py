@@ -22,6 +22,7 @@ import torch
 from gradscope.probes import devices, overriding
 from gradscope.probes.births import Births
 from gradscope.probes.blocks import HEAD, NO_GRAD, PLAIN, WRITE, Places, ends_of, enter_call, numbered, places_of
+from gradscope.probes.call_sites import CallSites, warns_where_it_is_called
 from gradscope.probes.collectives import is_collective
 from gradscope.probes.dispatch import Dispatching
 from gradscope.probes.engine import Call as EngineCall
@@ -160,12 +161,13 @@ class Operations(Watcher):
                     if other.owner is call:
                         self.close(other)
 
-    def _dispatch(self) -> Any:
+    def _dispatch(self) -> Any:  # noqa: PLR0915, it is one hot function
         """The mode's function: hot, so what it uses is bound here, and nothing that it makes outlives it."""
         threads, steps, faults, known = self._threads, self._steps, self._faults, self._known
         describe, take = self._describe, self._stacks.take
         open_block, number_of, getframe = self._open, node_number, sys._getframe
         engine = bound("torch.autograd.graph._engine_run_backward").__code__
+        sites = CallSites() if warns_where_it_is_called() else None
         births, look, flow, grad_enabled = self._births, self._births.look, self._flow, torch.is_grad_enabled
 
         def dispatch(  # noqa: PLR0912, a call for each branch would cost as much as the branch itself
@@ -186,6 +188,8 @@ class Operations(Watcher):
                     thread.pending.clear()
                 else:
                     name = thread.operator = found.name
+                    if found.makes_nodes:
+                        thread.maker = name
                     if thread.pending:
                         for token in thread.pending:
                             token.operator = name
@@ -206,7 +210,10 @@ class Operations(Watcher):
                         numbers.extend((name, stack, thread.place, node, 0))
             except Exception as error:
                 faults.note(self.probe, error)
-            result = run(*arguments, **keywords) if keywords else run(*arguments)
+            if sites is None:
+                result = run(*arguments, **keywords) if keywords else run(*arguments)
+            else:
+                result = sites.run(getframe(0).f_back, run, arguments, keywords or {})
             if found is not None and found.look >= births.looking:
                 look(found, result, arguments, keywords)
             if flow.on:
@@ -259,6 +266,7 @@ class Operations(Watcher):
         if is_collective(operator):
             known.run = self._flushing(known.run)
         known.copies = copies(operator) and devices.is_there_one()
+        known.makes_nodes = str(operator) != "aten.detach.default"
         known.look = FORWARD if known.copies else look_of(operator)
         known.harmless = harmless_of(operator)
         if known.harmless is always and not devices.is_there_one():

@@ -11,11 +11,12 @@ Write = tuple[int, int, str]  # position, string id, name of a written argument
 class Operator:
     """What is known of an operator: its name, what runs it, what it writes. Keeps it alive: its id is a key."""
 
-    __slots__ = ("copies", "harmless", "look", "name", "operator", "run", "softmax", "writes")
+    __slots__ = ("copies", "harmless", "look", "makes_nodes", "name", "operator", "run", "softmax", "writes")
 
     copies: bool
     harmless: Callable[[tuple[Any, ...]], bool] | None
     look: int
+    makes_nodes: bool
     name: int
     operator: Any
     run: Any

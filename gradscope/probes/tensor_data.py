@@ -18,7 +18,6 @@ import torch
 
 from gradscope.model.dispatch import Phase
 from gradscope.model.tensor import Role
-from gradscope.probes.dispatch import mode_class
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.faults import Faults
 from gradscope.probes.memory import LIMIT, Budget, CannotRepeatError, Memory, digest, kind_of, unwrapped
@@ -26,6 +25,7 @@ from gradscope.probes.operations import node_number
 from gradscope.probes.sink import Sink
 from gradscope.probes.tensors import Contents, TensorTypes
 from gradscope.probes.threads import Thread, Threads
+from gradscope.torch_internals.dispatch_mode import mode_class
 from gradscope.torch_internals.dynamo import body_of, is_operator, skip, skip_methods
 from gradscope.torch_internals.find import bound
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function

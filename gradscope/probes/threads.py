@@ -37,6 +37,7 @@ class Thread:
         "is_engines",
         "last_call",
         "latest",
+        "maker",
         "number",
         "operations",
         "operator",
@@ -67,6 +68,7 @@ class Thread:
         self.roots = 0  # outermost module calls so far
         self.backward: EngineCall | None = None
         self.operator = 0  # the last operator's name
+        self.maker = 0  # the last one that may have made a node: torch detaches what a node saves of its results
         self.transforms = 0  # of torch.func that run, one in another
         self.pending: deque[Token] = deque(maxlen=64)  # nodes made since the last operator, where operators are seen
         self.operations: list[int] = []  # the open block

@@ -12,6 +12,7 @@ from typing import Any
 from gradscope.torch_internals.find import Replacement
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
+STAND_IN = "gradscope_runs_an_operator"  # the name of functions of ours that have the file of the program's
 _OPERATOR = os.path.join("torch", "_ops.py")  # our dispatch mode calls the operator: its frame follows ours
 
 
@@ -71,7 +72,7 @@ def links(error: BaseException) -> Iterator[TracebackType]:
 
 def is_ours(code: CodeType) -> bool:
     """Whether a frame is one of gradscope's."""
-    return code.co_filename.startswith(_OURS)
+    return code.co_filename.startswith(_OURS) or code.co_name == STAND_IN
 
 
 def _without_ours(traceback: TracebackType | None) -> TracebackType | None:

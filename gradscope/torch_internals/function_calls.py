@@ -1,7 +1,7 @@
 """Sees custom Functions being called: that a call begins, and from which frames its class and arguments can be read.
 
-The surprise: torch looks the class's `_backward_cls` up as the first thing that `Function.apply` does, before it turns
-gradients off, so a property of that name on the metaclass sees every call without a frame in anyone's traceback. The
+The surprise: torch looks an attribute of the class up as the first thing that `Function.apply` does, before it turns
+gradients off, so a property of its name on the metaclass sees every call without a frame in anyone's traceback. The
 arguments are in the frame of `apply` where that is written in Python; from torch 2.14 on it is C++, and they are in the
 frame of the forward.
 """
@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import inspect
 import sys
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
-from types import CodeType, FrameType
+from types import CodeType, FrameType, TracebackType
 from typing import Any
 
 import torch
@@ -21,7 +22,6 @@ import torch
 from gradscope.torch_internals.dynamo import skip_methods
 
 _METACLASS: Any = type(torch.autograd.Function)
-_NAME = "_backward_cls"
 _REMEMBERED = 256  # running forwards whose arguments are known as they were given
 _APPLY: CodeType | None = getattr(getattr(torch.autograd.Function.apply, "__func__", None), "__code__", None)
 _ROUTED: Any = getattr(
@@ -42,28 +42,32 @@ class Application:
 
 
 class _Property:
-    """Stands for `_backward_cls` on the metaclass; classes keep their own in their dicts."""
+    """Stands for an attribute on the metaclass; classes keep their own in their dicts."""
 
-    def __init__(self, begins: Begins) -> None:
-        self._begins = begins
+    def __init__(self, name: str, begins: Begins) -> None:
+        self._name, self._begins = name, begins
 
     def __get__(self, cls: Any, metaclass: Any = None) -> Any:
         for one in cls.__mro__:
-            if _NAME in vars(one):
-                self._begins(cls, sys._getframe(1))
-                return vars(one)[_NAME]
-        raise AttributeError(_NAME)
+            if self._name in vars(one):
+                if cls.__module__ != "torch.autograd.function":  # else it is compared with what cls inherits
+                    self._begins(cls, sys._getframe(1))
+                found = vars(one)[self._name]
+                return found.__get__(None, cls) if hasattr(type(found), "__get__") else found
+        raise AttributeError(self._name)
 
     def __set__(self, cls: Any, value: Any) -> None:
-        del _METACLASS._backward_cls
+        delattr(_METACLASS, self._name)
         try:
-            cls._backward_cls = value
+            setattr(cls, self._name, value)
         finally:
-            _METACLASS._backward_cls = self
+            setattr(_METACLASS, self._name, self)
 
 
 class FunctionCalls:
     """Where custom Functions are called: frames are told apart by their code."""
+
+    looked_up = ""  # what torch asks the class for when a call begins
 
     def __init__(self) -> None:
         self._begins: Begins = _nobody_asks
@@ -74,13 +78,13 @@ class FunctionCalls:
         for one in (_Property, FunctionCalls, type(self)):
             skip_methods(one)
         self._begins = begins
-        _METACLASS._backward_cls = _Property(self._begin)
+        setattr(_METACLASS, self.looked_up, _Property(self.looked_up, self._begin))
         try:
             yield self
         finally:
             self._begins = _nobody_asks
-            if isinstance(vars(_METACLASS).get(_NAME), _Property):
-                del _METACLASS._backward_cls
+            if isinstance(vars(_METACLASS).get(self.looked_up), _Property):
+                delattr(_METACLASS, self.looked_up)
 
     def _begin(self, function: Any, frame: FrameType) -> None:
         self._begins(function, frame)
@@ -97,9 +101,15 @@ class FunctionCalls:
         """The call that a frame stands for, None for other frames."""
         raise NotImplementedError
 
+    def failed(self, link: TracebackType) -> Any:
+        """The class whose call has raised without a frame of its own, at the innermost link of a traceback."""
+        return None
+
 
 class AppliesInPython(FunctionCalls):
     """Below torch 2.14 `Function.apply` is a function in Python."""
+
+    looked_up = "_backward_cls"
 
     def of(self, frame: FrameType) -> Application | None:
         """The frame of `apply`."""
@@ -112,8 +122,11 @@ class AppliesInPython(FunctionCalls):
 class AppliesInCpp(FunctionCalls):
     """From torch 2.14 on the frame of the forward stands for the call, and the way to torch.func's own."""
 
+    looked_up = "setup_context"
+
     def __init__(self) -> None:
         super().__init__()
+        self._latest = _Latest()
         self._forwards: dict[int, tuple[CodeType, Any]] = {}  # by the identity of the code
         self._entered: dict[int, tuple[CodeType, tuple[Any, frozenset[int]]]] = {}  # by the identity of the frame
 
@@ -121,6 +134,7 @@ class AppliesInCpp(FunctionCalls):
         code = getattr(inspect.unwrap(function.forward), "__code__", None)
         if code is not None:
             self._forwards[id(code)] = code, function  # of classes that share a forward, the one that runs next
+        self._latest.call = id(frame), frame.f_lasti, function
         super()._begin(function, frame)
 
     def is_forward(self, code: CodeType) -> bool:
@@ -149,6 +163,11 @@ class AppliesInCpp(FunctionCalls):
         function, given = known[1]
         return Application(function, found.arguments, given)
 
+    def failed(self, link: TracebackType) -> Any:
+        """The last call that began, if it began where the traceback ends."""
+        frame, instruction, function = self._latest.call
+        return function if (frame, instruction) == (id(link.tb_frame), link.tb_lasti) else None
+
     def _read(self, frame: FrameType) -> Application | None:
         code, function = self._forwards[id(frame.f_code)]
         names = frame.f_locals
@@ -162,6 +181,12 @@ class AppliesInCpp(FunctionCalls):
         if known is not None:  # ctx, which knows its class better
             function, values = known, values[1:]
         return Application(function, tuple(values), frozenset(map(id, values)))
+
+
+class _Latest(threading.local):
+    """The last call that began in a thread: the identity of the frame, its instruction, the class."""
+
+    call: tuple[int, int, Any] = (0, -1, None)
 
 
 def _nobody_asks(function: Any, frame: FrameType) -> None:

@@ -209,14 +209,15 @@ def operators() -> str | None:
     import torch
     from torch.utils._python_dispatch import TorchDispatchMode
 
+    from gradscope.torch_internals.dispatch_mode import mode_class
+
     seen: list[str] = []
 
-    class Mode(TorchDispatchMode):  # type: ignore[no-untyped-call]
-        def __torch_dispatch__(self, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
-            seen.append(str(operator))
-            return operator(*arguments, **(keywords or {}))
+    def dispatch(mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
+        seen.append(str(operator))
+        return operator(*arguments, **(keywords or {}))
 
-    with Mode():  # type: ignore[no-untyped-call]
+    with mode_class(dispatch)():
         torch.ones(2) + 1
     if not hasattr(TorchDispatchMode, "is_infra_mode"):
         return "it has no is_infra_mode, so torch.compile compiles nothing under it"

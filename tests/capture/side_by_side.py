@@ -12,6 +12,7 @@ from pathlib import Path
 
 from gradscope.store.reader import load
 from tests.processes import SECONDS, end, started
+from tests.torch_versions import without_noise
 
 ROOT = Path(__file__).parent.parent.parent
 # The store's server chooses its port itself, so that nobody else can have it; and no name server is asked.
@@ -47,7 +48,7 @@ def finish(process, seconds=SECONDS):
         stdout, stderr = process.communicate(timeout=seconds)
     except subprocess.TimeoutExpired:
         raise AssertionError(f"has not ended in {seconds} s, and printed {end(process)}") from None
-    return Run(stdout, stderr, process.returncode)
+    return Run(stdout, without_noise(stderr), process.returncode)
 
 
 def python(folder, *arguments, **more):
@@ -88,7 +89,7 @@ class SideBySide:
             end(self._nursery)
             self._begin()
             raise
-        return Run(stdout.read_text(), stderr.read_text(), status)
+        return Run(stdout.read_text(), without_noise(stderr.read_text()), status)
 
     def plain(self, folder, script):
         """Run a script without gradscope."""

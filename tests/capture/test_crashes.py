@@ -5,6 +5,7 @@ import torch
 import gradscope
 from gradscope.store.reader import load
 from tests.capture.side_by_side import python
+from tests.torch_versions import APPLY_IS_IN_PYTHON
 
 # Waits for a commit by the heartbeat: the log beside the recording grows with each.
 WAIT = """
@@ -170,7 +171,8 @@ def test_a_collective_is_preceded_by_a_commit(tmp_path):
         run, path = killed(folder, COLLECTIVE, detail)
         assert run.status == 3
         with load(path) as recording:
-            assert recording._rows.number("SELECT count(*) FROM function_call") == 1
+            seen = APPLY_IS_IN_PYTHON or detail == "ops"
+            assert recording._rows.number("SELECT count(*) FROM function_call") == int(seen)
             names = [one.name for block in recording.blocks() for one in block.operations]
         assert [name for name in names if name.startswith("c10d")] == ["c10d.allreduce_.default"] * (detail == "ops")
 

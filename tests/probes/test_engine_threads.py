@@ -233,7 +233,7 @@ def test_which_of_two_backwards_over_the_same_nodes_it_works_for_is_not_guessed(
     first, second, other = call(0, (5, 6)), call(1, (5, 6)), call(2, (7,))
     for each in (first, second, other):
         tasks.begin(each)
-    monkeypatch.setattr("gradscope.probes.tasks._current_node", lambda: torch)
+    monkeypatch.setattr("gradscope.probes.tasks.current_node", lambda: torch)
     monkeypatch.setattr("gradscope.probes.tasks.token_of", lambda node: SimpleNamespace(uid=now["node"]))
     monkeypatch.setattr("gradscope.probes.tasks.current_task", lambda: now["task"])
     now = {"node": 5, "task": 30}

@@ -62,7 +62,9 @@ def wrong(part: Part, plain: Run, recorded: Run) -> list[str]:
     if others(recorded) != others(plain):
         found.append(f"{part.name}: other words: {recorded[2][-2000:]} instead of {plain[2][-500:]}")
     lost = CAPABILITIES[part.capability].lost
-    if not part.refines and not any(lost in line and ("has no" in line or "has another" in line) for line in ours(recorded[2])):
+    if not part.refines and not any(
+        lost in line and ("has no" in line or "has another" in line) for line in ours(recorded[2])
+    ):
         found.append(f"{part.name}: it is not said that {lost}: {ours(recorded[2])}")
     return found
 

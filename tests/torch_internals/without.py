@@ -12,8 +12,6 @@ import signal
 import sys
 from pathlib import Path
 
-import torch
-
 PROGRAM = Path(__file__).parent / "program.py"
 WORDS = "gradscope: "
 
@@ -82,13 +80,6 @@ def both(names, out, detail):
 if __name__ == "__main__":
     folder, detail = Path(sys.argv[1]), sys.argv[2]
     # What binds no part of torch is imported once, and what torch imports late.
-    import gradscope.cli
-    import gradscope.commands.trace
-    import gradscope.store.reader
-    import gradscope.store.writer
-    import torch._functorch.eager_transforms
-    import torch.distributed.distributed_c10d
-    import torch.utils.checkpoint
 
     wanted = json.loads(sys.stdin.read())
     print(json.dumps({names[0]: both(names, folder, detail) for names in wanted}))

@@ -1,0 +1,39 @@
+"""What differs between versions of torch, in one table: found by what is there and by trying, not by numbers."""
+
+from __future__ import annotations
+
+import re
+
+import torch
+
+# From 2.14 on `Function.apply` is C++: the arguments of a call are in the frame of the forward, which is seen where
+# operators are.
+APPLY_IS_IN_PYTHON = hasattr(torch.autograd.Function.apply, "__func__")
+
+# From 2.14 on torch has a hook for the creation of nodes.
+HAS_NODE_CREATION_HOOK = hasattr(torch.autograd.graph, "node_creation_hook")
+
+
+def _gradient_of_clamp_at_its_bound() -> float:
+    x = torch.ones(1, requires_grad=True)
+    x.clamp(-1, 1).sum().backward()
+    assert x.grad is not None
+    return x.grad.item()
+
+
+# From 2.15 on clamp passes no gradient on at its bounds, so that the derivative behind it does no harm there.
+HEALTHY_HERE = frozenset(["nonfinite/angle_between"] if _gradient_of_clamp_at_its_bound() == 0 else [])
+
+# What a build of torch says of itself in any program: triton of the CUDA builds at the end of a process, and from 2.15
+# on torch's own use of torch.jit.script.
+_NOISE = (
+    re.compile(r"^nanobind: leaked .*?refleaks\.html\n?", re.DOTALL | re.MULTILINE),
+    re.compile(r"^.*/torch/jit/_\w+\.py:\d+: FutureWarning: `torch\.jit\.\w+` is deprecated.*\n  .*\n?", re.MULTILINE),
+)
+
+
+def without_noise(text: str) -> str:
+    """What a program has printed, less what torch says of itself."""
+    for noise in _NOISE:
+        text = noise.sub("", text)
+    return text
