@@ -6,17 +6,20 @@ PYTHON ?= python3
 python := .venv/bin/python
 install := $(python) -m pip install --disable-pip-version-check --quiet -c constraints.txt
 attention := randn(2, 4, 8):grad, randn(2, 4, 8):grad, randn(2, 4, 8):grad
+TORCH ?= 2.15.0
+smoke := tests/commands/test_doctor.py tests/torch_internals tests/probes tests/test_sample_scripts.py
 quiet := -W "ignore:Failed to initialize NumPy:UserWarning"  # torch without numpy, which the demo does not need
 
 # The same picture on every machine, on the paper that its reader prefers.
 draw := $(python) -m gradscope graph --quiet --engine builtin --theme auto --force -o
 
-.PHONY: bench help demo test test-frameworks docs pictures clean
+.PHONY: bench help demo test test-frameworks test-torch smoke-torch install-torch clean-torch docs pictures clean
 
 help:
 	@echo "make demo    trace a small GPT's training and draw its graph"
 	@echo "make test    lint, types and the whole test suite"
 	@echo "make test-frameworks   Lightning, transformers, DDP and FSDP2 with and without gradscope, in .venv-frameworks"
+	@echo "make test-torch TORCH=2.15.0   the whole suite on another torch, in .venv-torch; make clean-torch removes it"
 	@echo "make docs    write the generated parts of docs/, and draw its pictures"
 	@echo "make pictures   only the pictures"
 	@echo "make bench   measure what recording and drawing cost"
@@ -36,6 +39,20 @@ test: .venv/dev.stamp
 
 test-frameworks: .venv-frameworks/stamp
 	.venv-frameworks/bin/python -m pytest tests/torture/frameworks
+
+# The whole suite on another torch: make test-torch TORCH=2.15.0
+test-torch:
+	sh tests/on-torch.sh "$(PYTHON)" "$(TORCH)"
+
+# What most depends on torch, on the newest that is known to work; five minutes at most.
+smoke-torch:
+	sh tests/on-torch.sh "$(PYTHON)" "$(TORCH)" $(smoke)
+
+install-torch:
+	sh tests/on-torch.sh "$(PYTHON)" "$(TORCH)" --install
+
+clean-torch:
+	rm -rf .venv-torch
 
 bench: .venv/dev.stamp
 	$(python) benchmarks/overhead.py
@@ -73,7 +90,7 @@ pictures: .venv/run.stamp
 	@$(python) docs/screenshot.py demo/page.html '#node=125&step=45' docs/pictures/page.png
 
 clean:
-	rm -rf .venv .venv-frameworks demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
+	rm -rf .venv .venv-frameworks .venv-torch demo build dist .mypy_cache .pytest_cache .ruff_cache .hypothesis
 
 .venv/bin/python:
 	"$(PYTHON)" -m venv .venv

@@ -71,17 +71,33 @@ class Watch:
         def partition(
             joint: fx.GraphModule, inputs: Any, inner: Any, metadata: Any, config: Any, cut: Any, *rest: Any
         ) -> Any:
-            def watched(graph: fx.GraphModule, arguments: Any, **named: Any) -> Any:
-                if sys._getframe(1).f_code is not original.__code__:
-                    return cut(graph, arguments, **named)  # a graph inside this one, of a higher-order operator
-                finish = self._begin(graph, metadata, config, named)
-                halves = cut(graph, arguments, **named)
-                finish(halves)
-                return halves
+            return original(
+                joint, inputs, inner, metadata, config, self._watched(original, cut, metadata, config), *rest
+            )
 
-            return original(joint, inputs, inner, metadata, config, watched, *rest)
+        def stage(state: Any, *rest: Any) -> Any:
+            """The same up to torch 2.11: the partitioner is asked for where a whole graph is compiled."""
+            config, cut = state.aot_config, state.aot_config.partition_fn
+            config.partition_fn = self._watched(original, cut, state.fw_metadata, config)
+            try:
+                return original(state, *rest)
+            finally:
+                config.partition_fn = cut
 
-        return partition
+        return stage if original.__name__ == "aot_stage2_autograd" else partition
+
+    def _watched(self, caller: Callable[..., Any], cut: Any, metadata: Any, config: Any) -> Callable[..., Any]:
+        """A partitioner that is looked on where torch's own function asks for it."""
+
+        def watched(graph: fx.GraphModule, arguments: Any, **named: Any) -> Any:
+            if sys._getframe(1).f_code is not caller.__code__:
+                return cut(graph, arguments, **named)  # a graph inside this one, of a higher-order operator
+            finish = self._begin(graph, metadata, config, named)
+            halves = cut(graph, arguments, **named)
+            finish(halves)
+            return halves
+
+        return watched
 
     def _begin(self, joint: fx.GraphModule, metadata: Any, config: Any, named: dict[str, Any]) -> Callable[[Any], None]:
         """Describe a joint graph now, since torch changes it; the answer finishes the region with the program's cut."""

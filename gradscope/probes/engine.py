@@ -187,6 +187,8 @@ class Engine:
                     self._recorder.engine_ends()
                     if call.began:
                         self._end(call, None if raised is handled else raised, outputs)
+                    elif raised is not None and raised is not handled:
+                        self._recorder.mend(raised)
                 except BaseException as error:
                     self._failed(call, error)
                 finally:

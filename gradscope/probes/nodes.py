@@ -28,6 +28,9 @@ _OWN_KEY = "gradscope"
 KEY = _OWN_KEY if HAS_HOOK else "traceback_"  # torch's, in the place of a stock traceback
 
 
+_UIDS = itertools.count(1)  # one for the process: a node may outlive the recording in which it was made
+
+
 class Token:
     """What is known of a node since its creation: plain data that dies with the node.
 
@@ -37,6 +40,7 @@ class Token:
     __slots__ = ("__weakref__", "call", "operator", "previous", "stack", "thread", "uid")
 
     stacks: ClassVar[Stacks]
+    first: ClassVar[int] = 0  # tokens with smaller uids are of an earlier recording of this process
     derived: ClassVar[bool] = False
 
     uid: int
@@ -85,11 +89,11 @@ class DerivedToken(Token):
 def token_of(node: Any) -> Token | None:
     """The token of a node, None when it was made before the recording began."""
     metadata = node.metadata
-    token = metadata.get(KEY)
-    if isinstance(token, Token):
-        return token
-    token = metadata.get(_OWN_KEY)
-    return token if isinstance(token, Token) else None
+    for key in (KEY, _OWN_KEY):
+        token = metadata.get(key)
+        if isinstance(token, Token) and token.uid >= Token.first:
+            return token
+    return None
 
 
 class Nodes:
@@ -99,7 +103,7 @@ class Nodes:
         """`operators`: they are seen, so that a node can be given the one that made it."""
         self._sink, self._threads, self._stacks, self._faults = sink, threads, stacks, faults
         self._levels = Levels(sink)
-        self._uids = itertools.count(1)
+        self._uids = _UIDS
         self._operators = operators
         self.made_in_backward: list[Any] = []
         self.newborn: list[weakref.ref[Token]] | None = None  # filled while somebody wants the nodes of a step
@@ -108,7 +112,7 @@ class Nodes:
     def __enter__(self) -> Nodes:
         for one in (Token, Levels, Stacks, Nodes, type(self)):
             skip_methods(one)
-        Token.stacks = self._stacks
+        Token.stacks, Token.first = self._stacks, next(self._uids)
         return self
 
     def __exit__(self, *error: object) -> None:

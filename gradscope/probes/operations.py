@@ -161,7 +161,7 @@ class Operations(Watcher):
                     if other.owner is call:
                         self.close(other)
 
-    def _dispatch(self) -> Any:  # noqa: PLR0915, it is one hot function
+    def _dispatch(self) -> Any:
         """The mode's function: hot, so what it uses is bound here, and nothing that it makes outlives it."""
         threads, steps, faults, known = self._threads, self._steps, self._faults, self._known
         describe, take = self._describe, self._stacks.take
@@ -188,8 +188,7 @@ class Operations(Watcher):
                     thread.pending.clear()
                 else:
                     name = thread.operator = found.name
-                    if found.makes_nodes:
-                        thread.maker = name
+                    thread.maker = name if found.makes_nodes else thread.maker
                     if thread.pending:
                         for token in thread.pending:
                             token.operator = name
@@ -384,6 +383,6 @@ def node_number(backward: EngineCall, current_node: Any = current_node) -> int:
     if current is None or walked is None:
         return -1
     token = current.metadata.get(KEY)
-    if type(token) is not Token:
+    if type(token) is not Token or token.uid < Token.first:
         token = token_of(current)
     return -1 if token is None else walked.numbers.get(token.uid, -1)

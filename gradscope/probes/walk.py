@@ -89,7 +89,8 @@ class Walker:
 
     def _tokens(self, live: list[Any]) -> list[Token]:
         tokens = [node.metadata.get(KEY) for node in live]
-        if not set(map(type, tokens)) <= {Token, DerivedToken}:
+        known = set(map(type, tokens)) <= {Token, DerivedToken}
+        if not known or min((token.uid for token in tokens), default=Token.first) < Token.first:
             for number, node in enumerate(live):
                 tokens[number] = token_of(node) or self._nodes.adopt(node)  # made before the recording began
         return tokens

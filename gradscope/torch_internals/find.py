@@ -41,7 +41,9 @@ def find(name: str) -> Any:
                 importlib.import_module(module)
             except ModuleNotFoundError:
                 raise AttributeError(f"{name} ends at {part}") from None
-        found = getattr(found, part)
+        owner, found = found, getattr(found, part)
+        if isinstance(owner, type) and found is getattr(object, part, None):
+            raise AttributeError(f"{name} is what every class has")
     return found
 
 

@@ -40,3 +40,20 @@ def test_leaves_nothing_behind(tmp_path):
     run = python(tmp_path, "-c", PROGRAM)
     assert (run.stderr, run.status) == ("", 0)
     assert run.stdout == "1 {} None\n" * 4 + "run.gscope exists already\n"
+
+
+AGAIN = """
+import torch, gradscope
+x = torch.ones(2, requires_grad=True)
+with gradscope.record("first.gscope"):
+    for _ in range(50): y = x.exp().sin()
+with gradscope.record("second.gscope"):
+    y.sum().backward()
+with gradscope.load("second.gscope") as recording:
+    print([node.site and node.site.line for node in recording.graph().nodes])
+"""
+
+
+def test_nodes_of_an_earlier_recording_have_no_lines_in_a_later_one(tmp_path):
+    run = python(tmp_path, "-c", AGAIN)
+    assert (run.stdout, run.stderr) == ("[7, None, None, None]\n", "")

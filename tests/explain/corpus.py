@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from tests.torch_versions import HEALTHY_HERE
+from tests.torch_versions import healthy_here
 
 FAULTS = Path(__file__).parent.parent.parent / "sample_scripts" / "faults"
 MARK = re.compile(r"#\s*expect:\s*(?P<code>GS\d{3})(?:\s+(?P<role>[a-z_]+))?")
@@ -38,7 +38,7 @@ class Fault:
 
 def faults() -> list[Fault]:
     """Every fault, twins left out, and what this torch computes otherwise, so that nothing goes wrong."""
-    scripts = [script for script in _scripts() if not _is_twin(script) and _name(script) not in HEALTHY_HERE]
+    scripts = [script for script in _scripts() if not _is_twin(script) and _name(script) not in healthy_here()]
     return [Fault(_name(script), script, tuple(_marks(script))) for script in scripts]
 
 
