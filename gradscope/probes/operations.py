@@ -15,6 +15,7 @@ from array import array
 from collections import deque
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from types import FrameType
 from typing import Any
 
 import torch
@@ -50,6 +51,7 @@ from gradscope.probes.stacks import Stacks
 from gradscope.probes.steps import Steps
 from gradscope.probes.structure import digest
 from gradscope.probes.threads import BLOCK, Thread, Threads
+from gradscope.probes.tracebacks import is_ours
 from gradscope.probes.versions import counting_versions
 from gradscope.torch_internals.dynamo import body_of, skip, skip_methods
 from gradscope.torch_internals.find import bound
@@ -295,7 +297,7 @@ class Operations(Watcher):
                 thread = self._threads.current
                 self.close(thread)
                 self._sink.commit()
-                self.saw_collective(sys._getframe(2))
+                self.saw_collective(_callers(sys._getframe(1)))
             except Exception as error:
                 self._faults.note("operations", error)
             return run(*arguments, **keywords)
@@ -368,6 +370,13 @@ class Operations(Watcher):
             operations += 1
             writes += count
         self._sink.add("block", (block, operations, writes))
+
+
+def _callers(frame: FrameType | None) -> FrameType | None:
+    """The frame behind those that are ours; none on the engine's own threads."""
+    while frame is not None and is_ours(frame.f_code):
+        frame = frame.f_back
+    return frame
 
 
 def _is_tracked(written: torch.Tensor, arguments: tuple[Any, ...]) -> bool:

@@ -50,7 +50,8 @@ def test_everything_that_a_small_program_does_is_seen() -> None:
 
 def test_json_has_the_same() -> None:
     page = json.loads(doctor("--fmt", "json").stdout)
-    assert (page["well"], page["torch"].split()[0]) == (True, torch.__version__)
+    assert page["well"]
+    assert torch.__version__.startswith(page["torch"].split()[0])
     assert [one["name"] for one in page["parts"]] == [part.name for part in TABLE]
     assert {one["state"] for one in page["parts"] if not one["refines"]} == {"present"}
     assert page["details"] == {"nodes": [], "ops": [], "full": []}

@@ -13,7 +13,8 @@ import torch
 from torch.utils.checkpoint import checkpoint
 
 import gradscope
-from gradscope.capture import Recorder, tensor_limit
+from gradscope.bounds import tensor_limit
+from gradscope.capture import Recorder
 from gradscope.errors import UsageError
 from gradscope.model.dispatch import Phase, StoredBackward
 from gradscope.model.tensor import Role

@@ -19,7 +19,7 @@ from gradscope.torch_internals.parts import PARTS, TABLE
 HERE = Path(__file__).parent
 RECORDING = [part for part in TABLE if CAPABILITIES[part.capability].detail and there(part) is not None]
 DISPENSABLE = [part for part in RECORDING if not CAPABILITIES[part.capability].needed]
-NEEDED = [part for part in RECORDING if CAPABILITIES[part.capability].needed]
+NEEDED = [part for part in RECORDING if CAPABILITIES[part.capability].needed and not part.refines]
 OF_COMMANDS = [part for part in TABLE if not CAPABILITIES[part.capability].detail and there(part) is not None]
 SOME = 8  # parts that one test takes away, one after another
 Run = tuple[int, str, str]
@@ -63,9 +63,8 @@ def wrong(part: Part, plain: Run, recorded: Run) -> list[str]:
     if others(recorded) != others(plain):
         found.append(f"{part.name}: other words: {recorded[2][-2000:]} instead of {plain[2][-500:]}")
     lost = CAPABILITIES[part.capability].lost
-    if not part.refines and not any(
-        lost in line and ("has no" in line or "has another" in line) for line in ours(recorded[2])
-    ):
+    said = any(lost in line and ("has no" in line or "has another" in line) for line in ours(recorded[2]))
+    if recorded[0] >= 0 and not part.refines and not said:  # without some parts torch waits for ever, recorded or not
         found.append(f"{part.name}: it is not said that {lost}: {ours(recorded[2])}")
     return found
 
