@@ -7,7 +7,7 @@ python := .venv/bin/python
 install := $(python) -m pip install --disable-pip-version-check --quiet -c constraints.txt
 attention := randn(2, 4, 8):grad, randn(2, 4, 8):grad, randn(2, 4, 8):grad
 TORCH ?= 2.15.0
-smoke := tests/commands/test_doctor.py tests/torch_internals tests/probes tests/test_sample_scripts.py
+smoke := tests/commands/test_doctor.py tests/probes tests/test_sample_scripts.py
 quiet := -W "ignore:Failed to initialize NumPy:UserWarning"  # torch without numpy, which the demo does not need
 
 # The same picture on every machine, on the paper that its reader prefers.
