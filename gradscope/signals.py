@@ -23,6 +23,15 @@ def let_through(error: BaseException) -> None:
         raise error
 
 
+def attribute(thing: Any, name: str, default: Any = None) -> Any:
+    """`getattr` for what Python code may answer: a property's AttributeError may be a handler's."""
+    try:
+        return getattr(thing, name)
+    except AttributeError as error:
+        let_through(error)
+        return default
+
+
 def is_the_programs(error: BaseException) -> bool:
     """Whether a signal handler raised it while our code ran, or another thread threw it into our code.
 

@@ -8,6 +8,8 @@ from typing import Any
 
 import torch
 
+from gradscope.signals import attribute
+
 
 class Anomaly:
     """Stands in for torch's four anomaly functions: the script's switch acts on `on` and `check_nan` alone."""
@@ -38,8 +40,9 @@ class Anomaly:
         }
         for owner in (torch, torch._C):
             for name, stand_in in stand_ins.items():
-                if hasattr(owner, name):
-                    self._saved.append((owner, name, getattr(owner, name)))
+                original = attribute(owner, name)
+                if original is not None:
+                    self._saved.append((owner, name, original))
                     setattr(owner, name, stand_in)
         self.set(self.on, self.check_nan)
         return self

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from gradscope.probes.faults import Faults
+from gradscope.signals import attribute
 from gradscope.torch_internals.dynamo import skip
 from gradscope.torch_internals.find import Replacement
 
@@ -49,7 +50,7 @@ class Collectives:
 
 def is_collective(operator: Any) -> bool:
     """Whether an operator talks to other ranks."""
-    return getattr(operator, "namespace", None) in NAMESPACES
+    return attribute(operator, "namespace") in NAMESPACES
 
 
 def is_distributed() -> bool:

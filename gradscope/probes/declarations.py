@@ -16,6 +16,7 @@ from gradscope.probes.names import Names
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Threads
+from gradscope.signals import attribute
 from gradscope.torch_internals.dynamo import skip
 
 
@@ -66,7 +67,7 @@ class Declarations(Watcher):
             for reference, stack in list(self._built.values()):
                 module = reference()
                 path = None if module is None else self._names.path(module)
-                if path is not None and getattr(module, "inplace", False) is True:
+                if path is not None and attribute(module, "inplace") is True:
                     names = (self._sink.string(path), self._sink.string(type(module).__name__))
                     self._sink.add("declaration", (*names, stack))
         except Exception as error:

@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 import torch
 
 from gradscope.probes.evidence import has_values
+from gradscope.signals import attribute
 
 LOOKED_AT = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
@@ -46,7 +47,7 @@ def stream_of(device: torch.device) -> Any:
 
 def is_capturing(device: torch.device) -> bool:
     """Whether this thread's stream only takes down what it is given, for a graph that runs later, many times."""
-    asks = getattr(torch.get_device_module(device), "is_current_stream_capturing", None)
+    asks = attribute(torch.get_device_module(device), "is_current_stream_capturing")
     return asks is not None and bool(asks())
 
 

@@ -10,7 +10,7 @@ from typing import Any
 import torch
 
 from gradscope.probes.sink import Sink
-from gradscope.signals import let_through
+from gradscope.signals import attribute, let_through
 
 
 class Functions:
@@ -34,7 +34,7 @@ class Functions:
     def of_class(self, cls: Any) -> int:
         """The id of a custom Function's class."""
         cls = written_by_the_user(cls)
-        backward = getattr(cls, "vjp", None) if _inherits(cls, "backward") else getattr(cls, "backward", None)
+        backward = attribute(cls, "vjp" if _inherits(cls, "backward") else "backward")
         return self._sink.function(
             f"{cls.__module__}.{cls.__qualname__}", self._class_frame(cls), self._frame(backward)
         )
@@ -76,7 +76,7 @@ def written_by_the_user(cls: Any) -> Any:
     if cls.__module__ != "torch._functorch.autograd_function":
         return cls
     for method in ("forward", "backward"):
-        for cell in getattr(getattr(cls, method, None), "__closure__", None) or ():
+        for cell in getattr(attribute(cls, method), "__closure__", None) or ():
             if isinstance(cell.cell_contents, type) and issubclass(cell.cell_contents, torch.autograd.Function):
                 return written_by_the_user(cell.cell_contents)
     return cls

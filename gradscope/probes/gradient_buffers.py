@@ -15,6 +15,7 @@ from typing import Any
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.sink import Sink
 from gradscope.probes.threads import Thread
+from gradscope.signals import attribute
 from gradscope.torch_internals.find import there
 from gradscope.torch_internals.parts import PARTS
 
@@ -58,7 +59,7 @@ def asks_for_buffers(node: Any) -> bool:
 
 
 def _is_named(function: Any) -> bool:
-    waiting: list[Any] = [getattr(function, name, None) for name in ("backward", "vjp")]
+    waiting: list[Any] = [attribute(function, name) for name in ("backward", "vjp")]
     seen: set[int] = set()
     while waiting and len(seen) < _MOST:
         one: Any = inspect.unwrap(waiting.pop())

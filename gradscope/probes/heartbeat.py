@@ -7,10 +7,11 @@ and it is gone while the process forks: a fork of several threads warns, and cop
 from __future__ import annotations
 
 import _thread
-import contextlib
 import os
 import time
 from collections.abc import Callable
+
+from gradscope.signals import let_through
 
 PERIOD = 0.5  # seconds
 _MOST_FAULTS = 20  # after these it gives up
@@ -47,13 +48,16 @@ class Heartbeat:
         try:
             _thread.start_new_thread(self._run, (self._stop, self._ended))
         except RuntimeError as error:  # the process may have no more threads: it commits at backward calls then
+            let_through(error)
             self._ended.release()
             self._fault("heartbeat", f"RuntimeError: {error}")
 
     def stop(self) -> None:
         """End the thread and wait until it has gone."""
-        with contextlib.suppress(RuntimeError):  # stopped already
+        try:
             self._stop.release()
+        except RuntimeError as error:  # stopped already
+            let_through(error)
         if self._ended.acquire(timeout=_PATIENCE):
             self._ended.release()
             _wait_for_the_end_of(self._native)

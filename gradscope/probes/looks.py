@@ -11,6 +11,8 @@ from typing import Any
 
 import torch
 
+from gradscope.signals import attribute
+
 NEVER, CLOSELY, FORWARD, ALWAYS = range(4)
 
 MOVES = """
@@ -40,8 +42,8 @@ _MOVES, _DIVIDES, _UNSET = (frozenset(names.split()) for names in (MOVES, DIVIDE
 
 def look_of(operator: Any) -> int:
     """When to look at an operator's results: NEVER, CLOSELY (after something turned up), FORWARD or ALWAYS."""
-    schema = getattr(operator, "_schema", None)
-    if schema is None or getattr(operator, "is_view", False):
+    schema = attribute(operator, "_schema")
+    if schema is None or attribute(operator, "is_view"):
         return NEVER
     namespace, _, name = schema.name.partition("::")
     if namespace != "aten" or name in _UNSET or not schema.returns:
@@ -112,4 +114,4 @@ def is_softmax(operator: Any) -> bool:
 def is_foreseen(operator: Any) -> bool:
     """Whether what runs after it does not depend on values: it is torch's own, and shows its caller none."""
     shown = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}
-    return str(operator).startswith("aten.") and shown.isdisjoint(getattr(operator, "tags", ()))
+    return str(operator).startswith("aten.") and shown.isdisjoint(attribute(operator, "tags", ()))

@@ -16,6 +16,7 @@ from typing import Any
 
 import torch
 
+from gradscope.signals import attribute
 from gradscope.torch_internals.dynamo import skip
 
 _KEPT = 2048  # nodes whose hooks are used again
@@ -81,7 +82,7 @@ class Entering:
     """
 
     def __init__(self) -> None:
-        self._function = getattr(getattr(torch.autograd.function, "_HookMixin", None), "_register_hook", None)
+        self._function = attribute(attribute(torch.autograd.function, "_HookMixin"), "_register_hook")
         if isinstance(self._function, FunctionType):  # else torch's own way does as well
             self._torchs = self._function.__code__, self._function.__defaults__
             self._original = FunctionType(self._torchs[0], self._function.__globals__)

@@ -53,6 +53,7 @@ from gradscope.probes.structure import digest
 from gradscope.probes.threads import BLOCK, Thread, Threads
 from gradscope.probes.tracebacks import is_ours
 from gradscope.probes.versions import counting_versions
+from gradscope.signals import attribute
 from gradscope.torch_internals.dynamo import body_of, skip, skip_methods
 from gradscope.torch_internals.find import bound
 from gradscope.torch_internals.running import current_node
@@ -252,7 +253,7 @@ class Operations(Watcher):
         thread.operations.extend((*head, len(numbers) // WRITE, *numbers))
 
     def _describe(self, operator: Any) -> Operator:
-        schema = getattr(operator, "_schema", None)  # higher-order operators have none
+        schema = attribute(operator, "_schema")  # higher-order operators have none
         known = Operator()
         known.writes = tuple(
             (position, self._sink.string(argument.name), argument.name)

@@ -18,6 +18,7 @@ from gradscope.probes.hooks import Hooks
 from gradscope.probes.sink import Sink
 from gradscope.probes.stacks import Stacks
 from gradscope.probes.threads import Thread, Threads
+from gradscope.signals import attribute
 from gradscope.torch_internals.dynamo import skip, skip_methods
 from gradscope.torch_internals.running import current_node
 
@@ -36,7 +37,7 @@ class Reducer:
     def runs(self, code: Any) -> bool:
         """Whether code is that of a communication hook, which is asked in place of a plain all-reduce."""
         module = None if self.module is None else self.module()
-        hooks = getattr(module, "_comm_hooks", ())
+        hooks = attribute(module, "_comm_hooks", ())
         return any(getattr(hook, "__code__", None) is code for hook, _ in hooks)
 
 

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+from gradscope.signals import let_through
 from gradscope.torch_internals.tensors import HAS_SAVED_DATA
 
 _RAW = "_raw_saved_"
@@ -23,7 +24,8 @@ def saved_of(node: Any) -> Iterator[tuple[str, Any]]:
     for name in names:
         try:
             value = getattr(node, name)
-        except RuntimeError:  # freed
+        except RuntimeError as error:  # freed
+            let_through(error)
             return
         if type(value) is not tuple:
             if value is not None:
@@ -44,6 +46,7 @@ def moved(node: Any, name: str, saved: Any) -> tuple[int, int] | None:
     try:
         _unpack(node, name, saved)
     except RuntimeError as error:
+        let_through(error)
         found = _VERSIONS.search(str(error))
         return None if found is None else (int(found[2]), int(found[1]))
     return None
@@ -61,7 +64,8 @@ def is_freed(node: Any) -> bool | None:
                     return False
             if value is not None and name != _TENSORS and not _answers(node, name):
                 told = True
-        except RuntimeError:
+        except RuntimeError as error:
+            let_through(error)
             return True
     return told
 
@@ -71,6 +75,7 @@ def _answers(node: Any, name: str) -> bool:
     try:
         getattr(node, name.replace("_raw", "", 1))
     except RuntimeError as error:
+        let_through(error)
         return "second time" not in str(error)
     return True
 

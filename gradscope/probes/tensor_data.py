@@ -25,6 +25,7 @@ from gradscope.probes.operations import node_number
 from gradscope.probes.sink import Sink
 from gradscope.probes.tensors import Contents, TensorTypes
 from gradscope.probes.threads import Thread, Threads
+from gradscope.signals import attribute
 from gradscope.torch_internals.dispatch_mode import mode_class
 from gradscope.torch_internals.dynamo import body_of, is_operator, skip, skip_methods
 from gradscope.torch_internals.find import bound
@@ -193,7 +194,7 @@ class TensorData(Watcher):
 
     def _generator(self, run: Run, operator: Any, keywords: Mapping[str, Any]) -> int | None:
         """Store the state that a random operator starts from."""
-        if torch.Tag.nondeterministic_seeded not in getattr(operator, "tags", ()):
+        if torch.Tag.nondeterministic_seeded not in attribute(operator, "tags", ()):
             return None
         generator = keywords.get("generator") or torch.default_generator
         return run.memory.add(bytes(generator.get_state().tolist()))
@@ -285,7 +286,7 @@ def conditions() -> dict[str, bool | int | str]:
 
 def written(operator: Any, arguments: Any, keywords: Mapping[str, Any]) -> list[Any]:
     """The arguments that an operator writes in place."""
-    schema = getattr(operator, "_schema", None)
+    schema = attribute(operator, "_schema")
     return [
         arguments[position] if position < len(arguments) else keywords.get(argument.name)
         for position, argument in enumerate(schema.arguments if schema is not None else ())

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator
 from types import CodeType, TracebackType
 from typing import Any
 
+from gradscope.signals import attribute
 from gradscope.torch_internals.find import Replacement
 
 _OURS = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
@@ -59,7 +60,7 @@ def family(error: BaseException) -> Iterator[BaseException]:
         if one is not None and id(one) not in seen:
             seen.add(id(one))
             yield one
-            waiting += [one.__cause__, one.__context__, *getattr(one, "exceptions", ())]
+            waiting += [one.__cause__, one.__context__, *attribute(one, "exceptions", ())]
 
 
 def links(error: BaseException) -> Iterator[TracebackType]:
