@@ -5,7 +5,25 @@ from __future__ import annotations
 import re
 from functools import cache
 
+import pytest
 import torch
+
+from gradscope.torch_internals.find import find
+
+
+def has(part: str) -> bool:
+    """Whether this torch has something, by its dotted name."""
+    try:
+        find(part)
+    except (ImportError, AttributeError):
+        return False
+    return True
+
+
+def needs(part: str) -> pytest.MarkDecorator:
+    """Skips where this torch lacks a part, and names it."""
+    return pytest.mark.skipif(not has(part), reason=f"this torch has no {part}")
+
 
 # From 2.14 on `Function.apply` is C++: the arguments of a call are in the frame of the forward, which is seen where
 # operators are.

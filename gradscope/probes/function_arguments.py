@@ -20,6 +20,7 @@ from gradscope.torch_internals.function_calls import CALLS, Application
 
 REENTRANT = "reentrant-checkpoint-without-grad"
 _MOST = 32  # distinct kinds of calls kept of each Function
+_REMEMBERED = 256  # checkpoints that began and have run no operator yet
 
 
 class FunctionArguments:
@@ -29,7 +30,7 @@ class FunctionArguments:
         self._sink, self._threads, self._stacks = sink, threads, stacks
         self._steps, self._faults = steps, faults
         self._seen: dict[str, set[str]] = {}
-        self._begun: dict[int, int] = {}  # thread -> the stack of a reentrant checkpoint that began, with gradients on
+        self._begun: dict[int, int] = {}  # by the identity of the frame that calls: the stack of a reentrant checkpoint
         self._watch = CALLS.watched(self._begins)
 
     def __enter__(self) -> FunctionArguments:
@@ -46,13 +47,16 @@ class FunctionArguments:
         if not self._steps.recorded or self._threads.current.busy or is_traced():
             return
         try:
-            thread = self._threads.current
-            if function is CheckpointFunction:
-                grad = torch.is_grad_enabled()
-                self._begun[thread.number] = self._stacks.take(frame, thread.base) if grad else 0
+            stack = 0
+            if function is CheckpointFunction and torch.is_grad_enabled():
+                stack = self._stacks.take(frame, self._threads.current.base)
             application = CALLS.of(frame)
             if application is not None and application.function is function:
-                self._note(application)
+                self._note(application, stack)
+            elif function is CheckpointFunction:
+                while len(self._begun) >= _REMEMBERED:
+                    del self._begun[next(iter(self._begun))]
+                self._begun[id(frame)] = stack
         except Exception as error:
             self._faults.note("custom Functions", error)
 
@@ -61,17 +65,15 @@ class FunctionArguments:
         try:
             application = CALLS.entered(frame)
             if application is not None:
-                self._note(application)
+                self._note(application, self._begun.pop(id(frame.f_back), 0))
         except Exception as error:
             self._faults.note("custom Functions", error)
 
-    def _note(self, application: Application) -> None:
-        """Note a call, unless the Function is torch's own."""
+    def _note(self, application: Application, checkpoint: int) -> None:
+        """Note a call, unless the Function is torch's own; `checkpoint` is the stack of one that keeps gradients."""
         cls, arguments = application.function, application.arguments
-        if cls is CheckpointFunction:
-            stack = self._begun.pop(self._threads.current.number, 0)
-            if stack and _trains_nothing(arguments):
-                self._sink.add("notice", (REENTRANT, stack))
+        if checkpoint and _trains_nothing(arguments):
+            self._sink.add("notice", (REENTRANT, checkpoint))
         if cls.__module__.partition(".")[0] == "torch":
             return
         name = f"{cls.__module__}.{cls.__qualname__}"

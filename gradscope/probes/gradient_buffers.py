@@ -1,27 +1,28 @@
 """Steps aside where a custom Function may ask for the buffers of its inputs' gradients, from torch 2.15 on.
 
 The surprise: torch hands none out under a dispatch mode, nor where Python has once looked at a gradient's storage, and
-it refuses where the node has a hook that runs after it. All of that would be ours. Which backwards ask is read off
-their code and that of the functions which they name.
+it refuses where the node has a hook that runs after it. All of that would be ours. A backward may ask where the name
+stands anywhere in the modules that its code can reach.
 """
 
 from __future__ import annotations
 
-import inspect
-from collections.abc import Callable
-from types import CodeType, FunctionType
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
 from gradscope.probes.engine import Call, Watcher
 from gradscope.probes.sink import Sink
 from gradscope.probes.threads import Thread
-from gradscope.signals import attribute
+from gradscope.signals import let_through
 from gradscope.torch_internals.find import there
 from gradscope.torch_internals.parts import PARTS
 
 _PART = "torch.autograd.function.FunctionCtx.input_grad_buffers"
-_NAMES = frozenset(("input_grad_buffers", "_input_grad_buffers"))
-_MOST = 64  # functions that are read for one backward
+_NAME = "input_grad_buffers"
+_WITHOUT = frozenset((*sys.stdlib_module_names, "torch", "numpy", "gradscope"))  # whose code asks for none
 _DROPPED = "backward calls that ask for gradient buffers: their operators were not watched"
 
 
@@ -49,42 +50,59 @@ class GradientBuffers(Watcher):
 
 def asks_for_buffers(node: Any) -> bool:
     """Whether a node is of a custom Function whose backward may ask for the buffers."""
-    function = getattr(type(node), "_forward_cls", None) if _IS_THERE else None
-    if function is None or function.__module__.partition(".")[0] == "torch":
-        return False
-    known = _known.get(function)
+    kind = type(node)
+    known = _known.get(kind)
     if known is None:
-        known = _known[function] = _is_named(function)
+        function = getattr(kind, "_forward_cls", None) if _IS_THERE else None
+        known = _known[kind] = function is not None and _may_ask(function)
     return known
 
 
-def _is_named(function: Any) -> bool:
-    waiting: list[Any] = [attribute(function, name) for name in ("backward", "vjp")]
-    seen: set[int] = set()
-    while waiting and len(seen) < _MOST:
-        one: Any = inspect.unwrap(waiting.pop())
-        code = getattr(one, "__code__", None)
-        if code is None or id(code) in seen:
+def _may_ask(function: Any) -> bool:
+    """Whether the name stands in any module that the code of a custom Function reaches, by what the modules import."""
+    waiting = [cls.__module__ for cls in function.__mro__]
+    seen: set[str] = set()
+    while waiting:
+        name = waiting.pop()
+        if name in seen or name.partition(".")[0] in _WITHOUT:
             continue
-        seen.add(id(code))
-        names = _names_in(code)
-        if _NAMES & names:
-            return True
-        reachable = {**getattr(one, "__globals__", {}), **vars(function)}
-        waiting += [getattr(it, "__func__", it) for it in map(reachable.get, names) if _is_the_programs(it)]
+        seen.add(name)
+        module = sys.modules.get(name)
+        if module is not None:
+            if _mentions(module):
+                return True
+            waiting += _reached(module)
     return False
 
 
-def _is_the_programs(thing: Any) -> bool:
-    function = getattr(thing, "__func__", thing)
-    return isinstance(function, FunctionType) and not (function.__module__ or "").startswith("torch")
+def _reached(module: ModuleType) -> Iterator[str]:
+    """The modules of what a module has in its namespace."""
+    for value in list(vars(module).values()):
+        if isinstance(value, ModuleType):
+            yield value.__name__
+        elif isinstance(value, (type, FunctionType)):
+            yield value.__module__ or ""
 
 
-def _names_in(code: CodeType) -> set[str]:
+def _mentions(module: ModuleType) -> bool:
+    """Whether the name is in a module's file, or where it has none (a notebook, `python -c`) in its code."""
+    path: Any = vars(module).get("__file__")
+    try:
+        return _NAME.encode() in Path(path).read_bytes()
+    except (OSError, TypeError, ValueError) as error:
+        let_through(error)
+    values = list(vars(module).values())
+    methods = [one for value in values if isinstance(value, type) for one in vars(value).values()]
+    codes = [getattr(getattr(one, "__func__", one), "__code__", None) for one in (*values, *methods)]
+    return any(_NAME in _names_in(code) for code in codes if isinstance(code, CodeType))
+
+
+def _names_in(code: CodeType) -> str:
     """The names in a code object and in those inside it, texts as well: `getattr` takes one."""
-    found = {*code.co_names, *(one for one in code.co_consts if isinstance(one, str))}
-    return found.union(*(_names_in(one) for one in code.co_consts if isinstance(one, CodeType)))
+    texts = [one for one in code.co_consts if isinstance(one, str)]
+    inner = [_names_in(one) for one in code.co_consts if isinstance(one, CodeType)]
+    return " ".join((*code.co_names, *texts, *inner))
 
 
 _IS_THERE = there(PARTS[_PART]) is not None
-_known: dict[Any, bool] = {}
+_known: dict[type, bool] = {}

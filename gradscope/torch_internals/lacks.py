@@ -41,7 +41,7 @@ def lacking(capabilities: Iterable[str]) -> tuple[Lack, ...]:
     wanted = set(capabilities)
     parts = [part for part in TABLE if part.capability in wanted and not part.refines]
     found: dict[str, Lack] = {}
-    for one in _on_a_thread_of_its_own(parts):
+    for one in _on_a_thread_of_its_own(parts) if parts else ():
         name = one.part.capability
         if one.state is not State.PRESENT and name not in found:
             found[name] = Lack(name, CAPABILITIES[name].lost, f"torch {_version()} {one.sentence}")

@@ -12,6 +12,7 @@ from gradscope.functions.check import Settings, check
 from gradscope.functions.loading import functions_in
 from gradscope.functions.rules.table import RULES
 from gradscope.model.finding import Severity
+from tests.torch_versions import has
 
 CORPUS = Path(__file__).parent / "corpus"
 MODULES = sorted(path.stem for path in CORPUS.glob("*.py") if path.stem != "__init__")
@@ -45,10 +46,21 @@ def clean_of(function):
 CASES = [(name, function) for name in MODULES for function in functions_of(name)]
 
 
+def lacks(function):
+    """The part of torch that a Function uses and this torch does not have, or ""."""
+    needed = getattr(function, "needs", "")
+    return needed if needed and not has(needed) else ""
+
+
+def param(name, function):
+    marks = [pytest.mark.skip(f"this torch has no {lacks(function)}")] if lacks(function) else []
+    return pytest.param(name, function, id=f"{name}.{function.__name__}", marks=marks)
+
+
 @cache
 def reports(name, level):
     """The reports on all Functions of one module that promise one level, two at a time."""
-    chosen = [f for f in functions_of(name) if level_of(name, f) == level]
+    chosen = [f for f in functions_of(name) if level_of(name, f) == level and not lacks(f)]
     report = check([(f.__name__, f) for f in chosen], Settings(level=level, jobs=2))
     return {f: report.of(f.__name__) for f in chosen}
 
@@ -57,7 +69,7 @@ def level_of(name, function):
     return "compile" if name == "compiled" else getattr(function, "gradscope_level", "func")
 
 
-@pytest.mark.parametrize(("name", "function"), CASES, ids=[f"{n}.{f.__name__}" for n, f in CASES])
+@pytest.mark.parametrize(("name", "function"), [param(*case) for case in CASES])
 def test_function_gets_the_expected_findings(name, function):
     findings = reports(name, level_of(name, function))[function]
     expected = expected_of(function)
@@ -79,7 +91,7 @@ def test_every_rule_has_a_clean_function():
     assert set(RULES) - named == {"GS101", "GS199"}
 
 
-@pytest.mark.parametrize(("name", "function"), [case for case in CASES if clean_of(case[1])], ids=str)
+@pytest.mark.parametrize(("name", "function"), [param(*case) for case in CASES if clean_of(case[1])])
 def test_a_clean_function_does_not_get_the_finding(name, function):
     findings = reports(name, level_of(name, function))[function]
     assert not [f for f in findings if f.code in clean_of(function) and f.severity is not Severity.INFO]

@@ -21,6 +21,7 @@ from gradscope.functions.trials.outcome import NotApplicable, NotTried
 from gradscope.functions.trials.precision import EXACT, HALF, SINGLE, Precision, precision_of
 
 SEED = 20
+HALVES = {torch.float16, torch.bfloat16}
 Tensors = tuple[Tensor, ...]
 
 
@@ -42,20 +43,24 @@ class Bench:
         return examine(self.function, self.sample)
 
     @cached_property
-    def dtype(self) -> torch.dtype:
-        """float64 for numerical differences, float32 when the Function cannot do better."""
+    def narrow(self) -> set[torch.dtype]:
+        """The narrow dtypes of what forward gives for float64 inputs; float32 where it takes none."""
         try:
             outputs = tensors_in(seeded(self.function.apply, *self.sample.fresh(torch.float64, grad=False)))
         except Exception:
-            return torch.float32
-        single = any(t.dtype in (torch.float32, torch.float16, torch.bfloat16) for t in outputs)
-        return torch.float32 if single else torch.float64
+            return {torch.float32}
+        return {output.dtype for output in outputs} & {torch.float32, *HALVES}
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """float64 for numerical differences, float32 when the Function cannot do better."""
+        return torch.float32 if self.narrow else torch.float64
 
     @cached_property
     def precision(self) -> Precision:
         """How exactly forward computes: it may cast to a narrower type inside and back again."""
-        if self.dtype is not torch.float64:
-            return SINGLE
+        if self.narrow:
+            return HALF if self.narrow & HALVES else SINGLE
         try:
             with torch.no_grad():
                 return precision_of(self.call, tuple(x.detach() for x in self.inputs()))

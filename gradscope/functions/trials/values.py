@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import torch
@@ -19,6 +21,10 @@ from gradscope.functions.trials.precision import EXACT
 
 SILENT = "the second derivative is silently zero"
 OTHER_SECOND = "the second derivative differs from differences of the first"
+REFUSALS = {  # torch's words for a second derivative that the author has ruled out, and ours
+    "marked with @once_differentiable": "once_differentiable: torch refuses, as declared",
+    "input_grad_buffers does not support create_graph": "ctx.input_grad_buffers: torch refuses create_graph",
+}
 LARGE = 200  # elements above which gradcheck looks along random directions instead of at every element
 
 
@@ -123,6 +129,23 @@ def only(directions: Tensors, index: int) -> Tensors:
     return tuple(d if i == index else torch.zeros_like(d) for i, d in enumerate(directions))
 
 
+def where_torch_allows(trial: Callable[[Bench], Outcome]) -> Callable[[Bench], Outcome]:
+    """A trial of second derivatives, which need not exist where torch itself refuses them."""
+
+    @functools.wraps(trial)
+    def tried(bench: Bench) -> Outcome:
+        try:
+            return trial(bench)
+        except RuntimeError as error:
+            for words, reason in REFUSALS.items():
+                if words in str(error):
+                    raise NotApplicable(reason) from None
+            raise
+
+    return tried
+
+
+@where_torch_allows
 def eager_bwd2(bench: Bench) -> Outcome:
     """autograd.grad of the gradient, against differences of the gradient."""
     bench.refuse_once_differentiable()
@@ -144,30 +167,27 @@ def second_order(bench: Bench, second: tuple[Tensor | None, ...]) -> Outcome:
     return wrong(SILENT if silent else OTHER_SECOND, silent=silent)
 
 
+@where_torch_allows
 def bwd2_engine(bench: Bench) -> Outcome:
     """The same through .backward(), which runs error nodes that autograd.grad prunes."""
     inputs = bench.inputs()
     total = bench.scalar(*inputs)
     if not total.requires_grad:
         raise NotApplicable("the outputs do not require grad")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            total.backward(create_graph=True)  # type: ignore[no-untyped-call]
-        grads = tuple(torch.zeros_like(x) if x.grad is None else x.grad.clone() for x in inputs)
-        for x in inputs:
-            x.grad = None
-        weighed = bench.weigh(grads, bench.directions(3))
-        if weighed.requires_grad:
-            weighed.backward()  # type: ignore[no-untyped-call]
-    except RuntimeError as error:
-        if "marked with @once_differentiable" in str(error):
-            raise NotApplicable("once_differentiable: torch refuses, as declared") from None
-        raise
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        total.backward(create_graph=True)  # type: ignore[no-untyped-call]
+    grads = tuple(torch.zeros_like(x) if x.grad is None else x.grad.clone() for x in inputs)
+    for x in inputs:
+        x.grad = None
+    weighed = bench.weigh(grads, bench.directions(3))
+    if weighed.requires_grad:
+        weighed.backward()  # type: ignore[no-untyped-call]
     bench.refuse_once_differentiable()
     return second_order(bench, tuple(x.grad for x in inputs))
 
 
+@where_torch_allows
 def gradgradcheck(bench: Bench) -> Outcome:
     """Every element of the second order; the incoming gradient is an input of it, too."""
     bench.refuse_once_differentiable()

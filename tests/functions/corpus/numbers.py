@@ -138,3 +138,24 @@ class CleanConj(Square):
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
         return (2 * x).conj() * grad
+
+
+class CleanHalfOutput(Function):
+    # clean: GS401
+    """bfloat16 comes out whatever goes in: differences of it are coarse."""
+
+    gradscope_level = "eager"
+    gradscope_inputs = staticmethod(one())
+
+    @staticmethod
+    def forward(x):
+        return (x * x).bfloat16()
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(*inputs)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 2 * grad.to(x.dtype) * x
