@@ -233,7 +233,7 @@ class Recorder:
         declarations, optimizers = Declarations(*shared), Optimizers(*shared, flow)
         watchers += [GradientBuffers(writer, operations.pause, operations.resume)]
         watchers += [operations, mutations, Contexts(writer, faults), declarations, births]
-        watchers += [Sizes(writer, names, faults, births), flow, optimizers, Survivors(writer, nodes, faults)]
+        watchers += [Sizes(writer, names, faults, births), flow, optimizers, Survivors(writer, nodes, threads.tasks)]
         if not self._watch_all and self._has("repeats", "hooks"):
             repeats = Repeats(operations, births, hooks, flow, threads)
             operations.closed = repeats.closed

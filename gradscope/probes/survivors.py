@@ -16,10 +16,10 @@ from typing import Any
 import torch
 
 from gradscope.probes.engine import Call, Watcher
-from gradscope.probes.faults import Faults
 from gradscope.probes.holders import Places
 from gradscope.probes.nodes import Nodes, Token, token_of
 from gradscope.probes.sink import Sink
+from gradscope.probes.tasks import Tasks
 from gradscope.probes.threads import Thread
 from gradscope.torch_internals.dynamo import skip_methods
 from gradscope.torch_internals.guards import no_function
@@ -35,8 +35,8 @@ class Survivors(Watcher):
 
     probe = "survivors"
 
-    def __init__(self, sink: Sink, nodes: Nodes, faults: Faults) -> None:
-        self._sink, self._nodes, self._faults = sink, nodes, faults
+    def __init__(self, sink: Sink, nodes: Nodes, tasks: Tasks) -> None:
+        self._sink, self._nodes, self._tasks = sink, nodes, tasks
         self._cohorts: dict[int, list[weakref.ref[Token]]] = {}
         self._ended: dict[int, deque[int]] = {}  # by thread: the steps that it ended last
         self._searched = False
@@ -63,7 +63,9 @@ class Survivors(Watcher):
             if not alive:
                 del self._cohorts[made]
             elif step - made >= _GRACE:
-                left = [token for token in (one() for one in alive) if token is not None and self._is_old(token, made)]
+                tokens = [token for token in (one() for one in alive) if token is not None]
+                gone_on = {thread for thread in {token.thread for token in tokens} if self._has_gone_on(thread, made)}
+                left = [token for token in tokens if token.thread in gone_on]
                 if left:
                     old.add(made)
                     self._write(step, made, left)
@@ -71,10 +73,15 @@ class Survivors(Watcher):
             self._searched = True
             self._search(old)
 
-    def _is_old(self, token: Token, made: int) -> bool:
-        """Whether the thread that made a node has gone on for some steps: others may be faster than it."""
-        ended = self._ended.get(token.thread)
-        return ended is None or (len(ended) > _GRACE and ended[0] >= made)
+    def _has_gone_on(self, thread: int, made: int) -> bool:
+        """Whether a thread has ended some steps since the one in which it made nodes: others may be faster than it.
+
+        One that has ended none may still be in its first; only the engine's own work for all the others.
+        """
+        own = self._ended.get(thread)
+        engines = (one.number for one in list(self._tasks.threads.values()))
+        ended = [own] if own is not None else list(self._ended.values()) if thread in engines else []
+        return bool(ended) and all(len(one) > _GRACE and one[0] >= made for one in ended)
 
     def _write(self, step: int, made: int, alive: list[Token]) -> None:
         counts = Counter(token.stack for token in alive)
