@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import sqlite3
+import warnings
 from pathlib import Path
 from typing import Any
 
 import torch
+from torch.utils.checkpoint import checkpoint
 
 from gradscope.store.calls import read_calls
 from tests.probes.against import recording
@@ -42,3 +44,15 @@ def test_torchs_own_functions_are_left_out(tmp_path: Path) -> None:
         model.register_full_backward_hook(lambda *arguments: None)
         model(torch.randn(2, 2, requires_grad=True)).sum().backward()
     assert sqlite3.connect(path).execute("SELECT count(*) FROM function_call").fetchone() == (0,)
+
+
+def test_a_reentrant_checkpoint_that_trains_nothing_is_told_though_another_begins_first_in_it(tmp_path: Path) -> None:
+    layer = torch.nn.Linear(2, 2)
+
+    def outer(x: torch.Tensor) -> Any:
+        return checkpoint(layer, x, use_reentrant=True)
+
+    with recording(tmp_path, "ops") as path, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        checkpoint(outer, torch.ones(2, 2), use_reentrant=True)
+    assert sqlite3.connect(path).execute("SELECT count(*) FROM notice").fetchone() == (1,)
