@@ -383,6 +383,8 @@ def run_program(what: program.Program, recorder: Recorder, finished: Callable[[S
     def stop() -> None:
         if not recorder.abandoned:
             finished(recorder.stop(None if isinstance(failed, SystemExit) else failed, status))
+        if status == program.INTERRUPTED:
+            program.remember_interrupt()
 
     atexit.register(stop)  # before the program's own functions, so that it runs after them
     status = program.run(what, recorder.start, after)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import builtins
+import contextlib
 import importlib.machinery
 import importlib.util
 import io
@@ -92,6 +93,15 @@ def run(program: Program, before: Callable[[], None], after: Callable[[], None])
         _show(error, program.code)
         return INTERRUPTED if isinstance(error, KeyboardInterrupt) else 1
     return 0
+
+
+def remember_interrupt() -> None:
+    """Let Python still die by the signal, as after any uncaught KeyboardInterrupt.
+
+    The surprise: it forgets that as soon as a text is executed, and dataclasses do that when their module is imported.
+    """
+    with contextlib.suppress(KeyboardInterrupt):
+        exec("raise KeyboardInterrupt")
 
 
 def execute(program: Program, names: dict[str, Any]) -> None:

@@ -1,6 +1,10 @@
 """A program ends as it would without gradscope: the same status, the same last words."""
 
+import signal
+
 import pytest
+
+from tests.capture.side_by_side import python
 
 ENDS = {
     "number": "import sys; sys.exit(3)",
@@ -39,3 +43,12 @@ def test_fails_the_same_way_inside_a_package(side_by_side, tmp_path, program):
     plain, traced = side_by_side.pair(tmp_path, program)
     assert traced == plain
     assert plain.status == 1
+
+
+def test_an_interrupt_is_one_although_there_is_something_to_explain(tmp_path):
+    lines = ["import torch", "layer = torch.nn.Linear(2, 1)", "for _ in range(3):"]
+    lines += ["    layer(torch.ones(1, 2)).detach().requires_grad_().sum().backward()", "raise KeyboardInterrupt"]
+    (tmp_path / "end.py").write_text("\n".join(lines))
+    run = python(tmp_path, "-m", "gradscope", "trace", "-o", "run.gscope", "end.py")
+    assert "GS7" in run.stderr
+    assert run.status == -signal.SIGINT
