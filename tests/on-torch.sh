@@ -19,4 +19,4 @@ fi
 .venv-torch/bin/python -m pip install --disable-pip-version-check --quiet --no-deps --force-reinstall .
 sh tests/setup-system.sh
 .venv-torch/bin/python -m gradscope doctor || true # what is off with this torch, is said; the tests name it where they skip
-exec .venv-torch/bin/python -m pytest -n 2 "$@"
+exec .venv-torch/bin/python -m pytest -n 2 --dist worksteal "$@"
