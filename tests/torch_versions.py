@@ -8,7 +8,10 @@ from functools import cache
 import pytest
 import torch
 
+from gradscope.model.capabilities import silenced
+from gradscope.model.torch_part import Lack
 from gradscope.torch_internals.find import find
+from gradscope.torch_internals.lacks import of_level
 
 
 def has(part: str) -> bool:
@@ -23,6 +26,19 @@ def has(part: str) -> bool:
 def needs(part: str) -> pytest.MarkDecorator:
     """Skips where this torch lacks a part, and names it."""
     return pytest.mark.skipif(not has(part), reason=f"this torch has no {part}")
+
+
+@cache
+def lacks_here() -> tuple[Lack, ...]:
+    """What recordings of this torch go without."""
+    return of_level("full")
+
+
+def skip_where_silent(*codes: str) -> None:
+    """Skip where explain says nothing under one of these codes, and name the part of torch that is missing."""
+    for lack in lacks_here():
+        if any(silenced(code, [lack.capability]) for code in codes):
+            pytest.skip(lack.reason)
 
 
 # From 2.14 on `Function.apply` is C++: the arguments of a call are in the frame of the forward, which is seen where
