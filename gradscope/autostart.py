@@ -117,7 +117,7 @@ def _settings() -> dict[str, Any]:
 
 
 def _without_our_frames(show: Hook) -> Hook:
-    from gradscope.probes.tracebacks import clean
+    from gradscope.probes.core.traceback_filter import clean
 
     def excepthook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         clean(error)

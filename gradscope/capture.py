@@ -20,49 +20,51 @@ from types import TracebackType
 from gradscope import bounds
 from gradscope.compilers.watches import watches
 from gradscope.errors import UsageError
+from gradscope.launch import program
+from gradscope.launch.run_facts import facts
 from gradscope.model.capabilities import CAPABILITIES, OF_PROBES
 from gradscope.model.limits import Limits
 from gradscope.model.torch_part import Lack
 from gradscope.model.window import Window
-from gradscope.probes import program
-from gradscope.probes.births import Births
-from gradscope.probes.budget import Budget
-from gradscope.probes.collectives import Collectives
-from gradscope.probes.declarations import Declarations
-from gradscope.probes.engine import Engine, Guest, Watcher
-from gradscope.probes.failures import Failures
-from gradscope.probes.faults import Faults, described
-from gradscope.probes.flow import Flow
-from gradscope.probes.function_arguments import FunctionArguments
-from gradscope.probes.function_edits import Contexts
-from gradscope.probes.gradient_buffers import GradientBuffers
-from gradscope.probes.heartbeat import Heartbeat
-from gradscope.probes.hooks import Hooks
-from gradscope.probes.memory import LIMIT
-from gradscope.probes.modules import Modules
-from gradscope.probes.mutations import Mutations
-from gradscope.probes.names import Names
-from gradscope.probes.nodes import HAS_HOOK, Nodes
-from gradscope.probes.nodes_by_anomaly_mode import NodesByAnomalyMode
-from gradscope.probes.nodes_by_hook import NodesByHook
-from gradscope.probes.open_blocks import OpenBlocks
-from gradscope.probes.operations import Operations
-from gradscope.probes.optimizers import Optimizers
-from gradscope.probes.otherwise import Otherwise
-from gradscope.probes.process import facts
-from gradscope.probes.reducers import Reducers
-from gradscope.probes.repeats import Repeats
-from gradscope.probes.sizes import Sizes
-from gradscope.probes.stacks import Stacks
-from gradscope.probes.steps import Steps
-from gradscope.probes.survivors import Survivors
-from gradscope.probes.tensor_data import TensorData
-from gradscope.probes.thread_starts import ThreadStarts
-from gradscope.probes.threads import Threads
-from gradscope.probes.tracebacks import Tracebacks
-from gradscope.probes.transforms import Transforms
-from gradscope.probes.values import Values
-from gradscope.probes.walk import Walker
+from gradscope.probes.core.collectives import Collectives
+from gradscope.probes.core.faults import Faults, described
+from gradscope.probes.core.node_token import HAS_HOOK
+from gradscope.probes.core.overhead_budget import OverheadBudget
+from gradscope.probes.core.periodic_flush import PeriodicFlush
+from gradscope.probes.core.probe import Guest, Watcher
+from gradscope.probes.core.qualified_names import QualifiedNames
+from gradscope.probes.core.stacks import Stacks
+from gradscope.probes.core.steps import Steps
+from gradscope.probes.core.thread_starts import ThreadStarts
+from gradscope.probes.core.threads import Threads
+from gradscope.probes.core.traceback_filter import TracebackFilter
+from gradscope.probes.functions.arguments import FunctionArguments
+from gradscope.probes.functions.context_tensors import ContextTensors
+from gradscope.probes.functions.transforms import Transforms
+from gradscope.probes.graph.backward_calls import BackwardCalls
+from gradscope.probes.graph.gradient_buffers import GradientBuffers
+from gradscope.probes.graph.leaked_nodes import LeakedNodes
+from gradscope.probes.graph.node_creation import NodeCreation
+from gradscope.probes.graph.node_creation_by_anomaly_mode import NodeCreationByAnomalyMode
+from gradscope.probes.graph.node_creation_by_hook import NodeCreationByHook
+from gradscope.probes.graph.node_times import NodeTimes
+from gradscope.probes.graph.uncaught_exceptions import UncaughtExceptions
+from gradscope.probes.graph.walk import Walker
+from gradscope.probes.hooks.ddp_reducer import Reducers
+from gradscope.probes.hooks.recorder import HookRecorder
+from gradscope.probes.modules.calls import ModuleCalls
+from gradscope.probes.modules.inplace_modules import InplaceModules
+from gradscope.probes.nonfinite.gradient_norms import GradientNorms
+from gradscope.probes.nonfinite.host import NonfiniteOnHost
+from gradscope.probes.operators.dataflow import Dataflow
+from gradscope.probes.operators.decompositions import Decompositions
+from gradscope.probes.operators.inplace_writes import InplaceWrites
+from gradscope.probes.operators.optimizers import Optimizers
+from gradscope.probes.operators.partial_blocks import PartialBlocks
+from gradscope.probes.operators.recorder import OperatorRecorder
+from gradscope.probes.operators.repeated_backwards import RepeatedBackwards
+from gradscope.probes.operators.tensor_data import TensorData
+from gradscope.probes.tensors.storages import LIMIT
 from gradscope.store.compiled_tables import write_compiled
 from gradscope.store.joint_tables import write_joint
 from gradscope.store.origin import whose
@@ -99,7 +101,7 @@ class Summary:
 
 
 Invitation = Callable[[Threads, Faults], Guest]  # the debugger's
-Shared = tuple[Writer, Threads, Stacks, Names, Faults]  # what nearly every probe needs
+Shared = tuple[Writer, Threads, Stacks, QualifiedNames, Faults]  # what nearly every probe needs
 
 
 class Recorder:
@@ -142,8 +144,8 @@ class Recorder:
         self._joint, self._compiled_autograd = joint, compiled_autograd
         self._probes = contextlib.ExitStack()
         self._faults = Faults(self.writer)
-        self._engine: Engine | None = None
-        self._failures: Failures | None = None
+        self._engine: BackwardCalls | None = None
+        self._failures: UncaughtExceptions | None = None
         self._started = time.time()
         self._stopped = self.abandoned = False
 
@@ -164,28 +166,32 @@ class Recorder:
     def _enter_probes(self) -> None:
         writer, enter = self.writer, self._enter
         faults = self._faults
-        threads, stacks, names = Threads.counting(), Stacks(writer), Names()
+        threads, stacks, names = Threads.counting(), Stacks(writer), QualifiedNames()
         stacks.anchors.add(id(program.execute.__code__))
         has = self._has
         wanted = self.detail is not Detail.NODES and has("operators")
-        nodes = (NodesByHook if HAS_HOOK else NodesByAnomalyMode)(writer, threads, stacks, faults, operators=wanted)
+        nodes = (NodeCreationByHook if HAS_HOOK else NodeCreationByAnomalyMode)(
+            writer, threads, stacks, faults, operators=wanted
+        )
         measured = self.detail is Detail.FULL and has("operators", "values")
-        hooks = Hooks(writer, threads, stacks, names, nodes, faults, measured=measured, retaining=has("retain_grad"))
+        hooks = HookRecorder(
+            writer, threads, stacks, names, nodes, faults, measured=measured, retaining=has("retain_grad")
+        )
         reducers = Reducers(writer, threads, stacks, hooks, faults)
         watchers: list[Watcher] = [hooks, reducers] if has("hooks") else []
         overhead = self._limits.overhead
-        steps = Steps(self._window, writer, None if overhead is None else Budget(overhead))
+        steps = Steps(self._window, writer, None if overhead is None else OverheadBudget(overhead))
         steps.followers.append(nodes.follow)
         walker = Walker(writer, nodes, names, saved=has("saved tensors"))
-        engine = Engine(writer, threads, stacks, nodes, walker, faults, watchers, steps)
-        self._failures = Failures(writer, threads, stacks, engine)
+        engine = BackwardCalls(writer, threads, stacks, nodes, walker, faults, watchers, steps)
+        self._failures = UncaughtExceptions(writer, threads, stacks, engine)
         starts = ThreadStarts()
-        enter("tracebacks", Tracebacks(self._failures.note), "tracebacks")
-        enter("modules", Modules(threads, stacks, names, faults), "module calls")
+        enter("tracebacks", TracebackFilter(self._failures.note), "tracebacks")
+        enter("modules", ModuleCalls(threads, stacks, names, faults), "module calls")
         enter("transforms", Transforms(writer, threads, stacks, faults), "transforms")
         enter("custom Functions", FunctionArguments(writer, threads, stacks, steps, faults), "custom Functions")
         enter("nodes", nodes)
-        if isinstance(nodes, NodesByHook):
+        if isinstance(nodes, NodeCreationByHook):
             starts.around.append(nodes.in_thread)
         enter("hooks", hooks, "hooks")
         enter("reducers", reducers, "hooks", "reducers")
@@ -194,13 +200,13 @@ class Recorder:
             operations, flow = self._enter_operators(shared, hooks, nodes, steps, engine.started, watchers)
             operations.saw_collective, walker.contents.computed = reducers.saw_collective, flow.computed
             starts.around.append(operations.in_thread)
-            open_blocks = OpenBlocks(writer, operations.threads, engine.started)
+            open_blocks = PartialBlocks(writer, operations.threads, engine.started)
         else:
-            open_blocks = OpenBlocks(writer, [], engine.started)
+            open_blocks = PartialBlocks(writer, [], engine.started)
             enter("collectives", Collectives(writer.commit, faults), "collectives")
         enter("threads", starts, "threads")
         if measured:
-            watchers.append(Values(writer, threads, faults))
+            watchers.append(NodeTimes(writer, threads, faults))
         if self._tensors is not None:
             folder, limit = writer.path.parent, self._tensors
             watchers.append(TensorData(writer, walker.contents, threads, faults, folder, limit))
@@ -208,7 +214,7 @@ class Recorder:
         self._engine = engine
         enter("engine", engine)
         steps.begin()
-        enter("heartbeat", Heartbeat(lambda: self._beat(open_blocks, steps), writer.fault))
+        enter("heartbeat", PeriodicFlush(lambda: self._beat(open_blocks, steps), writer.fault))
 
     def _enter_visitors(self, threads: Threads, watchers: list[Watcher]) -> None:
         """What looks on at the compilers, and the debugger."""
@@ -223,21 +229,32 @@ class Recorder:
             enter("guest", guest)
 
     def _enter_operators(
-        self, shared: Shared, hooks: Hooks, nodes: Nodes, steps: Steps, started: float, watchers: list[Watcher]
-    ) -> tuple[Operations, Flow]:
+        self,
+        shared: Shared,
+        hooks: HookRecorder,
+        nodes: NodeCreation,
+        steps: Steps,
+        started: float,
+        watchers: list[Watcher],
+    ) -> tuple[OperatorRecorder, Dataflow]:
         """The probes of `--detail ops`: operators, and what explanations need."""
         writer, threads, _, names, faults = shared
-        mutations, births = Mutations(writer, nodes, faults), Births(*shared, steps)
-        flow = Flow(*shared, steps)
-        operations = Operations(*shared, steps, started, mutations, births, flow)
-        declarations, optimizers = Declarations(*shared), Optimizers(*shared, flow)
+        mutations, births = InplaceWrites(writer, nodes, faults), NonfiniteOnHost(*shared, steps)
+        flow = Dataflow(*shared, steps)
+        operations = OperatorRecorder(*shared, steps, started, mutations, births, flow)
+        declarations, optimizers = InplaceModules(*shared), Optimizers(*shared, flow)
         watchers += [GradientBuffers(writer, operations.pause, operations.resume)]
-        watchers += [operations, mutations, Contexts(writer, faults), declarations, births]
-        watchers += [Sizes(writer, names, faults, births), flow, optimizers, Survivors(writer, nodes, threads.tasks)]
+        watchers += [operations, mutations, ContextTensors(writer, faults), declarations, births]
+        watchers += [
+            GradientNorms(writer, names, faults, births),
+            flow,
+            optimizers,
+            LeakedNodes(writer, nodes, threads.tasks),
+        ]
         if not self._watch_all and self._has("repeats", "hooks"):
-            repeats = Repeats(operations, births, hooks, flow, threads)
+            repeats = RepeatedBackwards(operations, births, hooks, flow, threads)
             operations.closed = repeats.closed
-            watchers += [Otherwise(operations, faults), repeats]
+            watchers += [Decompositions(operations, faults), repeats]
         self._enter("births", births)
         self._enter("declarations", declarations)
         self._enter("optimizers", optimizers)
@@ -268,7 +285,7 @@ class Recorder:
         else:
             self._probes.push(leave)
 
-    def _beat(self, open_blocks: OpenBlocks, steps: Steps) -> None:
+    def _beat(self, open_blocks: PartialBlocks, steps: Steps) -> None:
         self.writer.beat({"duration": time.time() - self._started}, open_blocks.tails)
         steps.check()
 

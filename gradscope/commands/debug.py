@@ -16,8 +16,8 @@ from gradscope.model.site import Site
 if TYPE_CHECKING:
     from gradscope.debugger.watch import Watch
     from gradscope.model.graph import Graph
-    from gradscope.probes.faults import Faults
-    from gradscope.probes.threads import Threads
+    from gradscope.probes.core.faults import Faults
+    from gradscope.probes.core.threads import Threads
     from gradscope.store.writer import Writer
 
 
