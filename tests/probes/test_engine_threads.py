@@ -248,7 +248,7 @@ def test_which_of_two_backwards_over_the_same_nodes_it_works_for_is_not_guessed(
 
 def test_nothing_is_kept_of_calls_that_are_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     made: list[GraphTasks] = []
-    monkeypatch.setattr("gradscope.probes.core.threads.Tasks", lambda: made.append(GraphTasks()) or made[-1])
+    monkeypatch.setattr("gradscope.probes.core.threads.GraphTasks", lambda: made.append(GraphTasks()) or made[-1])
     with recorded(tmp_path, "ops", train):
         (tasks,) = made
         assert not tasks._known

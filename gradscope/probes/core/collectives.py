@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from gradscope.probes.core.faults import Faults
+from gradscope.probes.core.context import Context
 from gradscope.signals import attribute
 from gradscope.torch_internals.dynamo import skip
 from gradscope.torch_internals.find import Replacement
@@ -21,10 +21,10 @@ NAMESPACES = ("c10d", "_c10d_functional", "_c10d_functional_autograd")
 
 
 class Collectives:
-    """Calls `flush` before collectives while it is entered."""
+    """Commits before collectives while it is entered."""
 
-    def __init__(self, flush: Callable[[], None], faults: Faults) -> None:
-        self._flush, self._faults = flush, faults
+    def __init__(self, context: Context) -> None:
+        self._flush, self._faults = context.sink.commit, context.faults
         self._place = Replacement("torch.distributed.distributed_c10d._rank_not_in_group")
 
     def __enter__(self) -> Collectives:

@@ -4,7 +4,7 @@ thread."""
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 from gradscope.model.window import Window
 from gradscope.probes.core.overhead_budget import OverheadBudget
@@ -19,13 +19,15 @@ STOPPED = "steps after the recording had stopped"
 class Steps:
     """`recorded` says whether the step that runs now is to be recorded.
 
-    `followers` are told so when a step begins, in the thread that ended the one before: they are probes that cost
-    less while nothing is recorded.
+    `begins` are told so when a step begins, in the thread that ended the one before: they are probes that cost less
+    while nothing is recorded.
     """
 
-    def __init__(self, window: Window, sink: Sink, budget: OverheadBudget | None = None) -> None:
+    def __init__(
+        self, window: Window, sink: Sink, begins: Sequence[Callable[[bool], None]], budget: OverheadBudget | None = None
+    ) -> None:
         self._window, self._sink, self._budget = window, sink, budget
-        self.followers: list[Callable[[bool], None]] = []
+        self._followers = begins
         self.current = 0
         self._kept: deque[int] = deque(maxlen=window.keep)
         self._why: str | None = None  # the step that runs now is left out
@@ -34,7 +36,7 @@ class Steps:
 
     def begin(self) -> None:
         """The first step begins, or the next one."""
-        for follow in self.followers:
+        for follow in self._followers:
             follow(self.recorded)
 
     def end(self) -> None:

@@ -4,23 +4,20 @@ from __future__ import annotations
 
 import contextlib
 import threading
-from collections.abc import Callable
-from typing import Any
 
+from gradscope.probes.core.context import Context
 from gradscope.torch_internals.find import Replacement
-
-Around = Callable[[], contextlib.AbstractContextManager[Any]]
 
 
 class ThreadStarts:
-    """Enters each of `around` in every thread that begins, for as long as it runs."""
+    """Enters what waits for the event in every thread that begins, for as long as it runs."""
 
-    def __init__(self) -> None:
-        self.around: list[Around] = []
+    def __init__(self, context: Context) -> None:
+        self._around = context.events.thread_begins
         self._place = Replacement("threading.Thread._bootstrap_inner")
 
     def __enter__(self) -> ThreadStarts:
-        bootstrap, around = self._place.original, self.around
+        bootstrap, around = self._place.original, self._around
 
         def bootstrap_inner(thread: threading.Thread) -> None:
             with contextlib.ExitStack() as entered:

@@ -10,11 +10,7 @@ from typing import Any
 import torch
 from torch.utils.checkpoint import CheckpointFunction
 
-from gradscope.probes.core.faults import Faults
-from gradscope.probes.core.sink import Sink
-from gradscope.probes.core.stacks import Stacks
-from gradscope.probes.core.steps import Steps
-from gradscope.probes.core.threads import Threads
+from gradscope.probes.core.context import Context
 from gradscope.torch_internals.dynamo import is_traced, skip_methods
 from gradscope.torch_internals.function_calls import CALLS, Application
 
@@ -26,9 +22,9 @@ _REMEMBERED = 256  # checkpoints that began and have run no operator yet
 class FunctionArguments:
     """Records each kind of call of each Function once: shapes, dtypes, strides, requires_grad and plain values."""
 
-    def __init__(self, sink: Sink, threads: Threads, stacks: Stacks, steps: Steps, faults: Faults) -> None:
-        self._sink, self._threads, self._stacks = sink, threads, stacks
-        self._steps, self._faults = steps, faults
+    def __init__(self, context: Context) -> None:
+        self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
+        self._steps, self._faults = context.steps, context.faults
         self._seen: dict[str, set[str]] = {}
         self._begun: dict[int, int] = {}  # by the identity of the frame that calls: the stack of a reentrant checkpoint
         self._watch = CALLS.watched(self._begins)

@@ -8,10 +8,9 @@ from typing import Any
 import torch
 
 from gradscope.probes.core.backward_call import BackwardCall
-from gradscope.probes.core.faults import Faults
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.node_token import Token, token_of
 from gradscope.probes.core.probe import Watcher
-from gradscope.probes.core.sink import Sink
 from gradscope.probes.core.thread_state import Thread
 
 ON_CTX = "context"  # a kind of holder
@@ -29,8 +28,8 @@ class ContextTensors(Watcher):
 
     probe = "contexts"
 
-    def __init__(self, sink: Sink, faults: Faults) -> None:
-        self._sink, self._faults = sink, faults
+    def __init__(self, context: Context) -> None:
+        self._sink, self._faults = context.sink, context.faults
         self._holding: list[tuple[int, weakref.ref[Token], str, str]] = []  # step, of the node, attribute, node's type
         self._noted: set[tuple[str, str]] = set()
 

@@ -14,12 +14,9 @@ from typing import Any
 
 import torch
 
-from gradscope.probes.core.faults import Faults
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.node_token import token_of
 from gradscope.probes.core.referrers import Referrers, is_torchs
-from gradscope.probes.core.sink import Sink
-from gradscope.probes.core.stacks import Stacks
-from gradscope.probes.core.threads import Threads
 from gradscope.torch_internals.dynamo import skip
 from gradscope.torch_internals.find import Replacement
 from gradscope.torch_internals.guards import no_function
@@ -38,8 +35,9 @@ _LOOKS = 3  # how often one transform is searched for what escaped: steps repeat
 class Transforms:
     """Records each distinct transform once, and how often it was called."""
 
-    def __init__(self, sink: Sink, threads: Threads, stacks: Stacks, faults: Faults) -> None:
-        self._sink, self._threads, self._stacks, self._faults = sink, threads, stacks, faults
+    def __init__(self, context: Context) -> None:
+        self._sink, self._threads = context.sink, context.threads
+        self._stacks, self._faults = context.stacks, context.faults
         self._numbers: dict[tuple[object, ...], int] = {}
         self._calls: dict[int, int] = {}
         self._ended: int | None = None  # an outermost one, not yet searched for what escaped from it

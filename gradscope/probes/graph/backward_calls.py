@@ -12,22 +12,18 @@ import logging
 import sys
 import threading
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.collectives import is_distributed
-from gradscope.probes.core.faults import Faults, described
-from gradscope.probes.core.probe import Watcher
-from gradscope.probes.core.sink import Sink
-from gradscope.probes.core.stacks import Stacks
-from gradscope.probes.core.steps import Steps
+from gradscope.probes.core.context import Context
+from gradscope.probes.core.faults import described
 from gradscope.probes.core.thread_state import Thread
-from gradscope.probes.core.threads import Threads
 from gradscope.probes.core.walked_graph import WalkedGraph
 from gradscope.probes.graph.edges import edge_of, entry_of, input_of
-from gradscope.probes.graph.node_creation import NodeCreation
+from gradscope.probes.graph.node_creation import node_creation
 from gradscope.probes.graph.walk import Walker, discover
 from gradscope.torch_internals.dynamo import is_compiled, is_traced, skip, skip_methods
 from gradscope.torch_internals.find import Replacement, bound
@@ -39,30 +35,20 @@ _MODULE_CALL = "_wrapped_call_impl"
 class BackwardCalls:
     """Records backward calls: what they were asked, their graphs, how they ended."""
 
-    def __init__(
-        self,
-        sink: Sink,
-        threads: Threads,
-        stacks: Stacks,
-        nodes: NodeCreation,
-        walker: Walker,
-        faults: Faults,
-        watchers: Sequence[Watcher],
-        steps: Steps,
-    ) -> None:
-        self._sink, self._threads, self._stacks, self._recorder = sink, threads, stacks, nodes
-        self._walker, self._faults, self._watchers = walker, faults, watchers
-        self._steps = steps
+    def __init__(self, context: Context) -> None:
+        self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
+        self._recorder, self._walker = context.get(node_creation), context.get(Walker)
+        self._faults, self._watchers, self._steps = context.faults, context.events.backward, context.steps
         self._numbers = itertools.count()
         self.code: CodeType = bound("torch.autograd.graph._engine_run_backward").__code__
         self._log = Replacement("torch.autograd.graph.log")
         self._register = Replacement("torch.autograd.graph._register_logging_hooks_on_whole_graph")
-        self.started = time.perf_counter()
+        self._started = context.started
         self._turn = threading.RLock()  # one thread at a time begins or ends a call: watchers need not know of others
         self.calls = self.nodes = 0  # so far
         self.raised: dict[int, int] = {}  # the calls that raised last, by the identity of what they raised
         self._off = False
-        faults.switch("engine", self._switch_off)
+        context.faults.switch("engine", self._switch_off)
 
     def __enter__(self) -> BackwardCalls:
         skip_methods(BackwardCalls)
@@ -240,7 +226,7 @@ class BackwardCalls:
             call.number, "backward" if call.accumulate else "grad", walked.graph, walked.tensors, walked.seq_base,
             call.roots, call.inputs, call.keep_graph, call.create_graph,
             None if call.outer is None else call.outer.number, call.step, call.thread, call.stack,
-            call.started - self.started, duration, exception,
+            call.started - self._started, duration, exception,
         ))  # fmt: skip
 
 

@@ -16,13 +16,12 @@ from typing import Any
 import torch
 
 from gradscope.probes.core.backward_call import BackwardCall
-from gradscope.probes.core.graph_tasks import GraphTasks
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.node_token import Token, token_of
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.referrers import Referrers
-from gradscope.probes.core.sink import Sink
 from gradscope.probes.core.thread_state import Thread
-from gradscope.probes.graph.node_creation import NodeCreation
+from gradscope.probes.graph.node_creation import node_creation
 from gradscope.torch_internals.dynamo import skip_methods
 from gradscope.torch_internals.guards import no_function
 
@@ -37,8 +36,8 @@ class LeakedNodes(Watcher):
 
     probe = "survivors"
 
-    def __init__(self, sink: Sink, nodes: NodeCreation, tasks: GraphTasks) -> None:
-        self._sink, self._nodes, self._tasks = sink, nodes, tasks
+    def __init__(self, context: Context) -> None:
+        self._sink, self._nodes, self._tasks = context.sink, context.get(node_creation), context.threads.tasks
         self._cohorts: dict[int, list[weakref.ref[Token]]] = {}
         self._ended: dict[int, deque[int]] = {}  # by thread: the steps that it ended last
         self._searched = False

@@ -18,7 +18,7 @@ import torch.fx.traceback as fx_traceback
 
 from gradscope.probes.core.node_token import HOOK, Token
 from gradscope.probes.graph.anomaly_mode import AnomalyMode
-from gradscope.probes.graph.node_creation import NodeCreation
+from gradscope.probes.graph.node_creation_base import NodeCreation
 from gradscope.probes.graph.parent_references import release_parents
 from gradscope.torch_internals.dynamo import skip
 from gradscope.torch_internals.find import Replacement

@@ -15,8 +15,9 @@ from typing import Any
 
 import torch.fx.traceback as fx_traceback
 
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.node_token import HOOK, KEY, Token
-from gradscope.probes.graph.node_creation import NodeCreation
+from gradscope.probes.graph.node_creation_base import NodeCreation
 from gradscope.torch_internals.dynamo import skip
 from gradscope.torch_internals.find import Replacement
 from gradscope.torch_internals.running import current_level, current_node
@@ -33,6 +34,10 @@ class _Mine(threading.local):
 
 class NodeCreationByHook(NodeCreation):
     """Pushes the hook in each thread; while nothing is recorded it is not there, or does nothing."""
+
+    def __init__(self, context: Context) -> None:
+        super().__init__(context)
+        context.events.thread_begins.append(self.in_thread)
 
     def __enter__(self) -> NodeCreationByHook:
         super().__enter__()

@@ -15,13 +15,12 @@ from typing import Any, TypeGuard
 import torch
 
 from gradscope.probes.core.backward_call import BackwardCall
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.digest import digest
-from gradscope.probes.core.faults import Faults
 from gradscope.probes.core.probe import Watcher
-from gradscope.probes.core.sink import Sink, store
+from gradscope.probes.core.sink import store
 from gradscope.probes.core.thread_state import Thread
-from gradscope.probes.core.threads import Threads
-from gradscope.probes.graph.gradient_buffers import asks_for_buffers
+from gradscope.probes.graph.buffer_requests import asks_for_buffers
 from gradscope.probes.graph.node_hooks import HookSet
 from gradscope.probes.tensors.statistics import WIDTH, has_values, is_dense, statistics_of
 from gradscope.torch_internals.dynamo import skip_methods
@@ -132,13 +131,13 @@ class NodeTimes(Watcher):
 
     probe = "values"
 
-    def __init__(self, sink: Sink, threads: Threads, faults: Faults) -> None:
-        self._sink, self._threads, self._faults = sink, threads, faults
+    def __init__(self, context: Context) -> None:
+        self._sink, self._threads, self._faults = context.sink, context.threads, context.faults
         self._runs: dict[int, Run] = {}
         self._free: list[HookSet] = []
         self._latest: tuple[Any, int] = (None, 0)  # what was stored as a layout last
         self._off = False
-        faults.switch(self.probe, self._switch_off)
+        context.faults.switch(self.probe, self._switch_off)
         skip_methods(NodeTimes)
         skip_methods(Run)
 

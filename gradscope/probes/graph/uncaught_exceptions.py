@@ -4,9 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradscope.probes.core.sink import Sink
-from gradscope.probes.core.stacks import Stacks
-from gradscope.probes.core.threads import Threads
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.traceback_filter import family, is_ours, links
 from gradscope.probes.graph.backward_calls import BackwardCalls
 from gradscope.probes.graph.function_classes import FunctionClasses
@@ -16,9 +14,9 @@ from gradscope.torch_internals.function_calls import CALLS
 class UncaughtExceptions:
     """Writes uncaught exceptions down, each with the backward call that it came out of, if it came out of one."""
 
-    def __init__(self, sink: Sink, threads: Threads, stacks: Stacks, engine: BackwardCalls) -> None:
-        self._sink, self._threads, self._stacks, self._engine = sink, threads, stacks, engine
-        self._functions = FunctionClasses(sink)
+    def __init__(self, context: Context) -> None:
+        self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
+        self._backward_calls, self._functions = context.get(BackwardCalls), FunctionClasses(context.sink)
 
     def note(self, error: BaseException) -> None:
         """Note one, in the thread that it ended. SystemExit is no failure."""
@@ -33,8 +31,8 @@ class UncaughtExceptions:
     def _backward(self, error: BaseException) -> int | None:
         """The backward call that it, or what led to it, came out of."""
         for one in family(error):
-            number = self._engine.raised.get(id(one))
-            if number is not None and any(link.tb_frame.f_code is self._engine.code for link in links(one)):
+            number = self._backward_calls.raised.get(id(one))
+            if number is not None and any(link.tb_frame.f_code is self._backward_calls.code for link in links(one)):
                 return number
         return None
 

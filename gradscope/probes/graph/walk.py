@@ -12,14 +12,13 @@ from typing import Any
 
 import torch
 
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.module_call import InternedCalls
 from gradscope.probes.core.node_token import KEY, DerivedToken, Token, token_of
-from gradscope.probes.core.qualified_names import QualifiedNames
-from gradscope.probes.core.sink import Sink
 from gradscope.probes.core.walked_graph import WalkedGraph
 from gradscope.probes.graph.function_classes import FunctionClasses
 from gradscope.probes.graph.interning import UNNUMBERED, Edges, GraphSignature, InternedGraphs
-from gradscope.probes.graph.node_creation import NodeCreation
+from gradscope.probes.graph.node_creation import node_creation
 from gradscope.probes.tensors.metadata import TensorContents, storage_of
 from gradscope.signals import let_through
 
@@ -48,11 +47,10 @@ class Remembered:
 class Walker:
     """Walks graphs and keeps what can be reused from one walk to the next."""
 
-    def __init__(self, sink: Sink, nodes: NodeCreation, names: QualifiedNames, saved: bool = True) -> None:
-        """`saved`: look at the tensors that nodes keep."""
-        self._sink, self._nodes, self._names = sink, nodes, names
-        self._structures = InternedGraphs(sink, FunctionClasses(sink), InternedCalls(sink))
-        self.contents = TensorContents(sink, names, saved)
+    def __init__(self, context: Context) -> None:
+        self._sink, self._nodes, self._names = context.sink, context.get(node_creation), context.names
+        self._structures = InternedGraphs(self._sink, FunctionClasses(self._sink), InternedCalls(self._sink))
+        self.contents = context.get(TensorContents)
         self._remembered: deque[Remembered] = deque(maxlen=_REMEMBERED)
 
     def walk(self, roots: Iterable[Any]) -> tuple[WalkedGraph, list[Any]]:

@@ -13,12 +13,9 @@ from typing import Any
 import torch
 
 from gradscope.probes.core.backward_call import BackwardCall
-from gradscope.probes.core.faults import Faults
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
-from gradscope.probes.core.sink import Sink
-from gradscope.probes.core.stacks import Stacks
 from gradscope.probes.core.thread_state import Thread
-from gradscope.probes.core.threads import Threads
 from gradscope.probes.hooks.recorder import HookRecorder
 from gradscope.signals import attribute
 from gradscope.torch_internals.dynamo import skip, skip_methods
@@ -48,8 +45,10 @@ class Reducers(Watcher):
 
     probe = "reducers"
 
-    def __init__(self, sink: Sink, threads: Threads, stacks: Stacks, hooks: HookRecorder, faults: Faults) -> None:
-        self._sink, self._threads, self._stacks, self._hooks, self._faults = sink, threads, stacks, hooks, faults
+    def __init__(self, context: Context) -> None:
+        self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
+        self._hooks, self._faults = context.get(HookRecorder), context.faults
+        context.events.collective_seen.append(self.saw_collective)
         self._module: Any = torch.distributed if torch.distributed.is_available() else None
         self._leaves: dict[int, tuple[weakref.ref[Any], Reducer]] = {}  # by id(), of a leaf
         self._older: Reducer | None = None  # stands for those that were made before the recording began

@@ -15,16 +15,13 @@ from typing import Any
 
 import torch
 
+from gradscope.model.detail import Detail
 from gradscope.probes.core.backward_call import BackwardCall
-from gradscope.probes.core.faults import Faults
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.node_token import token_of
 from gradscope.probes.core.probe import Watcher
-from gradscope.probes.core.qualified_names import QualifiedNames
-from gradscope.probes.core.sink import Sink
-from gradscope.probes.core.stacks import Stacks
 from gradscope.probes.core.thread_state import Thread
-from gradscope.probes.core.threads import Threads
-from gradscope.probes.graph.node_creation import NodeCreation
+from gradscope.probes.graph.node_creation import node_creation
 from gradscope.probes.hooks.gradient_snapshot import NOTHING, GradientSnapshot, change
 from gradscope.probes.hooks.multi_grad import shared
 from gradscope.probes.hooks.owners import calling, holds, is_mechanism
@@ -43,34 +40,22 @@ class HookRecorder(Watcher):
 
     probe = "hooks"
 
-    def __init__(
-        self,
-        sink: Sink,
-        threads: Threads,
-        stacks: Stacks,
-        names: QualifiedNames,
-        nodes: NodeCreation,
-        faults: Faults,
-        measured: bool = False,
-        retaining: bool = True,
-    ) -> None:
-        """`measured`: what each hook does to the gradient's norm, and the time that it takes. `retaining`: retain_grad
-        is seen as well."""
-        self._retaining = retaining
-        self._sink, self._threads, self._stacks = sink, threads, stacks
-        self._names, self._nodes, self._faults = names, nodes, faults
+    def __init__(self, context: Context) -> None:
+        self._retaining = context.options.has("retain_grad")
+        self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
+        self._names, self._nodes, self._faults = context.names, context.get(node_creation), context.faults
         self._numbers = itertools.count()
         self._registered: dict[tuple[int, int], Registration] = {}  # (dict, key) -> registration
         self._unwritten: list[Registration] = []
         self._retained: list[Registration] = []
         self._observed: dict[int, tuple[Any, list[Any], int]] = {}  # dict -> itself, our keys, backwards that use it
         self._fired: dict[int, list[Fired]] = {}
-        self._measured = measured
+        self._measured = context.options.detail.has(Detail.FULL)  # what each does to the norm, and the time it takes
         self._running: list[BackwardCall] = []
         self._looks: dict[int, GradientSnapshot] = {}  # thread -> the gradient as it was before a hook
         self._placed: dict[int, list[int]] = {}  # backward -> the dicts that it has put observers in
         self._off = False
-        faults.switch(self.probe, self._switch_off)
+        context.faults.switch(self.probe, self._switch_off)
 
     # registering
 

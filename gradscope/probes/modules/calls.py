@@ -12,11 +12,8 @@ from types import FunctionType
 import torch
 from torch.nn.modules import module as torch_module
 
-from gradscope.probes.core.faults import Faults
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.module_call import ModuleCall
-from gradscope.probes.core.qualified_names import QualifiedNames
-from gradscope.probes.core.stacks import Stacks
-from gradscope.probes.core.threads import Threads
 from gradscope.torch_internals.dynamo import skip_methods
 from gradscope.torch_internals.find import bound
 from gradscope.torch_internals.module_call import call_instruction, instrumented
@@ -27,8 +24,9 @@ _ENTER, _LEAVE, _CALL = "_gradscope_enter", "_gradscope_leave", "_gradscope_call
 class ModuleCalls:
     """Keeps `Thread.call` and `Thread.base` while modules run."""
 
-    def __init__(self, threads: Threads, stacks: Stacks, names: QualifiedNames, faults: Faults) -> None:
-        self._threads, self._stacks, self._names, self._faults = threads, stacks, names, faults
+    def __init__(self, context: Context) -> None:
+        self._threads, self._stacks = context.threads, context.stacks
+        self._names, self._faults = context.names, context.faults
         self._serials, self._modules = itertools.count(1), itertools.count(1)
         self._places: dict[tuple[int, str, str, int], int] = {}
         self._insides: dict[int, int] = {}  # the base behind a call, by the stack of its caller
@@ -36,7 +34,7 @@ class ModuleCalls:
         self._target: FunctionType = bound("torch.nn.Module._wrapped_call_impl")
         self._code = self._original = self._target.__code__
         self._place = call_instruction(self._original)
-        faults.switch("modules", self._switch_off)
+        context.faults.switch("modules", self._switch_off)
 
     def __enter__(self) -> ModuleCalls:
         skip_methods(ModuleCalls)

@@ -11,12 +11,8 @@ from typing import Any
 import torch
 
 from gradscope.probes.core.backward_call import BackwardCall
-from gradscope.probes.core.faults import Faults
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
-from gradscope.probes.core.qualified_names import QualifiedNames
-from gradscope.probes.core.sink import Sink
-from gradscope.probes.core.stacks import Stacks
-from gradscope.probes.core.threads import Threads
 from gradscope.signals import attribute
 from gradscope.torch_internals.dynamo import skip
 
@@ -26,8 +22,9 @@ class InplaceModules(Watcher):
 
     probe = "declarations"
 
-    def __init__(self, sink: Sink, threads: Threads, stacks: Stacks, names: QualifiedNames, faults: Faults) -> None:
-        self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
+    def __init__(self, context: Context) -> None:
+        self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
+        self._names, self._faults = context.names, context.faults
         self._built: dict[int, tuple[weakref.ref[Any], int]] = {}
 
     def __enter__(self) -> InplaceModules:

@@ -15,12 +15,8 @@ from typing import Any, Concatenate, ParamSpec, TypeVar
 import torch
 
 from gradscope.probes.core.backward_call import BackwardCall
-from gradscope.probes.core.faults import Faults
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.node_token import token_of
-from gradscope.probes.core.qualified_names import QualifiedNames
-from gradscope.probes.core.stacks import Stacks
-from gradscope.probes.core.steps import Steps
-from gradscope.probes.core.threads import Threads
 from gradscope.probes.nonfinite.device_lineage import (
     CLOSE,
     FAILED,
@@ -76,20 +72,11 @@ class NonfiniteOnDevice:
 
     probe = "accelerators"
 
-    def __init__(
-        self,
-        threads: Threads,
-        stacks: Stacks,
-        names: QualifiedNames,
-        faults: Faults,
-        steps: Steps,
-        origins: OriginWriter,
-        string: Callable[[str], int],
-        huge: float,
-    ) -> None:
-        """`string` interns a text in the recording; a loss above `huge` sets `lineage.huge`."""
-        self._threads, self._stacks, self._names, self.faults, self._steps = threads, stacks, names, faults, steps
-        self._string, self._huge = string, huge
+    def __init__(self, context: Context, origins: OriginWriter, huge: float) -> None:
+        """A loss above `huge` sets `lineage.huge`."""
+        self._threads, self._stacks, self._names = context.threads, context.stacks, context.names
+        self.faults, self._steps = context.faults, context.steps
+        self._string, self._huge = context.sink.string, huge
         self.lock = threading.RLock()  # a device's own thread runs operators, and a signal handler may come between
         self.off = False
         self._process = os.getpid()
@@ -99,7 +86,7 @@ class NonfiniteOnDevice:
         self._made: dict[int, int] = {}  # by the identity of a storage: the last look at it, where they are linked
         self._running: list[BackwardCall] = []
         self.lineage = Lineage(origins, self._leaf, self._text, huge)
-        faults.switch(self.probe, self._switch_off)
+        self.faults.switch(self.probe, self._switch_off)
         skip_methods(NonfiniteOnDevice)
         skip_methods(Readback)
 

@@ -8,10 +8,8 @@ from functools import partial
 import torch
 
 from gradscope.probes.core.backward_call import BackwardCall
-from gradscope.probes.core.faults import Faults
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
-from gradscope.probes.core.qualified_names import QualifiedNames
-from gradscope.probes.core.sink import Sink
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.tensors.accelerators import is_capturing, is_far
@@ -26,8 +24,9 @@ class GradientNorms(Watcher):
 
     probe = "sizes"
 
-    def __init__(self, sink: Sink, names: QualifiedNames, faults: Faults, nonfinite: NonfiniteOnHost) -> None:
-        self._sink, self._names, self._faults, self._nonfinite = sink, names, faults, nonfinite
+    def __init__(self, context: Context) -> None:
+        self._sink, self._names, self._faults = context.sink, context.names, context.faults
+        self._nonfinite = context.get(NonfiniteOnHost)
         self._count = 0
 
     def after(self, call: BackwardCall, thread: Thread) -> None:

@@ -13,15 +13,10 @@ from typing import Any
 import torch
 
 from gradscope.probes.core.backward_call import BackwardCall
-from gradscope.probes.core.faults import Faults
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.node_token import token_of
 from gradscope.probes.core.probe import Watcher
-from gradscope.probes.core.qualified_names import QualifiedNames
-from gradscope.probes.core.sink import Sink
-from gradscope.probes.core.stacks import Stacks
-from gradscope.probes.core.steps import Steps
 from gradscope.probes.core.thread_state import Thread
-from gradscope.probes.core.threads import Threads
 from gradscope.probes.nonfinite.device import NonfiniteOnDevice
 from gradscope.probes.nonfinite.graph_search import search_graph
 from gradscope.probes.nonfinite.operator_risk import ALWAYS, CLOSELY, FORWARD, reads_no_values
@@ -48,21 +43,18 @@ class NonfiniteOnHost(Watcher):
 
     probe = "births"
 
-    def __init__(
-        self, sink: Sink, threads: Threads, stacks: Stacks, names: QualifiedNames, faults: Faults, steps: Steps
-    ) -> None:
-        self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
-        self._steps, self._written_origins = steps, OriginWriter(sink)
-        self.on_device = NonfiniteOnDevice(
-            threads, stacks, names, faults, steps, self._written_origins, sink.string, _HUGE
-        )
+    def __init__(self, context: Context) -> None:
+        self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
+        self._names, self._faults = context.names, context.faults
+        self._steps, self._written_origins = context.steps, OriginWriter(context.sink)
+        self.on_device = NonfiniteOnDevice(context, self._written_origins, _HUGE)
         self.looking = CLOSELY  # in the first step, which shows most faults
         self.looked = 0  # results so far
         self._whole = True  # every operator of this step was looked at
         self._armed = False  # the next step is to be looked at
         self.alarmed = False  # this step's loss was huge or not finite
         self._softmaxes: dict[int, bool] = {}  # by stack: whether each ran over one element
-        self.operators: dict[int, Any] = {}  # those that have run
+        self._operators = context.operators
         self._events: dict[tuple[int, int, int], Origin] = {}
         self._origins: dict[int, Origin] = {}  # by the identity of a storage
         self._leaves: dict[int, int] = {}  # those of the last backward, by identity
@@ -163,7 +155,7 @@ class NonfiniteOnHost(Watcher):
     def _arguments(self, node: Any) -> list[str]:
         """The names of the tensors that a node's operator was given."""
         token = token_of(node)
-        for known in self.operators.values():
+        for known in self._operators.values():
             if token is not None and known.name == token.operator:
                 schema = known.operator._schema
                 return [one.name for one in schema.arguments if str(one.type) in ("Tensor", "Optional[Tensor]")]

@@ -15,14 +15,9 @@ from typing import Any
 import torch
 
 from gradscope.probes.core.backward_call import BackwardCall
-from gradscope.probes.core.faults import Faults
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
-from gradscope.probes.core.qualified_names import QualifiedNames
-from gradscope.probes.core.sink import Sink
-from gradscope.probes.core.stacks import Stacks
-from gradscope.probes.core.steps import Steps
 from gradscope.probes.core.thread_state import Thread
-from gradscope.probes.core.threads import Threads
 from gradscope.probes.functions.captured_tensors import CapturedTensors
 from gradscope.probes.tensors.is_leaf import is_leaf
 from gradscope.probes.tensors.metadata import TensorTypes, storage_of
@@ -45,12 +40,11 @@ class Dataflow(Watcher):
 
     probe = "flow"
 
-    def __init__(
-        self, sink: Sink, threads: Threads, stacks: Stacks, names: QualifiedNames, faults: Faults, steps: Steps
-    ) -> None:
-        self._sink, self._threads, self._names, self._faults, self._steps = sink, threads, names, faults, steps
-        self._captured = CapturedTensors(sink, stacks)
-        self._types = TensorTypes(sink)
+    def __init__(self, context: Context) -> None:
+        self._sink, self._threads, self._names = context.sink, context.threads, context.names
+        self._faults, self._steps = context.faults, context.steps
+        self._captured = CapturedTensors(context.sink, context.stacks)
+        self._types = TensorTypes(context.sink)
         self._known: dict[int, tuple[weakref.ref[Any], int, int]] = {}  # id() -> tensor, number, number of its storage
         # By identity, its own while torch's weak reference is held. That is a plain number here: an object for it would
         # have a __del__ in Python, and what a signal handler raises in there is lost.
@@ -62,6 +56,7 @@ class Dataflow(Watcher):
         self._until: int | None = None  # the step at which to stop, once the first was seen
         self._news = 0
         self.on = True
+        context.events.storage_asked.append(self.computed)
         skip_methods(Dataflow)
 
     def saw(self, arguments: tuple[Any, ...], keywords: dict[str, Any] | None, result: Any) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 from typing import Any
 
 from gradscope.probes.core.backward_call import BackwardCall
-from gradscope.probes.core.faults import Faults
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.operators.recorder import OperatorRecorder
@@ -25,8 +25,8 @@ class Decompositions(Watcher):
 
     probe = "otherwise"
 
-    def __init__(self, operations: OperatorRecorder, faults: Faults) -> None:
-        self._operations, self._faults = operations, faults
+    def __init__(self, context: Context) -> None:
+        self._operations, self._faults = context.get(OperatorRecorder), context.faults
         self._places: dict[int, list[int]] = {}  # by graph: the numbers of its nodes
         self._handles: dict[int, list[Any]] = {}  # by call
         self._away = False

@@ -13,13 +13,12 @@ from typing import Any
 import torch
 
 from gradscope.probes.core.backward_call import BackwardCall
-from gradscope.probes.core.faults import Faults
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.node_token import token_of
 from gradscope.probes.core.probe import Watcher
-from gradscope.probes.core.sink import Sink
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.functions.input_writes import InputWrites
-from gradscope.probes.graph.node_creation import NodeCreation
+from gradscope.probes.graph.node_creation import node_creation
 from gradscope.probes.operators.blocks import is_alone
 from gradscope.probes.tensors.metadata import storage_of
 from gradscope.probes.tensors.saved import is_freed, moved, saved_of
@@ -47,15 +46,15 @@ class InplaceWrites(Watcher):
 
     probe = "mutations"
 
-    def __init__(self, sink: Sink, nodes: NodeCreation, faults: Faults) -> None:
-        self._sink, self._nodes, self._faults = sink, nodes, faults
+    def __init__(self, context: Context) -> None:
+        self._sink, self._nodes, self._faults = context.sink, context.get(node_creation), context.faults
         self._blocks: deque[tuple[int, array[int]]] = deque(maxlen=_BLOCKS)  # number of the run, its storages in order
         self._ran: deque[Ran] = deque(maxlen=_RUNS)
         self._remembered = 0
         self._hidden = array("q")  # storage, uid of the next node, operator, stack
         self._latest = 0  # uid at the last hidden write
         self._failures = 0
-        self._function_edits = InputWrites(sink)
+        self._input_writes = InputWrites(context.sink)
 
     # hot: called by the operators' probe
 
@@ -69,7 +68,7 @@ class InplaceWrites(Watcher):
 
         Note the write when the graph may not know of it: an alias with a version of its own starts at 0 again.
         """
-        if tensor.requires_grad and self._function_edits.note(tensor, storage, operator, stack):
+        if tensor.requires_grad and self._input_writes.note(tensor, storage, operator, stack):
             return
         if tensor.requires_grad or (storage and not is_alone(tensor, storage)):
             self._note(storage, operator, stack)

@@ -16,13 +16,9 @@ from torch.optim import optimizer as optimizer_module
 from torch.utils.hooks import RemovableHandle
 
 from gradscope.probes.core.backward_call import BackwardCall
-from gradscope.probes.core.faults import Faults
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
-from gradscope.probes.core.qualified_names import QualifiedNames
-from gradscope.probes.core.sink import Sink
-from gradscope.probes.core.stacks import Stacks
 from gradscope.probes.core.thread_state import Thread
-from gradscope.probes.core.threads import Threads
 from gradscope.probes.operators.dataflow import Dataflow
 from gradscope.probes.tensors.value_samples import is_plain
 from gradscope.torch_internals.dynamo import skip, skip_methods
@@ -38,11 +34,10 @@ class Optimizers(Watcher):
 
     probe = "optimizers"
 
-    def __init__(
-        self, sink: Sink, threads: Threads, stacks: Stacks, names: QualifiedNames, faults: Faults, dataflow: Dataflow
-    ) -> None:
-        self._sink, self._threads, self._stacks, self._names = sink, threads, stacks, names
-        self._faults, self._dataflow = faults, dataflow
+    def __init__(self, context: Context) -> None:
+        self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
+        self._names, self._faults = context.names, context.faults
+        self._dataflow = context.get(Dataflow)
         self._known: dict[int, tuple[weakref.ref[Any], int, int]] = {}  # id() -> optimizer, number, steps so far
         self._looks, self._numbers = itertools.count(1), itertools.count(1)  # threads have optimizers of their own
         self._backwards = 0

@@ -10,10 +10,13 @@ import json
 import time
 from collections.abc import Iterable, Iterator, Mapping
 
+from gradscope.model.detail import Detail
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.module_call import InternedCalls
-from gradscope.probes.core.sink import Row, Sink
+from gradscope.probes.core.sink import Row
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.operators.blocks import HEAD, NO_GRAD, WRITE
+from gradscope.probes.operators.recorder import OperatorRecorder
 
 _YOUNG = 0.2  # seconds: a block that fills faster is closed and written before it matters
 
@@ -23,9 +26,10 @@ Tail = tuple[int, int, int, Mapping[str, Iterable[Row]], Row]
 class PartialBlocks:
     """Looks at the threads' open blocks; each is given once, until it has grown."""
 
-    def __init__(self, sink: Sink, threads: list[Thread], began: float) -> None:
-        """`began` is the time from which the blocks count theirs."""
-        self._threads, self._calls, self._began = threads, InternedCalls(sink), began
+    def __init__(self, context: Context) -> None:
+        seen = context.options.detail.has(Detail.OPS)
+        self._threads = context.get(OperatorRecorder).threads if seen else []
+        self._calls, self._began = InternedCalls(context.sink), context.started
         self._given: dict[int, tuple[int, float]] = {}  # by thread: the length that was given, and when it was opened
 
     def tails(self) -> Iterator[Tail]:

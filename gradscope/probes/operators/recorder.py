@@ -13,7 +13,7 @@ import threading
 import time
 from array import array
 from collections import deque
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
@@ -22,17 +22,14 @@ import torch
 
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.collectives import is_collective
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.digest import digest
-from gradscope.probes.core.faults import Faults
 from gradscope.probes.core.module_call import InternedCalls, ModuleCall
 from gradscope.probes.core.node_token import KEY, Token, token_of
+from gradscope.probes.core.operator import Operator, Write
 from gradscope.probes.core.probe import Watcher
-from gradscope.probes.core.qualified_names import QualifiedNames
-from gradscope.probes.core.sink import Sink, store
-from gradscope.probes.core.stacks import Stacks
-from gradscope.probes.core.steps import Steps
+from gradscope.probes.core.sink import store
 from gradscope.probes.core.thread_state import BLOCK, Thread
-from gradscope.probes.core.threads import Threads
 from gradscope.probes.core.traceback_filter import is_ours
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.nonfinite.operator_risk import (
@@ -62,7 +59,6 @@ from gradscope.probes.operators.dataflow import Dataflow
 from gradscope.probes.operators.dispatch_mode import DispatchMode
 from gradscope.probes.operators.foreach_versions import counting_versions
 from gradscope.probes.operators.inplace_writes import InplaceWrites
-from gradscope.probes.operators.operator import Operator, Write
 from gradscope.probes.tensors import accelerators
 from gradscope.probes.tensors.is_leaf import is_leaf
 from gradscope.signals import attribute
@@ -73,48 +69,32 @@ from gradscope.torch_internals.running import current_node
 _REMEMBERED = 8  # blocks kept to compare with
 
 
-def _nobody_asks(*arguments: Any) -> None:
-    """Stands for what looks at collectives, or at blocks."""
-
-
 class OperatorRecorder(Watcher):
     """Records operators in blocks: from one backward call to the next, and inside each."""
 
     probe = "operations"
 
-    def __init__(
-        self,
-        sink: Sink,
-        threads: Threads,
-        stacks: Stacks,
-        names: QualifiedNames,
-        faults: Faults,
-        steps: Steps,
-        started: float,
-        inplace_writes: InplaceWrites,
-        nonfinite: NonfiniteOnHost,
-        dataflow: Dataflow,
-    ) -> None:
-        self._inplace_writes = inplace_writes
-        self._sink, self._threads, self._stacks, self._names, self._faults = sink, threads, stacks, names, faults
-        self._steps, self._nonfinite, self._dataflow = steps, nonfinite, dataflow
-        self._calls = InternedCalls(sink)
-        self._known: dict[int, Operator] = {}  # by id: an operator's own hash is slow
-        nonfinite.operators = self._known
-        self._started = started
+    def __init__(self, context: Context) -> None:
+        self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
+        self._names, self._faults, self._steps = context.names, context.faults, context.steps
+        self._inplace_writes, self._nonfinite = context.get(InplaceWrites), context.get(NonfiniteOnHost)
+        self._dataflow, self._calls = context.get(Dataflow), InternedCalls(context.sink)
+        self._known = context.operators  # by id: an operator's own hash is slow
+        self._started = context.started
         self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
         self._turn = threading.RLock()  # the engine's own threads' blocks are closed by the calls that they worked for
         self._block_runs = itertools.count()  # several threads may close blocks at the same time
         self._dispatching = DispatchMode(self._dispatch())
-        faults.switch(self.probe, self._switch_off)
+        context.faults.switch(self.probe, self._switch_off)
         self._overriding, self._note_writes = False, self._written
         if torch_function_classes.is_there_one():
             self._override()
         self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
         self.threads: list[Thread] = []  # that have noted an operator
         self.unforeseen: set[int] = set()  # names of operators that make a backward differ from one like it
-        self.saw_collective: Callable[[Any], None] = _nobody_asks
-        self.closed: Callable[[Thread, int, list[int]], None] = _nobody_asks
+        self._collective_seen, self._block_closed = context.events.collective_seen, context.events.block_closed
+        context.events.step_begins.append(self.follow)
+        context.events.thread_begins.append(self.in_thread)
 
     def __enter__(self) -> OperatorRecorder:
         skip_methods(OperatorRecorder)
@@ -315,7 +295,8 @@ class OperatorRecorder(Watcher):
                 thread = self._threads.current
                 self.close(thread)
                 self._sink.commit()
-                self.saw_collective(_callers(sys._getframe(1)))
+                for tell in self._collective_seen:
+                    tell(_callers(sys._getframe(1)))
             except Exception as error:
                 self._faults.note("operations", error)
             return run(*arguments, **keywords)
@@ -348,7 +329,8 @@ class OperatorRecorder(Watcher):
             number = None if thread.owner is None else thread.owner.number
             versions = json.dumps(thread.versions) if any(thread.versions) else None
             self._sink.add("block_run", (run, block, thread.number, number, thread.started, versions, True))
-            self.closed(thread, block, numbers)
+            for tell in self._block_closed:
+                tell(thread, block, numbers)
             self._inplace_writes.closed(run, thread.storages)
             self._dataflow.close(thread, run, ends_of(numbers) if thread.dataflow else {}, new)
         finally:

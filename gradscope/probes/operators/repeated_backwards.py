@@ -14,9 +14,9 @@ import torch
 
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.collectives import is_distributed
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
-from gradscope.probes.core.threads import Threads
 from gradscope.probes.hooks.recorder import HookRecorder
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.operators.blocks import HEAD, WRITE
@@ -74,16 +74,11 @@ class RepeatedBackwards(Watcher):
 
     probe = "repeats"
 
-    def __init__(
-        self,
-        operations: OperatorRecorder,
-        nonfinite: NonfiniteOnHost,
-        hooks: HookRecorder,
-        dataflow: Dataflow,
-        threads: Threads,
-    ) -> None:
-        self._operations, self._nonfinite, self._hooks, self._dataflow = operations, nonfinite, hooks, dataflow
-        self._tasks = threads.tasks
+    def __init__(self, context: Context) -> None:
+        self._operations, self._nonfinite = context.get(OperatorRecorder), context.get(NonfiniteOnHost)
+        self._hooks, self._dataflow = context.get(HookRecorder), context.get(Dataflow)
+        self._tasks = context.threads.tasks
+        context.events.block_closed.append(self.closed)
         self._known: dict[Hashable, Expected] = {}
         self._running: Running | None = None
         self._looked = 0

@@ -11,7 +11,6 @@ import math
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import torch
@@ -19,15 +18,12 @@ import torch
 from gradscope.model.dispatch import Phase
 from gradscope.model.tensor import Role
 from gradscope.probes.core.backward_call import BackwardCall
-from gradscope.probes.core.faults import Faults
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
-from gradscope.probes.core.sink import Sink
 from gradscope.probes.core.thread_state import Thread
-from gradscope.probes.core.threads import Threads
 from gradscope.probes.operators.recorder import node_number
 from gradscope.probes.tensors.metadata import TensorContents, TensorTypes
 from gradscope.probes.tensors.storages import (
-    LIMIT,
     CannotRepeatError,
     Memory,
     StorageBudget,
@@ -68,16 +64,16 @@ class TensorData(Watcher):
 
     probe = "tensors"
 
-    def __init__(
-        self, sink: Sink, contents: TensorContents, threads: Threads, faults: Faults, folder: Path, limit: int = LIMIT
-    ) -> None:
-        self._sink, self._contents, self._threads, self._faults = sink, contents, threads, faults
-        self._budget = StorageBudget(sink, folder, limit)
-        self._types = TensorTypes(sink)
+    def __init__(self, context: Context) -> None:
+        self._sink, self._contents = context.sink, context.get(TensorContents)
+        self._threads, self._faults = context.threads, context.faults
+        assert context.options.tensors is not None
+        self._budget = StorageBudget(context.sink, context.options.folder, context.options.tensors)
+        self._types = TensorTypes(context.sink)
         self._runs: dict[int, Run] = {}
         self._mode = mode_class(self._dispatch())
         self._off = False
-        faults.switch(self.probe, self._switch_off)
+        context.faults.switch(self.probe, self._switch_off)
         skip_methods(TensorData)
 
     def before(self, call: BackwardCall, thread: Thread) -> None:

@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 from array import array
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 import torch
 
+from gradscope.probes.core.context import Context
 from gradscope.probes.core.digest import digest
-from gradscope.probes.core.qualified_names import QualifiedNames
 from gradscope.probes.core.sink import Sink, store
 from gradscope.probes.tensors.saved import saved_of
 from gradscope.probes.tensors.saved_results import arguments_of, is_result
 from gradscope.signals import let_through
 
 _META, _SAVED = 3, 7  # numbers in a row
-
-
-def _unknown(storage: int) -> bool | None:
-    """Nobody saw operators."""
-    return None
 
 
 class TensorTypes:
@@ -55,14 +50,13 @@ class TensorTypes:
 class TensorContents:
     """Interns the tensors of a graph: the metadata of what each node receives, and what each node saves."""
 
-    def __init__(self, sink: Sink, names: QualifiedNames, kept: bool = True) -> None:
-        """`kept`: also what each node saves."""
-        self._sink, self._names, self._kept = sink, names, kept
-        self._types = TensorTypes(sink)
+    def __init__(self, context: Context) -> None:
+        self._sink, self._names = context.sink, context.names
+        self._kept = context.options.has("saved tensors")  # also what each node saves
+        self._types = TensorTypes(context.sink)
         self._attributes: dict[type, list[tuple[str, int]]] = {}
         self._arguments: dict[type, frozenset[str] | None] = {}
-        # Whether a forward computed a storage, None when it is not known: what sees operators puts itself here.
-        self.computed: Callable[[int], bool | None] = _unknown
+        self._storage_asked = context.events.storage_asked
 
     def take(self, live: list[Any], leaves: dict[int, int]) -> int:
         """The id of a graph's tensors. `leaves` names the leaves by storage."""
@@ -102,10 +96,15 @@ class TensorContents:
                 tensor = one.data
                 storage = storage_of(tensor)[0] if isinstance(tensor, torch.Tensor) else 0
                 if storage in storages and storage not in leaves:
-                    known = True if tensor.requires_grad else self.computed(storage)
+                    known = True if tensor.requires_grad else self._computed(storage)
                     made = is_result(arguments, name) if known is None else known
                     (computed if made else given).add(storages[storage])
         return given - computed
+
+    def _computed(self, storage: int) -> bool | None:
+        """Whether a forward computed it; None when nobody saw operators, or none that read it."""
+        answers = (ask(storage) for ask in self._storage_asked)
+        return next((answer for answer in answers if answer is not None), None)
 
     def _arguments_of(self, kind: type) -> frozenset[str] | None:
         if kind not in self._arguments:

@@ -1,4 +1,4 @@
-"""Steps aside where a custom Function may ask for the buffers of its inputs' gradients, from torch 2.15 on.
+"""Tells where a custom Function may ask for the buffers of its inputs' gradients, from torch 2.15 on.
 
 The surprise: torch hands none out under a dispatch mode, nor where Python has once looked at a gradient's storage, and
 it refuses where the node has a hook that runs after it. All of that would be ours. A backward may ask where the name
@@ -8,15 +8,11 @@ stands anywhere in the modules that its code can reach.
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from types import CodeType, FunctionType, ModuleType
 from typing import Any
 
-from gradscope.probes.core.backward_call import BackwardCall
-from gradscope.probes.core.probe import Watcher
-from gradscope.probes.core.sink import Sink
-from gradscope.probes.core.thread_state import Thread
 from gradscope.signals import let_through
 from gradscope.torch_internals.find import there
 from gradscope.torch_internals.parts import PARTS
@@ -24,29 +20,6 @@ from gradscope.torch_internals.parts import PARTS
 _PART = "torch.autograd.function.FunctionCtx.input_grad_buffers"
 _NAME = "input_grad_buffers"
 _WITHOUT = frozenset((*sys.stdlib_module_names, "torch", "numpy", "gradscope"))  # whose code asks for none
-_DROPPED = "backward calls that ask for gradient buffers: their operators were not watched"
-
-
-class GradientBuffers(Watcher):
-    """Takes our dispatch mode off for such calls: `pause` answers whether it could, `resume` undoes it."""
-
-    probe = "gradient buffers"
-
-    def __init__(self, sink: Sink, pause: Callable[[], bool], resume: Callable[[], None]) -> None:
-        self._sink, self._pause, self._resume = sink, pause, resume
-        self._paused: int | None = None  # the call for which
-
-    def before(self, call: BackwardCall, thread: Thread) -> None:
-        """Step aside, if any node may ask."""
-        if _IS_THERE and self._paused is None and any(asks_for_buffers(node) for node in call.live) and self._pause():
-            self._paused = call.number
-            self._sink.drop(_DROPPED)
-
-    def forget(self, call: BackwardCall) -> None:
-        """Come back."""
-        if self._paused == call.number:
-            self._paused = None
-            self._resume()
 
 
 def asks_for_buffers(node: Any) -> bool:
@@ -54,7 +27,7 @@ def asks_for_buffers(node: Any) -> bool:
     kind = type(node)
     known = _known.get(kind)
     if known is None:
-        function = getattr(kind, "_forward_cls", None) if _IS_THERE else None
+        function = getattr(kind, "_forward_cls", None) if IS_THERE else None
         known = _known[kind] = function is not None and _may_ask(function)
     return known
 
@@ -105,5 +78,5 @@ def _names_in(code: CodeType) -> str:
     return " ".join((*code.co_names, *texts, *inner))
 
 
-_IS_THERE = there(PARTS[_PART]) is not None
+IS_THERE = there(PARTS[_PART]) is not None
 _known: dict[type, bool] = {}
