@@ -1,7 +1,8 @@
 """The probes of a recording, one line each: a new one is a file in its room, and a line here.
 
 Order carries meaning, twice. Probes are entered in the order of ENTERED and left in reverse; those of AT_BACKWARDS are
-told of each backward call in that order, when it begins and again when it ends. A probe that does both is in both.
+told of each backward call in that order, when it begins and again when it ends. A probe that does both is in both. The
+orders show in the recording, too: what is interned is numbered as it comes.
 """
 
 from __future__ import annotations
@@ -88,36 +89,33 @@ ENTERED = (
     Entry("births", NonfiniteOnHost, OPS),
     Entry("declarations", InplaceModules, OPS),
     Entry("optimizers", Optimizers, OPS),
-    # After all that run operators of their own while they begin, and left before them: it closes the open blocks, and
-    # what they write at the end may name what is in these.
+    # Last of this detail: operators are seen from here on. It is left first, and closes the open blocks before the
+    # others write what they know at the end.
     Entry("operations", OperatorRecorder, OPS),
     Entry("collectives", Collectives, NODES, ("collectives",), _without_operators),
-    # After those that enter something in each thread that begins.
+    # After those that are entered in each thread that begins.
     Entry("threads", ThreadStarts, NODES, ("threads",)),
 )
 
 AT_BACKWARDS = (
-    # First, so that what the others register and run is not taken for the program's, and the hooks' places are found
-    # before anything else hangs on the nodes.
+    # Before the others hang hooks of ours on nodes.
     Entry("hooks", HookRecorder, NODES, ("hooks",)),
     Entry("reducers", Reducers, NODES, ("hooks", "reducers")),
-    # Before the operators' probe, whose mode it takes off.
+    # Takes the operators' mode off where it must: the rest goes by whether it is there.
     Entry("gradient buffers", GradientBuffers, OPS),
-    # Closes the forward's block, so that what the next ones look at has a number.
+    # Closes the forward's block before the others look at what ran in it.
     Entry("operations", OperatorRecorder, OPS),
     Entry("mutations", InplaceWrites, OPS),
     Entry("contexts", ContextTensors, OPS),
     Entry("declarations", InplaceModules, OPS),
     Entry("births", NonfiniteOnHost, OPS),
-    # After births, which says whether the loss was alarming.
     Entry("sizes", GradientNorms, OPS),
     Entry("flow", Dataflow, OPS),
     Entry("optimizers", Optimizers, OPS),
     Entry("survivors", LeakedNodes, OPS),
     Entry("otherwise", Decompositions, OPS, ("repeats", "hooks"), _watches_no_repeats),
-    # The last of those that look at operators: it goes by what the others have found before a call.
+    # After all others of this detail: it goes by what they have found before a call.
     Entry("repeats", RepeatedBackwards, OPS, ("repeats", "hooks"), _watches_no_repeats),
-    # After all that run something of their own: these hang on every node, and time it.
     Entry("values", NodeTimes, FULL),
     Entry("tensors", TensorData, NODES, (), _stores_tensors),
 )

@@ -71,7 +71,7 @@ class Timed(OverheadBudget):
 
 
 def test_what_is_left_out_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradscope.capture.OverheadBudget", Timed)
+    monkeypatch.setattr("gradscope.probes.running.OverheadBudget", Timed)
     weight = torch.ones(3, requires_grad=True)
     with gradscope.record(tmp_path / "run.gscope", max_overhead="1%") as recorded:
         for _ in range(60):
