@@ -1,7 +1,7 @@
 """Which gradients have other bits than in a plain run: under an empty dispatch mode, and in a recording.
 
 Takes torch's own samples of every operator, in float32 on the CPU, which are part of its tests (they need expecttest).
-`probes/otherwise.py` looks away from the nodes that an empty mode changes; a recording must change none.
+`probes/operators/decompositions.py` looks away from the nodes that an empty mode changes; a recording must change none.
 """
 
 from __future__ import annotations

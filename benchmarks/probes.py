@@ -16,14 +16,14 @@ import torch.fx.traceback
 from measuring import Way
 
 import gradscope
-from gradscope.probes.births import Births
-from gradscope.probes.dispatch import Dispatching
-from gradscope.probes.engine import Engine
-from gradscope.probes.operations import Operations
-from gradscope.probes.optimizers import Optimizers
-from gradscope.probes.repeats import Repeats
-from gradscope.probes.survivors import Survivors
-from gradscope.probes.values import Run, Values
+from gradscope.probes.graph.backward_calls import BackwardCalls
+from gradscope.probes.graph.leaked_nodes import LeakedNodes
+from gradscope.probes.graph.node_times import NodeTimes, Run
+from gradscope.probes.nonfinite.host import NonfiniteOnHost
+from gradscope.probes.operators.dispatch_mode import DispatchMode
+from gradscope.probes.operators.optimizers import Optimizers
+from gradscope.probes.operators.recorder import OperatorRecorder
+from gradscope.probes.operators.repeated_backwards import RepeatedBackwards
 
 
 @contextmanager
@@ -43,7 +43,7 @@ def pass_on(mode: Any, operator: Any, types: Any, arguments: Any = (), keywords:
 
 def empty_mode(folder: Path) -> AbstractContextManager[Any]:
     """A dispatch mode that only passes each operator on."""
-    return Dispatching(pass_on)
+    return DispatchMode(pass_on)
 
 
 @contextmanager
@@ -71,25 +71,25 @@ def nothing(*arguments: Any, **keywords: Any) -> None:
     """Does nothing."""
 
 
-EVERY_BACKWARD = (Repeats, "before", nothing)
+EVERY_BACKWARD = (RepeatedBackwards, "before", nothing)
 
 PROBES: dict[str, Way] = {
     "anomaly mode that notes nothing": empty_node_callback,
     "dispatch mode that does nothing": empty_mode,
     "both": both_empty,
     "`nodes`": without("nodes"),
-    "`nodes`, without looking at graphs": without("nodes", (Engine, "_look", nothing)),
+    "`nodes`, without looking at graphs": without("nodes", (BackwardCalls, "_look", nothing)),
     "`ops`": without("ops"),
     "`ops`, every backward watched": without("ops", EVERY_BACKWARD),
     "the same, without a record of operators": without(
-        "ops", EVERY_BACKWARD, (Operations, "_dispatch", lambda self: pass_on)
+        "ops", EVERY_BACKWARD, (OperatorRecorder, "_dispatch", lambda self: pass_on)
     ),
-    "`ops`, without looks at results": without("ops", (Births, "look", nothing)),
+    "`ops`, without looks at results": without("ops", (NonfiniteOnHost, "look", nothing)),
     "`ops`, without looks at optimizers": without(
         "ops", (Optimizers, "before", nothing), (Optimizers, "after", nothing)
     ),
-    "`ops`, without asking what outlives its step": without("ops", (Survivors, "after", nothing)),
+    "`ops`, without asking what outlives its step": without("ops", (LeakedNodes, "after", nothing)),
     "`full`": without("full"),
     "`full`, without measuring gradients": without("full", (Run, "_measured", lambda self, gradient: -1)),
-    "`full`, without hooks on nodes": without("full", (Values, "before", nothing)),
+    "`full`, without hooks on nodes": without("full", (NodeTimes, "before", nothing)),
 }

@@ -74,6 +74,7 @@ def start() -> None:
         wanted = _settings()
         from gradscope import bounds as limits_given
         from gradscope import capture
+        from gradscope.model.detail import Detail
 
         bounds = (
             limits_given.window(wanted["steps"], wanted["keep_last"]),
@@ -81,7 +82,7 @@ def start() -> None:
         )
         path = _path(Path(os.environ[VARIABLE]))
         watch_all = wanted["watch_all"]
-        recorder = capture.Recorder(path, capture.Detail(wanted["detail"]), *bounds, late=True, watch_all=watch_all)
+        recorder = capture.Recorder(path, Detail(wanted["detail"]), *bounds, late=True, watch_all=watch_all)
         recorder.start()
     except GradscopeError as error:
         print(f"gradscope: not recording: {error.sentence}", file=sys.stderr)
@@ -117,7 +118,7 @@ def _settings() -> dict[str, Any]:
 
 
 def _without_our_frames(show: Hook) -> Hook:
-    from gradscope.probes.tracebacks import clean
+    from gradscope.probes.core.traceback_filter import clean
 
     def excepthook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         clean(error)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradscope.errors import UsageError
 from gradscope.model.limits import Limits, parse_size
 from gradscope.model.window import Window
-from gradscope.probes.memory import LIMIT
+from gradscope.probes.tensors.storages import LIMIT
 
 
 def window(steps: str | None, keep_last: int | None) -> Window:

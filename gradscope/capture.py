@@ -6,12 +6,10 @@
 from __future__ import annotations
 
 import atexit
-import contextlib
-import enum
 import os
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
@@ -20,49 +18,20 @@ from types import TracebackType
 from gradscope import bounds
 from gradscope.compilers.watches import watches
 from gradscope.errors import UsageError
+from gradscope.launch import program
+from gradscope.launch.run_facts import facts
 from gradscope.model.capabilities import CAPABILITIES, OF_PROBES
+from gradscope.model.detail import Detail
 from gradscope.model.limits import Limits
 from gradscope.model.torch_part import Lack
 from gradscope.model.window import Window
-from gradscope.probes import program
-from gradscope.probes.births import Births
-from gradscope.probes.budget import Budget
-from gradscope.probes.collectives import Collectives
-from gradscope.probes.declarations import Declarations
-from gradscope.probes.engine import Engine, Guest, Watcher
-from gradscope.probes.failures import Failures
-from gradscope.probes.faults import Faults, described
-from gradscope.probes.flow import Flow
-from gradscope.probes.function_arguments import FunctionArguments
-from gradscope.probes.function_edits import Contexts
-from gradscope.probes.gradient_buffers import GradientBuffers
-from gradscope.probes.heartbeat import Heartbeat
-from gradscope.probes.hooks import Hooks
-from gradscope.probes.memory import LIMIT
-from gradscope.probes.modules import Modules
-from gradscope.probes.mutations import Mutations
-from gradscope.probes.names import Names
-from gradscope.probes.nodes import HAS_HOOK, Nodes
-from gradscope.probes.nodes_by_anomaly_mode import NodesByAnomalyMode
-from gradscope.probes.nodes_by_hook import NodesByHook
-from gradscope.probes.open_blocks import OpenBlocks
-from gradscope.probes.operations import Operations
-from gradscope.probes.optimizers import Optimizers
-from gradscope.probes.otherwise import Otherwise
-from gradscope.probes.process import facts
-from gradscope.probes.reducers import Reducers
-from gradscope.probes.repeats import Repeats
-from gradscope.probes.sizes import Sizes
-from gradscope.probes.stacks import Stacks
-from gradscope.probes.steps import Steps
-from gradscope.probes.survivors import Survivors
-from gradscope.probes.tensor_data import TensorData
-from gradscope.probes.thread_starts import ThreadStarts
-from gradscope.probes.threads import Threads
-from gradscope.probes.tracebacks import Tracebacks
-from gradscope.probes.transforms import Transforms
-from gradscope.probes.values import Values
-from gradscope.probes.walk import Walker
+from gradscope.probes.core.context import Context, Options
+from gradscope.probes.core.faults import Faults, described
+from gradscope.probes.core.probe import Guest
+from gradscope.probes.core.threads import Threads
+from gradscope.probes.operators.partial_blocks import Tail
+from gradscope.probes.running import RunningProbes, Visitor, new_context
+from gradscope.probes.tensors.storages import LIMIT
 from gradscope.store.compiled_tables import write_compiled
 from gradscope.store.joint_tables import write_joint
 from gradscope.store.origin import whose
@@ -72,14 +41,6 @@ from gradscope.torch_internals import lacks
 SUFFIX = ".gscope"
 EVERY_STEP = Window()
 NO_LIMITS = Limits()
-
-
-class Detail(str, enum.Enum):
-    """How much to record: nodes, hooks and backward calls; operators as well; times and gradient statistics as well."""
-
-    NODES = "nodes"
-    OPS = "ops"
-    FULL = "full"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +60,6 @@ class Summary:
 
 
 Invitation = Callable[[Threads, Faults], Guest]  # the debugger's
-Shared = tuple[Writer, Threads, Stacks, Names, Faults]  # what nearly every probe needs
 
 
 class Recorder:
@@ -140,10 +100,8 @@ class Recorder:
         self._tensors, self._guest = tensors, guest
         self._watch_all = watch_all or tensors is not None or guest is not None or joint or compiled_autograd
         self._joint, self._compiled_autograd = joint, compiled_autograd
-        self._probes = contextlib.ExitStack()
         self._faults = Faults(self.writer)
-        self._engine: Engine | None = None
-        self._failures: Failures | None = None
+        self._probes: RunningProbes | None = None
         self._started = time.time()
         self._stopped = self.abandoned = False
 
@@ -162,115 +120,38 @@ class Recorder:
             self._faults.note("recorder", error)
 
     def _enter_probes(self) -> None:
-        writer, enter = self.writer, self._enter
-        faults = self._faults
-        threads, stacks, names = Threads.counting(), Stacks(writer), Names()
-        stacks.anchors.add(id(program.execute.__code__))
-        has = self._has
-        wanted = self.detail is not Detail.NODES and has("operators")
-        nodes = (NodesByHook if HAS_HOOK else NodesByAnomalyMode)(writer, threads, stacks, faults, operators=wanted)
-        measured = self.detail is Detail.FULL and has("operators", "values")
-        hooks = Hooks(writer, threads, stacks, names, nodes, faults, measured=measured, retaining=has("retain_grad"))
-        reducers = Reducers(writer, threads, stacks, hooks, faults)
-        watchers: list[Watcher] = [hooks, reducers] if has("hooks") else []
-        overhead = self._limits.overhead
-        steps = Steps(self._window, writer, None if overhead is None else Budget(overhead))
-        steps.followers.append(nodes.follow)
-        walker = Walker(writer, nodes, names, saved=has("saved tensors"))
-        engine = Engine(writer, threads, stacks, nodes, walker, faults, watchers, steps)
-        self._failures = Failures(writer, threads, stacks, engine)
-        starts = ThreadStarts()
-        enter("tracebacks", Tracebacks(self._failures.note), "tracebacks")
-        enter("modules", Modules(threads, stacks, names, faults), "module calls")
-        enter("transforms", Transforms(writer, threads, stacks, faults), "transforms")
-        enter("custom Functions", FunctionArguments(writer, threads, stacks, steps, faults), "custom Functions")
-        enter("nodes", nodes)
-        if isinstance(nodes, NodesByHook):
-            starts.around.append(nodes.in_thread)
-        enter("hooks", hooks, "hooks")
-        enter("reducers", reducers, "hooks", "reducers")
-        shared = (writer, threads, stacks, names, faults)
-        if wanted:
-            operations, flow = self._enter_operators(shared, hooks, nodes, steps, engine.started, watchers)
-            operations.saw_collective, walker.contents.computed = reducers.saw_collective, flow.computed
-            starts.around.append(operations.in_thread)
-            open_blocks = OpenBlocks(writer, operations.threads, engine.started)
-        else:
-            open_blocks = OpenBlocks(writer, [], engine.started)
-            enter("collectives", Collectives(writer.commit, faults), "collectives")
-        enter("threads", starts, "threads")
-        if measured:
-            watchers.append(Values(writer, threads, faults))
-        if self._tensors is not None:
-            folder, limit = writer.path.parent, self._tensors
-            watchers.append(TensorData(writer, walker.contents, threads, faults, folder, limit))
-        self._enter_visitors(threads, watchers)
-        self._engine = engine
-        enter("engine", engine)
-        steps.begin()
-        enter("heartbeat", Heartbeat(lambda: self._beat(open_blocks, steps), writer.fault))
+        options = Options(
+            detail=self._possible_detail(),
+            lacking=frozenset(lack.capability for lack in self.lacks),
+            watch_all=self._watch_all,
+            tensors=self._tensors,
+            folder=self.writer.path.parent,
+        )
+        context = new_context(self.writer, self._faults, options, self._window, self._limits.overhead)
+        context.stacks.anchors.add(id(program.execute.__code__))
+        self._probes = RunningProbes(context)
+        self._probes.enter(self._visitors, self._beat)
 
-    def _enter_visitors(self, threads: Threads, watchers: list[Watcher]) -> None:
+    def _possible_detail(self) -> Detail:
+        """What was asked for, as far as torch allows."""
+        lacking = {lack.capability for lack in self.lacks}
+        if "operators" in lacking:
+            return Detail.NODES
+        return min(self.detail, Detail.OPS, key=list(Detail).index) if "values" in lacking else self.detail
+
+    def _visitors(self, context: Context) -> Iterator[Visitor]:
         """What looks on at the compilers, and the debugger."""
-        writer, enter, faults = self.writer, self._enter, self._faults
+        writer, faults = self.writer, self._faults
         joint = partial(write_joint, writer) if self._joint else None
         compiled = partial(write_compiled, writer) if self._compiled_autograd else None
-        for name, watch in watches(joint, compiled, faults.note, whose, threads):
-            enter(name, watch)
+        yield from watches(joint, compiled, faults.note, whose, context.threads)
         if self._guest is not None:
-            guest = self._guest(threads, faults)
-            watchers.append(guest)
-            enter("guest", guest)
+            guest = self._guest(context.threads, faults)
+            context.events.backward.append(guest)
+            yield "guest", guest
 
-    def _enter_operators(
-        self, shared: Shared, hooks: Hooks, nodes: Nodes, steps: Steps, started: float, watchers: list[Watcher]
-    ) -> tuple[Operations, Flow]:
-        """The probes of `--detail ops`: operators, and what explanations need."""
-        writer, threads, _, names, faults = shared
-        mutations, births = Mutations(writer, nodes, faults), Births(*shared, steps)
-        flow = Flow(*shared, steps)
-        operations = Operations(*shared, steps, started, mutations, births, flow)
-        declarations, optimizers = Declarations(*shared), Optimizers(*shared, flow)
-        watchers += [GradientBuffers(writer, operations.pause, operations.resume)]
-        watchers += [operations, mutations, Contexts(writer, faults), declarations, births]
-        watchers += [Sizes(writer, names, faults, births), flow, optimizers, Survivors(writer, nodes, threads.tasks)]
-        if not self._watch_all and self._has("repeats", "hooks"):
-            repeats = Repeats(operations, births, hooks, flow, threads)
-            operations.closed = repeats.closed
-            watchers += [Otherwise(operations, faults), repeats]
-        self._enter("births", births)
-        self._enter("declarations", declarations)
-        self._enter("optimizers", optimizers)
-        self._enter("operations", operations)
-        steps.followers.append(operations.follow)
-        return operations, flow
-
-    def _has(self, *capabilities: str) -> bool:
-        """Whether torch has what each of these needs."""
-        return not any(lack.capability in capabilities for lack in self.lacks)
-
-    def _enter(self, name: str, probe: contextlib.AbstractContextManager[object], *capabilities: str) -> None:
-        """Enter a probe, if torch has what it needs; one that fails is left at once, and the others go on."""
-        if not self._has(*capabilities):
-            return
-
-        def leave(*error: object) -> None:
-            try:
-                probe.__exit__(None, None, None)
-            except Exception as fault:
-                self._faults.note(name, fault)
-
-        try:
-            probe.__enter__()
-        except Exception as fault:
-            leave()
-            self._faults.note(name, fault)
-        else:
-            self._probes.push(leave)
-
-    def _beat(self, open_blocks: OpenBlocks, steps: Steps) -> None:
-        self.writer.beat({"duration": time.time() - self._started}, open_blocks.tails)
-        steps.check()
+    def _beat(self, tails: Callable[[], Iterator[Tail]]) -> None:
+        self.writer.beat({"duration": time.time() - self._started}, tails)
 
     def stop(self, error: BaseException | None = None, status: int | None = None) -> Summary:
         """Leave the probes and close the recording; again does nothing."""
@@ -278,16 +159,17 @@ class Recorder:
         if not self._stopped:
             self._stopped = True
             Recorder.running = None
-            if error is not None and self._failures is not None:
-                self._failures.note(error)
-            self._probes.close()
+            if self._probes is not None:
+                if error is not None:
+                    self._probes.note(error)
+                self._probes.leave()
             text = None if error is None else described(error)
             try:
                 end = {"ended": True, "status": status, "exception": text, "duration": seconds}
                 self.writer.close({**end, "lacks": [asdict(one) for one in self._lacks()]})
             except Exception as fault:
                 self._faults.note("recorder", fault)
-        backwards, nodes = (self._engine.calls, self._engine.nodes) if self._engine is not None else (0, 0)
+        backwards, nodes = (0, 0) if self._probes is None else self._probes.counts()
         size = self.writer.size()
         faults, failure, dropped = self.writer.faults, self.writer.failure, self.writer.dropped
         off = tuple(self._faults.switched_off)
@@ -307,7 +189,8 @@ class Recorder:
         self._stopped = self.abandoned = True
         Recorder.running = None
         self.writer.abandon()
-        self._probes.close()
+        if self._probes is not None:
+            self._probes.leave()
 
 
 class record:

@@ -5,7 +5,9 @@ from types import SimpleNamespace
 
 import torch
 
-from gradscope.probes import autopsy, births, devices, distant, evidence, optimizers, sizes
+from gradscope.probes.nonfinite import device, gradient_norms, graph_search, host
+from gradscope.probes.operators import optimizers
+from gradscope.probes.tensors import accelerators, value_samples
 
 DEVICE = SimpleNamespace()
 
@@ -35,12 +37,12 @@ def is_on_host(value):
 def pretend(put=setattr):
     """Replace what knows CPU tensors from others, and what torch has for accelerators only. `put` is as setattr."""
     vars(DEVICE).update(late=False, capturing=False, stream=0, copies=0, host=[], host_shape=None)
-    for module in (autopsy, births, distant, evidence, optimizers, sizes):
+    for module in (graph_search, host, device, value_samples, optimizers, gradient_norms):
         put(module, "is_plain", is_on_host)
-    put(devices, "is_there_one", lambda: True)
-    put(devices, "is_on_accelerator", lambda tensor: not is_on_host(tensor))
-    put(devices, "is_capturing", lambda device: DEVICE.capturing)
-    put(devices, "stream_of", lambda device: DEVICE.stream)
-    put(devices, "on_stream", lambda stream: contextlib.nullcontext())
-    put(devices, "host_room", lambda count, dtype: torch.empty(count, dtype=dtype))
-    put(devices, "event_on", lambda device: Event())
+    put(accelerators, "is_there_one", lambda: True)
+    put(accelerators, "is_on_accelerator", lambda tensor: not is_on_host(tensor))
+    put(accelerators, "is_capturing", lambda device: DEVICE.capturing)
+    put(accelerators, "stream_of", lambda device: DEVICE.stream)
+    put(accelerators, "on_stream", lambda stream: contextlib.nullcontext())
+    put(accelerators, "host_room", lambda count, dtype: torch.empty(count, dtype=dtype))
+    put(accelerators, "event_on", lambda device: Event())

@@ -11,7 +11,7 @@ FLOORS = (
     ("errors", "model", "signals"),
     ("torch_internals",),
     ("store", "graphs", "engine", "probes", "functions", "compilers", "ranks"),
-    ("explain", "measures", "execution", "bounds"),
+    ("explain", "measures", "execution", "bounds", "launch"),
     ("view",),
     ("anomaly", "render", "capture", "debugger"),
     ("library", "rehearsal"),
@@ -21,11 +21,24 @@ FLOORS = (
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
+# Inside of a room with rooms of its own: their floors, lowest first. What stands in the room itself is above them all.
+INSIDE = {
+    "probes": (
+        ("core",),
+        ("tensors", "modules"),
+        ("graph",),
+        ("functions", "nonfinite", "hooks"),
+        ("operators",),
+    ),
+}
+MOST_FLOORS_INSIDE = 5
+
 TORCH_ROOMS = {
     "bounds",
     "torch_internals",
     "rehearsal",
     "probes",
+    "launch",
     "functions",
     "compilers",
     "execution",
@@ -81,6 +94,57 @@ def faults(path, source):
     return found
 
 
+def imports_inside(room):
+    """The modules of a room, by dotted name, each with those of the same room that it imports, wherever it does."""
+    paths = {dotted_name(path): path for path in (PACKAGE / room).rglob("*.py")}
+    return {module: set(imported(module, path, set(paths))) for module, path in paths.items()}
+
+
+def dotted_name(path):
+    parts = path.relative_to(PACKAGE.parent).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+def imported(module, path, modules):
+    """Those of `modules` that a module imports. Its package is one only where a name of the package's own is meant."""
+    tree = ast.parse(path.read_text(encoding="utf-8"))
+    for dotted in imports(tree, list(path.parent.relative_to(PACKAGE.parent).parts)):
+        found = dotted if dotted in modules else dotted.rpartition(".")[0]
+        if found in modules and found != module:
+            yield found
+
+
+def climbing(graph, room, floors):
+    """The imports inside of a room that do not go down, in words; and the rooms in it that are on no floor."""
+    floor = {name: number for number, names in enumerate(floors) for name in names}
+    start = f"gradscope.{room}."
+
+    def inner(module):
+        """The room in the room; None for what stands above them all."""
+        first, *rest = module.removeprefix(start).split(".") if module.startswith(start) else [None]
+        return first if rest or first in floor else None
+
+    found = [f"{inner(one)} is on no floor" for one in graph if inner(one) is not None and inner(one) not in floor]
+    for one, others in graph.items():
+        for other in others:
+            here, there = (floor.get(inner(module), len(floors)) for module in (one, other))
+            if inner(one) != inner(other) and there >= here:
+                found.append(f"{one} imports {other}, which is not below it")
+    return found
+
+
+def circles(graph):
+    """The modules that import each other, directly or not: those left when all that import nothing left are gone, and
+    all that nothing left imports."""
+    left = dict(graph)
+    while True:
+        imported_by_some = set().union(*left.values())
+        kept = {one for one, others in left.items() if others & left.keys() and one in imported_by_some}
+        if kept == left.keys():
+            return sorted(left)
+        left = {one: left[one] for one in kept}
+
+
 def torch_at_the_top(tree):
     """Whether importing the module imports torch: functions and TYPE_CHECKING blocks do not run then."""
     waiting = list(tree.body)
@@ -122,6 +186,17 @@ def test_torch_stays_in_its_rooms(path):
         assert not imports_torch(tree)
 
 
+@pytest.mark.parametrize("room", INSIDE)
+def test_imports_go_down_inside_a_room(room):
+    assert len(INSIDE[room]) <= MOST_FLOORS_INSIDE
+    assert climbing(imports_inside(room), room, INSIDE[room]) == []
+
+
+@pytest.mark.parametrize("room", INSIDE)
+def test_no_modules_of_a_room_import_each_other_in_a_circle(room):
+    assert circles(imports_inside(room)) == []
+
+
 def test_the_package_itself_loads_nothing():
     tree = ast.parse((PACKAGE / "__init__.py").read_text(encoding="utf-8"))
     top = [node for node in tree.body if isinstance(node, ast.Import | ast.ImportFrom)]
@@ -155,3 +230,25 @@ def test_a_wrong_import_is_found(module, source):
 )
 def test_a_right_import_is_left_alone(module, source):
     assert faults(PACKAGE / module, source) == []
+
+
+def test_an_import_that_climbs_inside_a_room_is_found():
+    graph = {
+        "gradscope.probes.core.sink": {"gradscope.probes.graph.walk"},
+        "gradscope.probes.graph.walk": {"gradscope.probes.table"},
+        "gradscope.probes.hooks.recorder": {"gradscope.probes.functions.transforms"},
+        "gradscope.probes.attic.box": set(),
+        "gradscope.probes.table": {"gradscope.probes.running"},
+    }
+    assert len(climbing(graph, "probes", INSIDE["probes"])) == 4
+
+
+def test_a_circle_is_found():
+    graph = {"above": {"a"}, "a": {"b"}, "b": {"c"}, "c": {"a", "below"}, "below": set()}
+    assert circles(graph) == ["a", "b", "c"]
+
+
+def test_what_stands_under_type_checking_counts(tmp_path):
+    (tmp_path / "one.py").write_text("if TYPE_CHECKING:\n    from gradscope.probes.core import sink\n")
+    tree = ast.parse((tmp_path / "one.py").read_text())
+    assert list(imports(tree, [])) == ["gradscope.probes.core.sink"]

@@ -10,8 +10,13 @@ import pytest
 
 from tests.test_floors import PACKAGE
 
-OF_THE_PROGRAM = ("program.py", "heartbeat.py")  # runs the program; runs in a thread where no handler strikes
-ROOMS = [*(PACKAGE / "probes").glob("**/*.py"), PACKAGE / "capture.py", PACKAGE / "bounds.py"]
+OF_THE_PROGRAM = ("program.py", "periodic_flush.py")  # runs the program; runs in a thread where no handler strikes
+ROOMS = [
+    *(PACKAGE / "probes").glob("**/*.py"),
+    *(PACKAGE / "launch").glob("*.py"),
+    PACKAGE / "capture.py",
+    PACKAGE / "bounds.py",
+]
 FILES = sorted(path for path in ROOMS if path.name not in OF_THE_PROGRAM)
 LETS_THROUGH = ("let_through", "note", "_failed")
 OURS = ("CannotRepeatError",)

@@ -11,13 +11,14 @@ from typing import TYPE_CHECKING
 import click
 
 from gradscope.commands import launching
+from gradscope.model.detail import Detail
 from gradscope.model.site import Site
 
 if TYPE_CHECKING:
     from gradscope.debugger.watch import Watch
     from gradscope.model.graph import Graph
-    from gradscope.probes.faults import Faults
-    from gradscope.probes.threads import Threads
+    from gradscope.probes.core.faults import Faults
+    from gradscope.probes.core.threads import Threads
     from gradscope.store.writer import Writer
 
 
@@ -49,7 +50,7 @@ def command(
     with tempfile.TemporaryDirectory(prefix="gradscope-") as folder:
         recorder = capture.Recorder(
             Path(folder) / f"debug{capture.SUFFIX}",
-            capture.Detail.NODES,
+            Detail.NODES,
             guest=lambda threads, faults: _watch(places, backward, recorder.writer, threads, faults),
         )
         return capture.run_program(what, recorder, lambda summary: None)

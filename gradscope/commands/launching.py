@@ -11,7 +11,7 @@ from gradscope.commands import options
 from gradscope.errors import UsageError
 
 if TYPE_CHECKING:
-    from gradscope.probes.program import Program
+    from gradscope.launch.program import Program
 
 SETTINGS = {**options.HELP, "ignore_unknown_options": True, "allow_interspersed_args": False}
 
@@ -53,7 +53,7 @@ def chosen(module: str | None, code: str | None, arguments: tuple[str, ...]) -> 
         raise UsageError(
             "there is nothing to run", f"gradscope {name} [OPTIONS] SCRIPT ARGS..., or -m MODULE, or -c CODE"
         )
-    from gradscope.probes import program
+    from gradscope.launch import program
 
     if module is not None:
         return program.module(module, arguments)

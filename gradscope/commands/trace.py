@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gradscope.commands import launching, options
+from gradscope.model.detail import Detail
 from gradscope.view.words import amount, seconds, size
 
 if TYPE_CHECKING:
@@ -95,7 +96,7 @@ def command(
     bounds = limits_given.window(steps, keep_last), limits_given.limits(max_size, max_overhead)
     limit = limits_given.tensor_limit(tensors_limit) if tensors or tensors_limit else None
     record = partial(capture.Recorder, watch_all=watch_all, joint=joint, compiled_autograd=compiled_autograd)
-    recorder = record(path, capture.Detail(detail), *bounds, tensors=limit, overwrite=force)
+    recorder = record(path, Detail(detail), *bounds, tensors=limit, overwrite=force)
     explained = None if no_explain else path.absolute()  # the program may change its directory
     say = _say_nothing if quiet else partial(_say, explained=explained)
     return capture.run_program(what, recorder, say)

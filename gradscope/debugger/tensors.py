@@ -6,7 +6,7 @@ from typing import Any
 
 import torch
 
-from gradscope.probes.statistics import statistics_of
+from gradscope.probes.tensors.statistics import statistics_of
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function
 
 MOST_VALUES = 24

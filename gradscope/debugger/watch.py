@@ -11,9 +11,11 @@ from gradscope.debugger.prompt import Prompt
 from gradscope.debugger.stop import Go, Stop
 from gradscope.debugger.tensors import is_finite
 from gradscope.model.graph import Graph, Node
-from gradscope.probes.engine import Call, Guest
-from gradscope.probes.faults import Faults
-from gradscope.probes.threads import Thread, Threads
+from gradscope.probes.core.backward_call import BackwardCall
+from gradscope.probes.core.faults import Faults
+from gradscope.probes.core.probe import Guest
+from gradscope.probes.core.thread_state import Thread
+from gradscope.probes.core.threads import Threads
 from gradscope.torch_internals.dynamo import skip
 
 _WAITS = b"\ngradscope: stops before the next node of a backward; Ctrl-C again interrupts the program\n"
@@ -64,7 +66,7 @@ class Watch(Guest):
         if not self._handles:
             os.write(2, _WAITS)  # print may be what was interrupted
 
-    def before(self, call: Call, thread: Thread) -> None:
+    def before(self, call: BackwardCall, thread: Thread) -> None:
         """Hook every node."""
         wanted = self._only in (None, call.number) or self._interrupted
         if not wanted and call.outer is None:
@@ -73,7 +75,7 @@ class Watch(Guest):
         for number, node in enumerate(call.live):
             handles.append(node.register_prehook(self._entering(call, number, node)))
 
-    def after(self, call: Call, thread: Thread) -> None:
+    def after(self, call: BackwardCall, thread: Thread) -> None:
         """Take the hooks away."""
         for handle in self._handles.pop(call.number, ()):
             handle.remove()
@@ -81,7 +83,7 @@ class Watch(Guest):
         if self._here == call.number:
             self._here, self._go = None, Go.STEP if self._go is Go.NEXT else self._go
 
-    def _entering(self, call: Call, number: int, live: Any) -> Callable[[Any], Any]:
+    def _entering(self, call: BackwardCall, number: int, live: Any) -> Callable[[Any], Any]:
         def entering(gradients: Any) -> Any:
             if self._quitting:
                 raise Quit(0)
@@ -95,7 +97,7 @@ class Watch(Guest):
         skip(entering)
         return entering
 
-    def _why(self, call: Call, number: int, gradients: Any) -> str | None:
+    def _why(self, call: BackwardCall, number: int, gradients: Any) -> str | None:
         """The reason to stop before this node, None to let it run."""
         if self._interrupted:
             self._interrupted = False
@@ -112,7 +114,7 @@ class Watch(Guest):
                 return f"at {each.text}"
         return None
 
-    def _stop(self, call: Call, number: int, live: Any, gradients: Any, why: str) -> Any:
+    def _stop(self, call: BackwardCall, number: int, live: Any, gradients: Any, why: str) -> Any:
         thread = self._threads.current
         stop = Stop(self._graph(call), self._node(call, number), live, tuple(gradients), why)
         self._asking = thread.busy = True  # what is tried at the prompt is not recorded
@@ -126,10 +128,10 @@ class Watch(Guest):
         self._go, self._here = go, call.number
         return stop.seen if stop.replaced else None
 
-    def _node(self, call: Call, number: int) -> Node:
+    def _node(self, call: BackwardCall, number: int) -> Node:
         return self._graph(call).nodes[number]
 
-    def _graph(self, call: Call) -> Graph:
+    def _graph(self, call: BackwardCall) -> Graph:
         if call.number not in self._graphs:
             self._graphs[call.number] = self._read(call.number)
         return self._graphs[call.number]

@@ -15,8 +15,8 @@ from gradscope.execution.sums import Sums
 from gradscope.model.dispatch import Dispatch, Exchange, Phase, Place, StoredBackward
 from gradscope.model.execution import Execution, Outcome, Status
 from gradscope.model.graph import Graph
-from gradscope.probes.memory import digest
-from gradscope.probes.tensor_data import conditions
+from gradscope.probes.operators.tensor_data import conditions
+from gradscope.probes.tensors.storages import digest
 from gradscope.torch_internals.find import bound
 
 MOST_THREADS = 1024

@@ -12,8 +12,8 @@ from typing import Any
 import torch
 
 from gradscope.model.dispatch import Constant, Dispatch, Place, StoredBackward, Zeros
-from gradscope.probes.memory import bytes_of, digest
-from gradscope.probes.tensor_data import written
+from gradscope.probes.operators.tensor_data import written
+from gradscope.probes.tensors.storages import bytes_of, digest
 from gradscope.torch_internals.dynamo import is_operator
 from gradscope.torch_internals.tensors import conj_view, neg_view, zero_without_memory
 

@@ -13,7 +13,7 @@ from gradscope.engine.order import predict
 from gradscope.execution.machine import Machine, NotRepeatableError
 from gradscope.model.dispatch import Exchange, Phase, Place, StoredBackward
 from gradscope.model.graph import Edge, Graph
-from gradscope.probes.memory import digest
+from gradscope.probes.tensors.storages import digest
 
 _ADDITIONS = ("aten.add.Tensor", "aten.add_.Tensor")
 Slot = tuple[int, int]  # node, input

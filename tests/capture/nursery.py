@@ -16,7 +16,7 @@ import sys
 
 import gradscope.capture  # noqa: F401 - for its torch
 from gradscope.cli import main
-from gradscope.probes import program
+from gradscope.launch import program
 from tests.capture.side_by_side import SECONDS
 
 

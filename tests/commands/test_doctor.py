@@ -178,5 +178,8 @@ def test_private_parts_of_torch_are_named_in_one_room() -> None:
     files = [path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "torch_internals"]
     found = {str(path.relative_to(package)): names for path in files if (names := private_names(path))}
     assert found == {
-        "probes/anomaly.py": {"torch._C", "torch._C.set_anomaly_enabled"}  # public as torch.autograd.set_detect_anomaly
+        "probes/graph/anomaly_mode.py": {
+            "torch._C",
+            "torch._C.set_anomaly_enabled",
+        }  # public as torch.autograd.set_detect_anomaly
     }

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 import gradscope
-from gradscope.probes.blocks import is_alone, numbered
-from gradscope.probes.threads import Thread
+from gradscope.probes.core.thread_state import Thread
+from gradscope.probes.operators.blocks import is_alone, numbered
 
 
 def test_a_new_storage_at_a_dead_ones_address_gets_a_number_of_its_own():

@@ -11,7 +11,7 @@ import torch
 import gradscope
 from gradscope.errors import UsageError
 from gradscope.model.limits import Limits
-from gradscope.probes.budget import Budget
+from gradscope.probes.core.overhead_budget import OverheadBudget
 
 STEPS = 3000
 
@@ -19,7 +19,7 @@ STEPS = 3000
 def run(overhead: float, plain: Callable[[int], float], recorded: Callable[[int], float]) -> tuple[float, list[int]]:
     """A run on a clock of its own. Returns what recording added, as a share, and the steps that were recorded."""
     now = 0.0
-    budget = Budget(overhead, lambda: now)
+    budget = OverheadBudget(overhead, lambda: now)
     kept: list[int] = []
     for step in range(STEPS):
         wanted = budget.wants(step)
@@ -58,7 +58,7 @@ def test_nearly_all_steps_are_recorded_when_they_fit() -> None:
     assert len(kept) > STEPS * 0.96
 
 
-class Timed(Budget):
+class Timed(OverheadBudget):
     """Steps take 10 ms, and three times that when they are recorded, however busy the machine is."""
 
     def __init__(self, overhead: float) -> None:
@@ -71,7 +71,7 @@ class Timed(Budget):
 
 
 def test_what_is_left_out_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("gradscope.capture.Budget", Timed)
+    monkeypatch.setattr("gradscope.probes.running.OverheadBudget", Timed)
     weight = torch.ones(3, requires_grad=True)
     with gradscope.record(tmp_path / "run.gscope", max_overhead="1%") as recorded:
         for _ in range(60):

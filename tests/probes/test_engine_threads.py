@@ -21,8 +21,9 @@ import torch
 from torch.utils._python_dispatch import TorchDispatchMode
 
 import gradscope
-from gradscope.probes.tasks import NO_TASK, Tasks
-from gradscope.probes.threads import Thread, Threads
+from gradscope.probes.core.graph_tasks import NO_TASK, GraphTasks
+from gradscope.probes.core.thread_state import Thread
+from gradscope.probes.core.threads import Threads
 from gradscope.store.reader import Recording
 from tests.accelerator import pretend
 from tests.capture.side_by_side import python
@@ -229,13 +230,13 @@ def call(number: int, nodes: tuple[int, ...]) -> Any:
 def test_which_of_two_backwards_over_the_same_nodes_it_works_for_is_not_guessed(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    tasks, thread = Tasks(), Thread(1, is_engines=True)
+    tasks, thread = GraphTasks(), Thread(1, is_engines=True)
     first, second, other = call(0, (5, 6)), call(1, (5, 6)), call(2, (7,))
     for each in (first, second, other):
         tasks.begin(each)
-    monkeypatch.setattr("gradscope.probes.tasks.current_node", lambda: torch)
-    monkeypatch.setattr("gradscope.probes.tasks.token_of", lambda node: SimpleNamespace(uid=now["node"]))
-    monkeypatch.setattr("gradscope.probes.tasks.current_task", lambda: now["task"])
+    monkeypatch.setattr("gradscope.probes.core.graph_tasks.current_node", lambda: torch)
+    monkeypatch.setattr("gradscope.probes.core.graph_tasks.token_of", lambda node: SimpleNamespace(uid=now["node"]))
+    monkeypatch.setattr("gradscope.probes.core.graph_tasks.current_task", lambda: now["task"])
     now = {"node": 5, "task": 30}
     assert tasks.running(thread) is None
     now = {"node": 7, "task": 32}
@@ -246,8 +247,8 @@ def test_which_of_two_backwards_over_the_same_nodes_it_works_for_is_not_guessed(
 
 
 def test_nothing_is_kept_of_calls_that_are_over(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    made: list[Tasks] = []
-    monkeypatch.setattr("gradscope.probes.threads.Tasks", lambda: made.append(Tasks()) or made[-1])
+    made: list[GraphTasks] = []
+    monkeypatch.setattr("gradscope.probes.core.threads.GraphTasks", lambda: made.append(GraphTasks()) or made[-1])
     with recorded(tmp_path, "ops", train):
         (tasks,) = made
         assert not tasks._known

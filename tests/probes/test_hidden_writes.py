@@ -4,13 +4,13 @@ import pytest
 import torch
 
 import gradscope
-from gradscope.probes.mutations import Mutations
+from gradscope.probes.operators.inplace_writes import InplaceWrites
 
 
 @pytest.fixture
 def noted(monkeypatch):
     storages = []
-    monkeypatch.setattr(Mutations, "_note", lambda self, storage, operator, stack: storages.append(storage))
+    monkeypatch.setattr(InplaceWrites, "_note", lambda self, storage, operator, stack: storages.append(storage))
     return storages
 
 

@@ -8,8 +8,8 @@ import torch
 from torch import nn
 
 import gradscope
-from gradscope.probes import node_hooks
-from gradscope.probes.node_hooks import HookSet
+from gradscope.probes.graph import node_hooks
+from gradscope.probes.graph.node_hooks import HookSet
 
 
 @pytest.fixture

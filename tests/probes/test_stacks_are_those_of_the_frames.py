@@ -8,7 +8,7 @@ import threading
 
 import pytest
 
-from gradscope.probes.stacks import Mark, Stacks, line_of
+from gradscope.probes.core.stacks import Mark, Stacks, line_of
 
 
 class Rows:

@@ -5,7 +5,7 @@ import math
 import pytest
 import torch
 
-from gradscope.probes.statistics import is_dense, statistics_of
+from gradscope.probes.tensors.statistics import is_dense, statistics_of
 
 DENSE = {
     "contiguous": lambda: torch.rand(3, 4),

@@ -13,8 +13,8 @@ import torch
 
 import gradscope
 from gradscope.model.graph import OrderSource
-from gradscope.probes.statistics import statistics_of
-from gradscope.probes.walk import discover
+from gradscope.probes.graph.walk import discover
+from gradscope.probes.tensors.statistics import statistics_of
 from gradscope.view.ordered import ordered
 from tests.engine.live import live_graph, observing
 from tests.engine.programs import OPERATIONS, random_tensors

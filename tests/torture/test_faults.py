@@ -7,58 +7,58 @@ import torch
 
 import gradscope
 from gradscope.commands.trace import _say as say
-from gradscope.probes.captured import Captured
-from gradscope.probes.engine import Engine
-from gradscope.probes.faults import LIMIT, Faults
-from gradscope.probes.function_arguments import FunctionArguments
-from gradscope.probes.hooks import Hooks
-from gradscope.probes.levels import Levels
-from gradscope.probes.modules import Modules
-from gradscope.probes.names import Names
-from gradscope.probes.nodes import Nodes
-from gradscope.probes.operations import Operations
-from gradscope.probes.stacks import Stacks
-from gradscope.probes.tracebacks import Tracebacks
-from gradscope.probes.values import Run, Values
-from gradscope.probes.walk import Walker
+from gradscope.probes.core.faults import LIMIT, Faults
+from gradscope.probes.core.qualified_names import QualifiedNames
+from gradscope.probes.core.stacks import Stacks
+from gradscope.probes.core.traceback_filter import TracebackFilter
+from gradscope.probes.functions.arguments import FunctionArguments
+from gradscope.probes.functions.captured_tensors import CapturedTensors
+from gradscope.probes.graph.backward_calls import BackwardCalls
+from gradscope.probes.graph.node_creation import NodeCreation
+from gradscope.probes.graph.node_times import NodeTimes, Run
+from gradscope.probes.graph.transform_levels import TransformLevels
+from gradscope.probes.graph.walk import Walker
+from gradscope.probes.hooks.recorder import HookRecorder
+from gradscope.probes.modules.calls import ModuleCalls
+from gradscope.probes.operators.recorder import OperatorRecorder
 from gradscope.signals import is_the_programs
 from gradscope.store.writer import Writer
 
 FAILING = [
-    (Nodes, "_derive", "nodes"),
-    (Levels, "take", "nodes"),
+    (NodeCreation, "_derive", "nodes"),
+    (TransformLevels, "take", "nodes"),
     (FunctionArguments, "_note", "custom Functions"),
-    (Modules, "_describe", "modules"),
-    (Names, "learn", "modules"),
-    (Hooks, "_register", "hooks"),
-    (Hooks, "before", "hooks"),
-    (Hooks, "after", "hooks"),
-    (Hooks, "forget", "hooks"),
-    (Hooks, "_saw", "hooks"),
-    (Hooks, "_module_hooks", "hooks"),
-    (Operations, "_describe", "operations"),
-    (Operations, "close", "operations"),
-    (Captured, "look", "flow"),
-    (Values, "before", "values"),
-    (Values, "after", "values"),
+    (ModuleCalls, "_describe", "modules"),
+    (QualifiedNames, "learn", "modules"),
+    (HookRecorder, "_register", "hooks"),
+    (HookRecorder, "before", "hooks"),
+    (HookRecorder, "after", "hooks"),
+    (HookRecorder, "forget", "hooks"),
+    (HookRecorder, "_saw", "hooks"),
+    (HookRecorder, "_module_hooks", "hooks"),
+    (OperatorRecorder, "_describe", "operations"),
+    (OperatorRecorder, "close", "operations"),
+    (CapturedTensors, "look", "flow"),
+    (NodeTimes, "before", "values"),
+    (NodeTimes, "after", "values"),
     (Run, "_measured", "values"),
     (Walker, "walk", "engine"),
-    (Engine, "_begin", "engine"),
-    (Engine, "_end", "engine"),
-    (Engine, "_write", "engine"),
+    (BackwardCalls, "_begin", "engine"),
+    (BackwardCalls, "_end", "engine"),
+    (BackwardCalls, "_write", "engine"),
     (Stacks, "take", "nodes"),
     (Stacks, "push", "engine"),
     (Writer, "string", "operations"),
     (Writer, "add_all", "recorder"),
-    (Tracebacks, "__enter__", "tracebacks"),
-    (Tracebacks, "__exit__", "tracebacks"),
-    (Hooks, "__enter__", "hooks"),
-    (Hooks, "__exit__", "hooks"),
-    (Modules, "__enter__", "modules"),
-    (Nodes, "__enter__", "nodes"),
-    (Operations, "__enter__", "operations"),
-    (Engine, "__enter__", "engine"),
-    (Engine, "__exit__", "engine"),
+    (TracebackFilter, "__enter__", "tracebacks"),
+    (TracebackFilter, "__exit__", "tracebacks"),
+    (HookRecorder, "__enter__", "hooks"),
+    (HookRecorder, "__exit__", "hooks"),
+    (ModuleCalls, "__enter__", "modules"),
+    (NodeCreation, "__enter__", "nodes"),
+    (OperatorRecorder, "__enter__", "operations"),
+    (BackwardCalls, "__enter__", "engine"),
+    (BackwardCalls, "__exit__", "engine"),
 ]
 
 
@@ -145,7 +145,7 @@ def test_a_probe_that_goes_on_failing_is_switched_off(owner, method, probe, tmp_
 
 
 def test_one_line_at_the_end_says_so(capfd, tmp_path, monkeypatch):
-    monkeypatch.setattr(Operations, "_describe", failing)
+    monkeypatch.setattr(OperatorRecorder, "_describe", failing)
     recording = gradscope.record(tmp_path / "run.gscope")
     with recording:
         work()

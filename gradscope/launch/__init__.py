@@ -1,0 +1,1 @@
+"""Runs the program that is recorded, and says how and where it runs."""

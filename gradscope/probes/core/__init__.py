@@ -1,0 +1,1 @@
+"""What every probe rests on: the recording it writes into, threads, stacks, names, and the nouns that probes share."""

@@ -1,0 +1,29 @@
+"""What happens in a recording that several probes act on."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from gradscope.probes.core.probe import Watcher
+from gradscope.probes.core.thread_state import Thread
+
+
+@dataclass(frozen=True, slots=True)
+class Events:
+    """For each event those who act on it, in the order in which they are told: a probe puts itself there when built."""
+
+    backward: list[Watcher] = field(default_factory=list)
+    """A backward call begins, fails, ends; the table says in which order they are told."""
+    step_begins: list[Callable[[bool], None]] = field(default_factory=list)
+    """Whether it is recorded; told in the thread that ended the one before."""
+    thread_begins: list[Callable[[], contextlib.AbstractContextManager[Any]]] = field(default_factory=list)
+    """Entered in a thread of the program for as long as it runs."""
+    block_closed: list[Callable[[Thread, int, list[int]], None]] = field(default_factory=list)
+    """A thread's block of operators is stored: its id, and its numbers."""
+    collective_seen: list[Callable[[Any], None]] = field(default_factory=list)
+    """A collective is about to run, as an operator; the frame that calls it, none on the engine's own threads."""
+    storage_asked: list[Callable[[int], bool | None]] = field(default_factory=list)
+    """Whether a forward computed a living storage, by its identity; None from who does not know it."""

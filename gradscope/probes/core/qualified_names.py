@@ -1,0 +1,115 @@
+"""Qualified names of modules and parameters. They are learned from the outermost module that runs, and a tensor
+outside any module is named by the global variable of the script that holds it.
+"""
+
+from __future__ import annotations
+
+import sys
+import threading
+import weakref
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+_ROOM = 256  # tensors outside of modules after which the dead ones are forgotten
+
+
+class QualifiedNames:
+    """Knows names by identity and never keeps a module or a tensor alive."""
+
+    def __init__(self) -> None:
+        self._modules: dict[int, tuple[weakref.ref[Any], str]] = {}
+        self._parameters: dict[int, Parameter] = {}
+        self._others: dict[int, tuple[weakref.ref[Any], str]] = {}
+        self._room = _ROOM
+        self._holders: dict[str, list[Parameter]] = {}
+        self._labels: dict[str, int] = {}
+        self._roots: list[tuple[weakref.ref[Any], str]] = []
+        self._learning = threading.RLock()  # each thread may have models of its own
+
+    def learn(self, root: torch.nn.Module) -> None:
+        """Learn the names below a module that is called from outside any other."""
+        with self._learning:
+            for path, module in root.named_modules():
+                if not self.path(module):
+                    self._modules[id(module)] = (weakref.ref(module), path)
+            self._learn_parameters(root, self._label(root))
+
+    def path(self, module: torch.nn.Module) -> str | None:
+        """The module's qualified name, "" for an outermost one, None when it is not known."""
+        known = self._modules.get(id(module))
+        return known[1] if known is not None and known[0]() is module else None
+
+    def leaf(self, tensor: torch.Tensor) -> str:
+        """A leaf's name: a parameter's qualified name, a global variable's, or "leaf".
+
+        When two models have a parameter of the same name, both get their model's class in front.
+        """
+        known = self._parameters.get(id(tensor))
+        if known is not None and known.tensor() is tensor:
+            return f"{known.owner}.{known.path}" if len(self._holders[known.path]) > 1 else known.path
+        other = self._others.get(id(tensor))
+        if other is not None and other[0]() is tensor:
+            return other[1]
+        return self._find(tensor)
+
+    def _find(self, tensor: torch.Tensor) -> str:
+        """The name of a leaf that is not known so far."""
+        for root, label in self._roots:  # a parameter that was put in place after the first call
+            module = root()
+            if module is not None and any(parameter is tensor for parameter in module.parameters()):
+                with self._learning:
+                    self._learn_parameters(module, label)
+                return self.leaf(tensor)
+        name = _variable(tensor) or "leaf"
+        if len(self._others) >= self._room:  # a new leaf in each step
+            self._others = {key: known for key, known in list(self._others.items()) if known[0]() is not None}
+            self._room = max(_ROOM, 2 * len(self._others))
+        self._others[id(tensor)] = (weakref.ref(tensor), name)
+        return name
+
+    def tensor(self, identity: int) -> torch.Tensor | None:
+        """The living leaf with this id(), if its name was asked for before."""
+        known = self._parameters.get(identity)
+        other = self._others.get(identity)
+        reference = known.tensor if known is not None else None if other is None else other[0]
+        return None if reference is None else reference()
+
+    def _learn_parameters(self, root: torch.nn.Module, label: str) -> None:
+        for path, tensor in root.named_parameters():
+            known = self._parameters.get(id(tensor))
+            if known is None or known.tensor() is not tensor:
+                parameter = self._parameters[id(tensor)] = Parameter(weakref.ref(tensor), path, label)
+                living = [one for one in self._holders.get(path, ()) if one.tensor() is not None]
+                self._holders[path] = [*living, parameter]
+
+    def _label(self, root: torch.nn.Module) -> str:
+        """The model's class, numbered from the second of its class on."""
+        self._roots = [one for one in self._roots if one[0]() is not None]
+        for known, label in self._roots:
+            if known() is root:
+                return label
+        name = type(root).__name__
+        count = self._labels[name] = self._labels.get(name, 0) + 1
+        label = name if count == 1 else f"{name}#{count}"
+        self._roots.append((weakref.ref(root), label))
+        return label
+
+
+@dataclass(frozen=True)
+class Parameter:
+    """A parameter's qualified name, and the label of the outermost module that it was learned from."""
+
+    tensor: weakref.ref[Any]
+    path: str
+    owner: str
+
+
+def _variable(tensor: torch.Tensor) -> str | None:
+    """The global variable of the script that holds the tensor."""
+    script = sys.modules.get("__main__")
+    for name, value in list(vars(script).items()) if script else ():
+        if value is tensor:
+            return name
+    return None

@@ -1,0 +1,75 @@
+"""Counts the steps of the run, and decides which are recorded. A step ends with an outermost backward call of any
+thread."""
+
+from __future__ import annotations
+
+from collections import deque
+from collections.abc import Callable, Sequence
+
+from gradscope.model.window import Window
+from gradscope.probes.core.overhead_budget import OverheadBudget
+from gradscope.probes.core.sink import Sink
+
+OUTSIDE = "steps outside of --steps"
+OVER_BUDGET = "steps to stay within --max-overhead"
+FULL = "steps after --max-size was reached"
+STOPPED = "steps after the recording had stopped"
+
+
+class Steps:
+    """`recorded` says whether the step that runs now is to be recorded.
+
+    `begins` are told so when a step begins, in the thread that ended the one before: they are probes that cost less
+    while nothing is recorded.
+    """
+
+    def __init__(
+        self, window: Window, sink: Sink, begins: Sequence[Callable[[bool], None]], budget: OverheadBudget | None = None
+    ) -> None:
+        self._window, self._sink, self._budget = window, sink, budget
+        self._followers = begins
+        self.current = 0
+        self._kept: deque[int] = deque(maxlen=window.keep)
+        self._why: str | None = None  # the step that runs now is left out
+        self._why = self._left_out_because()
+        self.recorded = self._why is None
+
+    def begin(self) -> None:
+        """The first step begins, or the next one."""
+        for follow in self._followers:
+            follow(self.recorded)
+
+    def end(self) -> None:
+        """An outermost backward call has ended, and with it the step."""
+        if self._budget is not None:
+            self._budget.end(self.current, self.recorded)
+        if self._why is not None:
+            self._sink.drop(self._why)
+        elif self._window.keep is not None:
+            self._kept.append(self.current)
+            if len(self._kept) == self._window.keep:
+                self._sink.forget(self._kept[0])
+        self.current += 1
+        self._why = self._left_out_because()
+        self.recorded = self._why is None
+        self.begin()
+
+    def check(self) -> None:
+        """Look, in the middle of a step, whether the recording may go on. Any thread may ask."""
+        if self._why is None and (why := self._at_an_end()) is not None:
+            self._why = why
+            self.recorded = False
+
+    def _left_out_because(self) -> str | None:
+        if self._why in (FULL, STOPPED):  # for good
+            return self._why
+        if not self._window.has(self.current):
+            return OUTSIDE
+        if (why := self._at_an_end()) is not None:
+            return why
+        return OVER_BUDGET if self._budget is not None and not self._budget.wants(self.current) else None
+
+    def _at_an_end(self) -> str | None:
+        if self._sink.failure is not None:
+            return STOPPED
+        return FULL if self._sink.full() else None

@@ -1,0 +1,1 @@
+"""What custom autograd Functions and torch.func transforms do while they run."""

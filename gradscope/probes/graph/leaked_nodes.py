@@ -1,0 +1,134 @@
+"""Sees graph nodes that outlive their step, and what holds them.
+
+Counting every death would cost every node. Instead the nodes of a few steps are watched: weak references to their
+tokens tell which still live later. Only when nodes of several steps do, the live objects are searched for a holder.
+"""
+
+from __future__ import annotations
+
+import gc
+import os
+import sys
+import weakref
+from collections import Counter, deque
+from typing import Any
+
+import torch
+
+from gradscope.probes.core.backward_call import BackwardCall
+from gradscope.probes.core.context import Context
+from gradscope.probes.core.node_token import Token, token_of
+from gradscope.probes.core.probe import Watcher
+from gradscope.probes.core.referrers import Referrers
+from gradscope.probes.core.thread_state import Thread
+from gradscope.probes.graph.node_creation import node_creation
+from gradscope.torch_internals.dynamo import skip_methods
+from gradscope.torch_internals.guards import no_function
+
+_COHORTS = frozenset((1, 2, 3, 4, *(2**power for power in range(3, 40))))  # steps whose nodes are watched
+_GRACE = 2  # steps after which a step's nodes should be dead: the script may still hold its last results
+_GROWING = 3  # cohorts with survivors at which the holder is searched for
+_MOST_HELD, _MOST_WALKED = 200, 20_000  # tensors whose holder is looked for, and nodes walked from each
+
+
+class LeakedNodes(Watcher):
+    """Watches the nodes of the steps in _COHORTS, and counts those alive at such a step."""
+
+    probe = "survivors"
+
+    def __init__(self, context: Context) -> None:
+        self._sink, self._nodes, self._tasks = context.sink, context.get(node_creation), context.threads.tasks
+        self._cohorts: dict[int, list[weakref.ref[Token]]] = {}
+        self._ended: dict[int, deque[int]] = {}  # by thread: the steps that it ended last
+        self._searched = False
+        skip_methods(LeakedNodes)
+
+    def after(self, call: BackwardCall, thread: Thread) -> None:
+        """A step has ended: begin or end a cohort, and count what is left of the older ones now and then."""
+        if call.outer is not None:
+            return
+        step = call.step
+        self._ended.setdefault(thread.number, deque(maxlen=_GRACE + 1)).append(step)
+        if self._nodes.newborn is not None:
+            self._cohorts[step], self._nodes.newborn = self._nodes.newborn, None
+        if step in _COHORTS or step - _GRACE in _COHORTS:
+            self._count(step)
+        if step + 1 in _COHORTS:
+            self._nodes.newborn = []
+
+    def _count(self, step: int) -> None:
+        """Write how many nodes of each older step still live, by the stack that made them."""
+        old: set[int] = set()
+        for made, cohort in list(self._cohorts.items()):
+            alive = self._cohorts[made] = [one for one in cohort if one() is not None]
+            if not alive:
+                del self._cohorts[made]
+            elif step - made >= _GRACE:
+                tokens = [token for token in (one() for one in alive) if token is not None]
+                gone_on = {thread for thread in {token.thread for token in tokens} if self._has_gone_on(thread, made)}
+                left = [token for token in tokens if token.thread in gone_on]
+                if left:
+                    old.add(made)
+                    self._write(step, made, left)
+        if len(old) >= _GROWING and not self._searched:
+            self._searched = True
+            self._search(old)
+
+    def _has_gone_on(self, thread: int, made: int) -> bool:
+        """Whether a thread has ended some steps since the one in which it made nodes: others may be faster than it.
+
+        One that has ended none may still be in its first; only the engine's own work for all the others.
+        """
+        own = self._ended.get(thread)
+        engines = (one.number for one in list(self._tasks.threads.values()))
+        ended = [own] if own is not None else list(self._ended.values()) if thread in engines else []
+        return bool(ended) and all(len(one) > _GRACE and one[0] >= made for one in ended)
+
+    def _write(self, step: int, made: int, alive: list[Token]) -> None:
+        counts = Counter(token.stack for token in alive)
+        youngest: dict[int, int] = {}
+        for token in alive:  # in the order in which they were made
+            youngest[token.stack] = token.uid
+        rows = ((step, made, stack, count, youngest[stack]) for stack, count in counts.items())
+        self._sink.add_all("survivor", rows)
+
+    def _search(self, steps: set[int]) -> None:
+        """Say what holds the tensors of nodes that live too long. Slow: done once in a run."""
+        tokens = (one() for made in steps for one in self._cohorts[made])
+        uids = {token.uid for token in tokens if token is not None}
+        found: Counter[tuple[int, tuple[int, ...]]] = Counter()
+        with no_function():
+            tensors = [thing for thing in gc.get_objects() if type(thing) is torch.Tensor and thing.grad_fn is not None]
+            places = Referrers(ignored=(tensors,))
+            for tensor in tensors[:_MOST_HELD]:
+                token, reached = token_of(tensor.grad_fn), _reached(tensor.grad_fn, uids)
+                if token is not None and reached:
+                    for place in places.of(tensor):
+                        words = tuple(map(self._sink.string, place))
+                        found[token.stack, words] += reached
+        self._sink.add_all("holder", ((stack, *words, count) for (stack, words), count in found.items()))
+        for file in _files():
+            self._sink.frame(
+                file, 1, "<module>"
+            )  # so that the holder's line can be found: its file may run no operator
+
+
+def _reached(start: Any, uids: set[int]) -> int:
+    """How many of the nodes can be walked to from one."""
+    seen, waiting, found = {start}, [start], 0
+    while waiting and len(seen) < _MOST_WALKED:
+        node = waiting.pop()
+        token = token_of(node)
+        found += token is not None and token.uid in uids
+        for target, _ in node.next_functions:
+            if target is not None and target not in seen:
+                seen.add(target)
+                waiting.append(target)
+    return found
+
+
+def _files() -> list[str]:
+    """The files of the modules outside of Python's own folders."""
+    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
+    own = (sys.prefix, sys.base_prefix, os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
+    return [file for file in files if isinstance(file, str) and file.endswith(".py") and not file.startswith(own)]

@@ -1,0 +1,1 @@
+"""Module calls, and where modules were built."""

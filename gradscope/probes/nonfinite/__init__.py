@@ -1,0 +1,1 @@
+"""Where NaN and Inf come from: looks at results on the host and on accelerators."""

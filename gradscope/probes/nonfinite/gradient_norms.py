@@ -1,0 +1,88 @@
+"""Measures the leaves' gradients in the steps 0, 1, 2, 4, 8, ...: enough to see them vanish, grow or stay zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+
+import torch
+
+from gradscope.probes.core.backward_call import BackwardCall
+from gradscope.probes.core.context import Context
+from gradscope.probes.core.probe import Watcher
+from gradscope.probes.core.thread_state import Thread
+from gradscope.probes.nonfinite.host import NonfiniteOnHost
+from gradscope.probes.tensors.accelerators import is_capturing, is_far
+from gradscope.probes.tensors.value_samples import is_plain
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function
+
+_NUMBERS = 3  # of a leaf
+
+
+class GradientNorms(Watcher):
+    """After a sampled backward: the norms of each leaf and of its gradient, and how much of the gradient is zero."""
+
+    probe = "sizes"
+
+    def __init__(self, context: Context) -> None:
+        self._sink, self._names, self._faults = context.sink, context.names, context.faults
+        self._nonfinite = context.get(NonfiniteOnHost)
+        self._count = 0
+
+    def after(self, call: BackwardCall, thread: Thread) -> None:
+        """Measure, when this is one of the steps."""
+        if call.outer is not None or not call.accumulate or call.walked is None:
+            return
+        count, self._count = self._count, self._count + 1
+        if count & (count - 1) and not self._nonfinite.alarmed:
+            return
+        try:
+            with no_function(), no_dispatch(), no_autograd():
+                self._far(call, [leaf for leaf in self._leaves(call) if not self._measure(call, leaf)])
+        except Exception as error:
+            self._faults.note(self.probe, error)
+
+    def _leaves(self, call: BackwardCall) -> Iterator[torch.Tensor]:
+        for identity in call.walked.leaves if call.walked is not None else ():
+            leaf = self._names.tensor(identity)
+            if leaf is not None and leaf.is_floating_point() and leaf.grad is not None and leaf.numel():
+                yield leaf
+
+    def _measure(self, call: BackwardCall, leaf: torch.Tensor) -> bool:
+        """Whether it could be measured at once."""
+        gradient = leaf.grad
+        if not is_plain(gradient) or not is_plain(leaf):
+            return False
+        self._write(call.number, self._name(leaf), leaf.numel(), [float(one) for one in _norms(leaf, gradient)])
+        return True
+
+    def _far(self, call: BackwardCall, leaves: list[torch.Tensor]) -> None:
+        """Have those on accelerators measured, and write it when the numbers have come."""
+        groups: dict[tuple[torch.device, torch.dtype], list[tuple[int, int, tuple[torch.Tensor, ...]]]] = {}
+        for leaf in leaves:
+            if is_far(leaf) and is_far(leaf.grad) and not is_capturing(leaf.device):
+                norms = _norms(leaf, leaf.grad)
+                groups.setdefault((leaf.device, norms[0].dtype), []).append((self._name(leaf), leaf.numel(), norms))
+        for alike in groups.values():
+            told = [(name, count) for name, count, _ in alike]
+            numbers = [one for _, _, norms in alike for one in norms]
+            self._nonfinite.on_device.ask(call, numbers, partial(self._answered, call.number, told))
+
+    def _answered(self, backward: int, leaves: list[tuple[int, int]], numbers: list[float]) -> None:
+        for at, (name, count) in enumerate(leaves):
+            self._write(backward, name, count, numbers[at * _NUMBERS : (at + 1) * _NUMBERS])
+
+    def _name(self, leaf: torch.Tensor) -> int:
+        return self._sink.string(self._names.leaf(leaf))
+
+    def _write(self, backward: int, name: int, count: int, numbers: list[float]) -> None:
+        gradient, weight, nonzero = numbers
+        zeros = max(count - nonzero, 0.0) / count
+        self._sink.add("leaf_size", (backward, name, repr(gradient), repr(weight), zeros, count))
+
+
+def _norms(leaf: torch.Tensor, gradient: torch.Tensor) -> tuple[torch.Tensor, ...]:
+    """The norms of the gradient and of the leaf, and how many elements of the gradient are not zero."""
+    wide = torch.float64 if leaf.dtype is torch.float64 else torch.float32
+    nonzero = torch.count_nonzero(gradient).to(wide)
+    return torch.linalg.vector_norm(gradient, dtype=wide), torch.linalg.vector_norm(leaf, dtype=wide), nonzero

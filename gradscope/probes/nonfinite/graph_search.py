@@ -1,0 +1,114 @@
+"""Looks for the origin of a loss that is not finite in the graph behind it, which is still whole before its backward.
+
+Nodes keep what their operators got or gave. The oldest node that keeps something not finite shows where to look: at it,
+or at the operator before it, whose result it keeps.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import torch
+
+from gradscope.probes.graph.interning import UNNUMBERED
+from gradscope.probes.tensors.value_samples import described_argument, first, is_plain
+from gradscope.signals import let_through
+
+_GIVEN = ("result", "result0", "result1", "output", "out")  # what a node keeps of what its operator gave
+_MOVE = ("Relu", "View", "T", "Transpose", "Permute", "Cat", "Stack", "Select", "Slice", "Expand", "Squeeze",
+         "Unsqueeze", "Clone", "ToCopy", "Threshold",
+         "LeakyRelu", "UnsafeView", "Split", "Index", "Reshape")  # fmt: skip
+
+
+class Found:
+    """The node, the argument through which a NaN came in (None: its operator gave it), and the values."""
+
+    __slots__ = ("argument", "evidence", "node", "tensor")
+
+    def __init__(self, node: Any, argument: str | None, tensor: torch.Tensor, evidence: str) -> None:
+        self.node, self.argument, self.tensor, self.evidence = node, argument, tensor, evidence
+
+
+def search_graph(live: list[Any], names: Callable[[Any], list[str]]) -> Found | None:
+    """The oldest operator that a saved NaN or Inf points at; None when no node keeps one.
+
+    `names` gives the names of a node's operator's tensor arguments, in the order of its edges.
+    """
+    numbered = [node for node in live if node._sequence_nr() != UNNUMBERED]
+    for node in sorted(numbered, key=lambda node: node._sequence_nr()):
+        for name, tensor in saved_of(node):
+            if is_plain(tensor) and tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
+                return _judged(node, name, tensor, names(node))
+    return None
+
+
+def _judged(node: Any, name: str, tensor: torch.Tensor, names: list[str]) -> Found | None:
+    """Whether the node's operator made it, the one before it, or nobody in this graph."""
+    if name in _GIVEN and not _moves(node):
+        return _made(node, tensor)
+    edges = [target for target, _ in node.next_functions]
+    maker = edges[names.index(name)] if name in names and len(names) == len(edges) else None
+    if name in _GIVEN:
+        maker = edges[0] if len(edges) == 1 else None
+    while maker is not None and _moves(maker):
+        below = [target for target, _ in maker.next_functions if target is not None]
+        maker = below[0] if len(below) == 1 else None
+    if maker is not None and _adds(maker) and None in [target for target, _ in maker.next_functions]:
+        return _came(maker, "one side", tensor)  # what came without an edge was given by nobody in the graph
+    if maker is not None:
+        return _made(maker, tensor) if maker._sequence_nr() != UNNUMBERED else _came(node, name, tensor)
+    return _came(node, name, tensor)
+
+
+def _came(node: Any, name: str, tensor: torch.Tensor) -> Found | None:
+    """Nobody in the graph made it: it came with an argument. An Inf that did is a mask, as far as anybody knows."""
+    return Found(node, name, tensor, _told(tensor, [(name, tensor)])) if bool(torch.isnan(tensor).any()) else None
+
+
+def _made(node: Any, tensor: torch.Tensor) -> Found:
+    for target, _ in node.next_functions:
+        leaf = getattr(target, "variable", None)
+        if is_plain(leaf) and bool(torch.isnan(leaf).any()):
+            return Found(node, "leaf", leaf, _told(leaf, [("leaf", leaf)]))
+    arguments = [(name, one) for name, one in saved_of(node) if is_plain(one) and name not in _GIVEN]
+    return Found(node, None, tensor, _told(tensor, arguments))
+
+
+def _told(tensor: torch.Tensor, arguments: list[tuple[str, torch.Tensor]]) -> str:
+    index = first(~torch.isfinite(tensor))
+    result = {
+        "shape": list(tensor.shape),
+        "value": repr(tensor.detach()[tuple(index)].item()),
+        "index": index,
+        "nan": int(torch.isnan(tensor).sum()),
+        "inf": int(torch.isinf(tensor).sum()),
+    }
+    return json.dumps(
+        {"result": result, "arguments": [described_argument(name, one, tensor, index, None) for name, one in arguments]}
+    )
+
+
+def _adds(node: Any) -> bool:
+    return bool(node.name().startswith(("AddBackward", "SubBackward", "RsubBackward")))
+
+
+def _moves(node: Any) -> bool:
+    name = node.name().rpartition("::")[2]
+    return any(name.startswith(f"{kind}Backward") for kind in _MOVE)
+
+
+def saved_of(node: Any) -> Iterator[tuple[str, torch.Tensor]]:
+    """What a node keeps, as stored: no hook of the script runs."""
+    for attribute in dir(type(node)):
+        if attribute.startswith("_raw_saved_"):
+            try:
+                value = getattr(node, attribute)
+            except RuntimeError as error:
+                let_through(error)
+                return
+            for one in value if type(value) is tuple else (value,):
+                tensor = None if one is None else one.data
+                if isinstance(tensor, torch.Tensor):
+                    yield attribute.removeprefix("_raw_saved_"), tensor

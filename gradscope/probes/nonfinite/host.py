@@ -1,0 +1,322 @@
+"""Sees where NaN and Inf are born: sums each operator's result, and looks closer only when the sum is not finite.
+
+Once something has turned up, every operator of the step is looked at, so that it is known which birth a value that is
+not finite descends from, what hid it, and whether it reached a loss or a gradient. Only these are faults: a mask of
+-inf is none.
+"""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import torch
+
+from gradscope.probes.core.backward_call import BackwardCall
+from gradscope.probes.core.context import Context
+from gradscope.probes.core.node_token import token_of
+from gradscope.probes.core.probe import Watcher
+from gradscope.probes.core.thread_state import Thread
+from gradscope.probes.nonfinite.device import NonfiniteOnDevice
+from gradscope.probes.nonfinite.graph_search import search_graph
+from gradscope.probes.nonfinite.operator_risk import ALWAYS, CLOSELY, FORWARD, reads_no_values
+from gradscope.probes.nonfinite.origins import BORN, ENTERED, GRADIENT, ROOT, Origin, OriginWriter
+from gradscope.probes.tensors.accelerators import is_far
+from gradscope.probes.tensors.is_leaf import is_leaf
+from gradscope.probes.tensors.metadata import storage_of
+from gradscope.probes.tensors.value_samples import is_plain, named, several, tensors_of, value_sample
+from gradscope.torch_internals.dynamo import is_taken_down, skip, skip_methods
+from gradscope.torch_internals.guards import no_autograd, no_dispatch
+from gradscope.torch_internals.running import current_node
+from gradscope.torch_internals.tensors import is_wrapped
+
+OFF = ALWAYS + 1
+SOFTMAX = "softmax-over-one"
+_ENOUGH = 3  # backward calls that were reached, after which the cause is long known
+_MOST = 64  # events of one step
+_HUGE = 1e10  # a loss after which the next step is looked at closely
+_PATIENCE = 8  # backward calls that leave their graph alive, after which a step counts as over
+
+
+class NonfiniteOnHost(Watcher):
+    """`looking` is the least look that an operator must have to be looked at now."""
+
+    probe = "births"
+
+    def __init__(self, context: Context) -> None:
+        self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
+        self._names, self._faults = context.names, context.faults
+        self._steps, self._written_origins = context.steps, OriginWriter(context.sink)
+        self.on_device = NonfiniteOnDevice(context, self._written_origins, _HUGE)
+        self.looking = CLOSELY  # in the first step, which shows most faults
+        self.looked = 0  # results so far
+        self._whole = True  # every operator of this step was looked at
+        self._armed = False  # the next step is to be looked at
+        self.alarmed = False  # this step's loss was huge or not finite
+        self._softmaxes: dict[int, bool] = {}  # by stack: whether each ran over one element
+        self._operators = context.operators
+        self._events: dict[tuple[int, int, int], Origin] = {}
+        self._origins: dict[int, Origin] = {}  # by the identity of a storage
+        self._leaves: dict[int, int] = {}  # those of the last backward, by identity
+        self._reached = self._age = 0
+
+    def __enter__(self) -> NonfiniteOnHost:
+        skip_methods(NonfiniteOnHost)
+        skip(is_taken_down)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        """What was born since the last backward may be why there is none."""
+        for event in list(self._events.values()):
+            self._written_origins.write(event)
+        self.on_device.finish()
+        self._sink.add_all("notice", ((SOFTMAX, stack) for stack, one in self._softmaxes.items() if one))
+
+    def look(self, operator: Any, result: Any, arguments: tuple[Any, ...], keywords: Any) -> None:
+        """Look at an operator's result. Called from the dispatch mode's function."""
+        try:
+            if operator.softmax and torch.is_grad_enabled():
+                self._sized(result, arguments, sys._getframe(1).f_back)
+            close = self.looking <= CLOSELY
+            if not close and operator.harmless is not None and operator.harmless(arguments) and not is_far(result):
+                return
+            if is_taken_down():
+                return
+            if operator.copies and not close and not _comes_from_host(result, arguments):
+                return
+            self.looked += 1
+            has_several = type(result) is tuple or (close and type(result) is list)
+            for tensor in (result if close else result[:1]) if has_several else (result,):
+                if is_plain(tensor):
+                    if tensor.is_floating_point():
+                        total = torch.sum(tensor).item()
+                        if total - total != 0 or (close and self._origins):
+                            thread = self._threads.current
+                            if self._steps.recorded and not thread.busy:
+                                frame = sys._getframe(1).f_back
+                                self._closer(thread, operator, tensor, arguments, keywords or {}, frame)
+                elif is_far(tensor) and type(result) is not list:  # lists are an optimizer's
+                    near = self._origins if close else None
+                    self.on_device.look(operator, tensor, arguments, keywords or {}, near, sys._getframe(1).f_back)
+        except Exception as error:
+            self._faults.note(self.probe, error)
+
+    def is_calm(self) -> bool:
+        """Whether nothing has turned up in this step, and no device is asked."""
+        return self.looking >= ALWAYS and not (self.alarmed or self._events or self.on_device.awake)
+
+    def _sized(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
+        """Note whether a softmax runs over one element."""
+        dimension = arguments[1] if len(arguments) > 1 else None
+        if type(result) is torch.Tensor and result.dim() and type(dimension) is int:
+            stack = self._stacks.take(frame, self._threads.current.base)
+            self._softmaxes[stack] = self._softmaxes.get(stack, True) and result.shape[dimension] == 1
+
+    def before(self, call: BackwardCall, thread: Thread) -> None:
+        """The loss is at hand, and so are the leaves."""
+        self._leaves = call.walked.leaves if call.walked is not None else {}
+        with no_dispatch(), no_autograd():
+            for output in call.outputs:
+                if is_plain(output) and not is_wrapped(output):
+                    self._root(call, output)
+        self.on_device.before(call, self.looking != OFF)
+        if self.looking == FORWARD:
+            self.looking = ALWAYS
+
+    def _root(self, call: BackwardCall, output: Any) -> None:
+        self.alarmed = False
+        total = output.item() if output.numel() == 1 else torch.sum(output.detach()).item()
+        if total - total != 0:
+            self.alarmed = True
+            storage = storage_of(output)[0]
+            origin = self._origins.get(storage) or self.on_device.first()
+            if origin is not None:
+                self._origins[storage] = origin
+            if origin is None or (origin.kind == ENTERED and not self._whole):
+                self._dissect(call, output)
+            self._arrived(call, ROOT, 0, output)
+        elif abs(total) > _HUGE:
+            self._armed = self.alarmed = True
+
+    def _dissect(self, call: BackwardCall, output: Any) -> None:
+        """Ask the graph, when no operator that was looked at is to blame."""
+        found = None if bool(torch.isfinite(output).all()) else search_graph(call.live, self._arguments)
+        token = None if found is None else token_of(found.node)
+        if found is None or token is None:
+            return
+        event = self._written_origins.event(BORN if found.argument is None else ENTERED, token.operator, token.stack)
+        event.step, event.thread, event.call = self._steps.current, token.thread, token.call
+        event.backward = event.node = None
+        event.evidence = found.evidence
+        if found.argument is not None:
+            event.argument = self._named(found.argument, found.tensor)
+        self._origins[storage_of(output)[0]] = self._events[event.operator, event.stack, -1] = event
+
+    def _arguments(self, node: Any) -> list[str]:
+        """The names of the tensors that a node's operator was given."""
+        token = token_of(node)
+        for known in self._operators.values():
+            if token is not None and known.name == token.operator:
+                schema = known.operator._schema
+                return [one.name for one in schema.arguments if str(one.type) in ("Tensor", "Optional[Tensor]")]
+        return []
+
+    def after(self, call: BackwardCall, thread: Thread) -> None:
+        """The gradients are at hand."""
+        if call.outer is not None:
+            return
+        if self._events and call.failed:
+            for event in self._events.values():
+                self._written_origins.write(event)
+        elif self._events and call.accumulate:
+            thread.busy = True
+            try:
+                with no_dispatch(), no_autograd():
+                    self._gradients(call)
+            finally:
+                thread.busy = False
+        if self.on_device.awake and self.looking != OFF:
+            self.on_device.after(call, call.failed)
+        self._age += 1
+        if self.looking == ALWAYS:
+            self.looking = FORWARD
+        if self._armed or (call.accumulate and not call.keep_graph) or self._age > _PATIENCE:
+            self._over()
+        if self.on_device.awake:
+            self.on_device.send()
+
+    def forget(self, call: BackwardCall) -> None:
+        """The call is over, whatever became of it."""
+        self.on_device.forget(call)
+
+    def _over(self) -> None:
+        """A step is over: what was born in it has done its harm, or none."""
+        self._events.clear()
+        self._origins.clear()
+        self._age = 0
+        if self.on_device.awake:
+            self.on_device.over()
+        lineage = self.on_device.lineage
+        self._armed, lineage.huge = self._armed or lineage.huge, False
+        reached = self._reached + lineage.reached
+        self.looking = OFF if reached >= _ENOUGH else CLOSELY if self._armed else FORWARD
+        self._whole = self.looking == CLOSELY
+        self._armed = False
+
+    def _gradients(self, call: BackwardCall) -> None:
+        for identity in call.walked.leaves if call.walked is not None else ():  # a nested call had other ones
+            variable = self._names.tensor(identity)
+            gradient = None if variable is None else variable.grad
+            if variable is not None and is_plain(gradient) and not bool(torch.isfinite(gradient).all()):
+                self._arrived(call, GRADIENT, self._sink.string(self._names.leaf(variable)), gradient)
+
+    def _arrived(self, call: BackwardCall, where: str, name: int, tensor: Any) -> None:
+        """Something that is not finite has reached a loss or a gradient."""
+        if bool(torch.isfinite(tensor).all()):
+            return  # only its sum was too large
+        nan, inf = int(torch.isnan(tensor).sum()), int(torch.isinf(tensor).sum())
+        self._written_origins.arrived(call.number, where, name, self._origins.get(storage_of(tensor)[0]), nan, inf)
+        if where == ROOT:
+            self._reached += 1
+
+    def _closer(
+        self, thread: Thread, operator: Any, result: Any, arguments: tuple[Any, ...], keywords: Any, frame: Any
+    ) -> None:
+        """Where what is not finite comes from; in a step under suspicion, also what hides it."""
+        given = list(named(operator.operator, arguments, keywords))
+        written = {name for _, _, name in operator.writes}
+        if bool(torch.isfinite(result).all()):
+            self._hidden(thread, operator, given, written, frame)
+            return
+        nan = bool(torch.isnan(result).any())
+        source, name, tensor = self._source(given, written, nan)
+        if source is None:
+            if tensor is None and any(is_far(one) for _, value in given for one in several(value)):
+                source = self.on_device.first()  # it has been copied to the host: the device is done
+                if source is not None:
+                    self._origins[storage_of(result)[0]] = source
+                return
+            if tensor is None and not nan and _is_told(given):
+                return
+            if tensor is not None and not nan:
+                return  # an Inf from outside: a mask, as far as anybody knows
+            entered = tensor is not None and bool(torch.isnan(tensor).any())
+            source = self._event(thread, operator.name, frame, ENTERED if entered else BORN)
+            if source is None:
+                return
+            if not source.evidence:
+                source.evidence = value_sample(operator.operator, result, given, written)
+                source.argument = self._named(name, tensor) if entered and tensor is not None else ""
+        if len(self._origins) < _MOST * _MOST:
+            self._origins[storage_of(result)[0]] = source
+
+    def _source(
+        self, given: list[tuple[str, Any]], written: set[str], nan: bool
+    ) -> tuple[Origin | None, str, torch.Tensor | None]:
+        """The event that made an argument not finite, with that argument; of several, one with a NaN, a known one."""
+        best: tuple[tuple[bool, bool], Origin | None, str, torch.Tensor | None] = ((False, False), None, "", None)
+        for name, value in given:
+            for tensor in tensors_of(value):
+                known = self._origins.get(storage_of(tensor)[0])
+                if name in written:  # what it held is gone
+                    bad, holds_nan = known is not None, nan
+                else:
+                    bad, holds_nan = not bool(torch.isfinite(tensor).all()), bool(torch.isnan(tensor).any())
+                rank = (holds_nan, known is not None)
+                if bad and (best[3] is None or rank > best[0]):
+                    best = (rank, known, name, tensor)
+        return best[1:]
+
+    def _hidden(
+        self, thread: Thread, operator: Any, given: list[tuple[str, Any]], written: set[str], frame: Any
+    ) -> None:
+        """A finite result of something that is not: an operator that hides it."""
+        if reads_no_values(operator.operator):
+            return
+        for name, value in given:
+            for tensor in tensors_of(value) if name not in written else ():
+                event = self._origins.get(storage_of(tensor)[0])
+                if event is not None and not event.masked and not bool(torch.isfinite(tensor).all()):
+                    event.masked, event.masked_by = operator.name, self._stacks.take(frame, thread.base)
+
+    def _event(self, thread: Thread, operator: int, frame: Any, kind: str) -> Origin | None:
+        """The event of this step for an operator on a line, new or known; None when there are too many."""
+        call = thread.backward
+        stack = self._stacks.take(frame, thread.base)
+        node = None if call is None else _node_number(call)
+        key = (operator, stack, -1 if node is None else node)
+        known = self._events.get(key)
+        if known is not None or len(self._events) >= _MOST:
+            return known
+        event = self._events[key] = self._written_origins.event(kind, operator, stack)
+        event.step, event.thread, event.call = self._steps.current, thread.number, thread.call
+        event.backward, event.node = None if call is None else call.number, node
+        self.looking = min(self.looking, CLOSELY)
+        return event
+
+    def _named(self, name: str, tensor: torch.Tensor) -> str:
+        """What the program calls an argument: the name of the leaf whose storage it shares, or the argument's."""
+        if tensor.requires_grad and is_leaf(tensor):
+            return self._names.leaf(tensor)
+        storage = storage_of(tensor)[0]
+        for identity in self._leaves:
+            variable = self._names.tensor(identity)
+            if variable is not None and storage_of(variable)[0] == storage:
+                return self._names.leaf(variable)
+        return name
+
+
+def _comes_from_host(result: Any, arguments: tuple[Any, ...]) -> bool:
+    return is_far(result) and any(is_plain(one) for one in arguments[:2])
+
+
+def _is_told(given: list[tuple[str, Any]]) -> bool:
+    """Whether the operator was given an Inf as a plain number: then nobody is surprised."""
+    return any(type(value) is float and value - value != 0 for _, value in given)
+
+
+def _node_number(backward: BackwardCall) -> int | None:
+    """The node that a backward is evaluating."""
+    current = current_node()
+    token = None if current is None else token_of(current)
+    return None if token is None or backward.walked is None else backward.walked.numbers.get(token.uid)

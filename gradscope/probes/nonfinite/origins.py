@@ -1,0 +1,56 @@
+"""Writes down where a NaN or Inf came from and where it arrived, whoever saw it: on a CPU or on an accelerator."""
+
+from __future__ import annotations
+
+from gradscope.probes.core.module_call import InternedCalls, ModuleCall
+from gradscope.probes.core.sink import Sink
+
+BORN, ENTERED = "born", "entered"
+ROOT, GRADIENT = "root", "gradient"
+
+
+class Origin:
+    """A NaN or Inf that was born in an operator, or a NaN that came in with an argument. `masked`: what hid it."""
+
+    __slots__ = (
+        "argument", "backward", "call", "evidence", "kind", "masked", "masked_by", "node", "number", "operator",
+        "stack", "step", "thread",
+    )  # fmt: skip
+
+    step: int
+    thread: int
+    backward: int | None
+    node: int | None
+    call: ModuleCall | None
+
+    def __init__(self, number: int, kind: str, operator: int, stack: int) -> None:
+        self.number, self.kind, self.operator, self.stack = number, kind, operator, stack
+        self.argument = self.evidence = ""
+        self.masked = self.masked_by = 0
+
+
+class OriginWriter:
+    """Numbers the events of a recording, and writes those that are worth it."""
+
+    def __init__(self, sink: Sink) -> None:
+        self._sink, self._calls = sink, InternedCalls(sink)
+        self._number = 0
+
+    def event(self, kind: str, operator: int, stack: int) -> Origin:
+        """A new event; the rest of it is for the caller to fill in."""
+        self._number += 1
+        return Origin(self._number, kind, operator, stack)
+
+    def write(self, event: Origin) -> None:
+        """Write an event; again replaces nothing but what became known since."""
+        call = 0 if event.call is None else self._calls.ids({event.call.serial: event.call})[event.call.serial]
+        place = (event.number, event.kind, event.step, event.thread, event.backward, event.node)
+        what = (event.operator, event.stack, call, self._sink.string(event.argument), event.evidence)
+        self._sink.add("birth", (*place, *what, event.masked, event.masked_by))
+
+    def arrived(self, backward: int, where: str, name: int, origin: Origin | None, nan: int, inf: int) -> None:
+        """Something that is not finite has reached a loss or a gradient: `nan` and `inf` count what was found."""
+        if origin is not None:
+            self.write(origin)
+        number = None if origin is None else origin.number
+        self._sink.add("nonfinite", (backward, where, name, number, nan, inf))

@@ -1,0 +1,1 @@
+"""Operators below autograd, and what is derived from them."""

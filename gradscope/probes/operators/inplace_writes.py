@@ -1,0 +1,189 @@
+"""Finds out why a backward was refused what it had saved, and which saved tensors were written out of torch's sight.
+
+Torch notices an edit by a version that the aliases of a tensor share. An alias made by `.data` has one of its own: what
+is written through it is in the values, but neither in the graph nor in the version.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections import deque
+from typing import Any
+
+import torch
+
+from gradscope.probes.core.backward_call import BackwardCall
+from gradscope.probes.core.context import Context
+from gradscope.probes.core.node_token import token_of
+from gradscope.probes.core.probe import Watcher
+from gradscope.probes.core.thread_state import Thread
+from gradscope.probes.functions.input_writes import InputWrites
+from gradscope.probes.graph.node_creation import node_creation
+from gradscope.probes.operators.blocks import is_alone
+from gradscope.probes.tensors.metadata import storage_of
+from gradscope.probes.tensors.saved import is_freed, moved, saved_of
+
+_BLOCKS = 256  # the last blocks whose storages are remembered
+_RUNS = 256  # the last backward calls whose nodes are remembered
+_NODES = 1_000_000  # nodes that may be remembered
+_HIDDEN, _MOST_HIDDEN = 4, 4096  # numbers of a hidden write, and numbers kept
+_FAILURES = 8  # backward calls that are looked into after they raised
+
+
+class Ran:
+    """A backward call that has run: its number, whether it kept the graph, and the number of each node by uid."""
+
+    __slots__ = ("kept", "number", "numbers")
+
+    def __init__(self, number: int, kept: bool, numbers: dict[int, int]) -> None:
+        self.number = number
+        self.kept = kept
+        self.numbers = numbers
+
+
+class InplaceWrites(Watcher):
+    """Remembers, as plain numbers, which storages were written lately and which nodes have run."""
+
+    probe = "mutations"
+
+    def __init__(self, context: Context) -> None:
+        self._sink, self._nodes, self._faults = context.sink, context.get(node_creation), context.faults
+        self._blocks: deque[tuple[int, array[int]]] = deque(maxlen=_BLOCKS)  # number of the run, its storages in order
+        self._ran: deque[Ran] = deque(maxlen=_RUNS)
+        self._remembered = 0
+        self._hidden = array("q")  # storage, uid of the next node, operator, stack
+        self._latest = 0  # uid at the last hidden write
+        self._failures = 0
+        self._input_writes = InputWrites(context.sink)
+
+    # hot: called by the operators' probe
+
+    def closed(self, block_run: int, storages: array[int]) -> None:
+        """A block is over, which wrote these storages, by their numbers in it."""
+        if storages:
+            self._blocks.append((block_run, storages[:]))
+
+    def wrote(self, tensor: torch.Tensor, storage: int, operator: int, stack: int) -> None:
+        """A tensor of version 0, or one that came out of the graph while autograd is off, is about to be written.
+
+        Note the write when the graph may not know of it: an alias with a version of its own starts at 0 again.
+        """
+        if tensor.requires_grad and self._input_writes.note(tensor, storage, operator, stack):
+            return
+        if tensor.requires_grad or (storage and not is_alone(tensor, storage)):
+            self._note(storage, operator, stack)
+
+    def _note(self, storage: int, operator: int, stack: int) -> None:
+        if len(self._hidden) > _MOST_HIDDEN:
+            del self._hidden[: _MOST_HIDDEN // 2]
+        self._latest = self._nodes.youngest()
+        self._hidden.extend((storage, self._latest, operator, stack))
+
+    # around a backward
+
+    def before(self, call: BackwardCall, thread: Thread) -> None:
+        """Look for saved tensors that were written behind autograd's back since they were saved."""
+        if self._hidden and call.walked is not None and min(call.walked.numbers, default=0) < self._latest:
+            try:
+                self._find_hidden(call, call.walked.numbers)
+            except Exception as error:
+                self._faults.note(self.probe, error)
+
+    def after(self, call: BackwardCall, thread: Thread) -> None:
+        """Remember the nodes of a call."""
+        if call.walked is None:
+            return
+        self._ran.append(Ran(call.number, call.keep_graph, call.walked.numbers))
+        self._remembered += len(call.walked.numbers)
+        while self._remembered > _NODES and len(self._ran) > 1:
+            self._remembered -= len(self._ran.popleft().numbers)
+
+    def failed(self, call: BackwardCall, error: BaseException) -> None:
+        """Look at what the nodes have saved, and say why it cannot be used."""
+        if not isinstance(error, RuntimeError) or call.walked is None or self._failures >= _FAILURES:
+            return
+        self._failures += 1
+        try:
+            numbers = call.walked.numbers
+            for node in call.live:
+                token = token_of(node)
+                if token is not None and token.uid in numbers:
+                    self._look(call, numbers[token.uid], token.uid, node)
+        except Exception as fault:
+            self._faults.note(self.probe, fault)
+
+    def _look(self, call: BackwardCall, number: int, uid: int, node: Any) -> None:
+        ran = [one for one in self._ran if one.number < call.number and uid in one.numbers]
+        if ran:
+            last = next((one for one in reversed(ran) if not one.kept), ran[-1])
+            self._sink.add("reused", (call.number, number, last.number, last.numbers[uid], bool(is_freed(node))))
+        for name, saved in saved_of(node):
+            versions = moved(node, name, saved)
+            if versions is not None:
+                label = self._sink.string(name)
+                self._sink.add("stale", (call.number, number, label, *versions))
+                self._trail(call, number, label, storage_of(saved.data)[0])
+
+    def _trail(self, call: BackwardCall, node: int, name: int, storage: int) -> None:
+        """The blocks in which a storage was written, the last first."""
+        if not storage:
+            return
+        for block_run, storages in reversed(tuple(self._blocks)):
+            for position, address in enumerate(storages):
+                if address == storage:
+                    self._sink.add("trail", (call.number, node, name, block_run, position))
+
+    # hidden writes
+
+    def _find_hidden(self, call: BackwardCall, numbers: dict[int, int]) -> None:
+        writes: dict[int, list[tuple[int, int, int]]] = {}
+        for at in range(0, len(self._hidden), _HIDDEN):
+            storage, uid, operator, stack = self._hidden[at : at + _HIDDEN]
+            writes.setdefault(storage, []).append((uid, operator, stack))
+        made = _made(call.live)
+        for node in call.live:
+            token = token_of(node)
+            if token is None or token.uid not in numbers:
+                continue
+            for name, saved in saved_of(node):
+                kept = saved.data
+                after = writes.get(storage_of(kept)[0], ()) if isinstance(kept, torch.Tensor) else ()
+                for uid, operator, stack in after:
+                    late = made.get(token.uid, uid) < uid
+                    if (late and moved(node, name, saved) is None) or _between(kept, uid, token.uid, made):
+                        row = (self._sink.string(name), operator, stack, late)
+                        self._sink.add("hidden_write", (call.number, numbers[token.uid], *row))
+
+
+def _between(kept: torch.Tensor, write: int, reader: int, made: dict[int, int]) -> bool:
+    """Whether a write lies between the node that made a tensor and the one that saved it."""
+    token = None if write > reader or kept.grad_fn is None else token_of(kept.grad_fn)
+    return token is not None and made.get(token.uid, write) < write
+
+
+def _made(live: list[Any]) -> dict[int, int]:
+    """By uid, the uid after which nodes had run their forward for sure.
+
+    Torch makes a custom Function's node before it runs the forward: only a node that takes its output tells that it is
+    over.
+    """
+    readers, found = _first_readers(live), {}
+    for node in live:
+        token = token_of(node)
+        if token is not None:
+            made = readers.get(token.uid) if hasattr(type(node), "_forward_cls") else token.uid
+            if made is not None:
+                found[token.uid] = made
+    return found
+
+
+def _first_readers(live: list[Any]) -> dict[int, int]:
+    """The uid of the oldest node that takes the output of each node."""
+    found: dict[int, int] = {}
+    for node in live:
+        token = token_of(node)
+        for target, _ in node.next_functions:
+            read = None if target is None else token_of(target)
+            if token is not None and read is not None:
+                found[read.uid] = min(token.uid, found.get(read.uid, token.uid))
+    return found

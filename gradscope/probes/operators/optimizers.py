@@ -1,0 +1,134 @@
+"""Sees which parameters optimizers hold, and what their gradients are when an optimizer steps and a backward starts.
+
+The state of a gradient is read in the first steps and at powers of two after them: on an accelerator it waits.
+"""
+
+from __future__ import annotations
+
+import itertools
+import sys
+import weakref
+from collections.abc import Iterable
+from typing import Any
+
+import torch
+from torch.optim import optimizer as optimizer_module
+from torch.utils.hooks import RemovableHandle
+
+from gradscope.probes.core.backward_call import BackwardCall
+from gradscope.probes.core.context import Context
+from gradscope.probes.core.probe import Watcher
+from gradscope.probes.core.thread_state import Thread
+from gradscope.probes.operators.dataflow import Dataflow
+from gradscope.probes.tensors.value_samples import is_plain
+from gradscope.torch_internals.dynamo import skip, skip_methods
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function
+
+_FIRST = 6  # looks at each optimizer, and at the backward calls, before only powers of two
+_NONE, _ZERO, _SOME, _FROZEN = range(4)
+_OURS = -1  # a key among the hooks of all optimizers
+
+
+class Optimizers(Watcher):
+    """Looks at each optimizer's parameters just before it steps."""
+
+    probe = "optimizers"
+
+    def __init__(self, context: Context) -> None:
+        self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
+        self._names, self._faults = context.names, context.faults
+        self._dataflow = context.get(Dataflow)
+        self._known: dict[int, tuple[weakref.ref[Any], int, int]] = {}  # id() -> optimizer, number, steps so far
+        self._looks, self._numbers = itertools.count(1), itertools.count(1)  # threads have optimizers of their own
+        self._backwards = 0
+        self._last: int | None = None
+
+    def __enter__(self) -> Optimizers:
+        skip_methods(Optimizers)
+
+        def before_step(optimizer: Any, arguments: Any, keywords: Any) -> None:
+            try:
+                self._steps(optimizer)
+            except Exception as error:
+                self._faults.note(self.probe, error)
+
+        skip(before_step)
+        following = RemovableHandle.next_id
+        self._handle = optimizer_module.register_optimizer_step_pre_hook(before_step)
+        RemovableHandle.next_id = following  # the program's handles have their numbers: ours gets one that none has
+        hooks: Any = self._handle.hooks_dict_ref()
+        hooks[_OURS] = hooks.pop(self._handle.id)
+        self._handle.id = _OURS
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._handle.remove()
+
+    def before(self, call: BackwardCall, thread: Thread) -> None:
+        """Note which leaves hold a gradient already: those that do not had it taken away since the last backward."""
+        self._backwards += 1
+        if not _is_looked_at(self._backwards) or not call.accumulate:
+            return
+        for node in call.live:
+            leaf = getattr(node, "variable", None)
+            if isinstance(leaf, torch.Tensor) and call.walked is not None:
+                number = call.walked.leaves.get(id(leaf))
+                if number is not None:
+                    self._sink.add("leaf_gradient", (call.number, number, self._tensor(leaf), self._state(leaf)))
+
+    def after(self, call: BackwardCall, thread: Thread) -> None:
+        """Remember which backward ran last."""
+        self._last = call.number
+
+    def _steps(self, optimizer: Any) -> None:
+        known = self._known.get(id(optimizer))
+        if known is None or known[0]() is not optimizer:
+            known = (weakref.ref(optimizer), next(self._numbers), 0)
+        number, count = known[1], known[2]
+        self._known[id(optimizer)] = (known[0], number, count + 1)
+        thread = self._threads.current
+        if not _is_looked_at(count) or thread.busy or torch.compiler.is_compiling():
+            return
+        thread.busy = True
+        try:
+            with no_function():
+                self._look(optimizer, number, count, thread)
+        finally:
+            thread.busy = False
+
+    def _look(self, optimizer: Any, number: int, count: int, thread: Thread) -> None:
+        look = next(self._looks)
+        stack = self._stacks.take(_caller(), thread.base)
+        name = self._sink.string(type(optimizer).__name__)
+        self._sink.add("optimizer_step", (look, number, name, count, self._last, stack))
+        for position, parameter in enumerate(_parameters(optimizer)):
+            leaf = self._sink.string(self._names.leaf(parameter))
+            row = (look, position, leaf, self._tensor(parameter), self._state(parameter))
+            self._sink.add("optimizer_parameter", row)
+
+    def _tensor(self, tensor: Any) -> int:
+        return self._dataflow.number(tensor)
+
+    def _state(self, leaf: Any) -> int:
+        with no_function(), no_dispatch(), no_autograd():
+            gradient = leaf.grad
+            if not leaf.requires_grad:
+                return _FROZEN
+            if gradient is None:
+                return _NONE
+            if not gradient.numel() or not is_plain(gradient):
+                return _SOME
+            return _SOME if int(torch.count_nonzero(gradient)) else _ZERO
+
+
+def _is_looked_at(count: int) -> bool:
+    return count < _FIRST or count & (count - 1) == 0
+
+
+def _parameters(optimizer: Any) -> Iterable[Any]:
+    return (parameter for group in optimizer.param_groups for parameter in group["params"])
+
+
+def _caller() -> Any:
+    """The frame that called the optimizer's step: the hook runs in torch's wrapper around it."""
+    return sys._getframe(4)

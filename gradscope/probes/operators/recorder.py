@@ -1,0 +1,397 @@
+"""Sees every operator below autograd: its name, line, module call, the backward node it runs in, and what it writes.
+
+The surprise: an operator's node is made before the operator is dispatched, so each operator claims the nodes that its
+thread has made since the one before.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import sys
+import threading
+import time
+from array import array
+from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
+from types import FrameType
+from typing import Any
+
+import torch
+
+from gradscope.probes.core.backward_call import BackwardCall
+from gradscope.probes.core.collectives import is_collective
+from gradscope.probes.core.context import Context
+from gradscope.probes.core.digest import digest
+from gradscope.probes.core.module_call import InternedCalls, ModuleCall
+from gradscope.probes.core.node_token import KEY, Token, token_of
+from gradscope.probes.core.operator import Operator, Write
+from gradscope.probes.core.probe import Watcher
+from gradscope.probes.core.sink import store
+from gradscope.probes.core.thread_state import BLOCK, Thread
+from gradscope.probes.core.traceback_filter import is_ours
+from gradscope.probes.nonfinite.host import NonfiniteOnHost
+from gradscope.probes.nonfinite.operator_risk import (
+    CLOSELY,
+    FORWARD,
+    always,
+    copies,
+    harmless_of,
+    is_foreseen,
+    is_softmax,
+    look_of,
+)
+from gradscope.probes.operators import torch_function_classes
+from gradscope.probes.operators.blocks import (
+    HEAD,
+    NO_GRAD,
+    PLAIN,
+    WRITE,
+    Places,
+    ends_of,
+    enter_call,
+    numbered,
+    places_of,
+)
+from gradscope.probes.operators.call_sites import CallSites, warns_where_it_is_called
+from gradscope.probes.operators.dataflow import Dataflow
+from gradscope.probes.operators.dispatch_mode import DispatchMode
+from gradscope.probes.operators.foreach_versions import counting_versions
+from gradscope.probes.operators.inplace_writes import InplaceWrites
+from gradscope.probes.tensors import accelerators
+from gradscope.probes.tensors.is_leaf import is_leaf
+from gradscope.signals import attribute
+from gradscope.torch_internals.dynamo import body_of, skip, skip_methods
+from gradscope.torch_internals.find import bound
+from gradscope.torch_internals.running import current_node
+
+_REMEMBERED = 8  # blocks kept to compare with
+
+
+class OperatorRecorder(Watcher):
+    """Records operators in blocks: from one backward call to the next, and inside each."""
+
+    probe = "operations"
+
+    def __init__(self, context: Context) -> None:
+        self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
+        self._names, self._faults, self._steps = context.names, context.faults, context.steps
+        self._inplace_writes, self._nonfinite = context.get(InplaceWrites), context.get(NonfiniteOnHost)
+        self._dataflow, self._calls = context.get(Dataflow), InternedCalls(context.sink)
+        self._known = context.operators  # by id: an operator's own hash is slow
+        self._started = context.started
+        self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
+        self._turn = threading.RLock()  # the engine's own threads' blocks are closed by the calls that they worked for
+        self._block_runs = itertools.count()  # several threads may close blocks at the same time
+        self._dispatching = DispatchMode(self._dispatch())
+        context.faults.switch(self.probe, self._switch_off)
+        self._overriding, self._note_writes = False, self._written
+        if torch_function_classes.is_there_one():
+            self._override()
+        self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
+        self.threads: list[Thread] = []  # that have noted an operator
+        self.unforeseen: set[int] = set()  # names of operators that make a backward differ from one like it
+        self._collective_seen, self._block_closed = context.events.collective_seen, context.events.block_closed
+        context.events.step_begins.append(self.follow)
+        context.events.thread_begins.append(self.in_thread)
+
+    def __enter__(self) -> OperatorRecorder:
+        skip_methods(OperatorRecorder)
+        self._dispatching.__enter__()
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._turn = threading.RLock()  # in a forked child, a thread that is not there any more may hold the other
+        self._off = True
+        self._dispatching.__exit__()
+        for thread in self.threads:
+            self.close(thread)
+        self._dataflow.release()
+
+    def _switch_off(self) -> None:
+        self._off = True
+
+    @contextmanager
+    def in_thread(self) -> Iterator[None]:
+        """See the operators of a thread that begins: modes are each thread's own."""
+        with self._dispatching.mode:
+            yield
+        if not self._off:
+            self.close(self._threads.current)
+
+    def follow(self, recorded: bool) -> None:
+        """Take this thread's mode off while nothing is recorded: it costs most of what recording operators does."""
+        self._dispatching.follow(recorded)
+
+    def is_alone(self) -> bool:
+        """Whether this thread's operators are seen, and by no other dispatch mode."""
+        return self._dispatching.is_alone()
+
+    def pause(self) -> bool:
+        """See no operators of this thread for a moment; False when that cannot be."""
+        return self._dispatching.pause()
+
+    def resume(self) -> None:
+        """See them again."""
+        self._dispatching.resume()
+
+    def repeat(self, thread: Thread, call: BackwardCall, blocks: list[int]) -> None:
+        """Write that a backward which was not watched has run the blocks of those that it repeats."""
+        for block in blocks:
+            started = call.started - self._started
+            row = (next(self._block_runs), block, thread.number, call.number, started, None, False)
+            self._sink.add("block_run", row)
+
+    def before(self, call: BackwardCall, thread: Thread) -> None:
+        """Close the forward's block."""
+        self.close(thread)
+
+    def after(self, call: BackwardCall, thread: Thread) -> None:
+        """Close the backward's blocks. A failed one's other threads may not have come to an end: they will see."""
+        self.close(thread)
+        if not call.failed:
+            for other in list(self._threads.tasks.threads.values()):
+                with self._turn:
+                    if other.owner is call:
+                        self.close(other)
+
+    def _dispatch(self) -> Any:
+        """The mode's function: hot, so what it uses is bound here, and nothing that it makes outlives it."""
+        threads, steps, faults, known = self._threads, self._steps, self._faults, self._known
+        describe, take = self._describe, self._stacks.take
+        open_block, number_of, getframe = self._open, node_number, sys._getframe
+        engine = bound("torch.autograd.graph._engine_run_backward").__code__
+        sites = CallSites() if warns_where_it_is_called() else None
+        nonfinite, look, dataflow, grad_enabled = (
+            self._nonfinite,
+            self._nonfinite.look,
+            self._dataflow,
+            torch.is_grad_enabled,
+        )
+
+        def dispatch(  # noqa: PLR0912, a call for each branch would cost as much as the branch itself
+            mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None
+        ) -> Any:
+            if types and any(kind.__name__ == "DTensor" for kind in types):
+                return NotImplemented  # the collectives that it issues inside are seen then
+            if self._off:
+                return operator(*arguments, **(keywords or {}))
+            run, found = operator, None
+            try:
+                found = known.get(id(operator)) or describe(operator)
+                run = found.run
+                thread = threads.current
+                if thread.busy:
+                    pass
+                elif not steps.recorded:
+                    thread.pending.clear()
+                else:
+                    name = thread.operator = found.name
+                    thread.maker = name if found.makes_nodes else thread.maker
+                    if thread.pending:
+                        for token in thread.pending:
+                            token.operator = name
+                        thread.pending.clear()
+                    numbers = thread.operations
+                    if not 0 < len(numbers) < thread.room:
+                        numbers = open_block(thread)
+                    backward = thread.backward
+                    if thread.call is not thread.last_call:
+                        enter_call(thread)
+                    frame = getframe(0).f_back  # none on the engine's own threads
+                    at_base = frame is None or (backward is not None and frame.f_code is engine)
+                    stack = thread.base if at_base else take(frame, thread.base)
+                    node = number_of(backward) if backward is not None else PLAIN if grad_enabled() else NO_GRAD
+                    if found.writes:
+                        self._note_writes(thread, (name, stack, thread.place, node), found.writes, arguments, keywords)
+                    else:
+                        numbers.extend((name, stack, thread.place, node, 0))
+            except Exception as error:
+                faults.note(self.probe, error)
+            if sites is None:
+                result = run(*arguments, **keywords) if keywords else run(*arguments)
+            else:
+                result = sites.run(getframe(0).f_back, run, arguments, keywords or {})
+            if found is not None and found.look >= nonfinite.looking:
+                look(found, result, arguments, keywords)
+            if dataflow.on:
+                dataflow.saw(arguments, keywords, result)
+            return result
+
+        skip(dispatch)
+        return dispatch
+
+    def _written(
+        self,
+        thread: Thread,
+        head: tuple[int, int, int, int],
+        writes: tuple[Write, ...],
+        arguments: tuple[Any, ...],
+        keywords: dict[str, Any] | None,
+    ) -> None:
+        """Append an operator that writes: in one go, because the heartbeat's thread may look at any time."""
+        numbers: list[int] = []
+        try:
+            for position, name, keyword in writes:
+                value = arguments[position] if position < len(arguments) else (keywords or {}).get(keyword)
+                for tensor in value if isinstance(value, (list, tuple)) else (value,):
+                    if isinstance(tensor, torch.Tensor):
+                        storage, version = numbered(thread, tensor)
+                        traced = tensor.requires_grad
+                        leaf = self._sink.string(self._names.leaf(tensor)) if traced and is_leaf(tensor) else 0
+                        new = not (version or thread.versions[storage])
+                        if (new or (traced and not leaf)) and not _is_tracked(tensor, arguments):
+                            self._inplace_writes.wrote(tensor, thread.storages[storage], *head[:2])
+                        numbers.extend((name, version, storage, leaf))
+        except BaseException:  # a fault, or the script's signal handler struck: the operator counts without its writes
+            thread.operations.extend((*head, 0))
+            raise
+        thread.operations.extend((*head, len(numbers) // WRITE, *numbers))
+
+    def _describe(self, operator: Any) -> Operator:
+        schema = attribute(operator, "_schema")  # higher-order operators have none
+        known = Operator()
+        known.writes = tuple(
+            (position, self._sink.string(argument.name), argument.name)
+            for position, argument in enumerate(schema.arguments if schema is not None else ())
+            if argument.alias_info is not None and argument.alias_info.is_write
+        )
+        known.name = self._sink.string(str(operator))
+        known.operator = operator
+        run = body_of(operator)  # one frame less
+        known.run = counting_versions(run, known.writes) if str(operator).startswith("aten._foreach_") else run
+        known.run = self._unseen(known)
+        if is_collective(operator):
+            known.run = self._flushing(known.run)
+        known.copies = copies(operator) and accelerators.is_there_one()
+        known.makes_nodes = str(operator) != "aten.detach.default"
+        known.look = FORWARD if known.copies else look_of(operator)
+        known.harmless = harmless_of(operator)
+        if known.harmless is always and not accelerators.is_there_one():
+            known.look = CLOSELY
+        known.softmax = is_softmax(operator)
+        if not is_foreseen(operator):
+            self.unforeseen.add(known.name)
+        self._known[id(operator)] = known
+        return known
+
+    def _override(self) -> None:
+        """The program has tensor classes that would be asked: the engine will hand operators what is of them."""
+        self._overriding, self._note_writes = True, torch_function_classes.unseen(self._written)
+        for known in list(self._known.values()):
+            known.run = self._unseen(known)
+
+    def _unseen(self, known: Operator) -> Any:
+        """What runs an operator, without classes of the program being asked; an operator of its own may ask them."""
+        is_torchs = str(known.operator).startswith("aten.")
+        return torch_function_classes.unseen(known.run) if self._overriding and is_torchs else known.run
+
+    def _flushing(self, run: Any) -> Any:
+        """A collective that commits what there is, itself included, before it waits for the others."""
+
+        def flush_and_run(*arguments: Any, **keywords: Any) -> Any:
+            try:
+                thread = self._threads.current
+                self.close(thread)
+                self._sink.commit()
+                for tell in self._collective_seen:
+                    tell(_callers(sys._getframe(1)))
+            except Exception as error:
+                self._faults.note("operations", error)
+            return run(*arguments, **keywords)
+
+        skip(flush_and_run)
+        return flush_and_run
+
+    def _open(self, thread: Thread) -> list[int]:
+        """Begin a block, after one that is full or another backward's if there is one, and answer with its numbers."""
+        if self._threads.tasks.running(thread) is thread.owner and 0 < len(thread.operations) < BLOCK:
+            return thread.operations
+        with self._turn:
+            self.close(thread)
+            thread.owner = thread.backward
+        thread.started = time.perf_counter() - self._started
+        if thread not in self.threads:
+            self.threads.append(thread)
+        return thread.operations
+
+    def close(self, thread: Thread) -> None:
+        """Store a thread's open block, or only point at it when it was seen before."""
+        numbers = thread.operations
+        if not numbers:
+            return
+        try:
+            block, new = self._recall(numbers, places_of(thread.calls), list(thread.calls))
+            if new and not self._overriding and torch_function_classes.is_there_one():
+                self._override()
+            run = next(self._block_runs)
+            number = None if thread.owner is None else thread.owner.number
+            versions = json.dumps(thread.versions) if any(thread.versions) else None
+            self._sink.add("block_run", (run, block, thread.number, number, thread.started, versions, True))
+            for tell in self._block_closed:
+                tell(thread, block, numbers)
+            self._inplace_writes.closed(run, thread.storages)
+            self._dataflow.close(thread, run, ends_of(numbers) if thread.dataflow else {}, new)
+        finally:
+            thread.leave_block()
+
+    def _recall(self, numbers: list[int], places: Places, calls: list[ModuleCall]) -> tuple[int, bool]:
+        """The id of a block that may have been seen before, most often one of the last few; and whether it is new."""
+        for one in tuple(self._remembered):  # other threads put theirs in
+            if one[0] == numbers and one[1] == places:
+                return one[2], False
+        new = False
+
+        def write(block: int) -> None:
+            nonlocal new
+            new = True
+            self._write(block, numbers, calls)
+
+        key = digest(array("q", numbers), *(array("q", one) for one in places))
+        block = store(self._sink, "block", key, write)
+        self._remembered.appendleft((numbers, places, block))
+        return block, new
+
+    def _write(self, block: int, numbers: list[int], called: list[ModuleCall]) -> None:
+        ids = self._calls.ids({call.serial: call for call in called})
+        calls = [0, *(ids[call.serial] for call in called)]
+        at = operations = writes = 0
+        while at < len(numbers):
+            name, stack, call, node, count = numbers[at : at + HEAD]
+            row = (block, operations, name, stack, calls[call], None if node < 0 else node, int(node != NO_GRAD))
+            self._sink.add("operation", row)
+            at += HEAD
+            for position in range(count):
+                argument, version, storage, leaf = numbers[at : at + WRITE]
+                place = (block, operations, position)
+                self._sink.add("written", (*place, argument, None if version < 0 else version, storage, leaf))
+                at += WRITE
+            operations += 1
+            writes += count
+        self._sink.add("block", (block, operations, writes))
+
+
+def _callers(frame: FrameType | None) -> FrameType | None:
+    """The frame behind those that are ours; none on the engine's own threads."""
+    while frame is not None and is_ours(frame.f_code):
+        frame = frame.f_back
+    return frame
+
+
+def _is_tracked(written: torch.Tensor, arguments: tuple[Any, ...]) -> bool:
+    """Whether autograd makes a node for an in-place operator."""
+    if not torch.is_grad_enabled():
+        return False
+    return written.requires_grad or any(isinstance(one, torch.Tensor) and one.requires_grad for one in arguments)
+
+
+def node_number(backward: BackwardCall, current_node: Any = current_node) -> int:
+    """The node that a backward is evaluating, -1 for none."""
+    current, walked = current_node(), backward.walked
+    if current is None or walked is None:
+        return -1
+    token = current.metadata.get(KEY)
+    if type(token) is not Token or token.uid < Token.first:
+        token = token_of(current)
+    return -1 if token is None else walked.numbers.get(token.uid, -1)

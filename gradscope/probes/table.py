@@ -1,0 +1,121 @@
+"""The probes of a recording, one line each: a new one is a file in its room, and a line here.
+
+Order carries meaning, twice. Probes are entered in the order of ENTERED and left in reverse; those of AT_BACKWARDS are
+told of each backward call in that order, when it begins and again when it ends. A probe that does both is in both. The
+orders show in the recording, too: what is interned is numbered as it comes.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from gradscope.model.detail import Detail
+from gradscope.probes.core.collectives import Collectives
+from gradscope.probes.core.context import Context, Options
+from gradscope.probes.core.thread_starts import ThreadStarts
+from gradscope.probes.core.traceback_filter import TracebackFilter
+from gradscope.probes.functions.arguments import FunctionArguments
+from gradscope.probes.functions.context_tensors import ContextTensors
+from gradscope.probes.functions.transforms import Transforms
+from gradscope.probes.graph.leaked_nodes import LeakedNodes
+from gradscope.probes.graph.node_creation import node_creation
+from gradscope.probes.graph.node_times import NodeTimes
+from gradscope.probes.graph.uncaught_exceptions import UncaughtExceptions
+from gradscope.probes.hooks.ddp_reducer import Reducers
+from gradscope.probes.hooks.recorder import HookRecorder
+from gradscope.probes.modules.calls import ModuleCalls
+from gradscope.probes.modules.inplace_modules import InplaceModules
+from gradscope.probes.nonfinite.gradient_norms import GradientNorms
+from gradscope.probes.nonfinite.host import NonfiniteOnHost
+from gradscope.probes.operators.dataflow import Dataflow
+from gradscope.probes.operators.decompositions import Decompositions
+from gradscope.probes.operators.gradient_buffers import GradientBuffers
+from gradscope.probes.operators.inplace_writes import InplaceWrites
+from gradscope.probes.operators.optimizers import Optimizers
+from gradscope.probes.operators.recorder import OperatorRecorder
+from gradscope.probes.operators.repeated_backwards import RepeatedBackwards
+from gradscope.probes.operators.tensor_data import TensorData
+
+NODES, OPS, FULL = Detail
+
+
+def _always(options: Options) -> bool:
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A probe: its name among the faults, what builds it, the least detail it belongs to, the capabilities of torch
+    without which it is left out, and when else it is wanted."""
+
+    name: str
+    probe: Callable[[Context], Any]
+    detail: Detail = NODES
+    needs: tuple[str, ...] = ()
+    when: Callable[[Options], bool] = _always
+
+    def is_wanted(self, options: Options) -> bool:
+        """Whether a recording with these options has it."""
+        return options.detail.has(self.detail) and options.has(*self.needs) and self.when(options)
+
+
+def _traceback_filter(context: Context) -> TracebackFilter:
+    return TracebackFilter(context.get(UncaughtExceptions).note)
+
+
+def _without_operators(options: Options) -> bool:
+    """Where operators are seen, collectives are seen among them."""
+    return not options.detail.has(OPS)
+
+
+def _watches_no_repeats(options: Options) -> bool:
+    return not options.watch_all
+
+
+def _stores_tensors(options: Options) -> bool:
+    return options.tensors is not None
+
+
+ENTERED = (
+    Entry("tracebacks", _traceback_filter, NODES, ("tracebacks",)),
+    Entry("modules", ModuleCalls, NODES, ("module calls",)),
+    Entry("transforms", Transforms, NODES, ("transforms",)),
+    Entry("custom Functions", FunctionArguments, NODES, ("custom Functions",)),
+    Entry("nodes", node_creation),
+    Entry("hooks", HookRecorder, NODES, ("hooks",)),
+    Entry("reducers", Reducers, NODES, ("hooks", "reducers")),
+    Entry("births", NonfiniteOnHost, OPS),
+    Entry("declarations", InplaceModules, OPS),
+    Entry("optimizers", Optimizers, OPS),
+    # Last of this detail: operators are seen from here on. It is left first, and closes the open blocks before the
+    # others write what they know at the end.
+    Entry("operations", OperatorRecorder, OPS),
+    Entry("collectives", Collectives, NODES, ("collectives",), _without_operators),
+    # After those that are entered in each thread that begins.
+    Entry("threads", ThreadStarts, NODES, ("threads",)),
+)
+
+AT_BACKWARDS = (
+    # Before the others hang hooks of ours on nodes.
+    Entry("hooks", HookRecorder, NODES, ("hooks",)),
+    Entry("reducers", Reducers, NODES, ("hooks", "reducers")),
+    # Takes the operators' mode off where it must: the rest goes by whether it is there.
+    Entry("gradient buffers", GradientBuffers, OPS),
+    # Closes the forward's block before the others look at what ran in it.
+    Entry("operations", OperatorRecorder, OPS),
+    Entry("mutations", InplaceWrites, OPS),
+    Entry("contexts", ContextTensors, OPS),
+    Entry("declarations", InplaceModules, OPS),
+    Entry("births", NonfiniteOnHost, OPS),
+    Entry("sizes", GradientNorms, OPS),
+    Entry("flow", Dataflow, OPS),
+    Entry("optimizers", Optimizers, OPS),
+    Entry("survivors", LeakedNodes, OPS),
+    Entry("otherwise", Decompositions, OPS, ("repeats", "hooks"), _watches_no_repeats),
+    # After all others of this detail: it goes by what they have found before a call.
+    Entry("repeats", RepeatedBackwards, OPS, ("repeats", "hooks"), _watches_no_repeats),
+    Entry("values", NodeTimes, FULL),
+    Entry("tensors", TensorData, NODES, (), _stores_tensors),
+)

@@ -1,0 +1,1 @@
+"""What is read of tensors: metadata, storages, statistics, and what nodes save of them."""

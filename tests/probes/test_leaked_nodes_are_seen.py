@@ -1,0 +1,58 @@
+"""Nodes that outlive their step are counted, and what holds them is named without keeping anything alive."""
+
+from __future__ import annotations
+
+import gc
+import weakref
+from pathlib import Path
+
+import pytest
+import torch
+
+import gradscope
+from gradscope.probes.core.referrers import Referrers
+from gradscope.store.reader import load
+
+
+class Keeper:
+    """Holds what it is given."""
+
+    def __init__(self) -> None:
+        self.kept: list[torch.Tensor] = []
+        self.last: object = None
+
+
+def train(keeper: Keeper, keep: bool) -> None:
+    weight = torch.ones(3, requires_grad=True)
+    for _ in range(12):
+        loss = (weight * 2).sum()
+        loss.backward()
+        if keep:
+            keeper.kept.append(loss)
+
+
+@pytest.mark.parametrize("keep", [True, False])
+def test_nodes_of_old_steps_are_counted_when_they_live(keep: bool, tmp_path: Path) -> None:
+    path = tmp_path / "run.gscope"
+    with gradscope.record(path):
+        train(Keeper(), keep)
+    with load(path) as recorded:
+        assert {one.made for one in recorded.survivors()} == ({1, 2, 3, 4, 8} if keep else set())
+        assert [(one.kind, one.name, one.owner) for one in recorded.holders()] == [("list", "kept", "Keeper")] * keep
+
+
+def test_an_attribute_and_a_variable_are_places() -> None:
+    keeper = Keeper()
+    thing = keeper.last = {object()}
+    found = set(Referrers(ignored=()).of(thing))
+    assert ("attribute", "last", "Keeper") in found
+    assert ("variable", "thing", "test_an_attribute_and_a_variable_are_places") in found
+
+
+def test_looking_for_places_keeps_no_local_alive() -> None:
+    thing = Keeper()
+    dead = weakref.ref(thing)
+    list(Referrers(ignored=()).of(thing))
+    del thing
+    gc.collect()
+    assert dead() is None
