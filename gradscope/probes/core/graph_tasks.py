@@ -20,9 +20,7 @@ class GraphTasks:
         self.threads: dict[int, Thread] = {}  # the engine's own: a few, which live as long as the process
         self.counting = False  # whether the thread that began the recording has been counted: it may be in a hook
         self._known: dict[int, BackwardCall] = {}
-        self._unknown: dict[
-            int, BackwardCall
-        ] = {}  # by their own number: a task gets its own after we have seen the call
+        self._unknown: dict[int, BackwardCall] = {}  # by their own number: a task gets its own after we saw the call
 
     def begin(self, call: BackwardCall) -> None:
         """A call begins: inside of the task of the one around it."""

@@ -16,7 +16,7 @@ BLOCK = 8192  # numbers after which a block is closed
 class Thread:
     """The state of one thread. `base` is the stack behind the nearest anchor; `busy` while our own code runs torch.
 
-    In one of the engine's own threads `backward` is what `Tasks.adopt` found last.
+    In one of the engine's own threads `backward` is what `GraphTasks.adopt` found last.
     """
 
     __slots__ = (

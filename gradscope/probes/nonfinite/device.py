@@ -308,9 +308,9 @@ class NonfiniteOnDevice:
     def _receive(self) -> bool:
         """Read what was sent, if all of it has come."""
         readbacks = self._readbacks.values()
-        if any(accelerators.is_capturing(readback.device) for readback in readbacks) or not all(
-            readback.has_come() for readback in readbacks
-        ):
+        if any(accelerators.is_capturing(readback.device) for readback in readbacks):
+            return False
+        if not all(readback.has_come() for readback in readbacks):
             return False
         come, self._sent = self._sent, Looks(self._looks.first)
         asked = {number for numbers, _ in come.asked for number in numbers}

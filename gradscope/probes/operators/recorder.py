@@ -160,15 +160,10 @@ class OperatorRecorder(Watcher):
         """The mode's function: hot, so what it uses is bound here, and nothing that it makes outlives it."""
         threads, steps, faults, known = self._threads, self._steps, self._faults, self._known
         describe, take = self._describe, self._stacks.take
-        open_block, number_of, getframe = self._open, node_number, sys._getframe
+        open_block, number_of, getframe, grad_enabled = self._open, node_number, sys._getframe, torch.is_grad_enabled
         engine = bound("torch.autograd.graph._engine_run_backward").__code__
         sites = CallSites() if warns_where_it_is_called() else None
-        nonfinite, look, dataflow, grad_enabled = (
-            self._nonfinite,
-            self._nonfinite.look,
-            self._dataflow,
-            torch.is_grad_enabled,
-        )
+        nonfinite, look, dataflow = self._nonfinite, self._nonfinite.look, self._dataflow
 
         def dispatch(  # noqa: PLR0912, a call for each branch would cost as much as the branch itself
             mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None
