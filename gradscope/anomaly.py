@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from gradscope.explain.case import Case
-from gradscope.explain.kind import Cause, Kind
-from gradscope.explain.table import QUESTIONS
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.findings.kind import Kind
+from gradscope.explain.findings.table import QUESTIONS
 from gradscope.model.capabilities import silenced
 from gradscope.model.choice import Choice, silences
 from gradscope.model.finding import Confidence, Finding, Severity

@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import gradscope
-from gradscope.explain.flow import Flow
+from gradscope.explain.evidence.dataflow import Flow
 from gradscope.model.flow import FlowOperation, GradientState
 from gradscope.store.reader import Recording, load
 

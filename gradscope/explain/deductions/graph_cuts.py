@@ -1,0 +1,110 @@
+"""Puts a cut into words: which line took the gradient's way, and what on it did."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.dataflow import Cut, leaves_torch
+from gradscope.explain.evidence.words import base_name
+from gradscope.model.finding import Related
+from gradscope.model.site import Site
+
+if TYPE_CHECKING:
+    from gradscope.explain.evidence.case import Case
+
+CUT, DERIVATIVE, MODE, HIDDEN = "GS721", "GS722", "GS723", "GS724"
+_EXITS = ("item", "tolist", "numpy")
+_CALLS = (".numpy(", ".tolist(", ".item(", ".data", "torch.tensor(", "as_tensor(", "Variable(", ".detach(")
+_INTEGERS = ("int", "uint", "bool")
+
+
+@dataclass(frozen=True, slots=True)
+class Lost:
+    """A cause of one kind, and the parameters that get no gradient because of it."""
+
+    code: str
+    cause: Cause
+    names: tuple[str, ...] = ()
+    says: str = ""  # what happens to them, after their names
+    reason: str = ""  # the message without their names
+
+
+def at_cut(case: Case, cut: Cut) -> Lost:
+    """The cause of a cut: the operator has no derivative, gradients were off, or the value was detached."""
+    operation = case.flow.operations[cut.operation]
+    name, module = operation.operation.name, module_of(case, cut.operation)
+    made = case.flow.tensors.get(cut.made) if cut.made is not None else None
+    if not operation.operation.grad:
+        mode = case.syntax.switch(operation.operation.stack)
+        site = mode.site if mode else operation.site
+        place = (Related("cut_at", operation.site, name),) if site != operation.site else ()
+        message = f"gradients were off when {base_name(name)} ran, so its result has no graph"
+        found = Lost(MODE, Cause(message, site, place, certain=mode is not None, op=name, module=module))
+    elif made is not None and made.type.dtype.startswith(_INTEGERS):
+        message = f"{base_name(name)} gives {made.type.dtype} values, which have no derivative"
+        found = Lost(DERIVATIVE, Cause(message, operation.site, op=name, module=module))
+    else:
+        message = f"{_how(operation.site, name)} gives the values without their graph"
+        found = Lost(CUT, Cause(message, operation.site, op=name, module=module))
+    return _hidden(case, cut.operation, found) if case.flow.leaf_on_the_way(cut.made) else found
+
+
+def exits(case: Case, at: int) -> bool:
+    """Whether an operator's line hands a tensor that required grad to Python or numpy."""
+    operation = case.flow.operations[at]
+    if operation.backward is not None or not any(read.requires_grad for read in operation.reads):
+        return False
+    text = (operation.site.source if operation.site else None) or ""
+    return leaves_torch(operation) or any(f".{name}(" in text for name in _EXITS)
+
+
+def at_exit(case: Case, at: int) -> Lost:
+    """The cause of a value that left torch."""
+    operation = case.flow.operations[at]
+    name = operation.operation.name
+    message = f"{_how(operation.site, name)} turns the value into plain numbers, which have no graph"
+    cause = Cause(message, operation.site, certain=False, op=name, module=module_of(case, at))
+    found = Lost(CUT, cause)
+    new_leaf = any(root.leaf and root.requires_grad for root in case.flow.roots)
+    return _hidden(case, at, found) if new_leaf else found
+
+
+def _hidden(case: Case, at: int, found: Lost) -> Lost:
+    """A requires_grad further on makes torch accept the loss that was cut."""
+    site = _requires_grad_line(case, at)
+    related = (*found.cause.related, Related("masked_by", site, "requires_grad on the result"))
+    message = f"{found.cause.message}; requires_grad on the result only hides it"
+    return replace(found, code=HIDDEN, cause=replace(found.cause, message=message, related=related))
+
+
+def _requires_grad_line(case: Case, at: int) -> Site | None:
+    site = case.flow.operations[at].site
+    lines = list(case.syntax.matching(lambda code: "requires_grad" in code and "False" not in code))
+    near = [line for line in lines if site is not None and line.file == site.file and line.line >= site.line]
+    return next(iter([*near, *lines]), None)
+
+
+def _how(site: Site | None, name: str) -> str:
+    """The call on the line that the operator stands for."""
+    text = (site.source if site else None) or ""
+    return next((call.rstrip("(") for call in _CALLS if call in text), base_name(name))
+
+
+def born(case: Case, tensor: int) -> Site | None:
+    """The user's line that made a tensor or filled it first."""
+    flow = case.flow
+    known = flow.tensors.get(tensor)
+    if known is None:
+        return None
+    for operation in flow.operations:
+        if any(flow.tensors[made].storage == known.storage for made in operation.makes if made in flow.tensors):
+            return operation.site
+    return None
+
+
+def module_of(case: Case, at: int) -> str | None:
+    """The module that an operator ran in."""
+    module = case.flow.operations[at].operation.module
+    return None if module is None else module.path or module.module_class
