@@ -9,7 +9,8 @@ from pathlib import Path
 from gradscope.errors import NothingCheckedError, UsageError
 from gradscope.explain.deductions.graph_cuts import module_of
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.syntax import dotted
+from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.syntax import dotted, syntax
 from gradscope.model.answer import Touch, Who
 from gradscope.model.graph import Graph, Node
 from gradscope.model.site import Origin, Site
@@ -22,7 +23,7 @@ def who(case: Case, asked: str) -> Who:
 
     The last such tensor that was looked at is meant. Raises UsageError when there is none.
     """
-    flow = case.flow
+    flow = dataflow(case)
     if not flow.operations:
         raise NothingCheckedError("this recording does not hold which operator made which tensor", "record with ops")
     tensor = _find(case, asked)
@@ -32,7 +33,7 @@ def who(case: Case, asked: str) -> Who:
 
 
 def _find(case: Case, asked: str) -> int:
-    flow = case.flow
+    flow = dataflow(case)
     file, _, line = asked.rpartition(":")
     if file and line.isdigit():
         here = [at for at in range(len(flow.operations)) if _on(case, at, file, int(line))]
@@ -54,22 +55,22 @@ def _find(case: Case, asked: str) -> int:
 
 def _result(case: Case, made: list[int]) -> int:
     """What a line made in the end: the result of its last operator outside of a backward."""
-    forward = [at for at in made if case.flow.operations[at].backward is None] or made
-    read = [at for at in forward if any(case.flow.readers.get(one) for one in case.flow.operations[at].makes)]
-    return case.flow.operations[(read or forward)[-1]].makes[0]
+    forward = [at for at in made if dataflow(case).operations[at].backward is None] or made
+    read = [at for at in forward if any(dataflow(case).readers.get(one) for one in dataflow(case).operations[at].makes)]
+    return dataflow(case).operations[(read or forward)[-1]].makes[0]
 
 
 def _on(case: Case, at: int, file: str, line: int) -> bool:
     ends = Path(file).parts
     return any(
         site.line == line and Path(site.file).parts[-len(ends) :] == ends
-        for site in case.flow.operations[at].operation.stack
+        for site in dataflow(case).operations[at].operation.stack
         if site.origin is Origin.USER
     )
 
 
 def _at(case: Case, at: int, lines: list[Site]) -> bool:
-    site = case.flow.operations[at].site
+    site = dataflow(case).operations[at].site
     return any(site is not None and (site.file, site.line) == (one.file, one.line) for one in lines)
 
 
@@ -83,12 +84,11 @@ def _assignments(case: Case, name: str) -> Iterator[Site]:
         every = [one for target in targets for one in getattr(target, "elts", [target])]
         return any(dotted(one) == wanted for one in every)
 
-    for file in case.syntax.files:
-        yield from case.syntax.calls(file, assigns)
+    yield from syntax(case).everywhere(assigns)
 
 
 def _touches(case: Case, tensor: int) -> Iterator[tuple[tuple[int, int], Touch]]:
-    flow = case.flow
+    flow = dataflow(case)
     wrote = sorted({*flow.sources(tensor, len(flow.operations)), *flow.makers.get(tensor, ())})
     for at in wrote:
         yield (at, 0), _touch(case, "wrote", at)
@@ -103,20 +103,20 @@ def _touches(case: Case, tensor: int) -> Iterator[tuple[tuple[int, int], Touch]]
 
 
 def _touch(case: Case, how: str, at: int, name: str | None = None) -> Touch:
-    operation = case.flow.operations[at]
+    operation = dataflow(case).operations[at]
     what = name or operation.operation.name
     return Touch(how, what, operation.site, module_of(case, at), operation.backward)
 
 
 def _saves_its_result(case: Case, maker: int, at: int) -> bool:
     """Whether an operator keeps its own result for the backward: torch detaches it, on the same stack."""
-    made, read = case.flow.operations[maker].operation, case.flow.operations[at].operation
+    made, read = dataflow(case).operations[maker].operation, dataflow(case).operations[at].operation
     return at == maker + 1 and read.name == "aten.detach.default" and made.stack == read.stack
 
 
 def _savers(case: Case, tensor: int, at: int) -> Iterator[Touch]:
     """The nodes of a reading operator's line that keep a tensor of this type; a leaf is known by its name."""
-    known, operation = case.flow.tensors[tensor], case.flow.operations[at].operation
+    known, operation = dataflow(case).tensors[tensor], dataflow(case).operations[at].operation
     for node in _nodes(case):
         if node.stack == operation.stack and node.op == operation.name:
             for saved in node.saved:
@@ -129,7 +129,7 @@ def _savers(case: Case, tensor: int, at: int) -> Iterator[Touch]:
 
 
 def _nodes(case: Case) -> Iterator[Node]:
-    numbers = [call.number for call in case.backwards if call.number in case.graph_sizes][:_SEVERAL_GRAPHS]
+    numbers = [call.number for call in case.backwards() if call.number in case.graph_sizes()][:_SEVERAL_GRAPHS]
     graphs: list[Graph] = [case.graph(number) for number in numbers]
     for graph in graphs:
         yield from graph.nodes

@@ -6,9 +6,11 @@ import difflib
 from collections import deque
 
 from gradscope.errors import NothingCheckedError, UsageError
-from gradscope.explain.deductions.graph_cuts import Lost, at_cut, at_exit, exits, module_of
+from gradscope.explain.deductions.graph_cuts import MissingGradient, at_cut, at_exit, exits, module_of
+from gradscope.explain.deductions.missing_gradients import missing_gradients
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.model.answer import Step, Why
 from gradscope.model.graph import Graph
 from gradscope.model.site import Site
@@ -21,7 +23,7 @@ def why(case: Case, asked: str) -> Why:
     """
     name = _resolve(case, asked)
     for call in reversed(
-        [call for call in case.backwards if call.number in case.graph_sizes and call.exception is None]
+        [call for call in case.backwards() if call.number in case.graph_sizes() and call.exception is None]
     ):
         graph = case.graph(call.number)
         leaf = next((node.id for node in graph.nodes if node.leaf == name), None)
@@ -33,10 +35,10 @@ def why(case: Case, asked: str) -> Why:
 
 def names(case: Case) -> set[str]:
     """The leaves that the recording can name."""
-    known = {tensor.leaf for tensor in case.flow.tensors.values()}
-    known |= {parameter.name for look in case.looks for parameter in look.parameters}
-    for call in case.backwards[-8:]:
-        if call.number in case.graph_sizes:
+    known = {tensor.leaf for tensor in dataflow(case).tensors.values()}
+    known |= {parameter.name for look in case.optimizer_looks() for parameter in look.parameters}
+    for call in case.backwards()[-8:]:
+        if call.number in case.graph_sizes():
             known |= {node.leaf for node in case.graph(call.number).nodes}
     return {name for name in known if name and name != NAMELESS}
 
@@ -86,9 +88,9 @@ def _step(graph: Graph, number: int) -> Step:
 
 def _cut(case: Case, name: str) -> Why:
     """No backward reached it: follow its values."""
-    flow = case.flow
+    flow = dataflow(case)
     tensors = [tensor.number for tensor in flow.tensors.values() if tensor.leaf == name]
-    tensors += [one.tensor for look in case.looks for one in look.parameters if one.name == name]
+    tensors += [one.tensor for look in case.optimizer_looks() for one in look.parameters if one.name == name]
     if not flow.operations or not tensors:
         raise NothingCheckedError(f"no backward reached {name}, and where its values went is not recorded")
     way = max((flow.onward(one) for one in dict.fromkeys(tensors)), key=lambda one: len(one.operations))
@@ -107,13 +109,13 @@ def _cut(case: Case, name: str) -> Why:
     return Why(name, None, path, path[-1].site, "what is computed from it does not go into a loss")
 
 
-def _lost(case: Case, name: str) -> Lost | None:
-    return next((one for one in case.lost if name in one.names), None)
+def _lost(case: Case, name: str) -> MissingGradient | None:
+    return next((one for one in missing_gradients(case) if name in one.names), None)
 
 
 def _site(case: Case, at: int) -> Site | None:
-    return case.flow.operations[at].site
+    return dataflow(case).operations[at].site
 
 
 def _name(case: Case, at: int) -> str:
-    return case.flow.operations[at].operation.name
+    return dataflow(case).operations[at].operation.name

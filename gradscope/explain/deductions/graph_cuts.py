@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.evidence.dataflow import Cut, leaves_torch
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import Cut, dataflow, leaves_torch
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.words import base_name
 from gradscope.model.finding import Related
 from gradscope.model.site import Site
-
-if TYPE_CHECKING:
-    from gradscope.explain.evidence.case import Case
 
 CUT, DERIVATIVE, MODE, HIDDEN = "GS721", "GS722", "GS723", "GS724"
 _EXITS = ("item", "tolist", "numpy")
@@ -21,7 +19,7 @@ _INTEGERS = ("int", "uint", "bool")
 
 
 @dataclass(frozen=True, slots=True)
-class Lost:
+class MissingGradient:
     """A cause of one kind, and the parameters that get no gradient because of it."""
 
     code: str
@@ -31,47 +29,47 @@ class Lost:
     reason: str = ""  # the message without their names
 
 
-def at_cut(case: Case, cut: Cut) -> Lost:
+def at_cut(case: Case, cut: Cut) -> MissingGradient:
     """The cause of a cut: the operator has no derivative, gradients were off, or the value was detached."""
-    operation = case.flow.operations[cut.operation]
+    operation = dataflow(case).operations[cut.operation]
     name, module = operation.operation.name, module_of(case, cut.operation)
-    made = case.flow.tensors.get(cut.made) if cut.made is not None else None
+    made = dataflow(case).tensors.get(cut.made) if cut.made is not None else None
     if not operation.operation.grad:
-        mode = case.syntax.switch(operation.operation.stack)
+        mode = syntax(case).switch(operation.operation.stack)
         site = mode.site if mode else operation.site
         place = (Related("cut_at", operation.site, name),) if site != operation.site else ()
         message = f"gradients were off when {base_name(name)} ran, so its result has no graph"
-        found = Lost(MODE, Cause(message, site, place, certain=mode is not None, op=name, module=module))
+        found = MissingGradient(MODE, Cause(message, site, place, certain=mode is not None, op=name, module=module))
     elif made is not None and made.type.dtype.startswith(_INTEGERS):
         message = f"{base_name(name)} gives {made.type.dtype} values, which have no derivative"
-        found = Lost(DERIVATIVE, Cause(message, operation.site, op=name, module=module))
+        found = MissingGradient(DERIVATIVE, Cause(message, operation.site, op=name, module=module))
     else:
         message = f"{_how(operation.site, name)} gives the values without their graph"
-        found = Lost(CUT, Cause(message, operation.site, op=name, module=module))
-    return _hidden(case, cut.operation, found) if case.flow.leaf_on_the_way(cut.made) else found
+        found = MissingGradient(CUT, Cause(message, operation.site, op=name, module=module))
+    return _hidden(case, cut.operation, found) if dataflow(case).leaf_on_the_way(cut.made) else found
 
 
 def exits(case: Case, at: int) -> bool:
     """Whether an operator's line hands a tensor that required grad to Python or numpy."""
-    operation = case.flow.operations[at]
+    operation = dataflow(case).operations[at]
     if operation.backward is not None or not any(read.requires_grad for read in operation.reads):
         return False
     text = (operation.site.source if operation.site else None) or ""
     return leaves_torch(operation) or any(f".{name}(" in text for name in _EXITS)
 
 
-def at_exit(case: Case, at: int) -> Lost:
+def at_exit(case: Case, at: int) -> MissingGradient:
     """The cause of a value that left torch."""
-    operation = case.flow.operations[at]
+    operation = dataflow(case).operations[at]
     name = operation.operation.name
     message = f"{_how(operation.site, name)} turns the value into plain numbers, which have no graph"
     cause = Cause(message, operation.site, certain=False, op=name, module=module_of(case, at))
-    found = Lost(CUT, cause)
-    new_leaf = any(root.leaf and root.requires_grad for root in case.flow.roots)
+    found = MissingGradient(CUT, cause)
+    new_leaf = any(root.leaf and root.requires_grad for root in dataflow(case).roots)
     return _hidden(case, at, found) if new_leaf else found
 
 
-def _hidden(case: Case, at: int, found: Lost) -> Lost:
+def _hidden(case: Case, at: int, found: MissingGradient) -> MissingGradient:
     """A requires_grad further on makes torch accept the loss that was cut."""
     site = _requires_grad_line(case, at)
     related = (*found.cause.related, Related("masked_by", site, "requires_grad on the result"))
@@ -80,8 +78,8 @@ def _hidden(case: Case, at: int, found: Lost) -> Lost:
 
 
 def _requires_grad_line(case: Case, at: int) -> Site | None:
-    site = case.flow.operations[at].site
-    lines = list(case.syntax.matching(lambda code: "requires_grad" in code and "False" not in code))
+    site = dataflow(case).operations[at].site
+    lines = list(syntax(case).matching(lambda code: "requires_grad" in code and "False" not in code))
     near = [line for line in lines if site is not None and line.file == site.file and line.line >= site.line]
     return next(iter([*near, *lines]), None)
 
@@ -94,7 +92,7 @@ def _how(site: Site | None, name: str) -> str:
 
 def born(case: Case, tensor: int) -> Site | None:
     """The user's line that made a tensor or filled it first."""
-    flow = case.flow
+    flow = dataflow(case)
     known = flow.tensors.get(tensor)
     if known is None:
         return None
@@ -106,5 +104,5 @@ def born(case: Case, tensor: int) -> Site | None:
 
 def module_of(case: Case, at: int) -> str | None:
     """The module that an operator ran in."""
-    module = case.flow.operations[at].operation.module
+    module = dataflow(case).operations[at].operation.module
     return None if module is None else module.path or module.module_class

@@ -19,7 +19,7 @@ _OPTIMIZER = f"{os.sep}optim{os.sep}"
 def refused(case: Case, call: Backward) -> Stale | None:
     """The edited tensor that the exception speaks of: that of the node which runs first."""
     found = _VERSIONS.search(call.exception or "")
-    stale = [one for one in case.stale if one.backward == call.number]
+    stale = [one for one in case.stale() if one.backward == call.number]
     spoken = [one for one in stale if found and (one.version, one.expected) == (int(found[1]), int(found[2]))]
     nodes = case.graph(call.number).nodes
     return max(spoken or stale, key=lambda one: _sequence(nodes[one.node]), default=None)
@@ -27,7 +27,7 @@ def refused(case: Case, call: Backward) -> Stale | None:
 
 def write_of(case: Case, stale: Stale) -> tuple[Block, Operation] | None:
     """The first operator that wrote a saved tensor after it was saved."""
-    blocks = {block.number: block for block in case.blocks}
+    blocks = {block.number: block for block in case.blocks()}
     best: tuple[int, Block, Operation] | None = None
     for number, storage in stale.trail:
         block = blocks.get(number)

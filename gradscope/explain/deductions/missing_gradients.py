@@ -8,21 +8,29 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.graph_cuts import CUT, DERIVATIVE, MODE, Lost, at_cut, at_exit, born, exits, module_of
-from gradscope.explain.deductions.optimizer_parameters import NAMELESS
-from gradscope.explain.evidence.dataflow import is_optimizer
-from gradscope.explain.evidence.syntax import attribute_call
-from gradscope.explain.evidence.words import be, several
+from gradscope.explain.deductions.graph_cuts import (
+    CUT,
+    DERIVATIVE,
+    MODE,
+    MissingGradient,
+    at_cut,
+    at_exit,
+    born,
+    exits,
+    module_of,
+)
+from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
+from gradscope.explain.evidence.syntax import attribute_call, syntax
+from gradscope.explain.evidence.words import base_name, be, several
 from gradscope.model.finding import Related
 from gradscope.model.flow import GradientState, HeldParameter, OptimizerLook
 from gradscope.model.graph import Backward
 from gradscope.model.site import Site
-
-if TYPE_CHECKING:
-    from gradscope.explain.evidence.case import Case
+from gradscope.store.facts import kept
 
 UNUSED, REPLACED, DROPPED, FROZEN = "GS726", "GS727", "GS728", "GS720"
 NO_GRAPH = "does not require grad and does not have a grad_fn"
@@ -30,7 +38,7 @@ _ZERO = ("Round", "Sign", "Floor", "Ceil", "Trunc", "Heaviside", "Bernoulli", "F
 
 
 @dataclass(frozen=True, slots=True)
-class Silent:
+class SilentParameter:
     """A parameter whose gradient was never seen at an optimizer's steps."""
 
     held: HeldParameter
@@ -38,15 +46,16 @@ class Silent:
     zero: bool = False
 
 
-def find(case: Case) -> tuple[Lost, ...]:
+@kept
+def missing_gradients(case: Case) -> tuple[MissingGradient, ...]:
     """Every cause, those that explain a failure first; the parameters of one line together."""
     found = [*_without_graph(case), *_inference(case)]
     found += _silent(case)
     return tuple(_together(found))
 
 
-def _together(found: list[Lost]) -> Iterator[Lost]:
-    groups: dict[object, list[Lost]] = defaultdict(list)
+def _together(found: list[MissingGradient]) -> Iterator[MissingGradient]:
+    groups: dict[object, list[MissingGradient]] = defaultdict(list)
     for one in found:
         groups[one.code, one.cause.site, one.cause.fails, one.says].append(one)
     for same in groups.values():
@@ -61,10 +70,10 @@ def _together(found: list[Lost]) -> Iterator[Lost]:
 # a loss without a graph
 
 
-def _without_graph(case: Case) -> Iterator[Lost]:
-    for call in case.failed:
+def _without_graph(case: Case) -> Iterator[MissingGradient]:
+    for call in case.failed():
         if NO_GRAPH in (call.exception or ""):
-            fails = any(failure.backward == call.number for failure in case.failures)
+            fails = any(failure.backward == call.number for failure in case.failures())
             found = _why_no_graph(case, call)
             failing = Related("fails_at", call.site, "backward: element 0 does not require grad")
             related = (*found.cause.related, failing) if found.cause.site != call.site else found.cause.related
@@ -73,8 +82,8 @@ def _without_graph(case: Case) -> Iterator[Lost]:
             yield replace(found, cause=cause)
 
 
-def _why_no_graph(case: Case, call: Backward) -> Lost:
-    flow = case.flow
+def _why_no_graph(case: Case, call: Backward) -> MissingGradient:
+    flow = dataflow(case)
     roots = [end.tensor for end in flow.roots if end.backward == call.number and not end.requires_grad]
     for root in roots:
         cuts = flow.behind(root)
@@ -91,69 +100,73 @@ def _why_no_graph(case: Case, call: Backward) -> Lost:
     return _unseen(case, learned[-1]) if learned else _frozen(case, call)
 
 
-def _unseen(case: Case, last: int) -> Lost:
+def _unseen(case: Case, last: int) -> MissingGradient:
     """Something required grad, and the loss was made of something else: the values left torch without an operator."""
-    operation = case.flow.operations[last]
-    lines = [site for file in case.syntax.files for site in case.syntax.calls(file, attribute_call("tolist", "numpy"))]
+    operation = dataflow(case).operations[last]
+    lines = list(syntax(case).everywhere(attribute_call("tolist", "numpy")))
     what = f"{_how(lines[0])} hands out plain numbers, which have no graph" if lines else "it is not computed from this"
-    message = f"{what}; {operation.operation.name.split('.')[1]} made the last result that has a graph"
+    message = f"{what}; {base_name(operation.operation.name)} made the last result that has a graph"
     related = (Related("cut_at", operation.site, operation.operation.name),)
-    return Lost(CUT, Cause(message, lines[0] if lines else operation.site, related, certain=False))
+    return MissingGradient(CUT, Cause(message, lines[0] if lines else operation.site, related, certain=False))
 
 
 def _how(site: Site) -> str:
     return ".tolist" if ".tolist(" in (site.source or "") else ".numpy"
 
 
-def _inference(case: Case) -> Iterator[Lost]:
+def _inference(case: Case) -> Iterator[MissingGradient]:
     """A tensor made in inference mode is refused by what would have to save it for a backward."""
-    for failure in case.failures:
+    for failure in case.failures():
         if "Inference tensors cannot be saved" in failure.message:
-            off = [one for one in case.flow.operations if not one.operation.grad and not is_optimizer(one)]
-            modes = [mode for mode in (case.syntax.switch(one.operation.stack) for one in reversed(off)) if mode]
+            off = [one for one in dataflow(case).operations if not one.operation.grad and not is_optimizer(one)]
+            modes = [mode for mode in (syntax(case).switch(one.operation.stack) for one in reversed(off)) if mode]
             site = modes[0].site if modes else failure.site
             related = (Related("fails_at", failure.site, "a backward would need the tensor"),)
             message = "a tensor that was made in inference mode goes on into an operation that has to save it"
-            yield Lost(MODE, Cause(message, site, related, fails=True, certain=bool(modes)))
+            yield MissingGradient(MODE, Cause(message, site, related, fails=True, certain=bool(modes)))
 
 
-def _mode_before(case: Case, call: Backward) -> Lost | None:
+def _mode_before(case: Case, call: Backward) -> MissingGradient | None:
     """Gradients were off when the last operator before the backward ran: nothing needs to be known of its tensors."""
-    before = [block for block in case.blocks if block.thread == call.thread and block.backward is None]
+    before = [block for block in case.blocks() if block.thread == call.thread and block.backward is None]
     before = [block for block in before if block.started <= call.started]
     if not before or not before[-1].operations or before[-1].operations[-1].grad:
         return None
     operations = before[-1].operations
     first = next(at for at in range(len(operations) - 1, -1, -1) if at == 0 or operations[at - 1].grad)
-    mode = case.syntax.switch(operations[first].stack)
+    mode = syntax(case).switch(operations[first].stack)
     site = mode.site if mode else operations[-1].site
     related = (Related("cut_at", operations[-1].site, operations[-1].name),)
     message = "gradients were off while it was computed, and torch recorded no graph"
-    return Lost(MODE, Cause(message, site, related, op=operations[-1].name, certain=mode is not None))
+    return MissingGradient(MODE, Cause(message, site, related, op=operations[-1].name, certain=mode is not None))
 
 
-def _frozen(case: Case, call: Backward) -> Lost:
+def _frozen(case: Case, call: Backward) -> MissingGradient:
     """Nothing that the loss was made of requires grad."""
     lines = [
-        site
-        for file in case.syntax.files
-        for site in case.syntax.calls(file, attribute_call("requires_grad_"))
-        if "False" in (site.source or "")
+        site for site in syntax(case).everywhere(attribute_call("requires_grad_")) if "False" in (site.source or "")
     ]
-    lines += case.syntax.matching(lambda code: code.endswith("requires_grad=False"))
+    lines += syntax(case).matching(lambda code: code.endswith("requires_grad=False"))
     message = "nothing that the loss was computed from requires grad"
     if lines:
-        return Lost(FROZEN, Cause(f"{message}: it is all frozen here", lines[0], certain=len(lines) == 1))
-    return Lost(FROZEN, Cause(message, call.site, certain=False))
+        return MissingGradient(FROZEN, Cause(f"{message}: it is all frozen here", lines[0], certain=len(lines) == 1))
+    return MissingGradient(FROZEN, Cause(message, call.site, certain=False))
 
 
 # parameters without a gradient
 
 
-def silent(case: Case) -> tuple[Silent, ...]:
+@kept
+def silent_tensors(case: Case) -> frozenset[int]:
+    """The parameters whose gradient no look at an optimizer has seen."""
+    return frozenset(one.held.tensor for one in silent_parameters(case))
+
+
+@kept
+def silent_parameters(case: Case) -> tuple[SilentParameter, ...]:
     """The parameters that an optimizer holds and whose gradient was None, or zero, at every look."""
     states: dict[tuple[int, int], list[tuple[OptimizerLook, HeldParameter]]] = defaultdict(list)
-    for look in case.looks:
+    for look in case.optimizer_looks():
         for parameter in look.parameters:
             states[look.optimizer, parameter.tensor].append((look, parameter))
     found = []
@@ -161,23 +174,23 @@ def silent(case: Case) -> tuple[Silent, ...]:
         kinds = {held.state for _, held in seen}
         if kinds == {GradientState.NONE} or (kinds <= {GradientState.NONE, GradientState.ZERO} and len(seen) > 1):
             look, held = seen[-1]
-            found.append(Silent(held, look, GradientState.ZERO in kinds))
+            found.append(SilentParameter(held, look, GradientState.ZERO in kinds))
     return tuple(found)
 
 
-def _silent(case: Case) -> Iterator[Lost]:
-    if not any(call.exception is None for call in case.backwards):
+def _silent(case: Case) -> Iterator[MissingGradient]:
+    if not any(call.exception is None for call in case.backwards()):
         return
-    for one in silent(case):
+    for one in silent_parameters(case):
         found = _why_zero(case, one) if one.zero else _why_none(case, one)
         if found is not None:
             name = one.held.name if one.held.name != NAMELESS else "a parameter that no module has"
             yield replace(found, names=(name,))
 
 
-def _why_none(case: Case, one: Silent) -> Lost | None:
+def _why_none(case: Case, one: SilentParameter) -> MissingGradient | None:
     says = "given no gradient, though in an optimizer"
-    flow, way = case.flow, case.flow.onward(one.held.tensor)
+    flow, way = dataflow(case), dataflow(case).onward(one.held.tensor)
     if _was_in_graph(case, one):
         return _dropped(case, one)
     cuts = [cut for cut in way.cuts if cut.made in flow.useful]
@@ -195,24 +208,24 @@ def _why_none(case: Case, one: Silent) -> Lost | None:
         related = (Related("unused_at", last.site, last.operation.name),)
         message = "what is computed from it does not go into the loss"
         cause = Cause(message, last.site, related, op=last.operation.name, module=module_of(case, way.operations[-1]))
-        return Lost(UNUSED, cause, says=says)
-    replaced = case.holdings.named and one.held.tensor in case.holdings.unread
+        return MissingGradient(UNUSED, cause, says=says)
+    replaced = optimizer_parameters(case).named and one.held.tensor in optimizer_parameters(case).unread
     return None if replaced else _never_read(case, one, says)
 
 
-def _never_read(case: Case, one: Silent, says: str) -> Lost:
+def _never_read(case: Case, one: SilentParameter, says: str) -> MissingGradient:
     declared = born(case, one.held.tensor)
     site = declared or one.look.site
     related = (Related("declared_at", declared, one.held.name),) if declared else ()
     message = "no operation that led to a loss read it"
-    return Lost(UNUSED, Cause(message, site, related), says=says)
+    return MissingGradient(UNUSED, Cause(message, site, related), says=says)
 
 
-def _was_in_graph(case: Case, one: Silent) -> bool:
-    return any(leaf.tensor == one.held.tensor for leaf in case.leaf_gradients)
+def _was_in_graph(case: Case, one: SilentParameter) -> bool:
+    return any(leaf.tensor == one.held.tensor for leaf in case.leaf_gradients())
 
 
-def _why_zero(case: Case, one: Silent) -> Lost | None:
+def _why_zero(case: Case, one: SilentParameter) -> MissingGradient | None:
     """Zeros: zeroed between backward and step, or a derivative that is zero everywhere on its way."""
     zeroing = _zeroing(case, one)
     if zeroing is not None:
@@ -221,7 +234,7 @@ def _why_zero(case: Case, one: Silent) -> Lost | None:
     if call is None or not _was_in_graph(case, one):
         return None
     graph = case.graph(call)
-    node = next((leaf.node for leaf in case.leaf_gradients if leaf.tensor == one.held.tensor), None)
+    node = next((leaf.node for leaf in case.leaf_gradients() if leaf.tensor == one.held.tensor), None)
     flat = [each for each in graph.nodes if each.name.startswith(_ZERO)]
     if node is None or not flat or _reaches(graph, node, {each.id for each in flat}):
         return None
@@ -230,7 +243,7 @@ def _why_zero(case: Case, one: Silent) -> Lost | None:
     related = (Related("cut_at", first.site, first.name),)
     module = first.module.path if first.module else None
     cause = Cause(message, first.site, related, node=first.id, op=first.op, module=module, backward=call)
-    return Lost(DERIVATIVE, cause, says="given a gradient of zeros only")
+    return MissingGradient(DERIVATIVE, cause, says="given a gradient of zeros only")
 
 
 def _reaches(graph, target: int, without: set[int]) -> bool:  # type: ignore[no-untyped-def]
@@ -251,20 +264,20 @@ def _reaches(graph, target: int, without: set[int]) -> bool:  # type: ignore[no-
 # gradients taken away before the step
 
 
-def _dropped(case: Case, one: Silent) -> Lost | None:
-    call = next((call for call in case.backwards if call.number == one.look.backward), None)
+def _dropped(case: Case, one: SilentParameter) -> MissingGradient | None:
+    call = next((call for call in case.backwards() if call.number == one.look.backward), None)
     if call is None or call.kind != "backward":
         return None
     between = _zero_grad_between(case, call.site, one.look.site)
     return _drop(one, call, between or one.look.site, certain=between is not None)
 
 
-def _zeroing(case: Case, one: Silent) -> Lost | None:
+def _zeroing(case: Case, one: SilentParameter) -> MissingGradient | None:
     """A zeroing operator between the backward and the step, under zero_grad."""
-    call = next((call for call in case.backwards if call.number == one.look.backward), None)
+    call = next((call for call in case.backwards() if call.number == one.look.backward), None)
     if call is None:
         return None
-    for block in case.blocks:
+    for block in case.blocks():
         if block.backward is not None or block.started < call.started:
             continue
         for operation in block.operations:
@@ -276,18 +289,18 @@ def _zeroing(case: Case, one: Silent) -> Lost | None:
     return None
 
 
-def _drop(one: Silent, call: Backward, site: Site | None, certain: bool) -> Lost:
+def _drop(one: SilentParameter, call: Backward, site: Site | None, certain: bool) -> MissingGradient:
     related = (Related("fails_at", one.look.site, f"{one.look.name}.step()"),)
     backward = Related("first_backward_at", call.site, "the backward that computed them")
     message = "the gradients are cleared after the backward and before the step, which then changes nothing"
     cause = Cause(message, site, (backward, *related), certain=certain, backward=call.number)
-    return Lost(DROPPED, cause, says="without a gradient when the optimizer steps")
+    return MissingGradient(DROPPED, cause, says="without a gradient when the optimizer steps")
 
 
 def _zero_grad_between(case: Case, backward: Site | None, step: Site | None) -> Site | None:
     """The line that clears gradients between two lines of one function, else the only one anywhere."""
-    lines = [site for file in case.syntax.files for site in case.syntax.calls(file, attribute_call("zero_grad"))]
-    lines += case.syntax.matching(lambda code: code.endswith(".grad=None"))
+    lines = list(syntax(case).everywhere(attribute_call("zero_grad")))
+    lines += syntax(case).matching(lambda code: code.endswith(".grad=None"))
     if backward is not None and step is not None:
         for site in lines:
             if site.file == backward.file == step.file and backward.line < site.line < step.line:

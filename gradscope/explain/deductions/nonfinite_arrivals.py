@@ -14,7 +14,7 @@ SAYS_SO = re.compile(r"\b(nan|inf|infinite|non-?finite|isfinite|isnan|isinf|fini
 
 
 @dataclass(frozen=True, slots=True)
-class Trouble:
+class FirstNonfinite:
     """What went wrong first: the birth, what it reached (None: the program stopped before), whether that ended it."""
 
     birth: Birth | None
@@ -35,28 +35,28 @@ class Trouble:
         return f"the gradient of {whose} is {what} in backward {self.arrival.backward}, though the loss is finite"
 
 
-def trouble(case: Case) -> Trouble | None:
+def first_nonfinite(case: Case) -> FirstNonfinite | None:
     """The first NaN or Inf that reached a loss or a gradient, or over which the program stopped."""
-    births = {birth.number: birth for birth in case.births}
+    births = {birth.number: birth for birth in case.births()}
     fails = _said(case)
     scaled: set[int] | None = None
-    for arrival in case.arrivals:
+    for arrival in case.arrivals():
         birth = None if arrival.birth is None else births.get(arrival.birth)
         if arrival.leaf is not None or (birth is not None and _by_scaler(birth)):
             scaled = _scaled(case) if scaled is None else scaled
             if arrival.backward in scaled:
                 continue  # the scaler has seen it, and skips the step
-        same = [one for one in case.arrivals if one.backward == arrival.backward and one.leaf is not None]
-        return Trouble(birth, arrival, fails, tuple(one.leaf for one in same if one.leaf))
-    unmasked = [birth for birth in case.births if birth.masked is None]
-    return Trouble(unmasked[0], None, True) if fails and unmasked else None
+        same = [one for one in case.arrivals() if one.backward == arrival.backward and one.leaf is not None]
+        return FirstNonfinite(birth, arrival, fails, tuple(one.leaf for one in same if one.leaf))
+    unmasked = [birth for birth in case.births() if birth.masked is None]
+    return FirstNonfinite(unmasked[0], None, True) if fails and unmasked else None
 
 
 def node_of(case: Case, birth: Birth) -> tuple[Graph, Node] | None:
     """The backward node in which it was born."""
     if birth.backward is None or birth.node is None:
         return None
-    if not any(call.number == birth.backward for call in case.backwards):
+    if not any(call.number == birth.backward for call in case.backwards()):
         return None  # its step was given up
     graph = case.graph(birth.backward)
     return (graph, graph.nodes[birth.node]) if birth.node < len(graph.nodes) else None
@@ -64,8 +64,8 @@ def node_of(case: Case, birth: Birth) -> tuple[Graph, Node] | None:
 
 def _said(case: Case) -> bool:
     """Whether what ended the program, or a backward, was about values that are not finite."""
-    texts = [f"{failure.message} {failure.site.source if failure.site else ''}" for failure in case.failures]
-    texts += [call.exception for call in case.failed if call.exception]
+    texts = [f"{failure.message} {failure.site.source if failure.site else ''}" for failure in case.failures()]
+    texts += [call.exception for call in case.failed() if call.exception]
     return any(SAYS_SO.search(text) for text in texts)
 
 
@@ -80,9 +80,9 @@ def _scaled(case: Case) -> set[int]:
     """
     found: set[int] = set()
     since: dict[int, float] = {}  # by thread: when a scaler looked last
-    for block in case.blocks:
+    for block in case.blocks():
         if block.backward is None and any(operation.name == SCALER for operation in block.operations):
             start, since[block.thread] = since.get(block.thread, -1.0), block.started
-            calls = [call for call in case.backwards if call.thread == block.thread]
+            calls = [call for call in case.backwards() if call.thread == block.thread]
             found |= {call.number for call in calls if start < call.started <= block.started}
     return found

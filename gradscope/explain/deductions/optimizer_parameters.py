@@ -4,18 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.model.flow import FlowTensor
-
-if TYPE_CHECKING:
-    from gradscope.explain.evidence.case import Case
+from gradscope.store.facts import kept
 
 NAMELESS = "leaf"  # what a leaf is called that no module and no global variable names
 
 
 @dataclass(frozen=True, slots=True)
-class Holdings:
+class OptimizerParameters:
     """Parameters by number: those that optimizers hold, and those that a backward gave gradients and nobody holds."""
 
     held: frozenset[int]
@@ -33,16 +32,17 @@ class Holdings:
         return tuple(one for one in self.unheld if one.leaf not in (None, NAMELESS))
 
 
-def holdings(case: Case) -> Holdings:
+@kept
+def optimizer_parameters(case: Case) -> OptimizerParameters:
     """Compare what optimizers hold with what backward calls reached. Empty when no optimizer ever stepped."""
-    flow = case.flow
-    held = frozenset(parameter.tensor for look in case.looks for parameter in look.parameters)
+    flow = dataflow(case)
+    held = frozenset(parameter.tensor for look in case.optimizer_looks() for parameter in look.parameters)
     if not held:
-        return Holdings(held, (), held)
-    reached = dict.fromkeys(leaf.tensor for leaf in case.leaf_gradients)
+        return OptimizerParameters(held, (), held)
+    reached = dict.fromkeys(leaf.tensor for leaf in case.leaf_gradients())
     unheld = (flow.tensors[one] for one in reached if one in flow.tensors and one not in held)
     unread = frozenset(one for one in held if not flow.is_used(one))
-    return Holdings(held, tuple(one for one in unheld if one.parameter and not _by_hand(case, one)), unread)
+    return OptimizerParameters(held, tuple(one for one in unheld if one.parameter and not _by_hand(case, one)), unread)
 
 
 def _by_hand(case: Case, tensor: FlowTensor) -> bool:
@@ -51,7 +51,7 @@ def _by_hand(case: Case, tensor: FlowTensor) -> bool:
 
 
 def _writes(case: Case, tensor: FlowTensor) -> Iterator[bool]:
-    flow, started = case.flow, False
+    flow, started = dataflow(case), False
     for operation in flow.operations:
         started = started or operation.backward is not None
         if started and operation.backward is None:

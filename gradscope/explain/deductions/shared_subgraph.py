@@ -11,7 +11,7 @@ from gradscope.model.site import Origin, Stack
 
 
 @dataclass(frozen=True, slots=True)
-class Shared:
+class SharedSubgraph:
     """What a failed backward shares with `first`. `node` is the youngest shared node, where the shared piece begins.
 
     `reader` is the node of the failed call that reads it, None when the failed call began at `node` itself; `before` is
@@ -29,21 +29,21 @@ class Shared:
         return lines(self.first.stack) == lines(second.stack)
 
 
-def shared(case: Case, call: Backward, node: int) -> Shared | None:
+def shared_subgraph(case: Case, call: Backward, node: int) -> SharedSubgraph | None:
     """The shared piece in which a node of a failed call lies, None when no call that is kept had run that node."""
     graph = case.graph(call.number)
-    rows = {one.node: one for one in case.reused if one.backward == call.number}
+    rows = {one.node: one for one in case.reused() if one.backward == call.number}
     rows = {number: one for number, one in rows.items() if not graph.nodes[number].accumulates}
     if node not in rows:
         return None
     top, reader = _climb(graph, node, set(rows))
-    first = case.backwards_by_number.get(rows[node].earlier)
+    first = case.backwards_by_number().get(rows[node].earlier)
     if first is None:
         return None
     earlier = {one.earlier_node for one in rows.values()}
     before = _reader_before(case.graph(first.number), rows[top].earlier_node, earlier)
     leaves = frozenset(one.leaf for one in below(graph, top) if one.leaf is not None)
-    return Shared(first, graph.nodes[top], reader, before, leaves)
+    return SharedSubgraph(first, graph.nodes[top], reader, before, leaves)
 
 
 def lines(stack: Stack) -> tuple[tuple[str, int], ...]:

@@ -8,7 +8,7 @@ from gradscope.model.size import LeafSize
 _GROWN = 100.0
 
 
-def growth(case: Case) -> tuple[LeafSize, LeafSize] | None:
+def weight_growth(case: Case) -> tuple[LeafSize, LeafSize] | None:
     """The weight that grew most before anything was not finite, at its first and last measure; None when none did."""
     samples = samples_of(case)
     best: tuple[LeafSize, LeafSize] | None = None
@@ -22,9 +22,9 @@ def growth(case: Case) -> tuple[LeafSize, LeafSize] | None:
 
 def samples_of(case: Case) -> list[dict[str, LeafSize]]:
     """The measured steps, in order, each by leaf."""
-    known = {call.number for call in case.backwards}
+    known = {call.number for call in case.backwards()}
     found: dict[int, dict[str, LeafSize]] = {}
-    for size in case.sizes:
+    for size in case.sizes():
         if size.backward in known:
             found.setdefault(size.backward, {})[size.leaf] = size
     return [found[number] for number in sorted(found)]

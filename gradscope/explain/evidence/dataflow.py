@@ -12,6 +12,7 @@ from functools import cached_property
 
 from gradscope.explain.evidence.words import base_name
 from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Read
+from gradscope.store.facts import Facts, kept
 
 _SHAPE_ONLY = ("_like", "new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided")
 _SCALAR = ("_local_scalar_dense", "item")
@@ -38,7 +39,7 @@ class Way:
     ends: list[int] = field(default_factory=list)  # operators whose results nobody read
 
 
-class Flow:
+class Dataflow:
     """The recorded flow. Operators are named by their index in `operations`."""
 
     def __init__(
@@ -237,6 +238,12 @@ class Flow:
                 way.cuts.append(Cut(at, read, made))
         if unread:
             way.ends.append(at)
+
+
+@kept
+def dataflow(facts: Facts) -> Dataflow:
+    """The way of tensors through the operators that were looked at."""
+    return Dataflow(facts.flow(), facts.flow_tensors(), facts.flow_ends())
 
 
 def reads_shape_only(operation: FlowOperation) -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator
 
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.site import Origin, Site, Stack
 
 _APPLY = re.compile(r"(?:\w+\.)*(\w+)\.apply\(")
@@ -26,8 +27,8 @@ def declared(case: Case, name: str, method: str | None = None, call: str | None 
 
     None when no recorded source has the class.
     """
-    for file, text in case.sources.items():
-        for found in _classes(text, name):
+    for file, text in case.sources().items():
+        for found in _classes(syntax(case).tree(file), name):
             line = _line(found, method, call)
             return Site(file, line, name, text.splitlines()[line - 1].strip())
     return None
@@ -40,11 +41,6 @@ def _line(found: ast.ClassDef, method: str | None, call: str | None) -> int:
     return next(named, body or found).lineno
 
 
-def _classes(text: str, name: str) -> Iterator[ast.ClassDef]:
-    if f"class {name}" not in text:
-        return
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError, RecursionError):
-        return
-    yield from (node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and node.name == name)
+def _classes(tree: ast.Module | None, name: str) -> Iterator[ast.ClassDef]:
+    nodes = () if tree is None else ast.walk(tree)
+    yield from (node for node in nodes if isinstance(node, ast.ClassDef) and node.name == name)

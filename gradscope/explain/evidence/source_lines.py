@@ -3,32 +3,18 @@
 from __future__ import annotations
 
 import ast
-import functools
 from collections.abc import Iterator
 
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.site import Site
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 
-def tree(case: Case, file: str) -> ast.Module | None:
-    """The syntax tree of a recorded file."""
-    source = case.recording.source(file)
-    return None if source is None else _parsed(source)
-
-
-@functools.lru_cache(maxsize=64)
-def _parsed(source: str) -> ast.Module | None:
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError):
-        return None
-
-
 def at(case: Case, site: Site | None) -> Iterator[ast.AST]:
     """The nodes of the syntax tree that begin at a line."""
-    parsed = None if site is None else tree(case, site.file)
+    parsed = None if site is None else syntax(case).tree(site.file)
     if parsed is not None and site is not None:
         yield from (node for node in ast.walk(parsed) if getattr(node, "lineno", None) == site.line)
 
@@ -70,7 +56,7 @@ def assigned(case: Case, site: Site | None) -> str | None:
 
 def enclosing(case: Case, site: Site | None) -> Definition | None:
     """The innermost function around a line."""
-    parsed = None if site is None else tree(case, site.file)
+    parsed = None if site is None else syntax(case).tree(site.file)
     if parsed is None or site is None:
         return None
     around = [
@@ -83,7 +69,7 @@ def enclosing(case: Case, site: Site | None) -> Definition | None:
 
 def class_at(case: Case, site: Site | None) -> ast.ClassDef | None:
     """The class whose definition, or first decorator, stands at a line."""
-    parsed = None if site is None else tree(case, site.file)
+    parsed = None if site is None else syntax(case).tree(site.file)
     for node in ast.walk(parsed) if parsed is not None else ():
         if isinstance(node, ast.ClassDef) and site is not None:
             first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
@@ -100,7 +86,7 @@ def method(owner: ast.ClassDef | None, name: str) -> ast.FunctionDef | None:
 
 def line(case: Case, file: str, number: int, function: str = "") -> Site:
     """A line of a recorded file."""
-    lines = (case.recording.source(file) or "").splitlines()
+    lines = case.sources().get(file, "").splitlines()
     return Site(file, number, function, lines[number - 1].strip() if 0 < number <= len(lines) else None)
 
 

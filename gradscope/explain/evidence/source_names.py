@@ -9,6 +9,7 @@ from __future__ import annotations
 import ast
 
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.site import Site
 
 _ENDS = {"detach", "detach_", "item", "tolist", "numpy", "sign", "requires_grad_", "argmax", "argsort"}
@@ -17,10 +18,8 @@ _BUILTINS = {"sum", "max", "min", "abs", "list", "tuple", "zip"}
 
 def function_at(case: Case, site: Site) -> tuple[ast.AST, ast.stmt] | None:
     """The function (or module) around a line, and its innermost statement there; None when it cannot be read."""
-    text = case.recording.source(site.file)
-    try:
-        tree = ast.parse(text or "")
-    except (SyntaxError, ValueError):
+    tree = syntax(case).tree(site.file)
+    if tree is None:
         return None
     scope: ast.AST = tree
     statement: ast.stmt | None = None

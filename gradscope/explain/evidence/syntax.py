@@ -6,12 +6,12 @@ Switching the gradient mode, `zero_grad()`, `requires_grad_()`, `.item()` and `l
 from __future__ import annotations
 
 import ast
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
 from gradscope.model.site import Origin, Site, Stack
-from gradscope.store.reader import Recording
+from gradscope.store.facts import Facts, kept
 
 _MODES = ("no_grad", "inference_mode")
 _SWITCHES = ("set_grad_enabled", "_set_grad_enabled", "set_grad_mode")
@@ -25,30 +25,30 @@ class Mode:
     block: bool
 
 
-class Sources:
-    """The syntax trees of a recording's user files, parsed when they are asked for."""
+class Syntax:
+    """The user's files by name, parsed when they are asked for."""
 
-    def __init__(self, recording: Recording) -> None:
-        self._recording = recording
+    def __init__(self, texts: Mapping[str, str]) -> None:
+        self._texts = texts
         self._trees: dict[str, ast.Module | None] = {}
 
     @cached_property
     def files(self) -> tuple[str, ...]:
         """The user's files."""
-        return tuple(self._recording.sources())
+        return tuple(self._texts)
 
     def tree(self, file: str) -> ast.Module | None:
         """A file's syntax, None when the recording does not have it."""
         if file not in self._trees:
             try:
-                self._trees[file] = ast.parse(self._recording.source(file) or "")
+                self._trees[file] = ast.parse(self._texts.get(file, ""))
             except (SyntaxError, ValueError, RecursionError):
                 self._trees[file] = None
         return self._trees[file]
 
     def site(self, file: str, line: int, function: str = "") -> Site:
         """A line of a file, with its text."""
-        lines = (self._recording.source(file) or "").splitlines()
+        lines = self._texts.get(file, "").splitlines()
         text = lines[line - 1].strip() if 0 < line <= len(lines) else None
         return Site(file, line, function or self._function(file, line), text)
 
@@ -58,10 +58,15 @@ class Sources:
             if wanted(node):
                 yield self.site(file, _line(node))
 
+    def everywhere(self, wanted: Callable[[ast.AST], bool]) -> Iterator[Site]:
+        """The lines of all files on which a matching expression or statement ends its head."""
+        for file in self.files:
+            yield from self.calls(file, wanted)
+
     def matching(self, wanted: Callable[[str], bool]) -> Iterator[Site]:
         """The lines of all files whose code, without spaces and comments, is as wanted."""
         for file in self.files:
-            for number, text in enumerate((self._recording.source(file) or "").splitlines(), 1):
+            for number, text in enumerate(self._texts.get(file, "").splitlines(), 1):
                 if wanted(text.replace(" ", "").partition("#")[0]):
                     yield self.site(file, number)
 
@@ -117,6 +122,12 @@ class Sources:
                     if _names_mode(decorator) and site.line >= node.body[0].lineno:
                         found = decorator.lineno
         return found
+
+
+@kept
+def syntax(facts: Facts) -> Syntax:
+    """The syntax of the user's files."""
+    return Syntax(facts.sources())
 
 
 def attribute_call(*names: str) -> Callable[[ast.AST], bool]:

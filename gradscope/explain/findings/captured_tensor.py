@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.transform_calls import called_at
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import Flow, is_inside_function
+from gradscope.explain.evidence.dataflow import Dataflow, dataflow, is_inside_function
 from gradscope.graphs.transforms import Under, transforms
 from gradscope.model.finding import Related
 from gradscope.model.graph import FunctionClass
@@ -24,9 +24,9 @@ def captured_tensor(case: Case) -> Iterator[Cause]:
     """The forward of a Function reads what torch.func differentiates from a global, a closure or an attribute."""
     yield from _refused(case)
     said: set[tuple[str, Site | None, str]] = set()
-    for one in case.captured_tensors:
+    for one in case.captured_tensors():
         key = (one.function.name, one.site, one.name)
-        if key not in said and _goes_on(case.flow, one.stack):
+        if key not in said and _goes_on(dataflow(case), one.stack):
             said.add(key)
             under = transforms(one.stack)
             message = (
@@ -36,7 +36,7 @@ def captured_tensor(case: Case) -> Iterator[Cause]:
             yield Cause(message, one.site, _places(one.function, under), tensor=one.name, function=one.function.name)
 
 
-def _goes_on(flow: Flow, stack: Stack) -> bool:
+def _goes_on(flow: Dataflow, stack: Stack) -> bool:
     """Whether numbers that an operator computed leave the forward: a check of the values takes no gradient away.
 
     True where the recording cannot tell.
@@ -57,9 +57,9 @@ def _goes_on(flow: Flow, stack: Stack) -> bool:
 
 
 def _refused(case: Case) -> Iterator[Cause]:
-    for failure in case.failures if case.failing_functions else ():
+    for failure in case.failures() if case.failing_functions() else ():
         if all(words in failure.message for words in REFUSED):
-            function, under = case.failing_functions[-1], transforms(failure.stack)
+            function, under = case.failing_functions()[-1], transforms(failure.stack)
             message = (
                 f"the forward of {_short(function)} reads a tensor of {_names(under)} that is not one of its "
                 "arguments: torch's assertion fails"

@@ -45,7 +45,7 @@ def recomputation_differs(case: Case) -> Iterator[Cause]:
     How it is found: torch's CheckpointError, and the operators of the forward compared with those of the recomputation
     inside the backward. The first that differs is named.
     """
-    for call in case.failed:
+    for call in case.failed():
         if not any(text in (call.exception or "") for text in DIFFERS):
             continue
         forward, again = _runs(case, call)
@@ -65,7 +65,7 @@ def recomputation_differs(case: Case) -> Iterator[Cause]:
             f"{told}: the recomputation in backward {call.number} differs from the forward",
             site,
             tuple(Related(role, at) for role, at in (("checkpoint_at", start), ("fails_at", call.site)) if at),
-            fails=any(failure.backward == call.number for failure in case.failures),
+            fails=any(failure.backward == call.number for failure in case.failures()),
             certain=operation is not None,
             op=None if operation is None else operation.name,
             module=None if operation is None or operation.module is None else operation.module.label,
@@ -89,8 +89,8 @@ def reentrant_without_grad(case: Case) -> Iterator[Cause]:
 
     How it is found: the arguments of the checkpoint as it is called under grad mode.
     """
-    ends = [failure for failure in case.failures if NO_GRAD in failure.message]
-    for notice in case.notices:
+    ends = [failure for failure in case.failures() if NO_GRAD in failure.message]
+    for notice in case.notices():
         if notice.what == REENTRANT and notice.site is not None:
             yield Cause(
                 "no input of this reentrant checkpoint requires grad, so the parameters inside get no gradient",
@@ -104,7 +104,7 @@ def _runs(case: Case, call: Backward) -> tuple[list[list[Operation]], list[list[
     """The checkpointed stretches of the forward before a backward, and those that it ran again, each in order."""
     forward: list[Operation] = []
     again: list[Operation] = []
-    for block in case.blocks:
+    for block in case.blocks():
         if block.thread != call.thread:
             continue
         if block.backward is None and not again:

@@ -68,7 +68,7 @@ def mutation_under_transform(case: Case) -> Iterator[Cause]:
 
 
 def _named(case: Case, texts: dict[str, str]) -> Iterator[Cause]:
-    for failure in case.failures:
+    for failure in case.failures():
         for text, meaning in texts.items():
             if text in failure.message and failure.site is not None:
                 yield Cause(f"this line {meaning}", failure.site, fails=True, module=_module(failure))

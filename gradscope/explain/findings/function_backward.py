@@ -39,7 +39,7 @@ def backward_returns(case: Case) -> Iterator[Cause]:
     How it is found: torch's error names the Function, the recording knows where its backward stands; of several
         returns, the one whose number of values torch complained of is named.
     """
-    for call in case.failed:
+    for call in case.failed():
         found = _wrong(case, call)
         if found is not None:
             node, message, advice, got = found
@@ -94,7 +94,7 @@ def _named(case: Case, call: Backward, name: str) -> Node | None:
 def _last_function(case: Case, call: Backward) -> Node | None:
     """The custom Function whose backward ran last: in it the backward failed."""
     nodes = case.graph(call.number).nodes
-    for block in reversed(case.blocks):
+    for block in reversed(case.blocks()):
         for operation in reversed(block.operations) if block.backward == call.number else ():
             node = None if operation.node is None else nodes[operation.node]
             if node is not None and node.function is not None:

@@ -39,7 +39,7 @@ def unmarked_edit(case: Case) -> Iterator[Cause]:
     How it is found: operators that write are compared, while a forward runs, with its arguments that require grad;
         whether the class calls mark_dirty is read from its recorded source.
     """
-    for edit in case.input_edits:
+    for edit in case.input_edits():
         owner = source_lines.class_at(case, edit.function.class_site)
         if owner is not None and not _calls(owner, "mark_dirty"):
             name = source_lines.edited(case, edit.site)
@@ -52,8 +52,8 @@ def unmarked_edit(case: Case) -> Iterator[Cause]:
                 tensor=name,
                 function=edit.function.name,
             )
-    for failure in case.failures if case.failing_functions else ():
-        function = case.failing_functions[-1]
+    for failure in case.failures() if case.failing_functions() else ():
+        function = case.failing_functions()[-1]
         owner = source_lines.class_at(case, function.class_site)
         if _NOT_RETURNED in failure.message and owner is not None and not _generates_vmap(owner):
             yield Cause(
@@ -92,7 +92,7 @@ def kept_on_context(case: Case) -> Iterator[Cause]:
         computed from the forward's inputs, and used in the backward, is read from the recorded source.
     """
     said = set()
-    for one in case.on_context:
+    for one in case.on_context():
         graph = case.graph(one.backward)
         function = graph.nodes[one.node].function
         owner = None if function is None else source_lines.class_at(case, function.class_site)

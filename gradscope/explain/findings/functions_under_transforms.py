@@ -38,7 +38,7 @@ def vmap_returns(case: Case) -> Iterable[Cause]:
 def numpy_under_generated_vmap(case: Case) -> Iterable[Cause]:
     """A forward asks for memory that a tensor under vmap does not have, as numpy() does."""
     for failure, under in _failures(case, "Cannot access data pointer of Tensor"):
-        function = case.failing_functions[-1] if case.failing_functions else None
+        function = case.failing_functions()[-1] if case.failing_functions() else None
         if function is not None and any(one.kind == "Vmap" for one in under):
             related = (Related("class_at", function.class_site, function.name), *called_at(under))
             yield Cause(_first(failure), failure.site, related, fails=True, function=function.name)
@@ -80,7 +80,7 @@ def random_under_vmap(case: Case) -> Iterable[Cause]:
 
 
 def _failures(case: Case, message: str) -> Iterator[Found]:
-    for failure in case.failures:
+    for failure in case.failures():
         if message in failure.message:
             yield failure, transforms(failure.stack)
 
@@ -96,7 +96,7 @@ def _of_a_function(case: Case, message: str, method: str | None = None, call: st
 
 def _failing(case: Case) -> str | None:
     """The Function out of whose apply the last exception came: a call under another name does not tell."""
-    return case.failing_functions[-1].name.rpartition(".")[2] if case.failing_functions else None
+    return case.failing_functions()[-1].name.rpartition(".")[2] if case.failing_functions() else None
 
 
 def _first(failure: Failure) -> str:

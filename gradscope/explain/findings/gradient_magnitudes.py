@@ -6,8 +6,8 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.nonfinite_arrivals import trouble
-from gradscope.explain.deductions.weight_growth import growth, samples_of
+from gradscope.explain.deductions.nonfinite_arrivals import first_nonfinite
+from gradscope.explain.deductions.weight_growth import samples_of, weight_growth
 from gradscope.explain.evidence.case import Case
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
@@ -55,7 +55,7 @@ def softmax_over_one(case: Case) -> Iterator[Cause]:
     How it is found: the size of the dimension at each softmax under grad mode; a line is named when it was 1 every
     time.
     """
-    for notice in case.notices:
+    for notice in case.notices():
         if notice.what == SOFTMAX and notice.site is not None:
             yield Cause("this softmax runs over one element: it is always 1, and its gradient zero", notice.site)
 
@@ -209,8 +209,8 @@ def diverged(case: Case) -> Iterator[Cause]:
     How it is found: the loss is not finite, and the weights, measured in the steps 0, 1, 2, 4, 8, ... had grown at
     least a hundredfold before. The line named is the one that updates them.
     """
-    grown = growth(case)
-    found = trouble(case)
+    grown = weight_growth(case)
+    found = first_nonfinite(case)
     if grown is None or found is None:
         return
     first, last = grown
@@ -291,7 +291,7 @@ def _squash(graph: Graph, name: str) -> Node | None:
 
 def _updates(case: Case, leaf: str) -> Site | None:
     """The user's line that writes a parameter, in a forward stretch: the optimizer's step."""
-    for block in case.blocks:
+    for block in case.blocks():
         if block.backward is None:
             for operation in block.operations:
                 if any(write.leaf == leaf for write in operation.writes) and operation.site is not None:

@@ -38,7 +38,7 @@ def hook_edits_parameter(case: Case) -> Iterator[Cause]:
     How it is found: an operator that ran in the hook wrote what the hook's first argument names, in a function that
         never asks for `.grad`.
     """
-    for place in case.hook_places:
+    for place in case.hook_places():
         if place.hook.kind != "post_accumulate":
             continue
         for operation in _inside(case, place):
@@ -56,9 +56,9 @@ def hook_edits_parameter(case: Case) -> Iterator[Cause]:
                     backward=place.backward,
                 )
                 break
-    for failure in case.failures:
+    for failure in case.failures():
         if _RETURNED in failure.message:
-            hooks = [one for one in case.hooks if one.kind == "post_accumulate"]
+            hooks = [one for one in case.hooks() if one.kind == "post_accumulate"]
             yield Cause(
                 "a post-accumulate hook returned something: it gets the parameter, and what it returns is no gradient",
                 user_site(hooks[0].stack) if hooks else failure.site,
@@ -87,7 +87,7 @@ def hook_edits_gradient(case: Case) -> Iterator[Cause]:
     How it is found: around each hook the gradient's identity and version are compared; the same tensor with another
         version was edited. The operator that ran in the hook tells the line.
     """
-    for place in case.hook_edits:
+    for place in case.hook_edits():
         if place.hook.kind in ("post_accumulate", "retain_grad"):
             continue
         operation = next(iter(_inside(case, place)), None)
@@ -99,7 +99,7 @@ def hook_edits_gradient(case: Case) -> Iterator[Cause]:
             site,
             (
                 Related("registered_at", registered, f"on {place.hook.on}"),
-                Related("fails_at", case.backwards_by_number[place.backward].site, f"backward {place.backward}"),
+                Related("fails_at", case.backwards_by_number()[place.backward].site, f"backward {place.backward}"),
             ),
             certain=operation is not None,
             node=place.node,
@@ -110,7 +110,7 @@ def hook_edits_gradient(case: Case) -> Iterator[Cause]:
 
 def _inside(case: Case, place: HookPlace) -> Iterator[Operation]:
     """The operators that wrote something while a hook ran in a node."""
-    for block in case.blocks:
+    for block in case.blocks():
         for operation in block.operations if block.backward == place.backward else ():
             if operation.writes and operation.node == place.node and _ran_in(operation, place.hook):
                 yield operation

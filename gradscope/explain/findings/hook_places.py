@@ -43,7 +43,7 @@ def hook_on_old_node(case: Case) -> Iterator[Cause]:
         operator's node.
     """
     edits: dict[int, dict[int, Node]] = {}
-    for place in case.hook_places:
+    for place in case.hook_places():
         site = user_site(place.hook.stack)
         if place.hook.kind != "tensor" or site is None:
             continue
@@ -54,8 +54,8 @@ def hook_on_old_node(case: Case) -> Iterator[Cause]:
         if edit is not None:
             old = graph.nodes[place.node]
             yield Cause(
-                f"the hook {_words(place.hook)} hangs on {old.name}, but {base_name(edit.op or edit.name)} then edited the "
-                f"tensor in place: the hook sees the gradient before the edit",
+                f"the hook {_words(place.hook)} hangs on {old.name}, but {base_name(edit.op or edit.name)} then edited "
+                "the tensor in place: the hook sees the gradient before the edit",
                 site,
                 (
                     Related("modified_at", edit.site, edit.name),
@@ -88,7 +88,7 @@ def module_hook_too_late(case: Case) -> Iterator[Cause]:
     How it is found: the hook never fired; a backward that began after its registration ran nodes of that module, and
         none of them is the one that its hooks would have needed.
     """
-    for hook, backward in case.hooks_never_fired:
+    for hook, backward in case.hooks_never_fired():
         site = user_site(hook.stack)
         if hook.kind not in _OF_MODULES or site is None:
             continue
@@ -120,9 +120,9 @@ def module_hook_and_inplace(case: Case) -> Iterator[Cause]:
     How it is found: torch's own error, which names the wrapper's node; where the module that edits was built is
         recorded.
     """
-    for failure in case.failures:
+    for failure in case.failures():
         if _MECHANISM in failure.message and "modified inplace" in failure.message:
-            hooks = [hook for hook in case.hooks if hook.kind in _OF_MODULES]
+            hooks = [hook for hook in case.hooks() if hook.kind in _OF_MODULES]
             declared = _declared(case, failure, hooks)
             related = [
                 Related("registered_at", user_site(hook.stack), f"{hook.name} on {hook.on}") for hook in hooks[:1]
@@ -157,8 +157,8 @@ def gradient_before_hooks(case: Case) -> Iterator[Cause]:
     How it is found: the call's inputs and the recorded graph tell which inputs' nodes run; the hooks on these were
         seen to change the gradient.
     """
-    for place in case.hook_places:
-        call = case.backwards_by_number[place.backward]
+    for place in case.hook_places():
+        call = case.backwards_by_number()[place.backward]
         if call.kind != "grad" or call.inputs is None or len(call.inputs) < 2:
             continue
         graph = case.graph(place.backward)
@@ -199,7 +199,7 @@ def _declared(case: Case, failure: Failure, hooks: list[Hook]) -> Declaration | 
         return None
     hooked = {hook.on for hook in hooks}
     parents = {path.rpartition(".")[0] for path in hooked}
-    near = [one for one in case.declarations if one.path.rpartition(".")[0] in parents] or list(case.declarations)
+    near = [one for one in case.declarations() if one.path.rpartition(".")[0] in parents] or list(case.declarations())
     chosen = [one for one in near if one.path in hooked] or near
     sites: set[Site | None] = {one.site for one in chosen}
     return chosen[0] if len(sites) == 1 else None

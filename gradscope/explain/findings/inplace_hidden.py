@@ -34,7 +34,7 @@ def hidden_edit(case: Case) -> Iterator[Cause]:
     How it is found: a write through an alias whose version starts again at 0, or to a result while autograd is off, is
         noted with its storage and time. A backward whose nodes are older looks for that storage among what they saved.
     """
-    for one in case.hidden_writes:
+    for one in case.hidden_writes():
         graph = case.graph(one.backward)
         node = graph.nodes[one.node]
         leaf = next((saved.leaf for saved in node.saved if saved.name == one.name), None)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.inplace_writes import REFUSED, in_optimizer, refused, write_of
-from gradscope.explain.deductions.shared_subgraph import shared
+from gradscope.explain.deductions.shared_subgraph import shared_subgraph
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.words import base_name
@@ -40,7 +40,7 @@ def inplace_on_saved(case: Case) -> Iterator[Cause]:
         it saved. The operator that wrote the tensor's storage at the version that was saved is looked up among all
         operators that ran.
     """
-    for call in case.failed:
+    for call in case.failed():
         if REFUSED in (call.exception or ""):
             stale = refused(case, call)
             if stale is not None and not _is_carried_over(case, call, stale):
@@ -52,7 +52,7 @@ def _is_carried_over(case: Case, call: Backward, stale: Stale) -> bool:
     found = write_of(case, stale)
     if found is None or not in_optimizer(found[1]):
         return False
-    piece = shared(case, call, stale.node)
+    piece = shared_subgraph(case, call, stale.node)
     return piece is not None and piece.repeats(call)
 
 
@@ -93,7 +93,7 @@ def _declared(case: Case, operation: Operation | None) -> Site | None:
     if module is None:
         return None
     sites = {
-        one.site for one in case.declarations if (one.path, one.module_class) == (module.path, module.module_class)
+        one.site for one in case.declarations() if (one.path, one.module_class) == (module.path, module.module_class)
     }
     return sites.pop() if len(sites) == 1 else None
 

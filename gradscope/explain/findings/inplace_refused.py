@@ -40,7 +40,7 @@ def inplace_on_leaf(case: Case) -> Iterator[Cause]:
         edit, work on a copy (`w.clone()`).
     How it is found: torch's own error; its stack names the line.
     """
-    for failure in case.failures:
+    for failure in case.failures():
         if _LEAF in failure.message:
             name = source_lines.edited(case, failure.site)
             view = "a view of " if "a view of a leaf" in failure.message else ""
@@ -66,7 +66,7 @@ def inplace_on_expanded(case: Case) -> Iterator[Cause]:
     How it is found: torch's own error; the operator that expanded is the last one on a line that gave the tensor its
         name.
     """
-    for failure in case.failures:
+    for failure in case.failures():
         if _EXPANDED in failure.message:
             name = source_lines.edited(case, failure.site)
             what = f"`{name}`" if name else "the tensor"
@@ -95,7 +95,7 @@ def inplace_on_view(case: Case) -> Iterator[Cause]:
     How it is found: torch's own error; the operator that made the views is the last one on a line that gave the tensor
         its name.
     """
-    for failure in case.failures:
+    for failure in case.failures():
         message = failure.message
         if (_VIEW in message or _NO_GRAD_VIEW in message) and _HOOKED not in message:
             name = source_lines.edited(case, failure.site)
@@ -115,7 +115,7 @@ def _made_by(case: Case, name: str | None, operators: set[str]) -> Operation | N
     """The last operator of some that ran on a line which gave a name."""
     if name is None:
         return None
-    for block in reversed(case.blocks):
+    for block in reversed(case.blocks()):
         for operation in reversed(block.operations):
             if base_name(operation.name) in operators and source_lines.assigned(case, operation.site) == name:
                 return operation

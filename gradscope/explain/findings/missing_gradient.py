@@ -6,8 +6,10 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.graph_cuts import CUT, DERIVATIVE, HIDDEN, MODE, born
-from gradscope.explain.deductions.missing_gradients import DROPPED, FROZEN, UNUSED
+from gradscope.explain.deductions.missing_gradients import DROPPED, FROZEN, UNUSED, missing_gradients, silent_tensors
+from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowTensor
@@ -15,7 +17,7 @@ from gradscope.model.site import Site
 
 
 def _lost(case: Case, code: str) -> Iterator[Cause]:
-    return (one.cause for one in case.lost if one.code == code)
+    return (one.cause for one in missing_gradients(case) if one.code == code)
 
 
 def frozen(case: Case) -> Iterator[Cause]:
@@ -135,11 +137,11 @@ def not_held(case: Case) -> Iterator[Cause]:
         A backward reached the parameter, no optimizer that stepped holds it, nothing else wrote to it, and it has no
         name in any module.
     """
-    held = case.holdings
-    for failure in case.failures:
-        results = [at for at in range(len(case.flow.operations)) if case.flow.reads_learned(at)]
+    held = optimizer_parameters(case)
+    for failure in case.failures():
+        results = [at for at in range(len(dataflow(case).operations)) if dataflow(case).reads_learned(at)]
         if "can't optimize a non-leaf" in failure.message and results:
-            operation = case.flow.operations[results[-1]]
+            operation = dataflow(case).operations[results[-1]]
             message = "the optimizer refuses the result of an operation: only a leaf, as it was made, can be optimized"
             failing = (Related("fails_at", failure.site, "the optimizer"),)
             yield Cause(message, operation.site, failing, fails=True, certain=False, op=operation.operation.name)
@@ -188,8 +190,8 @@ def replaced(case: Case) -> Iterator[Cause]:
         The optimizer holds parameters that no operator reads, while a backward gives gradients to others that no
         optimizer holds.
     """
-    held = case.holdings
-    old = [one for one in held.unread if one in case.silent_tensors]
+    held = optimizer_parameters(case)
+    old = [one for one in held.unread if one in silent_tensors(case)]
     if not old:
         return
     for names, parameters, site in _by_birth(case, held.named):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.nonfinite_arrivals import Trouble, node_of, trouble
-from gradscope.explain.deductions.weight_growth import growth
+from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, first_nonfinite, node_of
+from gradscope.explain.deductions.weight_growth import weight_growth
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.findings.nonfinite_reasons import reason
 from gradscope.model.birth import Birth
@@ -42,12 +42,12 @@ def non_finite_forward(case: Case) -> Iterator[Cause]:
     nothing waits for a result: its largest magnitude is read after the backward, so that the operator and its line are
     known, but no values, and the finding is likely, not certain.
     """
-    found = trouble(case)
+    found = first_nonfinite(case)
     if found is None or found.birth is None or found.birth.entered or found.birth.backward is not None:
         return
     if found.arrival is not None and found.arrival.leaf is not None:
         return  # the loss is finite: a derivative is to blame
-    if growth(case) is not None:
+    if weight_growth(case) is not None:
         return  # the weights have grown until something overflowed
     yield _cause(found, found.birth, f"{reason(found.birth)}; {found.where}", found.birth.site)
 
@@ -75,7 +75,7 @@ def non_finite_derivative(case: Case) -> Iterator[Cause]:
     evaluated when the first of them gave NaN or Inf belongs to the line of the forward. After the backward the
     gradients of the leaves tell whether it reached them. Gradients that a GradScaler looks at are its business.
     """
-    found = trouble(case)
+    found = first_nonfinite(case)
     if found is not None and found.birth is None:
         yield from _unseen(case, found)
     if found is None or found.birth is None or found.birth.entered:
@@ -117,11 +117,11 @@ def non_finite_input(case: Case) -> Iterator[Cause]:
     How it is found: the first operator that was given a NaN which no operator before it has made. Its line is where the
     NaN comes in; the argument's name is the parameter's where it is one.
     """
-    found = trouble(case)
+    found = first_nonfinite(case)
     if found is None or found.birth is None or not found.birth.entered:
         return
     birth = found.birth
-    if growth(case) is not None:
+    if weight_growth(case) is not None:
         return
     given = birth.argument in [one.name for one in birth.given]
     what = f"the argument {birth.argument} of {birth.base}" if given else f"{birth.argument}"
@@ -130,7 +130,7 @@ def non_finite_input(case: Case) -> Iterator[Cause]:
 
 
 def _cause(
-    found: Trouble,
+    found: FirstNonfinite,
     birth: Birth,
     message: str,
     site: Site | None,
@@ -156,9 +156,9 @@ def _cause(
     )
 
 
-def _unseen(case: Case, found: Trouble) -> Iterator[Cause]:
+def _unseen(case: Case, found: FirstNonfinite) -> Iterator[Cause]:
     """No operator was seen to make it: the graph still tells which gradient it reached first."""
-    backward = None if found.arrival is None else case.backwards_by_number.get(found.arrival.backward)
+    backward = None if found.arrival is None else case.backwards_by_number().get(found.arrival.backward)
     if backward is None or not found.leaves:
         return
     graph = case.graph(backward.number)

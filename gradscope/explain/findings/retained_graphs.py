@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related
 from gradscope.model.flow import Holder, Survivors
 from gradscope.model.graph import Backward, Graph, Node
@@ -41,7 +42,7 @@ def grows(case: Case) -> Iterator[Cause]:
         line is the one whose node joins the new graph to the old one.
     """
     for calls in _lines(case).values():
-        if _keeps_growing([case.graph_sizes[call.number] for call in calls]):
+        if _keeps_growing([case.graph_sizes()[call.number] for call in calls]):
             joined = _joint(case.graph(calls[-2].number), case.graph(calls[-1].number))
             if joined is not None:
                 yield _growing(case, calls, *joined)
@@ -50,9 +51,9 @@ def grows(case: Case) -> Iterator[Cause]:
 def _lines(case: Case) -> dict[Stack, list[Backward]]:
     """The .backward() calls that reached a graph, by the stack that called them."""
     found: dict[Stack, list[Backward]] = defaultdict(list)
-    for call in case.backwards:
+    for call in case.backwards():
         plain = call.kind == "backward" and call.nested_in is None and call.exception is None
-        if plain and not call.create_graph and call.number in case.graph_sizes:
+        if plain and not call.create_graph and call.number in case.graph_sizes():
             found[call.stack].append(call)
     return found
 
@@ -76,7 +77,7 @@ def _joint(before: Graph, after: Graph) -> tuple[Node, Node] | None:
 
 
 def _growing(case: Case, calls: list[Backward], new: Node, old: Node) -> Cause:
-    first, last = case.graph_sizes[calls[0].number], case.graph_sizes[calls[-1].number]
+    first, last = case.graph_sizes()[calls[0].number], case.graph_sizes()[calls[-1].number]
     message = f"the graph of this backward grows with every step, from {first} nodes to {last} in {len(calls)} calls: "
     message += f"{new.name} joins it to what an earlier step computed"
     related = [Related("fails_at", calls[-1].site, "the backward that takes longer each time")]
@@ -109,7 +110,7 @@ def kept(case: Case) -> Iterator[Cause]:
     alive = growing_survivors(case)
     if not alive or _reaches_them(case, alive):
         return
-    holder = max((one for one in case.holders if one.name), key=lambda one: (one.count, one.name), default=None)
+    holder = max((one for one in case.holders() if one.name), key=lambda one: (one.count, one.name), default=None)
     line, what = (None, "") if holder is None else (_holding_line(case, holder), _named(holder))
     top, made = _tops(alive)[0], None if holder is None else holder.site
     site = line or made or top.site
@@ -129,8 +130,8 @@ def _compiling(one: Survivors) -> bool:
 
 def growing_survivors(case: Case) -> list[Survivors]:
     """The nodes alive at the last look, when those of enough earlier steps are."""
-    last = max((one.step for one in case.survivors), default=None)
-    alive = [one for one in case.survivors if one.step == last and not _compiling(one)]
+    last = max((one.step for one in case.survivors()), default=None)
+    alive = [one for one in case.survivors() if one.step == last and not _compiling(one)]
     steps = {one.made for one in alive}
     return alive if len(steps) >= _STEPS and last is not None and min(steps) <= last // 2 else []
 
@@ -148,7 +149,7 @@ def _tops(alive: list[Survivors]) -> list[Survivors]:
 def _reaches_them(case: Case, alive: list[Survivors]) -> bool:
     """Whether a later backward walked through old nodes: an unrolled loop keeps them on purpose."""
     steps = {one.made for one in alive}
-    calls = [call for call in case.backwards if call.nested_in is None and call.number in case.graph_sizes]
+    calls = [call for call in case.backwards() if call.nested_in is None and call.number in case.graph_sizes()]
     if not calls:
         return False
     last, old = calls[-1], [call for call in calls if call.step in steps]
@@ -168,7 +169,7 @@ def _holding_line(case: Case, one: Holder) -> Site | None:
     """The line that puts tensors into a container; what a variable holds is made on its own line."""
     if one.kind not in _CONTAINERS:
         return None
-    lines = (site for file in case.syntax.files for site in case.syntax.calls(file, _putting_into(one.name)))
+    lines = syntax(case).everywhere(_putting_into(one.name))
     return next(lines, None)
 
 
@@ -212,7 +213,7 @@ def cycles(case: Case) -> Iterator[Cause]:
         Nodes that such a backward made were still alive several steps later.
     """
     alive = growing_survivors(case)
-    for call in case.backwards:
+    for call in case.backwards():
         if call.kind == "backward" and call.create_graph and any(one.site == call.site for one in alive):
             steps = len({one.made for one in alive})
             message = f"backward(create_graph=True) leaves a graph in .grad: those of {steps} earlier steps still lived"
@@ -236,8 +237,8 @@ def on_ctx(case: Case) -> Iterator[Cause]:
     How it is found:
         An attribute of a custom Function's node leads back to the node, which was still alive two steps later.
     """
-    for one in [one for one in case.holders if one.kind == _ON_CTX][:1]:
-        lines = [site for file in case.syntax.files for site in case.syntax.calls(file, _setting(one.name))]
+    for one in [one for one in case.holders() if one.kind == _ON_CTX][:1]:
+        lines = list(syntax(case).everywhere(_setting(one.name)))
         message = f"{one.owner.removesuffix('Backward')} stores its output as ctx.{one.name}: output and node hold each"
         message += " other, and the graph of every call stays alive until a full garbage collection"
         yield Cause(message, next(iter(lines), one.site), tensor=one.name)

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.inplace_writes import REFUSED, in_optimizer, refused, write_of
-from gradscope.explain.deductions.shared_subgraph import Shared, shared
+from gradscope.explain.deductions.shared_subgraph import SharedSubgraph, shared_subgraph
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.model.finding import Related
@@ -36,7 +36,7 @@ def graph_freed(case: Case) -> Iterator[Cause]:
         ran without keeping the graph. The oldest of them that has lost what it saved is where it failed; the line
         named is the first call, or the line that should detach when an optimizer stepped other weights in between.
     """
-    for call in case.failed:
+    for call in case.failed():
         found = _freed(case, call)
         if found is not None and not found.repeats(call):
             yield _freed_cause(case, call, found)
@@ -63,32 +63,32 @@ def carried_over(case: Case) -> Iterator[Cause]:
     How it is found: both calls stand on the same lines; the nodes of the failed one are compared, by identity, with
         those that the earlier one ran. The line named made the youngest of the nodes that both have.
     """
-    for call in case.failed:
+    for call in case.failed():
         found = _freed(case, call) or _outdated(case, call)
         if found is not None and found.repeats(call):
             yield _carried_cause(case, call, found)
 
 
-def _freed(case: Case, call: Backward) -> Shared | None:
+def _freed(case: Case, call: Backward) -> SharedSubgraph | None:
     """The piece that a call needed after it was freed."""
     if FREED not in (call.exception or ""):
         return None
     nodes = case.graph(call.number).nodes
-    gone = [one.node for one in case.reused if one.backward == call.number and one.freed]
+    gone = [one.node for one in case.reused() if one.backward == call.number and one.freed]
     failed = max(gone, key=lambda node: nodes[node].seq_nr or 0, default=None)
-    return None if failed is None else shared(case, call, failed)
+    return None if failed is None else shared_subgraph(case, call, failed)
 
 
-def _outdated(case: Case, call: Backward) -> Shared | None:
+def _outdated(case: Case, call: Backward) -> SharedSubgraph | None:
     """The piece of an earlier round that was kept, and whose weights a step has changed."""
     stale = refused(case, call) if REFUSED in (call.exception or "") else None
     found = None if stale is None else write_of(case, stale)
     if stale is None or found is None or not in_optimizer(found[1]):
         return None
-    return shared(case, call, stale.node)
+    return shared_subgraph(case, call, stale.node)
 
 
-def _carried_cause(case: Case, call: Backward, found: Shared) -> Cause:
+def _carried_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
     name = source_lines.assigned(case, found.node.site)
     what = f"`{name}`" if name else f"what {found.node.name} made"
     if found.reader is None:
@@ -110,7 +110,7 @@ def _carried_cause(case: Case, call: Backward, found: Shared) -> Cause:
     )
 
 
-def _freed_cause(case: Case, call: Backward, found: Shared) -> Cause:
+def _freed_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
     detach = _place_to_detach(case, call, found)
     name = source_lines.assigned(case, found.node.site)
     what = f"`{name}`" if name else f"what {found.node.name} made"
@@ -136,19 +136,19 @@ def _freed_cause(case: Case, call: Backward, found: Shared) -> Cause:
     )
 
 
-def _place_to_detach(case: Case, call: Backward, found: Shared) -> Site | None:
+def _place_to_detach(case: Case, call: Backward, found: SharedSubgraph) -> Site | None:
     """Where the first loss took the shared tensor, when the step that followed left all weights behind it alone."""
     if found.before is None or found.reader is None:
         return None
     stepped: set[str] = set()
-    for block in case.blocks:
+    for block in case.blocks():
         between = found.first.started < block.started < call.started and block.backward is None
         for operation in block.operations if between else ():
             stepped.update(write.leaf for write in operation.writes if write.leaf is not None)
     return found.before.site if stepped and not stepped & found.leaves else None
 
 
-def _places(call: Backward, found: Shared) -> tuple[Related, ...]:
+def _places(call: Backward, found: SharedSubgraph) -> tuple[Related, ...]:
     places = [
         Related("shared_at", found.node.site, f"{found.node.name} is in both graphs"),
         Related("first_backward_at", found.first.site, f"backward {found.first.number}"),

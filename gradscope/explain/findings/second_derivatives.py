@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.source_names import carries, followed, function_at, targets
 from gradscope.model.finding import Related, Severity
@@ -41,7 +42,7 @@ def missing_create_graph(case: Case) -> Iterator[Cause]:
     whose result goes there, by the names in your source. Where nothing is raised, the source alone shows that the
     result is added to what backward() is called on.
     """
-    for call in case.failed:
+    for call in case.failed():
         if NO_GRAPH in (call.exception or ""):
             for first in _before(case, call):
                 sure = _goes_to(case, first, call)
@@ -51,13 +52,13 @@ def missing_create_graph(case: Case) -> Iterator[Cause]:
                         f"{told} in backward {call.number}",
                         first.site,
                         (Related("second_backward_at", call.site),),
-                        fails=any(failure.backward == call.number for failure in case.failures),
+                        fails=any(failure.backward == call.number for failure in case.failures()),
                         certain=sure,
                         backward=call.number,
                     )
                     break
     seen: set[Site] = set()
-    for call in case.backwards:
+    for call in case.backwards():
         if call.kind == "grad" and not call.create_graph and call.site is not None and call.site not in seen:
             seen.add(call.site)
             ends = None if call.exception else _added(case, call)
@@ -92,7 +93,7 @@ def zero_second_derivative(case: Case) -> Iterator[Cause]:
     through the derivative of a kink, which is zero.
     """
     said: set[object] = set()
-    for call in case.backwards:
+    for call in case.backwards():
         first = next(iter(_before(case, call)), None)
         if first is None or not first.create_graph or _once(case, first):
             continue
@@ -107,7 +108,7 @@ def zero_second_derivative(case: Case) -> Iterator[Cause]:
         if site in said:
             continue
         said.add(site)
-        fails = any(failure.backward == call.number for failure in case.failures)
+        fails = any(failure.backward == call.number for failure in case.failures())
         what = f"{bend.name} is straight between its kinks" if bend is not None else "what is differentiated is linear"
         yield Cause(
             f"the second derivative taken in backward {call.number} is zero whatever the numbers are: {what}",
@@ -144,8 +145,8 @@ def once_differentiable(case: Case) -> Iterator[Cause]:
     in its source. Where the backward that follows raised, that is explained.
     """
     said: set[Site] = set()
-    raising = [call for call in case.failed if TWICE in (call.exception or "") or NO_GRAPH in (call.exception or "")]
-    silent = [call for call in case.backwards if call.create_graph and _has_graph(call) and call.exception is None]
+    raising = [call for call in case.failed() if TWICE in (call.exception or "") or NO_GRAPH in (call.exception or "")]
+    silent = [call for call in case.backwards() if call.create_graph and _has_graph(call) and call.exception is None]
     for call in (*raising, *silent):
         through = (*_before(case, call), *([call] if _has_graph(call) else [])) if call in raising else (call,)
         node, site = next((found for found in (_once(case, one) for one in through) if found), (None, None))
@@ -158,7 +159,7 @@ def once_differentiable(case: Case) -> Iterator[Cause]:
             f"backward of {name} is marked once_differentiable: the second derivative through it {told}",
             site,
             (Related("second_backward_at", call.site), Related("saved_at", node.site, node.name)),
-            fails=any(failure.backward == call.number for failure in case.failures),
+            fails=any(failure.backward == call.number for failure in case.failures()),
             severity=Severity.ERROR if call in raising else Severity.WARNING,
             node=node.id,
             backward=call.number,
@@ -168,7 +169,7 @@ def once_differentiable(case: Case) -> Iterator[Cause]:
 
 def _before(case: Case, call: Backward) -> Iterator[Backward]:
     """The derivatives taken shortly before a call, the latest first."""
-    earlier = [one for one in case.backwards if call.number - _FAR <= one.number < call.number]
+    earlier = [one for one in case.backwards() if call.number - _FAR <= one.number < call.number]
     for one in reversed(earlier):
         if one.kind == "grad" and one.exception is None and one.thread == call.thread and _has_graph(one):
             yield one
@@ -215,7 +216,7 @@ def _added(case: Case, call: Backward) -> Site | None:
                 and one.func.attr == "backward"
                 and carries(one.func.value, known)
             ):
-                return Site(site.file, one.lineno, site.function, _text(case, site.file, one.lineno))
+                return source_lines.line(case, site.file, one.lineno, site.function)
         returned = isinstance(statement, ast.Return) or any(
             isinstance(one, ast.Return) and carries(one.value, known) for one in ast.walk(scope)
         )
@@ -239,11 +240,6 @@ def _reduces(scope: ast.AST, names: set[str], statement: ast.stmt) -> bool:
         and carries(one, names)
         for one in ast.walk(scope)
     )
-
-
-def _text(case: Case, file: str, line: int) -> str | None:
-    lines = (case.recording.source(file) or "").splitlines()
-    return lines[line - 1].strip() if 0 < line <= len(lines) else None
 
 
 def _flat(graph: Graph) -> bool:
@@ -279,7 +275,7 @@ def _once(case: Case, call: Backward) -> tuple[Node, Site] | None:
         site = None if node.function is None else node.function.class_site
         if site is None or site.origin is not Origin.USER:
             continue
-        lines = (case.recording.source(site.file) or "").splitlines()
+        lines = case.sources().get(site.file, "").splitlines()
         for number in range(site.line, len(lines)):
             text = lines[number].strip()
             if text.startswith("class "):

@@ -7,7 +7,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.words import be, several
 from gradscope.model.flow import GradientState, LeafGradient
 from gradscope.model.graph import Backward, Graph
@@ -36,8 +38,8 @@ def thrown_away(case: Case) -> Iterator[Cause]:
         and no operator read a gradient of its shape. The cost is that of the products for the weights' gradients.
     """
     groups: dict[object, list[tuple[Backward, list[LeafGradient]]]] = defaultdict(list)
-    recorded = {operation.backward for operation in case.flow.operations}
-    for call in case.backwards:
+    recorded = {operation.backward for operation in dataflow(case).operations}
+    for call in case.backwards():
         if call.number not in recorded:
             continue
         lost = [leaf for leaf in _leaves(case, call) if _is_wasted(case, call, leaf)]
@@ -45,7 +47,7 @@ def thrown_away(case: Case) -> Iterator[Cause]:
             groups[call.site].append((call, lost))
     for calls in groups.values():
         call, lost = calls[0]
-        names = [case.flow.tensors[leaf.tensor].leaf or "a parameter" for leaf in lost]
+        names = [dataflow(case).tensors[leaf.tensor].leaf or "a parameter" for leaf in lost]
         work = flops(case.graph(call.number), {leaf.node for leaf in lost})
         message = f"the gradients of {several(names)} {be(names)} computed here and never used"
         message += f": about {_amount(work)} for the weights' gradients in every call" if work else ""
@@ -56,11 +58,11 @@ def _leaves(case: Case, call: Backward) -> list[LeafGradient]:
     """The parameters that a call gave gradients to."""
     if call.kind != "backward" or call.exception is not None or call.nested_in is not None:
         return []
-    tensors = case.flow.tensors
+    tensors = dataflow(case).tensors
     wanted = None if call.inputs is None else {root.node for root in call.inputs}
     return [
         leaf
-        for leaf in case.leaf_gradients
+        for leaf in case.leaf_gradients()
         if leaf.backward == call.number
         and leaf.tensor in tensors
         and tensors[leaf.tensor].parameter
@@ -69,15 +71,15 @@ def _leaves(case: Case, call: Backward) -> list[LeafGradient]:
 
 
 def _is_wasted(case: Case, call: Backward, leaf: LeafGradient) -> bool:
-    later = [one for one in case.leaf_gradients if one.tensor == leaf.tensor and one.backward > call.number]
+    later = [one for one in case.leaf_gradients() if one.tensor == leaf.tensor and one.backward > call.number]
     if not later:
         return False
     following = min(later, key=lambda one: one.backward)
-    if following.state not in _EMPTY and leaf.tensor in case.holdings.held:
+    if following.state not in _EMPTY and leaf.tensor in optimizer_parameters(case).held:
         return False
     stepped = any(
         look.backward is not None and call.number <= look.backward < following.backward
-        for look in case.looks
+        for look in case.optimizer_looks()
         if any(one.tensor == leaf.tensor for one in look.parameters)
     )
     return not stepped and not _is_read(case, call, leaf, following.backward)
@@ -85,7 +87,7 @@ def _is_wasted(case: Case, call: Backward, leaf: LeafGradient) -> bool:
 
 def _is_read(case: Case, call: Backward, leaf: LeafGradient, until: int) -> bool:
     """Whether an operator between two calls read what may be this gradient, or wrote to the parameter."""
-    flow = case.flow
+    flow = dataflow(case)
     parameter = flow.tensors[leaf.tensor]
     made: set[int] = set()
     for operation in flow.operations:

@@ -8,6 +8,7 @@ from dataclasses import replace
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.graph_cuts import at_cut, born
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.words import base_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowEnd
@@ -35,10 +36,10 @@ def unused_input(case: Case) -> Iterator[Cause]:
         The call raised. The input was followed through the recorded operators to the line where its way ends, or back
         to the line that made it from what was used.
     """
-    for call in case.failed:
+    for call in case.failed():
         text = call.exception or ""
         if NOT_USED in text or NO_GRAD in text:
-            fails = any(failure.backward == call.number for failure in case.failures)
+            fails = any(failure.backward == call.number for failure in case.failures())
             for cause in _causes(case, call):
                 failing = Related("fails_at", call.site, "autograd.grad")
                 related = (*cause.related, failing) if cause.site != call.site else cause.related
@@ -47,7 +48,7 @@ def unused_input(case: Case) -> Iterator[Cause]:
 
 
 def _causes(case: Case, call: Backward) -> Iterator[Cause]:
-    targets = [end for end in case.flow.ends if end.target and end.backward == call.number]
+    targets = [end for end in dataflow(case).ends if end.target and end.backward == call.number]
     missing = {at for at, root in enumerate(call.inputs or ()) if root.node is None}
     wanted = [end for end in targets if end.position in missing or not end.requires_grad]
     for end in wanted or targets:
@@ -57,7 +58,7 @@ def _causes(case: Case, call: Backward) -> Iterator[Cause]:
 
 
 def _cause(case: Case, call: Backward, end: FlowEnd) -> Cause:
-    flow, number = case.flow, end.position
+    flow, number = dataflow(case), end.position
     name = flow.tensors[end.tensor].leaf if end.tensor in flow.tensors else None
     what = f"input {number}" + (f" ({name})" if name else "")
     if not end.requires_grad:
