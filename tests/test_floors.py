@@ -21,6 +21,12 @@ FLOORS = (
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
+# Some rooms have floors inside: their sub-rooms, the lowest first. In there no import goes up or round in a circle.
+FLOORS_INSIDE = {
+    "explain": (("evidence",), ("deductions",), ("findings", "answers")),
+}
+MOST_LEVELS = 5  # modules of the longest chain of imports inside such a room
+
 TORCH_ROOMS = {
     "bounds",
     "torch_internals",
@@ -81,6 +87,42 @@ def faults(path, source):
     return found
 
 
+def modules_inside(room):
+    """The modules of a room by dotted name, each with the modules of the room that it imports."""
+    paths = {".".join(path.relative_to(PACKAGE).with_suffix("").parts): path for path in (PACKAGE / room).rglob("*.py")}
+    return {name: entered_inside(name, path.read_text(encoding="utf-8"), paths) for name, path in paths.items()}
+
+
+def entered_inside(name, source, known):
+    """The known modules that one of them imports: `from a import b` may mean the module a.b or a name in a."""
+    found = set()
+    for dotted in imports(ast.parse(source), ["gradscope", *name.split(".")[:-1]]):
+        inside = dotted.removeprefix("gradscope.")
+        found |= {inside if inside in known else inside.rpartition(".")[0]} & (known.keys() - {name})
+    return found
+
+
+def climbs(room, modules):
+    """The imports of a room's modules that go to a sub-room which is not below, in words."""
+    floor = {f"{room}.{sub}": number for number, subs in enumerate(FLOORS_INSIDE[room]) for sub in subs}
+    for name, entered in sorted(modules.items()):
+        for other in sorted(entered):
+            here, there = name.rpartition(".")[0], other.rpartition(".")[0]
+            if here != there and floor.get(there, 0) >= floor.get(here, 0):
+                yield f"{name} imports {other}"
+
+
+def longest_chain(modules):
+    """The longest chain of imports among modules; a circle is shown as far as it comes round."""
+
+    def chain(name, above):
+        if name in above:
+            return [name] * (len(modules) + 1)
+        return [name, *max((chain(other, {*above, name}) for other in modules[name]), key=len, default=[])]
+
+    return max((chain(name, set()) for name in modules), key=len)
+
+
 def torch_at_the_top(tree):
     """Whether importing the module imports torch: functions and TYPE_CHECKING blocks do not run then."""
     waiting = list(tree.body)
@@ -111,6 +153,27 @@ MODULES = [path for path in sorted(PACKAGE.rglob("*.py")) if path != PACKAGE / "
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))
 def test_imports_go_down(path):
     assert faults(path, path.read_text(encoding="utf-8")) == []
+
+
+@pytest.mark.parametrize("room", FLOORS_INSIDE)
+def test_imports_inside_a_room_go_down(room):
+    assert list(climbs(room, modules_inside(room))) == []
+
+
+@pytest.mark.parametrize("room", FLOORS_INSIDE)
+def test_a_room_is_few_levels_deep_and_has_no_circles(room):
+    chain = longest_chain(modules_inside(room))
+    assert len(chain) <= MOST_LEVELS, chain
+
+
+def test_a_climb_and_a_circle_inside_a_room_are_found():
+    sources = {
+        "explain.evidence.case": "if TYPE_CHECKING:\n    from gradscope.explain.findings import table",
+        "explain.findings.table": "from ..evidence.case import Case",
+    }
+    modules = {name: entered_inside(name, source, sources) for name, source in sources.items()}
+    assert list(climbs("explain", modules)) == ["explain.evidence.case imports explain.findings.table"]
+    assert len(longest_chain(modules)) > len(modules)
 
 
 @pytest.mark.parametrize("path", MODULES, ids=lambda path: str(path.relative_to(PACKAGE)))

@@ -54,3 +54,9 @@ class Block:
     backward: int | None = None
     started: float = 0.0
     watched: bool = True
+
+
+def base_name(operator: str) -> str:
+    """`add_` of `aten.add_.Tensor`."""
+    parts = operator.split(".")
+    return parts[1] if len(parts) > 1 else operator

@@ -8,8 +8,8 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Cut, dataflow, leaves_torch
 from gradscope.explain.evidence.syntax import syntax
-from gradscope.explain.evidence.words import base_name
 from gradscope.model.finding import Related
+from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
 CUT, DERIVATIVE, MODE, HIDDEN = "GS721", "GS722", "GS723", "GS724"

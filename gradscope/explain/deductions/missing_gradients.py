@@ -25,10 +25,11 @@ from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimize
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
 from gradscope.explain.evidence.syntax import attribute_call, syntax
-from gradscope.explain.evidence.words import base_name, be, several
+from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
 from gradscope.model.flow import GradientState, HeldParameter, OptimizerLook
 from gradscope.model.graph import Backward
+from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 from gradscope.store.facts import kept
 

@@ -10,8 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from gradscope.explain.evidence.words import base_name
 from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Read
+from gradscope.model.operation import base_name
 from gradscope.store.facts import Facts, kept
 
 _SHAPE_ONLY = ("_like", "new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided")

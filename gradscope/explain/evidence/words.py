@@ -5,12 +5,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 
-def base_name(operator: str) -> str:
-    """`add_` of `aten.add_.Tensor`."""
-    parts = operator.split(".")
-    return parts[1] if len(parts) > 1 else operator
-
-
 def several(names: Sequence[str]) -> str:
     """`a`, `a and b`, `a, b and 3 more`."""
     shown = list(names) if len(names) <= 3 else [*names[:2], f"{len(names) - 2} more"]

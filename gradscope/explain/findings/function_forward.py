@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.words import base_name
 from gradscope.model.finding import Related
 from gradscope.model.graph import FunctionClass
+from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
 _NO_GRADIENT = {"zeros_like", "ones_like", "empty_like", "rand_like", "randn_like", "full_like"}

@@ -9,10 +9,9 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.inplace_writes import in_optimizer
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.words import base_name
 from gradscope.model.finding import Related
 from gradscope.model.hook import Hook, HookPlace
-from gradscope.model.operation import Operation
+from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Site, user_site
 
 _RETURNED = "post accumulate grad hooks should return None"

@@ -8,13 +8,13 @@ from collections.abc import Iterator
 from gradscope.engine.exec_info import exec_info
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.words import base_name
 from gradscope.model.failure import Failure
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
 from gradscope.model.hook import Hook
 from gradscope.model.module import ModuleCall
 from gradscope.model.mutation import Declaration
+from gradscope.model.operation import base_name
 from gradscope.model.site import Site, user_site
 
 _OF_MODULES = ("module_backward", "module_backward_pre")

@@ -7,9 +7,9 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.words import base_name
 from gradscope.model.finding import Related, Severity
 from gradscope.model.mutation import HiddenWrite
+from gradscope.model.operation import base_name
 
 
 def hidden_edit(case: Case) -> Iterator[Cause]:

@@ -9,11 +9,10 @@ from gradscope.explain.deductions.inplace_writes import REFUSED, in_optimizer, r
 from gradscope.explain.deductions.shared_subgraph import shared_subgraph
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.words import base_name
 from gradscope.model.finding import Related
 from gradscope.model.graph import Backward, Node
 from gradscope.model.mutation import Stale
-from gradscope.model.operation import Operation
+from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Site
 
 

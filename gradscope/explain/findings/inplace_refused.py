@@ -7,10 +7,9 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.words import base_name
 from gradscope.model.failure import Failure
 from gradscope.model.finding import Related
-from gradscope.model.operation import Operation
+from gradscope.model.operation import Operation, base_name
 
 _LEAF = "leaf Variable that requires grad is being used in an in-place operation"
 _EXPANDED = "more than one element of the written-to tensor refers to a single memory location"

@@ -9,10 +9,10 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.graph_cuts import at_cut, born
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
-from gradscope.explain.evidence.words import base_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowEnd
 from gradscope.model.graph import Backward
+from gradscope.model.operation import base_name
 
 NOT_USED = "appears to not have been used in the graph"
 NO_GRAD = "One of the differentiated Tensors does not require grad"
