@@ -37,7 +37,7 @@ MULTI = "multi_grad"
 BY_EFFECT = "seen by its effect"  # which is all that is seen of it, at this place
 
 
-class Why(enum.Enum):
+class NotFired(enum.Enum):
     """Why a hook did not fire."""
 
     OFF_THE_PATH = "its node did not run: no gradient was asked of it"
@@ -101,7 +101,7 @@ def _at(node: Node, fired: list[Firing]) -> Iterator[Event]:
     yield from (Event(node, firing) for firing in fired if firing not in before)
 
 
-def silent(graph: Graph, registered: Iterable[Hook]) -> Iterator[tuple[Hook, Node | None, Why]]:
+def silent(graph: Graph, registered: Iterable[Hook]) -> Iterator[tuple[Hook, Node | None, NotFired]]:
     """The hooks that did not fire in this backward, and why. What a loop registers anew for every step is here only
     when this step's did not fire.
     """
@@ -129,14 +129,14 @@ def _is_taken(node: Node, captured: set[int]) -> bool:
     return node.order is not None or node.id in captured
 
 
-def _why(hook: Hook, node: Node | None, captured: set[int]) -> Why:
+def _why(hook: Hook, node: Node | None, captured: set[int]) -> NotFired:
     if node is None:
-        return Why.NOT_IN_THE_GRAPH
+        return NotFired.NOT_IN_THE_GRAPH
     if hook.kind == REDUCER and node.order is not None:
-        return Why.NO_EFFECT
+        return NotFired.NO_EFFECT
     if node.id in captured:
-        return Why.CAPTURED
-    return Why.OFF_THE_PATH if node.order is None else Why.UNKNOWN
+        return NotFired.CAPTURED
+    return NotFired.OFF_THE_PATH if node.order is None else NotFired.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gradscope.model.site import Site, Stack, user_site
 
 
-class Kind(enum.Enum):
+class CompiledKind(enum.Enum):
     """What a step of a captured backward is. The values stand in recordings."""
 
     NODE = "node"
@@ -29,7 +29,7 @@ class CompiledStep:
     """
 
     position: int
-    kind: Kind
+    kind: CompiledKind
     op: str
     node: str = ""
     node_call: int | None = None

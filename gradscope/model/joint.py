@@ -9,7 +9,7 @@ from gradscope.model.site import Site, Stack, user_site
 from gradscope.model.tensor import TensorType
 
 
-class Phase(enum.Enum):
+class Half(enum.Enum):
     """Which half a node of a joint graph belongs to."""
 
     FORWARD = "forward"
@@ -30,7 +30,7 @@ class JointNode:
     id: int
     name: str
     op: str
-    phase: Phase
+    phase: Half
     type: TensorType | None = None
     bytes: int = 0
     storage: int = -1
@@ -54,7 +54,7 @@ class JointNode:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PartitionStep:
     """A node as it stands in one half of a partition, with what it is computed from there."""
 
     node: int
@@ -71,8 +71,8 @@ class Partition:
 
     name: str
     saved: tuple[int, ...]
-    forward: tuple[Step, ...]
-    backward: tuple[Step, ...]
+    forward: tuple[PartitionStep, ...]
+    backward: tuple[PartitionStep, ...]
     used: bool = False
 
 
@@ -104,7 +104,7 @@ class Region:
     held: frozenset[int] = field(init=False, repr=False, compare=False)  # the storages of what the forward is given
 
     def __post_init__(self) -> None:
-        arguments = (node.storage for node in self.nodes if node.is_input and node.phase is Phase.FORWARD)
+        arguments = (node.storage for node in self.nodes if node.is_input and node.phase is Half.FORWARD)
         object.__setattr__(self, "held", frozenset(storage for storage in arguments if storage >= 0))
 
     def partition(self, name: str) -> Partition | None:

@@ -45,7 +45,7 @@ Told = TypeVar("Told")
 
 
 @dataclass(frozen=True, slots=True)
-class Tables:
+class OpenTables:
     """An open file, and what reads its rows."""
 
     file: OpenFile
@@ -54,7 +54,7 @@ class Tables:
     backwards: BackwardReader
 
     @classmethod
-    def of(cls, file: OpenFile) -> Tables:
+    def of(cls, file: OpenFile) -> OpenTables:
         """The tables of an open file."""
         rows = Rows(file.connection)
         interned = Interned(rows)
@@ -95,7 +95,7 @@ class Facts:
 
     answers: dict[Hashable, Any] | None = None
 
-    def __init__(self, tables: Tables) -> None:
+    def __init__(self, tables: OpenTables) -> None:
         self.tables = tables
         self._rows, self._interned, self._backwards = tables.rows, tables.interned, tables.backwards
 

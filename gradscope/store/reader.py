@@ -17,7 +17,7 @@ from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.model.summary import Calls
 from gradscope.model.tensor import StoredTensor
 from gradscope.store.dispatch_reader import read_stored, read_tensors
-from gradscope.store.facts import Facts, Tables
+from gradscope.store.facts import Facts, OpenTables
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
 from gradscope.store.measurements import read_gradients, read_node_runs
 from gradscope.store.operation_reader import read_blocks
@@ -66,7 +66,7 @@ class Recording(Facts):
     """An open recording; close it, or use it in a `with`."""
 
     def __init__(self, file: OpenFile) -> None:
-        super().__init__(Tables.of(file))
+        super().__init__(OpenTables.of(file))
 
     def __enter__(self) -> Recording:
         return self

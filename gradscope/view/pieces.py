@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from gradscope.graphs.special import shared_parameters
 from gradscope.model.graph import Node
 from gradscope.model.group import Group
-from gradscope.model.reduced import Kind, Piece
+from gradscope.model.reduced import Piece, PieceKind
 from gradscope.model.tensor import SavedTensor
 from gradscope.view.details import Details, some
 from gradscope.view.drawing import Box, Row
@@ -33,7 +33,7 @@ class Teller:
 
     def box(self, piece: Piece) -> Box:
         """The box of a piece."""
-        if piece.kind is Kind.NODE:
+        if piece.kind is PieceKind.NODE:
             return self._node(piece, piece.nodes[0])
         title, notes, roles = self._several(piece)
         title = self._ordered(title, (*piece.nodes, *piece.views, *piece.leaves))
@@ -97,11 +97,11 @@ class Teller:
             span = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
             return f"{MORE} {len(rounds)}{TIMES} same {what}", (f"{span} · {nodes}",), frozenset({Role.FOLDED})
         words = kinds(piece.nodes).split(" → ")
-        if piece.kind in (Kind.ALIKE, Kind.CROWD) and len(words) == 1 and len(piece.nodes) == _count(piece):
+        if piece.kind in (PieceKind.ALIKE, PieceKind.CROWD) and len(words) == 1 and len(piece.nodes) == _count(piece):
             sites = {node.site for node in piece.nodes}
             lines = (place(site, self._folder) for site in sites if site is not None and len(sites) == 1)
             return f"{MORE} {len(piece.nodes):,}{TIMES} {short_name(piece.nodes[0])}", tuple(lines), _roles(piece)
-        many = f"{nodes} in a row" if piece.kind is Kind.CHAIN else nodes
+        many = f"{nodes} in a row" if piece.kind is PieceKind.CHAIN else nodes
         shown = [*words[:3], f"and {len(words) - 3} more kinds"] if len(words) > 4 else words
         return f"{MORE} {many}", tuple(shown), frozenset({Role.FOLDED})
 

@@ -42,7 +42,7 @@ class Details:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReplayStep:
     """One moment of the backward."""
 
     moment: Moment
@@ -63,7 +63,7 @@ class Replay:
     moves: tuple[Move, ...]
     sums: tuple[Sum, ...]
     waste: Waste | None
-    steps: tuple[Step, ...]
+    steps: tuple[ReplayStep, ...]
     inputs: tuple[int, ...] | None
     priorities: tuple[tuple[int, int], ...]
 
@@ -97,7 +97,7 @@ def replay(
         sums=sums(graph, prediction.order if order is None else order, prediction),
         waste=None if graph.backward.inputs is None else waste(graph, prediction, recorded.runs, seen),
         steps=tuple(
-            Step(moment, graph.nodes[moment.node], details.get(moment.node, Details()))
+            ReplayStep(moment, graph.nodes[moment.node], details.get(moment.node, Details()))
             for moment in moments(graph, prediction, order)
         ),
         inputs=inputs,

@@ -11,7 +11,7 @@ from gradscope.explain.deductions.missing_gradients import missing_gradients
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
-from gradscope.model.answer import Step, Why
+from gradscope.model.answer import PathStep, Why
 from gradscope.model.graph import Graph
 from gradscope.model.site import Site
 
@@ -80,10 +80,10 @@ def _path(graph: Graph, target: int) -> list[int] | None:
     return None
 
 
-def _step(graph: Graph, number: int) -> Step:
+def _step(graph: Graph, number: int) -> PathStep:
     node = graph.nodes[number]
     module = node.module.label if node.module else None
-    return Step(f"{node.name} {node.leaf}" if node.leaf else node.name, node.site, module, number)
+    return PathStep(f"{node.name} {node.leaf}" if node.leaf else node.name, node.site, module, number)
 
 
 def _cut(case: Case, name: str) -> Why:
@@ -101,7 +101,7 @@ def _cut(case: Case, name: str) -> Why:
         found = at_cut(case, cuts[0]) if cuts else at_exit(case, left[0]) if left else None
     last = next((at for at in way.operations if found is not None and _site(case, at) == found.cause.site), None)
     shown = [at for at in way.operations if last is None or at <= last]
-    path = tuple(Step(_name(case, at), _site(case, at), module_of(case, at)) for at in shown)
+    path = tuple(PathStep(_name(case, at), _site(case, at), module_of(case, at)) for at in shown)
     if found is not None:
         return Why(name, None, path, found.cause.site, found.reason or found.cause.message, found.code)
     if not way.operations:
