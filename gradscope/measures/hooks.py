@@ -11,7 +11,6 @@ from gradscope.engine.order import steps
 from gradscope.measures.places import op, single
 from gradscope.model.graph import Graph, Node
 from gradscope.model.hook import Firing, Hook
-from gradscope.model.site import user_site
 from gradscope.model.table import Column, Row, Table, Unit
 
 # What torch promises at one node: tensor hooks as they were registered, retain_grad, node pre-hooks, the node,
@@ -248,5 +247,5 @@ def _where(hook: Hook, node: Node | None) -> str:
 
 
 def _line(hook: Hook) -> str | None:
-    site = user_site(hook.stack)
+    site = hook.site
     return None if site is None else str(site)

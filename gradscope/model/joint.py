@@ -5,7 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.site import Located, Stack
 from gradscope.model.tensor import TensorType
 
 
@@ -17,7 +17,7 @@ class Half(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class JointNode:
+class JointNode(Located):
     """One node of a joint graph. `nodes[i].id == i` in its region.
 
     `op` is the operator ("aten.mm.default") or "input" for what comes from outside: arguments and parameters in the
@@ -25,6 +25,7 @@ class JointNode:
     numbers the distinct storages of the region (equal means shared, -1: no single tensor), `bytes` is the whole
     storage's size. `seq_nr` joins a backward node with the forward node that it belongs to. A gradient addition
     names in `addition_of` the node whose gradients it adds, and in `uses` the forward nodes that used that one.
+    `stack` is, for a backward node, that of the forward line that it belongs to.
     """
 
     id: int
@@ -41,11 +42,6 @@ class JointNode:
     label: str = ""
     addition_of: int | None = None
     uses: tuple[int, ...] = ()
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line: for a backward node, the forward line that it belongs to."""
-        return user_site(self.stack)
 
     @property
     def is_input(self) -> bool:
@@ -77,17 +73,12 @@ class Partition:
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Located):
     """One thing that the compiler did to the user's code: `kind` is a word or two, `text` a sentence."""
 
     kind: str
     text: str
     stack: Stack = ()
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line."""
-        return user_site(self.stack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +127,7 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
-class EagerTensor:
+class EagerTensor(Located):
     """A tensor that eager autograd saved: `held` tells that it lives in an input's memory."""
 
     type: TensorType
@@ -144,8 +135,3 @@ class EagerTensor:
     storage: int
     held: bool
     stack: Stack = ()
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line that made autograd save it."""
-        return user_site(self.stack)

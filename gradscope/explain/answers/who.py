@@ -10,7 +10,8 @@ from gradscope.errors import NothingCheckedError, UsageError
 from gradscope.explain.deductions.graph_cuts import module_of
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
-from gradscope.explain.evidence.syntax import dotted, syntax
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import last_name
 from gradscope.model.answer import Touch, Who
 from gradscope.model.graph import Graph, Node
 from gradscope.model.site import Origin, Site
@@ -82,7 +83,7 @@ def _assignments(case: Case, name: str) -> Iterator[Site]:
         single = [node.target] if isinstance(node, (ast.AugAssign, ast.AnnAssign)) else []
         targets = node.targets if isinstance(node, ast.Assign) else single
         every = [one for target in targets for one in getattr(target, "elts", [target])]
-        return any(dotted(one) == wanted for one in every)
+        return any(last_name(one) == wanted for one in every)
 
     yield from syntax(case).everywhere(assigns)
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from gradscope.functions.source import last_name
 from gradscope.model.site import Origin, Site, Stack
 from gradscope.store.facts import Facts, kept
 
@@ -139,18 +140,11 @@ def attribute_call(*names: str) -> Callable[[ast.AST], bool]:
     return wanted
 
 
-def dotted(node: ast.AST) -> str:
-    """The last name of an expression like `torch.no_grad`."""
-    if isinstance(node, ast.Attribute):
-        return node.attr
-    return node.id if isinstance(node, ast.Name) else ""
-
-
 def _names_mode(node: ast.AST) -> bool:
     """`torch.no_grad()`, `no_grad`, `inference_mode()`, `set_grad_enabled(...)` unless it says True."""
     if not isinstance(node, ast.Call):
-        return dotted(node) in _MODES
-    name = dotted(node.func)
+        return last_name(node) in _MODES
+    name = last_name(node.func)
     first = node.args[0] if node.args else None
     on = isinstance(first, ast.Constant) and first.value is True
     return (name in _MODES and not (isinstance(first, ast.Constant) and first.value is False)) or (
@@ -162,7 +156,7 @@ def _switches_off(node: ast.AST) -> bool:
     """A call that leaves gradients off: `set_grad_enabled(False)` or `no_grad().__enter__()`."""
     if not isinstance(node, ast.Call):
         return False
-    if dotted(node.func) in _SWITCHES:
+    if last_name(node.func) in _SWITCHES:
         return _names_mode(node)
     entered = node.func
     return (

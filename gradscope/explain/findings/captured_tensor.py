@@ -30,7 +30,7 @@ def captured_tensor(case: Case) -> Iterator[Cause]:
             said.add(key)
             under = transforms(one.stack)
             message = (
-                f"the forward of {_short(one.function)} reads `{one.name}`, which {_names(under)} differentiates, and "
+                f"the forward of {one.function.bare_name} reads `{one.name}`, which {_names(under)} differentiates, and "
                 "not as an argument: this use of it silently gets no gradient"
             )
             yield Cause(message, one.site, _places(one.function, under), tensor=one.name, function=one.function.name)
@@ -61,7 +61,7 @@ def _refused(case: Case) -> Iterator[Cause]:
         if all(words in failure.message for words in REFUSED):
             function, under = case.failing_functions()[-1], transforms(failure.stack)
             message = (
-                f"the forward of {_short(function)} reads a tensor of {_names(under)} that is not one of its "
+                f"the forward of {function.bare_name} reads a tensor of {_names(under)} that is not one of its "
                 "arguments: torch's assertion fails"
             )
             site = failure.site or function.class_site
@@ -70,10 +70,6 @@ def _refused(case: Case) -> Iterator[Cause]:
 
 def _places(function: FunctionClass, under: tuple[Under, ...]) -> tuple[Related, ...]:
     return (Related("class_at", function.class_site, function.name), *called_at(under))
-
-
-def _short(function: FunctionClass) -> str:
-    return function.name.rpartition(".")[2]
 
 
 def _names(under: tuple[Under, ...]) -> str:

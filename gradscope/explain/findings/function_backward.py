@@ -119,7 +119,7 @@ def _count(node: ast.Return) -> int | None:
 
 
 def _class_name(node: Node) -> str:
-    return node.function.name.rpartition(".")[2] if node.function is not None else node.name
+    return node.function.bare_name if node.function is not None else node.name
 
 
 def _values(count: int) -> str:

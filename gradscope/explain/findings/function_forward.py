@@ -45,7 +45,7 @@ def unmarked_edit(case: Case) -> Iterator[Cause]:
             name = source_lines.edited(case, edit.site)
             what = f"`{name}`" if name else "one of its inputs"
             yield Cause(
-                f"the forward of {_name(edit.function)} edits {what}, an input, with {base_name(edit.op)}, unmarked",
+                f"the forward of {edit.function.bare_name} edits {what}, an input, with {base_name(edit.op)}, unmarked",
                 edit.site,
                 (Related("class_at", edit.function.class_site, edit.function.name),),
                 op=edit.op,
@@ -57,7 +57,7 @@ def unmarked_edit(case: Case) -> Iterator[Cause]:
         owner = source_lines.class_at(case, function.class_site)
         if _NOT_RETURNED in failure.message and owner is not None and not _generates_vmap(owner):
             yield Cause(
-                f"{_name(function)} marks an input as dirty and does not return it",
+                f"{function.bare_name} marks an input as dirty and does not return it",
                 _line_of(case, function, _first_call(owner, "mark_dirty")),
                 (Related("fails_at", failure.site),),
                 fails=True,
@@ -101,7 +101,7 @@ def kept_on_context(case: Case) -> Iterator[Cause]:
             continue
         said.add((function.name, one.name))
         yield Cause(
-            f"{_name(function)} keeps `ctx.{one.name}`, computed without autograd, and uses it in a backward that is "
+            f"{function.bare_name} keeps `ctx.{one.name}`, computed without autograd, and uses it in a backward that is "
             "differentiated again: its part of the second derivative is missing",
             _line_of(case, function, assigned),
             (
@@ -172,7 +172,3 @@ def _line_of(case: Case, function: FunctionClass, node: ast.AST | None) -> Site 
     if number is None or function.class_site is None:
         return function.class_site
     return source_lines.line(case, function.class_site.file, number, "forward")
-
-
-def _name(function: FunctionClass) -> str:
-    return function.name.rpartition(".")[2]

@@ -96,7 +96,7 @@ def _of_a_function(case: Case, message: str, method: str | None = None, call: st
 
 def _failing(case: Case) -> str | None:
     """The Function out of whose apply the last exception came: a call under another name does not tell."""
-    return case.failing_functions()[-1].name.rpartition(".")[2] if case.failing_functions() else None
+    return case.failing_functions()[-1].bare_name if case.failing_functions() else None
 
 
 def _first(failure: Failure) -> str:

@@ -12,7 +12,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.model.finding import Related
 from gradscope.model.hook import Hook, HookPlace
 from gradscope.model.operation import Operation, base_name
-from gradscope.model.site import Site, user_site
+from gradscope.model.site import Site
 
 _RETURNED = "post accumulate grad hooks should return None"
 
@@ -48,7 +48,7 @@ def hook_edits_parameter(case: Case) -> Iterator[Cause]:
                     f"the hook {place.hook.name} gets the parameter `{leaf}` itself, not its gradient, and edits it: "
                     f"{base_name(operation.name)} changes the weights",
                     operation.site,
-                    (Related("registered_at", user_site(place.hook.stack), f"on {place.hook.on}"),),
+                    (Related("registered_at", place.hook.site, f"on {place.hook.on}"),),
                     node=place.node,
                     op=operation.name,
                     tensor=leaf,
@@ -60,7 +60,7 @@ def hook_edits_parameter(case: Case) -> Iterator[Cause]:
             hooks = [one for one in case.hooks() if one.kind == "post_accumulate"]
             yield Cause(
                 "a post-accumulate hook returned something: it gets the parameter, and what it returns is no gradient",
-                user_site(hooks[0].stack) if hooks else failure.site,
+                hooks[0].site if hooks else failure.site,
                 (Related("fails_at", failure.site),),
                 fails=True,
                 certain=len({one.stack for one in hooks}) == 1,
@@ -90,7 +90,7 @@ def hook_edits_gradient(case: Case) -> Iterator[Cause]:
         if place.hook.kind in ("post_accumulate", "retain_grad"):
             continue
         operation = next(iter(_inside(case, place)), None)
-        registered = user_site(place.hook.stack)
+        registered = place.hook.site
         site = operation.site if operation is not None else registered
         yield Cause(
             f"the hook {place.hook.name} on {place.hook.on} edits the gradient in place"

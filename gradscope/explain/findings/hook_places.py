@@ -15,7 +15,7 @@ from gradscope.model.hook import Hook
 from gradscope.model.module import ModuleCall
 from gradscope.model.mutation import Declaration
 from gradscope.model.operation import base_name
-from gradscope.model.site import Site, user_site
+from gradscope.model.site import Site
 
 _OF_MODULES = ("module_backward", "module_backward_pre")
 _MECHANISM = "BackwardHookFunction"
@@ -44,7 +44,7 @@ def hook_on_old_node(case: Case) -> Iterator[Cause]:
     """
     edits: dict[int, dict[int, Node]] = {}
     for place in case.hook_places():
-        site = user_site(place.hook.stack)
+        site = place.hook.site
         if place.hook.kind != "tensor" or site is None:
             continue
         graph = case.graph(place.backward)
@@ -89,7 +89,7 @@ def module_hook_too_late(case: Case) -> Iterator[Cause]:
         none of them is the one that its hooks would have needed.
     """
     for hook, backward in case.hooks_never_fired():
-        site = user_site(hook.stack)
+        site = hook.site
         if hook.kind not in _OF_MODULES or site is None:
             continue
         inside = [node for node in case.graph(backward).nodes if _is_in(node.module, hook.on)]
@@ -124,9 +124,7 @@ def module_hook_and_inplace(case: Case) -> Iterator[Cause]:
         if _MECHANISM in failure.message and "modified inplace" in failure.message:
             hooks = [hook for hook in case.hooks() if hook.kind in _OF_MODULES]
             declared = _declared(case, failure, hooks)
-            related = [
-                Related("registered_at", user_site(hook.stack), f"{hook.name} on {hook.on}") for hook in hooks[:1]
-            ]
+            related = [Related("registered_at", hook.site, f"{hook.name} on {hook.on}") for hook in hooks[:1]]
             if declared is not None:
                 related.append(Related("modified_at", failure.site, f"{declared.path} ({declared.module_class})"))
             yield Cause(
@@ -171,7 +169,7 @@ def gradient_before_hooks(case: Case) -> Iterator[Cause]:
                 "another of the inputs lies behind it",
                 call.site,
                 (
-                    Related("registered_at", user_site(place.hook.stack), place.hook.name),
+                    Related("registered_at", place.hook.site, place.hook.name),
                     Related("born_at", node.site, node.name),
                 ),
                 node=place.node,

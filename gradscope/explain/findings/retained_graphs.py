@@ -10,6 +10,7 @@ from itertools import pairwise
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import Holder, Survivors
 from gradscope.model.graph import Backward, Graph, Node
@@ -180,19 +181,20 @@ def _putting_into(name: str) -> Callable[[ast.AST], bool]:
 def _puts_into(node: ast.AST, name: str) -> bool:
     """`name.append(...)`, `name[...] = ...`, `name += ...`, also where name is an attribute."""
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ADDING:
-        return _last_name(node.func.value) == name
+        return _container(node.func.value) == name
     targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
     return any(
-        _last_name(target.value if isinstance(target, ast.Subscript) else target) == name
+        _container(target.value if isinstance(target, ast.Subscript) else target) == name
         for target in targets
         if isinstance(target, ast.Subscript) or isinstance(node, ast.AugAssign)
     )
 
 
-def _last_name(node: ast.AST) -> str:
+def _container(node: ast.AST) -> str:
+    """The name of what is indexed, however often: `kept` of `self.kept[0]["x"]`."""
     while isinstance(node, ast.Subscript):
         node = node.value
-    return node.attr if isinstance(node, ast.Attribute) else getattr(node, "id", "")
+    return last_name(node)
 
 
 def cycles(case: Case) -> Iterator[Cause]:
