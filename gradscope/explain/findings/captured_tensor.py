@@ -30,8 +30,8 @@ def captured_tensor(case: Case) -> Iterator[Cause]:
             said.add(key)
             under = transforms(one.stack)
             message = (
-                f"the forward of {one.function.bare_name} reads `{one.name}`, which {_names(under)} differentiates, and "
-                "not as an argument: this use of it silently gets no gradient"
+                f"the forward of {one.function.bare_name} reads `{one.name}`, which {_names(under)} differentiates, "
+                "and not as an argument: this use of it silently gets no gradient"
             )
             yield Cause(message, one.site, _places(one.function, under), tensor=one.name, function=one.function.name)
 

@@ -101,8 +101,8 @@ def kept_on_context(case: Case) -> Iterator[Cause]:
             continue
         said.add((function.name, one.name))
         yield Cause(
-            f"{function.bare_name} keeps `ctx.{one.name}`, computed without autograd, and uses it in a backward that is "
-            "differentiated again: its part of the second derivative is missing",
+            f"{function.bare_name} keeps `ctx.{one.name}`, computed without autograd, and uses it in a backward that "
+            "is differentiated again: its part of the second derivative is missing",
             _line_of(case, function, assigned),
             (
                 Related("class_at", function.class_site, function.name),
