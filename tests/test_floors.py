@@ -23,7 +23,7 @@ FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
 # Some rooms have floors inside: their sub-rooms, the lowest first. In there no import goes up or round in a circle.
 FLOORS_INSIDE = {
-    "explain": (("evidence",), ("deductions",), ("findings", "answers")),
+    "explain": (("evidence",), ("deductions",), ("findings",), ("answers",)),
 }
 MOST_LEVELS = 5  # modules of the longest chain of imports inside such a room
 

@@ -11,6 +11,7 @@ from gradscope.explain.deductions.missing_gradients import missing_gradients
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.findings.missing_gradient import reason_of
 from gradscope.model.answer import PathStep, Why
 from gradscope.model.graph import Graph
 from gradscope.model.site import Site
@@ -103,7 +104,7 @@ def _cut(case: Case, name: str) -> Why:
     shown = [at for at in way.operations if last is None or at <= last]
     path = tuple(PathStep(_name(case, at), _site(case, at), module_of(case, at)) for at in shown)
     if found is not None:
-        return Why(name, None, path, found.cause.site, found.reason or found.cause.message, found.code)
+        return Why(name, None, path, found.cause.site, reason_of(found), found.code)
     if not way.operations:
         return Why(name, None, (), None, "no operator that was looked at read it")
     return Why(name, None, path, path[-1].site, "what is computed from it does not go into a loss")

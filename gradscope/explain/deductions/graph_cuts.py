@@ -1,7 +1,8 @@
-"""Puts a cut into words: which line took the gradient's way, and what on it did."""
+"""Why a gradient goes no further than a line: what the line did to the graph. The findings put it into words."""
 
 from __future__ import annotations
 
+import enum
 from dataclasses import dataclass, replace
 
 from gradscope.explain.deductions.cause import Cause
@@ -18,15 +19,42 @@ _CALLS = (".numpy(", ".tolist(", ".item(", ".data", "torch.tensor(", "as_tensor(
 _INTEGERS = ("int", "uint", "bool")
 
 
+class Reason(enum.Enum):
+    """Why a gradient does not arrive."""
+
+    GRADIENTS_OFF = enum.auto()
+    GRADIENTS_OFF_BEFORE = enum.auto()  # for all of the loss
+    INFERENCE_TENSOR = enum.auto()
+    NO_DERIVATIVE = enum.auto()
+    ZERO_DERIVATIVE = enum.auto()
+    DETACHED = enum.auto()
+    PLAIN_NUMBERS = enum.auto()
+    PLAIN_NUMBERS_AFTER = enum.auto()  # of the last result that had a graph
+    OTHER_TENSORS = enum.auto()  # than the ones that require grad
+    ALL_FROZEN = enum.auto()
+    FROZEN_HERE = enum.auto()
+    RESULT_UNUSED = enum.auto()
+    NEVER_READ = enum.auto()
+    CLEARED = enum.auto()
+
+
 @dataclass(frozen=True, slots=True)
 class MissingGradient:
-    """A cause of one kind, and the parameters that get no gradient because of it."""
+    """A gradient that does not arrive. `cause` lacks its message, `names` the parameters concerned.
+
+    `operator`, `call` (as it is written on the line) and `dtype` belong to the reason. `hidden` says that the result
+    was given requires_grad, `no_graph` that the whole loss has no graph.
+    """
 
     code: str
+    reason: Reason
     cause: Cause
+    operator: str = ""
+    call: str = ""
+    dtype: str = ""
+    hidden: bool = False
+    no_graph: bool = False
     names: tuple[str, ...] = ()
-    says: str = ""  # what happens to them, after their names
-    reason: str = ""  # the message without their names
 
 
 def at_cut(case: Case, cut: Cut) -> MissingGradient:
@@ -38,14 +66,14 @@ def at_cut(case: Case, cut: Cut) -> MissingGradient:
         mode = syntax(case).switch(operation.operation.stack)
         site = mode.site if mode else operation.site
         place = (Related("cut_at", operation.site, name),) if site != operation.site else ()
-        message = f"gradients were off when {base_name(name)} ran, so its result has no graph"
-        found = MissingGradient(MODE, Cause(message, site, place, certain=mode is not None, op=name, module=module))
+        cause = Cause("", site, place, certain=mode is not None, op=name, module=module)
+        found = MissingGradient(MODE, Reason.GRADIENTS_OFF, cause, operator=base_name(name))
     elif made is not None and made.type.dtype.startswith(_INTEGERS):
-        message = f"{base_name(name)} gives {made.type.dtype} values, which have no derivative"
-        found = MissingGradient(DERIVATIVE, Cause(message, operation.site, op=name, module=module))
+        cause, dtype = Cause("", operation.site, op=name, module=module), made.type.dtype
+        found = MissingGradient(DERIVATIVE, Reason.NO_DERIVATIVE, cause, operator=base_name(name), dtype=dtype)
     else:
-        message = f"{_how(operation.site, name)} gives the values without their graph"
-        found = MissingGradient(CUT, Cause(message, operation.site, op=name, module=module))
+        cause = Cause("", operation.site, op=name, module=module)
+        found = MissingGradient(CUT, Reason.DETACHED, cause, call=_call(operation.site, name))
     return _hidden(case, cut.operation, found) if dataflow(case).leaf_on_the_way(cut.made) else found
 
 
@@ -62,9 +90,8 @@ def at_exit(case: Case, at: int) -> MissingGradient:
     """The cause of a value that left torch."""
     operation = dataflow(case).operations[at]
     name = operation.operation.name
-    message = f"{_how(operation.site, name)} turns the value into plain numbers, which have no graph"
-    cause = Cause(message, operation.site, certain=False, op=name, module=module_of(case, at))
-    found = MissingGradient(CUT, cause)
+    cause = Cause("", operation.site, certain=False, op=name, module=module_of(case, at))
+    found = MissingGradient(CUT, Reason.PLAIN_NUMBERS, cause, call=_call(operation.site, name))
     new_leaf = any(root.leaf and root.requires_grad for root in dataflow(case).roots)
     return _hidden(case, at, found) if new_leaf else found
 
@@ -73,8 +100,7 @@ def _hidden(case: Case, at: int, found: MissingGradient) -> MissingGradient:
     """A requires_grad further on makes torch accept the loss that was cut."""
     site = _requires_grad_line(case, at)
     related = (*found.cause.related, Related("masked_by", site, "requires_grad on the result"))
-    message = f"{found.cause.message}; requires_grad on the result only hides it"
-    return replace(found, code=HIDDEN, cause=replace(found.cause, message=message, related=related))
+    return replace(found, code=HIDDEN, cause=replace(found.cause, related=related), hidden=True)
 
 
 def _requires_grad_line(case: Case, at: int) -> Site | None:
@@ -84,7 +110,7 @@ def _requires_grad_line(case: Case, at: int) -> Site | None:
     return next(iter([*near, *lines]), None)
 
 
-def _how(site: Site | None, name: str) -> str:
+def _call(site: Site | None, name: str) -> str:
     """The call on the line that the operator stands for."""
     text = (site.source if site else None) or ""
     return next((call.rstrip("(") for call in _CALLS if call in text), base_name(name))

@@ -15,6 +15,7 @@ from gradscope.explain.deductions.graph_cuts import (
     DERIVATIVE,
     MODE,
     MissingGradient,
+    Reason,
     at_cut,
     at_exit,
     born,
@@ -25,10 +26,9 @@ from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimize
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
 from gradscope.explain.evidence.syntax import attribute_call, syntax
-from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
 from gradscope.model.flow import GradientState, HeldParameter, OptimizerLook
-from gradscope.model.graph import Backward
+from gradscope.model.graph import Backward, Graph
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 from gradscope.store.facts import kept
@@ -49,7 +49,7 @@ class SilentParameter:
 
 @kept
 def missing_gradients(case: Case) -> tuple[MissingGradient, ...]:
-    """Every cause, those that explain a failure first; the parameters of one line together."""
+    """Every gradient that is missing, those that explain a failure first; the parameters of one line together."""
     found = [*_without_graph(case), *_inference(case)]
     found += _silent(case)
     return tuple(_together(found))
@@ -58,14 +58,14 @@ def missing_gradients(case: Case) -> tuple[MissingGradient, ...]:
 def _together(found: list[MissingGradient]) -> Iterator[MissingGradient]:
     groups: dict[object, list[MissingGradient]] = defaultdict(list)
     for one in found:
-        groups[one.code, one.cause.site, one.cause.fails, one.says].append(one)
+        fate = one.reason if one.reason in (Reason.ZERO_DERIVATIVE, Reason.CLEARED) else bool(one.names)
+        groups[one.code, one.cause.site, one.cause.fails, fate].append(one)
     for same in groups.values():
         names = tuple(dict.fromkeys(name for one in same for name in one.names))
         cause = same[0].cause
         if names:
-            message = f"{several(names)} {be(names)} {same[0].says}: {cause.message}"
-            cause = replace(cause, message=message, tensor=names[0], weight=len(names))
-        yield replace(same[0], cause=cause, names=names, reason=same[0].cause.message)
+            cause = replace(cause, tensor=names[0], weight=len(names))
+        yield replace(same[0], cause=cause, names=names)
 
 
 # a loss without a graph
@@ -78,9 +78,8 @@ def _without_graph(case: Case) -> Iterator[MissingGradient]:
             found = _why_no_graph(case, call)
             failing = Related("fails_at", call.site, "backward: element 0 does not require grad")
             related = (*found.cause.related, failing) if found.cause.site != call.site else found.cause.related
-            message = f"the loss has no graph: {found.cause.message}"
-            cause = replace(found.cause, message=message, fails=fails, backward=call.number, related=related)
-            yield replace(found, cause=cause)
+            cause = replace(found.cause, fails=fails, backward=call.number, related=related)
+            yield replace(found, cause=cause, no_graph=True)
 
 
 def _why_no_graph(case: Case, call: Backward) -> MissingGradient:
@@ -105,13 +104,13 @@ def _unseen(case: Case, last: int) -> MissingGradient:
     """Something required grad, and the loss was made of something else: the values left torch without an operator."""
     operation = dataflow(case).operations[last]
     lines = list(syntax(case).everywhere(attribute_call("tolist", "numpy")))
-    what = f"{_how(lines[0])} hands out plain numbers, which have no graph" if lines else "it is not computed from this"
-    message = f"{what}; {base_name(operation.operation.name)} made the last result that has a graph"
     related = (Related("cut_at", operation.site, operation.operation.name),)
-    return MissingGradient(CUT, Cause(message, lines[0] if lines else operation.site, related, certain=False))
+    cause = Cause("", lines[0] if lines else operation.site, related, certain=False)
+    reason, call = (Reason.PLAIN_NUMBERS_AFTER, _call(lines[0])) if lines else (Reason.OTHER_TENSORS, "")
+    return MissingGradient(CUT, reason, cause, operator=base_name(operation.operation.name), call=call)
 
 
-def _how(site: Site) -> str:
+def _call(site: Site) -> str:
     return ".tolist" if ".tolist(" in (site.source or "") else ".numpy"
 
 
@@ -123,8 +122,8 @@ def _inference(case: Case) -> Iterator[MissingGradient]:
             modes = [mode for mode in (syntax(case).switch(one.operation.stack) for one in reversed(off)) if mode]
             site = modes[0].site if modes else failure.site
             related = (Related("fails_at", failure.site, "a backward would need the tensor"),)
-            message = "a tensor that was made in inference mode goes on into an operation that has to save it"
-            yield MissingGradient(MODE, Cause(message, site, related, fails=True, certain=bool(modes)))
+            cause = Cause("", site, related, fails=True, certain=bool(modes))
+            yield MissingGradient(MODE, Reason.INFERENCE_TENSOR, cause)
 
 
 def _mode_before(case: Case, call: Backward) -> MissingGradient | None:
@@ -138,8 +137,8 @@ def _mode_before(case: Case, call: Backward) -> MissingGradient | None:
     mode = syntax(case).switch(operations[first].stack)
     site = mode.site if mode else operations[-1].site
     related = (Related("cut_at", operations[-1].site, operations[-1].name),)
-    message = "gradients were off while it was computed, and torch recorded no graph"
-    return MissingGradient(MODE, Cause(message, site, related, op=operations[-1].name, certain=mode is not None))
+    cause = Cause("", site, related, op=operations[-1].name, certain=mode is not None)
+    return MissingGradient(MODE, Reason.GRADIENTS_OFF_BEFORE, cause)
 
 
 def _frozen(case: Case, call: Backward) -> MissingGradient:
@@ -148,10 +147,9 @@ def _frozen(case: Case, call: Backward) -> MissingGradient:
         site for site in syntax(case).everywhere(attribute_call("requires_grad_")) if "False" in (site.source or "")
     ]
     lines += syntax(case).matching(lambda code: code.endswith("requires_grad=False"))
-    message = "nothing that the loss was computed from requires grad"
     if lines:
-        return MissingGradient(FROZEN, Cause(f"{message}: it is all frozen here", lines[0], certain=len(lines) == 1))
-    return MissingGradient(FROZEN, Cause(message, call.site, certain=False))
+        return MissingGradient(FROZEN, Reason.FROZEN_HERE, Cause("", lines[0], certain=len(lines) == 1))
+    return MissingGradient(FROZEN, Reason.ALL_FROZEN, Cause("", call.site, certain=False))
 
 
 # parameters without a gradient
@@ -190,36 +188,33 @@ def _silent(case: Case) -> Iterator[MissingGradient]:
 
 
 def _why_none(case: Case, one: SilentParameter) -> MissingGradient | None:
-    says = "given no gradient, though in an optimizer"
     flow, way = dataflow(case), dataflow(case).onward(one.held.tensor)
     if _was_in_graph(case, one):
         return _dropped(case, one)
     cuts = [cut for cut in way.cuts if cut.made in flow.useful]
     if cuts:
-        return replace(at_cut(case, cuts[0]), says=says)
+        return at_cut(case, cuts[0])
     left = [at for at in way.operations if exits(case, at) and flow.comes_back(at)]
     if left:
-        return replace(at_exit(case, left[0]), says=says)
+        return at_exit(case, left[0])
     numbers = [cut for cut in way.cuts if flow.becomes_a_number(cut.made)]
     if numbers:
         found = at_cut(case, numbers[0])
-        return replace(found, cause=replace(found.cause, certain=False), says=says)
+        return replace(found, cause=replace(found.cause, certain=False))
     if way.operations:
         last = flow.operations[way.operations[-1]]
         related = (Related("unused_at", last.site, last.operation.name),)
-        message = "what is computed from it does not go into the loss"
-        cause = Cause(message, last.site, related, op=last.operation.name, module=module_of(case, way.operations[-1]))
-        return MissingGradient(UNUSED, cause, says=says)
+        cause = Cause("", last.site, related, op=last.operation.name, module=module_of(case, way.operations[-1]))
+        return MissingGradient(UNUSED, Reason.RESULT_UNUSED, cause)
     replaced = optimizer_parameters(case).named and one.held.tensor in optimizer_parameters(case).unread
-    return None if replaced else _never_read(case, one, says)
+    return None if replaced else _never_read(case, one)
 
 
-def _never_read(case: Case, one: SilentParameter, says: str) -> MissingGradient:
+def _never_read(case: Case, one: SilentParameter) -> MissingGradient:
     declared = born(case, one.held.tensor)
     site = declared or one.look.site
     related = (Related("declared_at", declared, one.held.name),) if declared else ()
-    message = "no operation that led to a loss read it"
-    return MissingGradient(UNUSED, Cause(message, site, related), says=says)
+    return MissingGradient(UNUSED, Reason.NEVER_READ, Cause("", site, related))
 
 
 def _was_in_graph(case: Case, one: SilentParameter) -> bool:
@@ -240,14 +235,14 @@ def _why_zero(case: Case, one: SilentParameter) -> MissingGradient | None:
     if node is None or not flat or _reaches(graph, node, {each.id for each in flat}):
         return None
     first = flat[-1]
-    message = f"{first.name.removesuffix('Backward0')} has derivative zero everywhere, so nothing passes it"
     related = (Related("cut_at", first.site, first.name),)
     module = first.module.path if first.module else None
-    cause = Cause(message, first.site, related, node=first.id, op=first.op, module=module, backward=call)
-    return MissingGradient(DERIVATIVE, cause, says="given a gradient of zeros only")
+    cause = Cause("", first.site, related, node=first.id, op=first.op, module=module, backward=call)
+    operator = first.name.removesuffix("Backward0")
+    return MissingGradient(DERIVATIVE, Reason.ZERO_DERIVATIVE, cause, operator=operator)
 
 
-def _reaches(graph, target: int, without: set[int]) -> bool:  # type: ignore[no-untyped-def]
+def _reaches(graph: Graph, target: int, without: set[int]) -> bool:
     onward: dict[int, list[int]] = defaultdict(list)
     for edge in graph.edges:
         onward[edge.source].append(edge.target)
@@ -293,9 +288,8 @@ def _zeroing(case: Case, one: SilentParameter) -> MissingGradient | None:
 def _drop(one: SilentParameter, call: Backward, site: Site | None, certain: bool) -> MissingGradient:
     related = (Related("fails_at", one.look.site, f"{one.look.name}.step()"),)
     backward = Related("first_backward_at", call.site, "the backward that computed them")
-    message = "the gradients are cleared after the backward and before the step, which then changes nothing"
-    cause = Cause(message, site, (backward, *related), certain=certain, backward=call.number)
-    return MissingGradient(DROPPED, cause, says="without a gradient when the optimizer steps")
+    cause = Cause("", site, (backward, *related), certain=certain, backward=call.number)
+    return MissingGradient(DROPPED, Reason.CLEARED, cause)
 
 
 def _zero_grad_between(case: Case, backward: Site | None, step: Site | None) -> Site | None:

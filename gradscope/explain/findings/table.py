@@ -16,7 +16,6 @@ from gradscope.explain.findings import (
     retained_graphs,
     second_derivatives,
     unused_gradients,
-    unused_input,
 )
 from gradscope.explain.findings.function_backward import backward_returns
 from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
@@ -73,7 +72,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS723", "gradients-off", Severity.ERROR, missing_gradient.mode_off, unless=("GS771",)),
     Kind("GS724", "cut-is-hidden", Severity.ERROR, missing_gradient.hidden),
     Kind("GS720", "all-frozen", Severity.ERROR, missing_gradient.frozen),
-    Kind("GS729", "input-not-used", Severity.ERROR, unused_input.unused_input),
+    Kind("GS729", "input-not-used", Severity.ERROR, missing_gradient.unused_input),
     Kind("GS728", "gradient-dropped", Severity.ERROR, missing_gradient.dropped),
     Kind("GS727", "parameter-replaced", Severity.ERROR, missing_gradient.replaced, points=False),
     Kind("GS725", "parameter-not-held", Severity.ERROR, missing_gradient.not_held, points=False),
