@@ -56,7 +56,7 @@ class Event:
 
     @property
     def rank(self) -> int:
-        """Where torch promises it among what happens at the node."""
+        """Its place in the order that torch promises for what happens at a node."""
         return _NODE if self.firing is None else PROMISE.get(self.firing.hook.kind, _NODE)
 
 

@@ -30,7 +30,7 @@ NODE_COLUMNS = (*(INTEGER, INTEGER, INTEGER | MAYBE), *(INTEGER,) * 5, INTEGER |
 
 @dataclass(frozen=True, slots=True)
 class StoredCall:
-    """A backward call as it is stored: beside the noun, what it points at."""
+    """A backward call as it is stored, with the rows that it points at."""
 
     backward: Backward
     graph: int | None
@@ -75,7 +75,7 @@ class BackwardReader:
             yield self._hook(number)
 
     def places(self) -> tuple[HookPlace, ...]:
-        """Where hooks hung: of those registered on one line, the first backward in which one hung on a node."""
+        """Where hooks were attached: for each line that registers some, the first backward with one on a node."""
         sql = """SELECT o.backward, o.hook, o.node, h.stack FROM hook_on o JOIN hook h ON h.number = o.hook
           JOIN backward b ON b.number = o.backward ORDER BY 1, 2"""
         found: dict[tuple[int, int], HookPlace] = {}

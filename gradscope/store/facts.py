@@ -62,7 +62,7 @@ class OpenTables:
 
 
 def kept(work: Callable[[Asked], Told]) -> Callable[[Asked], Told]:
-    """Work that facts which keep their answers do once: a read, or what is concluded from reads."""
+    """Do some work on facts only once, where the facts keep their answers as those of a Case do."""
 
     @wraps(work)
     def once(facts: Asked) -> Told:
@@ -77,7 +77,7 @@ def kept(work: Callable[[Asked], Told]) -> Callable[[Asked], Told]:
 
 
 def fact(read: Callable[[Asked], Told]) -> Callable[[Asked], Told]:
-    """A read without arguments; damage that it meets is one sentence."""
+    """A read without arguments, kept like any work on facts; damage that it meets becomes one sentence."""
 
     @wraps(read)
     def guarded(facts: Asked) -> Told:
@@ -277,7 +277,7 @@ class Facts:
 
     @fact
     def notices(self) -> tuple[Notice, ...]:
-        """What probes saw that says by itself what it means."""
+        """What probes noticed that needs no further evidence."""
         found = self._rows.select("SELECT what, stack FROM notice ORDER BY what, stack", (TEXT, INTEGER))
         return tuple(Notice(what, self._interned.stack(stack)) for what, stack in found)
 

@@ -154,6 +154,6 @@ def _steps(rows: Rows, region: int, partition: int, half: int, nodes: int) -> It
 
 
 def _check(numbers: Iterable[int], nodes: int) -> None:
-    """Raise ValueError when a number is no node's."""
+    """Raise ValueError when a number belongs to no node."""
     if not all(0 <= number < nodes for number in numbers):
         raise ValueError("a joint graph names a node that it has not")

@@ -52,7 +52,7 @@ def newest() -> Path:
 
 
 def _guarded(method: Method) -> Method:
-    """Make damage met in a method one sentence."""
+    """Report damage that a method meets in one sentence."""
 
     @wraps(method)
     def guarded(self: Recording, *args: Any, **kwargs: Any) -> Any:

@@ -55,7 +55,7 @@ def backward_row(recorded: Recorded, graph: int, hooks: Sequence[Hook], tables: 
 
 
 def number(value: float | None) -> float | str | None:
-    """A measured number with four digits; what JSON has no number for as its name."""
+    """A measured number with four digits; one that JSON cannot write (nan, inf) by its name."""
     if value is None or math.isfinite(value):
         return None if value is None else float(f"{value:.4g}")
     return str(value)

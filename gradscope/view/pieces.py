@@ -68,7 +68,7 @@ class Teller:
             yield "did not run"
 
     def _rows(self, piece: Piece, node: Node) -> Iterator[Row]:
-        """What has a colour of its own."""
+        """The rows that have a colour of their own."""
         details = self._details
         yield from details.findings(node)
         if node.levels and Show.LEVELS in self._show:
@@ -131,7 +131,7 @@ class Teller:
 
 
 def _roles(piece: Piece) -> frozenset[Role]:
-    """Those of nodes of one kind: what marks each of them."""
+    """The roles of nodes of one kind: what marks each of them."""
     custom = all(node.function is not None for node in piece.nodes)
     parameters = all(node.accumulates for node in piece.nodes)
     marked = {Role.CUSTOM: custom, Role.ACCUMULATE: parameters}
@@ -163,6 +163,6 @@ def _leaf_row(leaf: Node, user: Node) -> str:
 
 
 def _kept_words(tensors: list[SavedTensor]) -> str:
-    """`saves 96 B`, each memory once; where nothing knows the bytes, the number of tensors."""
+    """`saves 96 B`, each storage once; where the bytes are unknown, the number of tensors."""
     total = sum({tensor.storage: tensor.bytes for tensor in tensors}.values())
     return f"saves {size(total) if total else amount(len(tensors), 'tensor')}"

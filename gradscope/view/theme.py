@@ -14,7 +14,7 @@ from gradscope.view.role import Role
 
 @dataclass(frozen=True, slots=True)
 class Colours:
-    """Colours of a role: a box's paper and border, and the strip behind a line of a box; None leaves them be."""
+    """Colours of a role: a box's paper and border, and the strip behind a line of a box; None leaves one as it is."""
 
     fill: str | None = None
     border: str | None = None
@@ -34,7 +34,7 @@ class Mark:
 
     @property
     def words(self) -> str:
-        """For a legend."""
+        """The mark in words, for a legend."""
         line = None if self.line == "solid" else self.line
         return ", ".join(word for word in (self.shape, line, "thick" if (self.width or 1) > 1 else None) if word)
 
@@ -137,7 +137,7 @@ THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 
 
 def look(theme: Theme, roles: Iterable[Role]) -> tuple[Colours, Mark]:
-    """How something with these roles looks: of each property, that of the last role in the tables that has one."""
+    """How something with these roles looks: each property is taken from the last role in the tables that sets it."""
     held = frozenset(roles)
     fill, border, shape, line, width = theme.looks[Role.PLAIN].fill, theme.looks[Role.PLAIN].border, "box", "solid", 1.0
     for role, colours in theme.looks.items():

@@ -20,9 +20,9 @@ _SEVERAL_GRAPHS = 4  # graphs in which savers are looked for
 
 
 def who(case: Case, asked: str) -> Who:
-    """What happened to a tensor: a leaf's name, a variable of the source, or FILE:LINE for what that line made.
+    """What happened to a tensor, given as a leaf's name, a variable of the source, or the FILE:LINE that made it.
 
-    The last such tensor that was looked at is meant. Raises UsageError when there is none.
+    Of several, the last one that was recorded is meant. Raises UsageError when there is none.
     """
     flow = dataflow(case)
     if not flow.operations:
@@ -55,7 +55,7 @@ def _find(case: Case, asked: str) -> int:
 
 
 def _result(case: Case, made: list[int]) -> int:
-    """What a line made in the end: the result of its last operator outside of a backward."""
+    """What a line ends up with: the result of its last operator outside of a backward."""
     forward = [at for at in made if dataflow(case).operations[at].backward is None] or made
     read = [at for at in forward if any(dataflow(case).readers.get(one) for one in dataflow(case).operations[at].makes)]
     return dataflow(case).operations[(read or forward)[-1]].makes[0]

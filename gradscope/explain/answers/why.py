@@ -1,4 +1,4 @@
-"""Answers `gradscope why PARAM`: the way from the loss to a parameter, or the place where it is cut."""
+"""Answers `gradscope why PARAM`: the path from the loss to a parameter, or the place where it is cut."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from gradscope.model.site import Site
 
 
 def why(case: Case, asked: str) -> Why:
-    """The shortest way in the last backward call that reached the parameter, else where its values end.
+    """The shortest path in the last backward call that reached the parameter, or else where its values end.
 
     Raises UsageError when there is no such parameter, NothingCheckedError when the recording does not know.
     """
@@ -59,7 +59,7 @@ def _resolve(case: Case, asked: str) -> str:
 
 
 def _path(graph: Graph, target: int) -> list[int] | None:
-    """The shortest way from a root to a node."""
+    """The shortest path from a root to a node."""
     onward: dict[int, list[int]] = {}
     for edge in graph.edges:
         onward.setdefault(edge.source, []).append(edge.target)

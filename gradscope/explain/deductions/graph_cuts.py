@@ -111,7 +111,7 @@ def _requires_grad_line(case: Case, at: int) -> Site | None:
 
 
 def _call(site: Site | None, name: str) -> str:
-    """The call on the line that the operator stands for."""
+    """The call that the operator comes from, as it is written on the line."""
     text = (site.source if site else None) or ""
     return next((call.rstrip("(") for call in _CALLS if call in text), base_name(name))
 

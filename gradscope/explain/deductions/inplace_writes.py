@@ -17,7 +17,7 @@ _OPTIMIZER = f"{os.sep}optim{os.sep}"
 
 
 def refused(case: Case, call: Backward) -> Stale | None:
-    """The edited tensor that the exception speaks of: that of the node which runs first."""
+    """The edited tensor that the exception is about: that of the first such node to run."""
     found = _VERSIONS.search(call.exception or "")
     stale = [one for one in case.stale() if one.backward == call.number]
     spoken = [one for one in stale if found and (one.version, one.expected) == (int(found[1]), int(found[2]))]

@@ -101,7 +101,7 @@ def _why_no_graph(case: Case, call: Backward) -> MissingGradient:
 
 
 def _unseen(case: Case, last: int) -> MissingGradient:
-    """Something required grad, and the loss was made of something else: the values left torch without an operator."""
+    """Something required grad, but the loss was computed from something else: the values left torch unseen."""
     operation = dataflow(case).operations[last]
     lines = list(syntax(case).everywhere(attribute_call("tolist", "numpy")))
     related = (Related("cut_at", operation.site, operation.operation.name),)
@@ -115,7 +115,7 @@ def _call(site: Site) -> str:
 
 
 def _inference(case: Case) -> Iterator[MissingGradient]:
-    """A tensor made in inference mode is refused by what would have to save it for a backward."""
+    """A tensor made in inference mode reached an operation that has to save it for a backward, and torch refused."""
     for failure in case.failures():
         if "Inference tensors cannot be saved" in failure.message:
             off = [one for one in dataflow(case).operations if not one.operation.grad and not is_optimizer(one)]
@@ -142,7 +142,7 @@ def _mode_before(case: Case, call: Backward) -> MissingGradient | None:
 
 
 def _frozen(case: Case, call: Backward) -> MissingGradient:
-    """Nothing that the loss was made of requires grad."""
+    """Nothing that the loss was computed from requires grad."""
     lines = [
         site for site in syntax(case).everywhere(attribute_call("requires_grad_")) if "False" in (site.source or "")
     ]

@@ -15,7 +15,7 @@ SAYS_SO = re.compile(r"\b(nan|inf|infinite|non-?finite|isfinite|isnan|isinf|fini
 
 @dataclass(frozen=True, slots=True)
 class FirstNonfinite:
-    """What went wrong first: the birth, what it reached (None: the program stopped before), whether that ended it."""
+    """The first NaN or Inf that did harm: its birth, what it reached (None: nothing), whether it ended the run."""
 
     birth: Birth | None
     arrival: Arrival | None
@@ -63,7 +63,7 @@ def node_of(case: Case, birth: Birth) -> tuple[Graph, Node] | None:
 
 
 def _said(case: Case) -> bool:
-    """Whether what ended the program, or a backward, was about values that are not finite."""
+    """Whether the exception that ended the program, or a backward, is about values that are not finite."""
     texts = [f"{failure.message} {failure.site.source if failure.site else ''}" for failure in case.failures()]
     texts += [call.exception for call in case.failed() if call.exception]
     return any(SAYS_SO.search(text) for text in texts)
@@ -74,9 +74,9 @@ def _by_scaler(birth: Birth) -> bool:
 
 
 def _scaled(case: Case) -> set[int]:
-    """The backward calls after which a gradient scaler looked at the gradients, several where they accumulated.
+    """The backward calls whose gradients a gradient scaler then checked: several at once where they accumulate.
 
-    By time: on an accelerator the nodes of a backward run in a thread of their own.
+    Matched by time: on an accelerator the nodes of a backward run in a thread of their own.
     """
     found: set[int] = set()
     since: dict[int, float] = {}  # by thread: when a scaler looked last

@@ -1,4 +1,4 @@
-"""Which parameters optimizers hold, against those that the loss reached."""
+"""Which parameters optimizers hold, compared with those that the loss reached."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ NAMELESS = "leaf"  # what a leaf is called that no module and no global variable
 
 @dataclass(frozen=True, slots=True)
 class OptimizerParameters:
-    """Parameters by number: those that optimizers hold, and those that a backward gave gradients and nobody holds."""
+    """Parameters by number: those that optimizers hold, and those that get gradients and are in no optimizer."""
 
     held: frozenset[int]
     unheld: tuple[FlowTensor, ...]
@@ -46,7 +46,7 @@ def optimizer_parameters(case: Case) -> OptimizerParameters:
 
 
 def _by_hand(case: Case, tensor: FlowTensor) -> bool:
-    """Whether the program changes it itself after the first backward, as an update by hand does."""
+    """Whether the program itself writes to it after the first backward, as a hand-written update does."""
     return any(_writes(case, tensor))
 
 

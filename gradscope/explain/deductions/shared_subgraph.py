@@ -25,12 +25,12 @@ class SharedSubgraph:
     leaves: frozenset[str]
 
     def repeats(self, second: Backward) -> bool:
-        """Whether both calls are one line, run again: a loop."""
+        """Whether both calls come from the same lines, as in a loop."""
         return lines(self.first.stack) == lines(second.stack)
 
 
 def shared_subgraph(case: Case, call: Backward, node: int) -> SharedSubgraph | None:
-    """The shared piece in which a node of a failed call lies, None when no call that is kept had run that node."""
+    """The shared piece that contains a node of a failed call; None when no recorded call had run that node."""
     graph = case.graph(call.number)
     rows = {one.node: one for one in case.reused() if one.backward == call.number}
     rows = {number: one for number, one in rows.items() if not graph.nodes[number].accumulates}
@@ -47,7 +47,7 @@ def shared_subgraph(case: Case, call: Backward, node: int) -> SharedSubgraph | N
 
 
 def lines(stack: Stack) -> tuple[tuple[str, int], ...]:
-    """A stack as the user's lines in it."""
+    """The user's lines in a stack."""
     return tuple((site.file, site.line) for site in stack if site.origin is Origin.USER)
 
 

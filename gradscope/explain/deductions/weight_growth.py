@@ -9,7 +9,7 @@ _GROWN = 100.0
 
 
 def weight_growth(case: Case) -> tuple[LeafSize, LeafSize] | None:
-    """The weight that grew most before anything was not finite, at its first and last measure; None when none did."""
+    """The weight that grew most while it was finite, as measured first and last; None when none grew."""
     samples = samples_of(case)
     best: tuple[LeafSize, LeafSize] | None = None
     for name, first in samples[0].items() if samples else ():

@@ -31,7 +31,7 @@ class Cut:
 
 @dataclass(slots=True)
 class Way:
-    """Where a tensor's gradient would come from: what its live values reached, and where the way ends."""
+    """How far the values of a tensor went while they required grad, and where that ended."""
 
     live: set[int] = field(default_factory=set)  # tensors that require grad because of it
     operations: list[int] = field(default_factory=list)
@@ -107,7 +107,7 @@ class Dataflow:
         return () if reads_shape_only(operation) else operation.reads
 
     def reads_learned(self, at: int) -> bool:
-        """Whether an operator outside of a backward recorded a graph: it read what requires grad, gradients on."""
+        """Whether an operator of a forward recorded a graph: gradients were on, and it read what requires grad."""
         operation = self.operations[at]
         return (
             operation.backward is None
@@ -116,7 +116,7 @@ class Dataflow:
         )
 
     def later(self, tensor: int, after: int) -> Read | FlowEnd | None:
-        """How a tensor was met first after an operator; None when nobody looked."""
+        """How a tensor was first seen after an operator; None when nothing saw it again."""
         for at, read in self.flags.get(tensor, ()):
             if at > after:
                 return read
@@ -132,7 +132,7 @@ class Dataflow:
         return {end.tensor: end for end in reversed(self.ends)}
 
     def becomes_a_number(self, tensor: int | None) -> bool:
-        """Whether what was made of a tensor in the same stretch of operators is handed to Python."""
+        """Whether a value computed from a tensor in the same stretch of operators is handed to Python."""
         seen: set[int] = set()
         waiting = [] if tensor is None else [tensor]
         while waiting:
@@ -148,9 +148,9 @@ class Dataflow:
         return False
 
     def comes_back(self, at: int) -> bool:
-        """Whether a number that left torch can have gone into a loss: one was made later in the same stretch.
+        """Whether a number that left torch may have gone into a loss, one being computed later in the same stretch.
 
-        What is read for a log after a backward was made in the stretch before.
+        What is logged after a backward was computed in the stretch before.
         """
         run = self.operations[at].run
         sources = (maker for read in self.operations[at].reads for maker in self.makers[read.tensor])
@@ -242,7 +242,7 @@ class Dataflow:
 
 @kept
 def dataflow(facts: Facts) -> Dataflow:
-    """The way of tensors through the operators that were looked at."""
+    """The flow of tensors through the operators that were examined."""
     return Dataflow(facts.flow(), facts.flow_tensors(), facts.flow_ends())
 
 

@@ -1,4 +1,4 @@
-"""Finds classes in the recorded sources: the recording knows the lines that ran, not those that declared."""
+"""Finds classes in the recorded sources: the recording knows the lines that ran, not the declarations."""
 
 from __future__ import annotations
 

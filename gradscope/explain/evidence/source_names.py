@@ -38,7 +38,7 @@ def targets(statement: ast.stmt) -> set[str]:
 
 
 def followed(scope: ast.AST, names: set[str]) -> set[str]:
-    """These names of a function, and those that are computed from them."""
+    """These names, and all names of the function that are computed from them."""
     known = set(names)
     while True:
         new = {

@@ -1,6 +1,6 @@
-"""Reads the user's source beside the recorded facts: what is no operator leaves no trace but its line.
+"""Reads the user's source for what is not an operator and therefore leaves no other trace.
 
-Switching the gradient mode, `zero_grad()`, `requires_grad_()`, `.item()` and `list.append` are such.
+Examples are switching the gradient mode, `zero_grad()`, `requires_grad_()`, `.item()` and `list.append`.
 """
 
 from __future__ import annotations
@@ -54,13 +54,13 @@ class Syntax:
         return Site(file, line, function or self._function(file, line), text)
 
     def calls(self, file: str, wanted: Callable[[ast.AST], bool]) -> Iterator[Site]:
-        """The lines of a file on which a matching expression or statement ends its head."""
+        """The lines of a file with a matching expression or statement; of a method's call, the line of its name."""
         for node in ast.walk(self.tree(file) or ast.Module([], [])):
             if wanted(node):
                 yield self.site(file, _line(node))
 
     def everywhere(self, wanted: Callable[[ast.AST], bool]) -> Iterator[Site]:
-        """The lines of all files on which a matching expression or statement ends its head."""
+        """The same lines of all files."""
         for file in self.files:
             yield from self.calls(file, wanted)
 
@@ -72,7 +72,7 @@ class Syntax:
                     yield self.site(file, number)
 
     def statement(self, site: Site) -> ast.stmt | None:
-        """The innermost statement around a line, compound ones by their head only."""
+        """The innermost statement at a line, where of a compound one only the head counts."""
         found = None
         for node in ast.walk(self.tree(site.file) or ast.Module([], [])):
             if isinstance(node, ast.stmt) and node.lineno <= site.line <= _end(node):
@@ -93,7 +93,7 @@ class Syntax:
         return getattr(around, "name", "<module>")
 
     def switch(self, stack: Stack) -> Mode | None:
-        """What switched gradients off around a stack: an enclosing `with` or decorator, else a call that stays."""
+        """What switched gradients off around a stack: an enclosing `with` or decorator, or a call that nothing undoes."""
         frames = [site for site in stack if site.origin is Origin.USER]
         for site in frames:
             line = self._enclosing(site)

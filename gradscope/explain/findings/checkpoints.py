@@ -117,7 +117,7 @@ def _runs(case: Case, call: Backward) -> tuple[list[list[Operation]], list[list[
 
 
 def _stretches(operations: Iterable[Operation]) -> list[list[Operation]]:
-    """The operators inside checkpoints, cut where a checkpoint ends or begins as it began before."""
+    """The operators inside checkpoints, split where a checkpoint ends or the next one begins in the same way."""
     kept = (one for one in operations if one.name != DETACH)
     runs = (list(run) for inside, run in groupby(kept, lambda one: _boundary(one.stack) is not None) if inside)
     return [stretch for run in runs for stretch in _cut(run)]
@@ -155,7 +155,7 @@ def _caller(stack: Stack) -> Site | None:
 
 
 def _difference(first: list[Operation], again: list[Operation]) -> tuple[Operation | None, str]:
-    """The first operator that one run has and the other has not."""
+    """The first operator that only one of two runs has."""
     before, after = list(map(_step, first)), list(map(_step, again))
     at = next((at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), None)
     if at is None:

@@ -1,4 +1,4 @@
-"""Custom Functions whose backward returns what torch cannot take: GS761."""
+"""Custom Functions whose backward returns what torch cannot accept: GS761."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ def _named(case: Case, call: Backward, name: str) -> Node | None:
 
 
 def _last_function(case: Case, call: Backward) -> Node | None:
-    """The custom Function whose backward ran last: in it the backward failed."""
+    """The custom Function whose backward ran last, and therefore failed."""
     nodes = case.graph(call.number).nodes
     for block in reversed(case.blocks()):
         for operation in reversed(block.operations) if block.backward == call.number else ():
@@ -104,7 +104,7 @@ def _last_function(case: Case, call: Backward) -> Node | None:
 
 
 def _return(case: Case, function: FunctionClass, got: int | None) -> Site | None:
-    """The return statement of a Function's backward that returns so many values, the last one if any may be meant."""
+    """The return statement of a Function's backward with this many values; the last one when any may be meant."""
     place = function.backward_site
     declared = source_lines.method(source_lines.class_at(case, function.class_site), "backward")
     owner = declared or source_lines.enclosing(case, place)

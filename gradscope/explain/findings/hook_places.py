@@ -1,4 +1,4 @@
-"""Hooks that hang in the wrong place, or too late: GS751, GS752, GS754 and GS755."""
+"""Hooks that are registered in the wrong place, or too late: GS751, GS752, GS754 and GS755."""
 
 from __future__ import annotations
 

@@ -111,7 +111,7 @@ def _cause(failure: Failure, message: str, made: Operation | None = None, tensor
 
 
 def _made_by(case: Case, name: str | None, operators: set[str]) -> Operation | None:
-    """The last operator of some that ran on a line which gave a name."""
+    """The last of these operators to run on a line that assigns this name."""
     if name is None:
         return None
     for block in reversed(case.blocks()):

@@ -19,8 +19,8 @@ Question = Callable[[Case], Iterable[Cause]]
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """One kind of fault. `after` names codes: when one of them was found at the same line, this kind has no news;
-    `unless` names codes that leave it none wherever they were found, because they explain what it would name.
+    """One kind of fault. `after` names codes: when one of them was found at the same line, this kind is left out;
+    `unless` names codes that silence it wherever they were found, because they explain what it would name.
 
     `advises` replaces the page's advice, for a kind whose page is a rule of check-function. `points` is False where it
     takes following values through the whole run, and no node is named in the end.

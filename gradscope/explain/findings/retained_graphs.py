@@ -67,7 +67,7 @@ def _keeps_growing(sizes: Sequence[int]) -> bool:
 
 
 def _joint(before: Graph, after: Graph) -> tuple[Node, Node] | None:
-    """The last node of a graph that goes on into nodes of the one before, and the one that it goes to."""
+    """The last node of a graph with an edge into the graph of the step before, and the node that it leads to."""
     newest = max((node.seq_nr for node in before.nodes if node.seq_nr is not None), default=-1)
     found = [
         (source, target)
@@ -124,13 +124,13 @@ def kept(case: Case) -> Iterator[Cause]:
 
 
 def _compiling(one: Survivors) -> bool:
-    """Whether a compiler made the nodes while it traced: it keeps what it needs, as long as its code."""
+    """Whether a compiler made the nodes while tracing: it keeps what it needs for as long as its code lives."""
     files = ("/torch/_dynamo/convert_frame", "/torch/_functorch/_aot_autograd/")
     return any(file in site.file for site in one.stack for file in files)
 
 
 def growing_survivors(case: Case) -> list[Survivors]:
-    """The nodes alive at the last look, when those of enough earlier steps are."""
+    """The nodes alive at the last look, provided that they come from enough earlier steps."""
     last = max((one.step for one in case.survivors()), default=None)
     alive = [one for one in case.survivors() if one.step == last and not _compiling(one)]
     steps = {one.made for one in alive}
@@ -138,7 +138,7 @@ def growing_survivors(case: Case) -> list[Survivors]:
 
 
 def _tops(alive: list[Survivors]) -> list[Survivors]:
-    """For each step the node made last: what holds it holds the rest."""
+    """The last node made in each step: whatever holds it holds the others."""
     by_step: dict[int, Survivors] = {}
     for one in alive:
         if one.site is not None and (one.made not in by_step or one.youngest > by_step[one.made].youngest):

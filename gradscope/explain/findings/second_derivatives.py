@@ -199,7 +199,7 @@ def _mentions(statement: ast.AST, names: set[str]) -> bool:
 
 
 def _added(case: Case, call: Backward) -> Site | None:
-    """The backward() at which the result of a grad call ends as a summand, by the source."""
+    """The backward() whose loss the result of a grad call is added to, by the source."""
     frames = [site for site in call.stack if site.origin is Origin.USER]
     for depth, site in enumerate(frames):
         place = function_at(case, site)
@@ -243,7 +243,7 @@ def _reduces(scope: ast.AST, names: set[str], statement: ast.stmt) -> bool:
 
 
 def _flat(graph: Graph) -> bool:
-    """Whether a graph of a derivative leads to none of the inputs asked for but through the derivative of a kink."""
+    """Whether a derivative's graph leads to the inputs asked for only through the derivative of a kink."""
     inputs = graph.backward.inputs or ()
     if not any(node.parent is not None for node in graph.nodes):
         return False

@@ -1,4 +1,4 @@
-"""All kinds of faults, in the order in which they are asked about: of two that fit alike, the first is the cause."""
+"""All kinds of faults, in the order in which they are looked for: when two fit equally well, the first is the cause."""
 
 from __future__ import annotations
 
