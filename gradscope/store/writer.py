@@ -234,7 +234,7 @@ class Writer:
         return size + 2 * self._growth > self._limit
 
     def _must_not_wait(self) -> bool:
-        """Whether this thread holds the lock that a writing thread may wait for, because a signal handler runs in it."""
+        """Whether this thread holds the lock that a writer may wait for, because a signal handler runs in it."""
         owned: bool = self._lock._is_owned()  # type: ignore[attr-defined]
         return owned
 
