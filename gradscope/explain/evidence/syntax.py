@@ -93,7 +93,7 @@ class Syntax:
         return getattr(around, "name", "<module>")
 
     def switch(self, stack: Stack) -> Mode | None:
-        """What switched gradients off around a stack: a `with` or decorator around it, or a call that nothing undoes."""
+        """What switched gradients off around a stack: a `with` or decorator around it, or a call that stays."""
         frames = [site for site in stack if site.origin is Origin.USER]
         for site in frames:
             line = self._enclosing(site)
