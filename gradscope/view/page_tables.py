@@ -16,7 +16,7 @@ from gradscope.view.words import short_file
 ORIGINS = tuple(Origin)
 
 
-class Rows:
+class NumberedRows:
     """Rows that are known by their numbers, from 1."""
 
     def __init__(self, nothing: Any) -> None:
@@ -32,16 +32,16 @@ class Rows:
         return found
 
 
-class Tables:
+class PageTables:
     """Every table of a page; each method gives the number of a thing, 0 for None."""
 
     def __init__(self, folder: str = "") -> None:
-        self.strings = Rows("")
-        self.frames = Rows((0, 0, 0, 0))
-        self.stacks = Rows((0, 0))
-        self.calls = Rows((0, 0, 0, 0))
-        self.functions = Rows((0, 0, 0))
-        self.lists = Rows(())
+        self.strings = NumberedRows("")
+        self.frames = NumberedRows((0, 0, 0, 0))
+        self.stacks = NumberedRows((0, 0))
+        self.calls = NumberedRows((0, 0, 0, 0))
+        self.functions = NumberedRows((0, 0, 0))
+        self.lists = NumberedRows(())
         self.hooks: dict[int, tuple[int, ...]] = {}
         self.files: dict[int, int] = {}  # the short name of each file
         self._folder = folder
