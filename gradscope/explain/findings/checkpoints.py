@@ -19,7 +19,7 @@ REENTRANT = "reentrant-checkpoint-without-grad"
 DETACH = "aten.detach.default"  # the recomputation detaches what it keeps
 NO_GRAD = "does not require grad"
 _ALIKE = 3  # operators by which a beginning is known
-Step = tuple[str, tuple[tuple[str, int], ...]]  # an operator and the lines that led to it within the checkpoint
+Occurrence = tuple[str, tuple[tuple[str, int], ...]]  # an operator and the lines that led to it within the checkpoint
 
 
 def recomputation_differs(case: Case) -> Iterator[Cause]:
@@ -51,10 +51,10 @@ def recomputation_differs(case: Case) -> Iterator[Cause]:
         forward, again = _runs(case, call)
         if not again:
             continue
-        same = [one for one in forward if _step(one[0]) == _step(again[-1][0])]
-        place = len([one for one in again if _step(one[0]) == _step(again[-1][0])])
+        same = [one for one in forward if _occurrence(one[0]) == _occurrence(again[-1][0])]
+        place = len([one for one in again if _occurrence(one[0]) == _occurrence(again[-1][0])])
         order = [*reversed(same[: len(same) - place + 1]), *reversed(same)]  # run again from the last to the first
-        other = [one for one in order if list(map(_step, one)) != list(map(_step, again[-1]))]
+        other = [one for one in order if list(map(_occurrence, one)) != list(map(_occurrence, again[-1]))]
         first = (other or order or [[]])[0]
         operation, told = _difference(first, again[-1])
         start = _outer(first[0].stack) if first else None
@@ -125,7 +125,7 @@ def _stretches(operations: Iterable[Operation]) -> list[list[Operation]]:
 
 def _cut(run: list[Operation]) -> Iterator[list[Operation]]:
     """Parts of a run that begin alike, as the checkpoints of equal layers do."""
-    steps = list(map(_step, run))
+    steps = list(map(_occurrence, run))
     begins = [at for at in range(len(run)) if steps[at : at + _ALIKE] == steps[:_ALIKE]]
     for begin, end in zip(begins, [*begins[1:], len(run)], strict=True):
         yield run[begin:end]
@@ -139,7 +139,7 @@ def _boundary(stack: Stack) -> int | None:
     return None
 
 
-def _step(operation: Operation) -> Step:
+def _occurrence(operation: Operation) -> Occurrence:
     within = operation.stack[: _boundary(operation.stack)]
     return operation.name, tuple((site.file, site.line) for site in within)
 
@@ -156,7 +156,7 @@ def _caller(stack: Stack) -> Site | None:
 
 def _difference(first: list[Operation], again: list[Operation]) -> tuple[Operation | None, str]:
     """The first operator that only one of two runs has."""
-    before, after = list(map(_step, first)), list(map(_step, again))
+    before, after = list(map(_occurrence, first)), list(map(_occurrence, again))
     at = next((at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), None)
     if at is None:
         at = min(len(first), len(again))
