@@ -1,1 +1,1 @@
-"""Why a backward failed or silently went wrong: evidence, deductions, findings and answers, from the recording alone."""
+"""Why a backward failed or silently went wrong: evidence, deductions, findings, answers, from the recording alone."""
