@@ -22,7 +22,7 @@ import torch
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
-from gradscope.explain.table import QUESTIONS
+from gradscope.explain.findings.table import QUESTIONS
 from tests.explain.corpus import Fault, faults
 
 SECONDS = 60

@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from gradscope.cli import COMMANDS, gradscope
-from gradscope.explain.table import KINDS
+from gradscope.explain.findings.table import KINDS
 from gradscope.model.capabilities import CAPABILITIES, SILENCED
 from gradscope.model.page import line
 from gradscope.render.formats import FORMATS

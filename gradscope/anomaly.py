@@ -8,9 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
 
-from gradscope.explain.case import Case
-from gradscope.explain.kind import Cause, Kind
-from gradscope.explain.table import QUESTIONS
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.findings.kind import Kind
+from gradscope.explain.findings.table import QUESTIONS
 from gradscope.model.capabilities import silenced
 from gradscope.model.choice import Choice, silences
 from gradscope.model.finding import Confidence, Finding, Severity
@@ -25,13 +26,13 @@ Found = tuple[Kind, Cause]
 def explain(recording: Recording, choice: Choice = EVERYTHING, kinds: Iterable[Kind] = QUESTIONS) -> Report:
     """What is wrong with the run, the most likely cause first."""
     case = Case(recording)
-    lacking = {lack.capability for lack in case.run.lacks}
+    lacking = {lack.capability for lack in case.run().lacks}
     asked = [kind for kind in kinds if choice.wants(kind.code) and not silenced(kind.code, lacking)]
     found = [(kind, cause) for kind in asked for cause in kind.question(case)]
     heard = [(kind, cause) for kind, cause in found if not _silenced(case, kind, cause)]
     ranked = sorted(_without_echoes(heard), key=_rank)
     findings = tuple(_finding(kind, cause) for kind, cause in _joined(ranked))
-    return Report(findings, torch=case.run.torch, recording=str(recording.path))
+    return Report(findings, torch=case.run().torch, recording=str(recording.path))
 
 
 def _rank(found: Found) -> tuple[object, ...]:
@@ -70,7 +71,7 @@ def _silenced(case: Case, kind: Kind, cause: Cause) -> bool:
 
 
 def _line(case: Case, site: Site) -> str:
-    lines = (case.recording.source(site.file) or "").splitlines()
+    lines = case.sources().get(site.file, "").splitlines()
     return lines[site.line - 1] if 0 < site.line <= len(lines) else ""
 
 

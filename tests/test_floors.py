@@ -30,6 +30,7 @@ INSIDE = {
         ("functions", "nonfinite", "hooks"),
         ("operators",),
     ),
+    "explain": (("evidence",), ("deductions",), ("findings",), ("answers",)),
 }
 MOST_FLOORS_INSIDE = 5
 

@@ -13,8 +13,8 @@ from gradscope.anomaly import explain
 from gradscope.commands import drawing, options, pages
 from gradscope.commands.progress import waiting
 from gradscope.errors import NothingCheckedError, UsageError
-from gradscope.explain.kind import Kind
-from gradscope.explain.table import POINTING, QUESTIONS
+from gradscope.explain.findings.kind import Kind
+from gradscope.explain.findings.table import POINTING, QUESTIONS
 from gradscope.graphs.find import find_one
 from gradscope.graphs.match import match
 from gradscope.graphs.part import numbers_of_level, of_level

@@ -15,7 +15,7 @@ from gradscope.model.graph import Graph
 from gradscope.render import execution, replay_json, replay_text
 from gradscope.render.stepper import Stepper
 from gradscope.store.reader import Recording
-from gradscope.view.replay import Recorded, Replay, Step, replay
+from gradscope.view.replay import Recorded, Replay, ReplayStep, replay
 from gradscope.view.words import short_name
 
 WITH_TENSORS = "record them with `gradscope trace --tensors`"
@@ -111,7 +111,7 @@ def _priority(graph: Graph, text: str, places: dict[int, int]) -> tuple[int, int
     return find_one(graph, name, places).id, int(number[:20])
 
 
-def _range(told: Replay, start: str | None, end: str | None) -> list[Step]:
+def _range(told: Replay, start: str | None, end: str | None) -> list[ReplayStep]:
     first = 0 if start is None else _position(told, start, 0)
     last = len(told.steps) - 1 if end is None else _position(told, end, first)
     if not told.steps:

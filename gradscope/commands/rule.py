@@ -9,9 +9,9 @@ import click
 
 from gradscope.commands import options
 from gradscope.errors import UsageError
-from gradscope.explain import kind as explained
-from gradscope.explain.kind import Kind
-from gradscope.explain.table import KINDS
+from gradscope.explain.findings import kind as explained
+from gradscope.explain.findings.kind import Kind
+from gradscope.explain.findings.table import KINDS
 from gradscope.functions.rules import rule as checked
 from gradscope.functions.rules.rule import Rule
 from gradscope.functions.rules.table import RULES

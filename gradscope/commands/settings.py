@@ -18,6 +18,7 @@ import click
 
 from gradscope.errors import UsageError
 from gradscope.model.printable import printable
+from gradscope.store.file import show
 
 PREFIX = "GRADSCOPE_"
 FILE = "pyproject.toml"
@@ -108,8 +109,8 @@ def _parse(path: Path, text: str) -> dict[str, Any]:
         try:
             return tomllib.loads(text)
         except tomllib.TOMLDecodeError as error:
-            raise UsageError(f"{_shown(path)} is not TOML: {printable(str(error))}") from None
-    raise UsageError(f"[{SECTION}] in {_shown(path)} needs Python 3.11", f"set {PREFIX}* in the environment instead")
+            raise UsageError(f"{show(path)} is not TOML: {printable(str(error))}") from None
+    raise UsageError(f"[{SECTION}] in {show(path)} needs Python 3.11", f"set {PREFIX}* in the environment instead")
 
 
 def _check_known(path: Path, section: dict[str, Any], commands: Mapping[str, click.Command]) -> None:
@@ -130,7 +131,7 @@ def _check_name(path: Path, name: str, known: set[str]) -> None:
         return
     likely = difflib.get_close_matches(name, known, n=1)
     hint = f"did you mean {likely[0]}?" if likely else "settings are named as the options are, without the dashes"
-    raise UsageError(f"there is no {printable(name)} that [{SECTION}] in {_shown(path)} could set", hint)
+    raise UsageError(f"there is no {printable(name)} that [{SECTION}] in {show(path)} could set", hint)
 
 
 def _plain(path: Path, key: str, value: Any) -> Any:
@@ -139,8 +140,4 @@ def _plain(path: Path, key: str, value: Any) -> Any:
         return ",".join(value)
     if isinstance(value, (str, int, float)):
         return value if isinstance(value, bool) else str(value)
-    raise UsageError(f"{printable(key)} in [{SECTION}] of {_shown(path)} is neither a text, a number, a list nor true")
-
-
-def _shown(path: Path) -> str:
-    return printable(str(path))
+    raise UsageError(f"{printable(key)} in [{SECTION}] of {show(path)} is neither a text, a number, a list nor true")

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from gradscope.commands import options
-from gradscope.explain.case import Case
-from gradscope.explain.who import who
+from gradscope.explain.answers.who import who
+from gradscope.explain.evidence.case import Case
 from gradscope.render.answers import who_json, who_text
 
 FORMATS = {"text": who_text, "json": who_json}

@@ -5,8 +5,8 @@ from __future__ import annotations
 import click
 
 from gradscope.commands import options
-from gradscope.explain.case import Case
-from gradscope.explain.why import why
+from gradscope.explain.answers.why import why
+from gradscope.explain.evidence.case import Case
 from gradscope.render.answers import why_json, why_text
 
 FORMATS = {"text": why_text, "json": why_json}

@@ -12,7 +12,7 @@ from typing import Any
 from torch import fx
 
 from gradscope.compilers.lines import Whose, site
-from gradscope.model.compiled import CompiledStep, Kind
+from gradscope.model.compiled import CompiledKind, CompiledStep
 from gradscope.model.site import Stack
 
 _ORIGIN = re.compile(r"(?P<name>[\w:<>, ]+?) \(NodeCall (?P<place>\d+)\)\s*$")
@@ -31,11 +31,13 @@ def steps_of(graph: fx.Graph) -> tuple[tuple[CompiledStep, ...], dict[int, int]]
             sources[node.name] = inputs
             continue
         step = _step(node, len(found), inputs)
-        if step.kind is Kind.HOOK and not inputs:  # it is given a parameter, whose .grad was added to just before
-            added = (one for one in found if one.kind is Kind.ACCUMULATE and one.node_call == step.node_call)
+        if (
+            step.kind is CompiledKind.HOOK and not inputs
+        ):  # it is given a parameter, whose .grad was added to just before
+            added = (one for one in found if one.kind is CompiledKind.ACCUMULATE and one.node_call == step.node_call)
             step = replace(step, inputs=tuple(one.position for one in added))
         sources[node.name] = (step.position,)
-        if step.kind is Kind.HOOK:
+        if step.kind is CompiledKind.HOOK:
             hooks[step.position] = _place_of_hook(node)
         found.append(step)
     return tuple(found), hooks
@@ -58,15 +60,15 @@ def _step(node: fx.Node, position: int, inputs: tuple[int, ...]) -> CompiledStep
     return CompiledStep(position, _kind(node), _name(node), name, place or None, hook, inputs=inputs)
 
 
-def _kind(node: fx.Node) -> Kind:
+def _kind(node: fx.Node) -> CompiledKind:
     name = _name(node)
     if name == "call_hook":
-        return Kind.HOOK
+        return CompiledKind.HOOK
     if "accumulate_grad" in name:
-        return Kind.ACCUMULATE
+        return CompiledKind.ACCUMULATE
     if _INLINED.match(node.name):
-        return Kind.INLINED
-    return Kind.NODE if "Backward" in name or name == "call_backward" else Kind.OTHER
+        return CompiledKind.INLINED
+    return CompiledKind.NODE if "Backward" in name or name == "call_backward" else CompiledKind.OTHER
 
 
 def _name(node: fx.Node) -> str:

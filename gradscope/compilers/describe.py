@@ -14,7 +14,7 @@ from typing import Any
 from torch import SymInt, Tensor, fx
 
 from gradscope.compilers.lines import Whose, stack_of
-from gradscope.model.joint import JointNode, Phase
+from gradscope.model.joint import Half, JointNode
 from gradscope.model.tensor import TensorType
 from gradscope.torch_internals.dynamo import is_operator
 
@@ -36,14 +36,14 @@ class Describer:
             if node.op != "output":
                 self.add(node, None)
 
-    def add(self, node: fx.Node, phase: Phase | None) -> int:
+    def add(self, node: fx.Node, phase: Half | None) -> int:
         """The number of a node, which is described when it is new; `phase` None: as the graph says."""
         known = self.number.get(node.name)
         if known is not None:
             return known
         inputs = tuple(self.number[one.name] for one in node.all_input_nodes if one.name in self.number)
         made = self._described(node, inputs, phase or self._phase(node, inputs))
-        if made.seq_nr is not None and made.phase is Phase.FORWARD:
+        if made.seq_nr is not None and made.phase is Half.FORWARD:
             self._created.setdefault(made.seq_nr, made.id)
         if _adds_gradients(node):
             made = self._named_addition(made)
@@ -53,10 +53,10 @@ class Describer:
         self.number[node.name] = made.id
         return made.id
 
-    def _described(self, node: fx.Node, inputs: tuple[int, ...], phase: Phase) -> JointNode:
+    def _described(self, node: fx.Node, inputs: tuple[int, ...], phase: Half) -> JointNode:
         kind, size, storage = self._memory(node.meta.get("val"))
         seq_nr = node.meta.get("seq_nr")
-        traced = phase is Phase.BACKWARD and not node.meta.get("autograd_backward")  # a custom Function's own backward
+        traced = phase is Half.BACKWARD and not node.meta.get("autograd_backward")  # a custom Function's own backward
         return JointNode(
             len(self.nodes),
             node.name,
@@ -72,12 +72,12 @@ class Describer:
             self._labels.get(node.name, ""),
         )
 
-    def _phase(self, node: fx.Node, inputs: tuple[int, ...]) -> Phase:
+    def _phase(self, node: fx.Node, inputs: tuple[int, ...]) -> Half:
         tag = node.meta.get("partitioner_tag")
         if tag in ("is_backward", "must_be_in_backward") or node.name.startswith("tangents"):
-            return Phase.BACKWARD
-        depends = any(self.nodes[one].phase is Phase.BACKWARD for one in inputs)
-        return Phase.BACKWARD if tag is None and depends else Phase.FORWARD
+            return Half.BACKWARD
+        depends = any(self.nodes[one].phase is Half.BACKWARD for one in inputs)
+        return Half.BACKWARD if tag is None and depends else Half.FORWARD
 
     def _memory(self, value: Any) -> tuple[TensorType | None, int, int]:
         """Type, bytes of the whole storage, and the storage's number; sizes that are symbols count as torch's hint."""
@@ -140,7 +140,7 @@ class Describer:
 
     def _called_at(self, gradient: JointNode) -> list[int]:
         """The first forward node of the custom Function's call that a node of its backward belongs to."""
-        calls = (node for node in self.nodes if node.phase is Phase.FORWARD and node.stack and gradient.stack)
+        calls = (node for node in self.nodes if node.phase is Half.FORWARD and node.stack and gradient.stack)
         return [node.id for node in calls if node.stack[-1] == gradient.stack[-1]][:1]
 
     def _with_a_line(self, node: JointNode) -> JointNode:

@@ -8,7 +8,7 @@ from typing import Any
 from torch import fx
 
 from gradscope.compilers.describe import Describer, operator_name, source_name
-from gradscope.model.joint import Fact, JointNode, Phase
+from gradscope.model.joint import Fact, Half, JointNode
 
 DUPLICATE, MUTATION, ALIAS, FUNCTIONALIZED, BREAK = (
     "duplicated input",
@@ -77,7 +77,7 @@ def functionalized(nodes: Iterable[fx.Node], described: Describer) -> list[Fact]
         written = _written_as(node)
         if written and node.name in described.number and not operator_name(node).partition(".")[2].startswith(written):
             one = described.nodes[described.number[node.name]]
-            if one.phase is Phase.FORWARD:
+            if one.phase is Half.FORWARD:
                 fact = Fact(FUNCTIONALIZED, f"{written} became {one.op}", one.stack)
                 found.setdefault((fact.site, fact.text), fact)
     return list(found.values())

@@ -8,7 +8,7 @@ from typing import Any
 from torch import fx
 
 from gradscope.compilers.describe import Describer
-from gradscope.model.joint import Partition, Phase, Step
+from gradscope.model.joint import Half, Partition, PartitionStep
 from gradscope.torch_internals.find import bound
 
 PARTITIONERS = {
@@ -37,18 +37,18 @@ def tried(name: str, joint: fx.GraphModule, arguments: dict[str, Any], described
 
 def read(name: str, forward: fx.GraphModule, backward: fx.GraphModule, outputs: int, described: Describer) -> Partition:
     """The two halves of a partition as the model has them. `outputs`: how many of the forward's are its results."""
-    steps = _steps(forward, Phase.FORWARD, described)
+    steps = _steps(forward, Half.FORWARD, described)
     values: Any = next(iter(forward.graph.find_nodes(op="output"))).args[0]
     saved = tuple(described.number[node.name] for node in values[outputs:] if isinstance(node, fx.Node))
-    return Partition(name, saved, steps, _steps(backward, Phase.BACKWARD, described))
+    return Partition(name, saved, steps, _steps(backward, Half.BACKWARD, described))
 
 
-def _steps(half: fx.GraphModule, phase: Phase, described: Describer) -> tuple[Step, ...]:
+def _steps(half: fx.GraphModule, phase: Half, described: Describer) -> tuple[PartitionStep, ...]:
     steps = []
     for node in half.graph.nodes:
         if node.op == "output":
             continue
         number = described.add(node, phase)
         inputs = tuple(described.number[one.name] for one in node.all_input_nodes)
-        steps.append(Step(number, inputs))
+        steps.append(PartitionStep(number, inputs))
     return tuple(steps)

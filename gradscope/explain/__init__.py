@@ -1,1 +1,1 @@
-"""Why a backward failed or silently went wrong: one question a file, each answered from the recording alone."""
+"""Why a backward failed or silently went wrong: evidence, deductions, findings, answers, from the recording alone."""

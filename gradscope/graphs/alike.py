@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable
 
 from gradscope.graphs.chain import join
 from gradscope.model.graph import Node
-from gradscope.model.reduced import Kind, Reduced
+from gradscope.model.reduced import PieceKind, Reduced
 
 
 def join_alike(reduced: Reduced, room: int, may_join: frozenset[int], key: Callable[[Node], Hashable]) -> Reduced:
@@ -28,4 +28,4 @@ def join_alike(reduced: Reduced, room: int, may_join: frozenset[int], key: Calla
             break
         joined.append(places)
         left -= len(places) - 1
-    return join(reduced, joined, Kind.ALIKE)
+    return join(reduced, joined, PieceKind.ALIKE)

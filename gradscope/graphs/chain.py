@@ -6,19 +6,19 @@ from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 
-from gradscope.model.reduced import Kind, Link, Piece, Reduced
+from gradscope.model.reduced import Link, Piece, PieceKind, Reduced
 
 
 def join_chains(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
     """The pieces with every chain of single nodes (one link in, one out, in one frame) as one piece."""
-    nodes = frozenset(place for place in may_join if reduced.pieces[place].kind is Kind.NODE)
+    nodes = frozenset(place for place in may_join if reduced.pieces[place].kind is PieceKind.NODE)
     follower = _followers(reduced, nodes)
     followed = set(follower.values())
     chains = [_chain(piece, follower) for piece in follower if piece not in followed]
-    return join(reduced, chains, Kind.CHAIN)
+    return join(reduced, chains, PieceKind.CHAIN)
 
 
-def join(reduced: Reduced, runs: Iterable[Sequence[int]], kind: Kind) -> Reduced:
+def join(reduced: Reduced, runs: Iterable[Sequence[int]], kind: PieceKind) -> Reduced:
     """Each run of pieces as one piece of this kind, in the place of its first."""
     pieces = list(reduced.pieces)
     first: dict[int, int] = {}
@@ -36,7 +36,7 @@ def join(reduced: Reduced, runs: Iterable[Sequence[int]], kind: Kind) -> Reduced
     return replace(reduced, pieces=tuple(pieces[place] for place in kept), links=tuple(links.values()))
 
 
-def _together(pieces: list[Piece], kind: Kind) -> Piece:
+def _together(pieces: list[Piece], kind: PieceKind) -> Piece:
     return Piece(
         kind,
         tuple(node for piece in pieces for node in piece.nodes),

@@ -9,7 +9,7 @@ from math import ceil
 
 from gradscope.graphs.chain import join
 from gradscope.graphs.fold import node_structure
-from gradscope.model.reduced import Kind, Reduced
+from gradscope.model.reduced import PieceKind, Reduced
 
 LONG_RUN = 8
 CROWDS = 40
@@ -30,7 +30,7 @@ def join_crowds(reduced: Reduced, most: int, may_join: frozenset[int]) -> Reduce
     runs = [
         run for places in inside.values() if len(places) > limit for run in _runs(places, min(limit, CROWDS), may_join)
     ]
-    return join(reduced, runs, Kind.CROWD)
+    return join(reduced, runs, PieceKind.CROWD)
 
 
 def join_runs(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
@@ -42,7 +42,7 @@ def join_runs(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
     called = {frame.around for frame in reduced.frames}
     for number, piece in enumerate(reduced.pieces):
         inside[piece.frame].append(number)
-        if piece.kind in (Kind.GROUP, Kind.REPEAT):
+        if piece.kind in (PieceKind.GROUP, PieceKind.REPEAT):
             called.add(piece.frame)
     runs: list[list[int]] = []
     for frame in called:
@@ -51,7 +51,7 @@ def join_runs(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
             found = [place for _, place in run]
             if joins and len(found) > LONG_RUN:
                 runs.append(found)
-    return join(reduced, runs, Kind.CROWD)
+    return join(reduced, runs, PieceKind.CROWD)
 
 
 def join_rows(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
@@ -71,7 +71,7 @@ def join_rows(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
                 node = reduced.pieces[place].nodes[0]
                 alike[node.name, node.op, node.site, steps[place]].append(place)
             rows += [row for row in alike.values() if len(row) > LONG_RUN]
-    return join(reduced, rows, Kind.CROWD)
+    return join(reduced, rows, PieceKind.CROWD)
 
 
 def _steps(reduced: Reduced, among: frozenset[int]) -> list[int]:
@@ -92,12 +92,12 @@ def join_twins(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
     alike: dict[Hashable, list[int]] = defaultdict(list)
     for place in sorted(may_join):
         piece = reduced.pieces[place]
-        if piece.kind is Kind.NODE:
+        if piece.kind is PieceKind.NODE:
             tails, heads = beside[place]
             parts = (len(piece.leaves), len(piece.views))
             key = (piece.frame, node_structure(piece.nodes[0]), parts, frozenset(tails), frozenset(heads))
             alike[key].append(place)
-    return join(reduced, [run[1:-1] for run in alike.values() if len(run) >= FEWEST_TWINS], Kind.CROWD)
+    return join(reduced, [run[1:-1] for run in alike.values() if len(run) >= FEWEST_TWINS], PieceKind.CROWD)
 
 
 def _limit(sizes: list[int], most: int) -> int:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from dataclasses import replace
 
-from gradscope.model.reduced import Frame, Kind, Piece, Reduced
+from gradscope.model.reduced import Frame, Piece, PieceKind, Reduced
 
 
 def without_lone_frames(reduced: Reduced) -> Reduced:
     """The same with fewer frames."""
     pieces, frames = list(reduced.pieces), list(reduced.frames)
-    held = {piece.frame: place for place, piece in enumerate(pieces) if piece.kind is Kind.NODE}
+    held = {piece.frame: place for place, piece in enumerate(pieces) if piece.kind is PieceKind.NODE}
     inside = {frame.around: number for number, frame in enumerate(frames)}
     counts = Counter(piece.frame for piece in pieces) + Counter(frame.around for frame in frames)
     gone: set[int] = set()

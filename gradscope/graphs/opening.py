@@ -11,7 +11,7 @@ from gradscope.graphs.sums import is_pruned, sums
 from gradscope.graphs.walk import backward_order, nodes_of
 from gradscope.model.graph import Graph, Node
 from gradscope.model.group import Group, Item, Repeat
-from gradscope.model.reduced import Folded, Frame, Kind, Link, Piece, Reduced
+from gradscope.model.reduced import Folded, Frame, Link, Piece, PieceKind, Reduced
 
 
 def opened(tree: Group, parts: Parts, depth: int, wanted: frozenset[int]) -> Reduced:
@@ -84,17 +84,17 @@ class Opening:
 
     def _place_node(self, node: Node, frame: int | None) -> None:
         sums = self._parts.sums.get(node.id, 1)
-        self._add(Piece(Kind.NODE, (node,), frame, sums=sums), (node,))
+        self._add(Piece(PieceKind.NODE, (node,), frame, sums=sums), (node,))
 
     def _place_group(self, group: Group, frame: int | None) -> None:
         nodes = tuple(nodes_of((group,)))
-        self._add(Piece(Kind.GROUP, nodes, frame, group=group), nodes)
+        self._add(Piece(PieceKind.GROUP, nodes, frame, group=group), nodes)
 
     def _place_repeat(self, repeat: Repeat, frame: int | None) -> None:
         """The rounds between the first and the last share a box; the last is closed."""
         between, last = repeat.rounds[1:-1], repeat.rounds[-1]
         nodes = tuple(nodes_of(part for one in between for part in one))
-        self._add(Piece(Kind.REPEAT, nodes, frame, repeat=repeat), nodes)
+        self._add(Piece(PieceKind.REPEAT, nodes, frame, repeat=repeat), nodes)
         for part in last:
             if isinstance(part, Node):
                 self._place_node(part, frame)

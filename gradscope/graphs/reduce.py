@@ -23,7 +23,7 @@ from gradscope.graphs.special import likeness, mark, shared_parameters, specials
 from gradscope.graphs.tree import build
 from gradscope.model.graph import Graph, Node
 from gradscope.model.group import Group
-from gradscope.model.reduced import Folded, Kind, Reduced
+from gradscope.model.reduced import Folded, PieceKind, Reduced
 
 ROOM_FOR_SPECIALS = 2 / 3  # of the boxes of a picture, before those of a kind share one
 
@@ -120,7 +120,9 @@ def _loose(reduced: Reduced, rules: Rules, shared: frozenset[int], parameters: b
     Parameters that have boxes are among them only where there is no other way to make it fit.
     """
     singles = _singles(reduced)
-    several = {place for place, piece in enumerate(reduced.pieces) if piece.kind not in (Kind.NODE, Kind.ALIKE)}
+    several = {
+        place for place, piece in enumerate(reduced.pieces) if piece.kind not in (PieceKind.NODE, PieceKind.ALIKE)
+    }
     plain = {place for place, node in singles.items() if _is_plain(node, rules, shared)}
     return frozenset(several | {place for place in plain if parameters or not singles[place].accumulates})
 
@@ -134,7 +136,7 @@ def _apart(reduced: Reduced, rules: Rules, shared: frozenset[int]) -> frozenset[
 
 
 def _singles(reduced: Reduced) -> dict[int, Node]:
-    return {place: piece.nodes[0] for place, piece in enumerate(reduced.pieces) if piece.kind is Kind.NODE}
+    return {place: piece.nodes[0] for place, piece in enumerate(reduced.pieces) if piece.kind is PieceKind.NODE}
 
 
 def _is_plain(node: Node, rules: Rules, shared: frozenset[int]) -> bool:
@@ -153,15 +155,15 @@ def _marks(graph: Graph, absorbed: Absorbed, rules: Rules, shared: frozenset[int
 
 
 def _folded(reduced: Reduced, absorbed: Absorbed, outside: int) -> Folded:
-    by_kind: Counter[Kind] = Counter()
+    by_kind: Counter[PieceKind] = Counter()
     for piece in reduced.pieces:
         by_kind[piece.kind] += len(piece.nodes) + len(piece.leaves) + len(piece.views)
     return Folded(
-        parameters=sum(len(piece.leaves) for piece in reduced.pieces if piece.kind is Kind.NODE),
-        views=sum(len(piece.views) for piece in reduced.pieces if piece.kind is Kind.NODE),
-        closed=by_kind[Kind.GROUP],
-        repeated=by_kind[Kind.REPEAT],
-        joined=by_kind[Kind.CHAIN] + by_kind[Kind.CROWD] + by_kind[Kind.ALIKE],
+        parameters=sum(len(piece.leaves) for piece in reduced.pieces if piece.kind is PieceKind.NODE),
+        views=sum(len(piece.views) for piece in reduced.pieces if piece.kind is PieceKind.NODE),
+        closed=by_kind[PieceKind.GROUP],
+        repeated=by_kind[PieceKind.REPEAT],
+        joined=by_kind[PieceKind.CHAIN] + by_kind[PieceKind.CROWD] + by_kind[PieceKind.ALIKE],
         hidden=len(absorbed.hidden),
         outside=outside,
     )

@@ -14,7 +14,7 @@ from gradscope.model.table import Column, Row, Table, Unit
 
 
 @dataclass(slots=True)
-class Flow:
+class GradientFlow:
     """What was measured at one place, one gradient after the other."""
 
     norms: list[float] = field(default_factory=list)
@@ -47,7 +47,7 @@ COLUMNS = (
 
 def by_parameter(measured: Iterable[tuple[Graph, Sequence[GradientStatistics]]]) -> Table:
     """Of every parameter, in the order in which the graph names them: the gradients that its accumulator received."""
-    flows: dict[str, Flow] = defaultdict(Flow)
+    flows: dict[str, GradientFlow] = defaultdict(GradientFlow)
     for graph, statistics in measured:
         leaves = {node.id: node.leaf for node in graph.nodes if node.accumulates and node.leaf is not None}
         for one in statistics:
@@ -58,7 +58,7 @@ def by_parameter(measured: Iterable[tuple[Graph, Sequence[GradientStatistics]]])
 
 def by_node(graph: Graph, calls: Sequence[Sequence[GradientStatistics]]) -> Table:
     """Of every node, from the loss to the leaves: the first gradient that it received."""
-    flows: dict[str, Flow] = defaultdict(Flow)
+    flows: dict[str, GradientFlow] = defaultdict(GradientFlow)
     names = {node.id: single(node) for node in graph.nodes}
     ran = sorted((node for node in graph.nodes if node.order is not None), key=lambda node: node.order or 0)
     received: dict[int, list[GradientStatistics]] = defaultdict(list)
@@ -72,11 +72,11 @@ def by_node(graph: Graph, calls: Sequence[Sequence[GradientStatistics]]) -> Tabl
     return _table("node", flows)
 
 
-def _table(name: str, flows: dict[str, Flow]) -> Table:
+def _table(name: str, flows: dict[str, GradientFlow]) -> Table:
     return Table("grads", (Column(name), *COLUMNS), tuple(_row(name, flow) for name, flow in flows.items()))
 
 
-def _row(name: str, flow: Flow) -> Row:
+def _row(name: str, flow: GradientFlow) -> Row:
     known = [norm for norm in flow.norms if not math.isnan(norm)]
     last = flow.norms[-1]
     return (

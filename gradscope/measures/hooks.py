@@ -11,7 +11,6 @@ from gradscope.engine.order import steps
 from gradscope.measures.places import op, single
 from gradscope.model.graph import Graph, Node
 from gradscope.model.hook import Firing, Hook
-from gradscope.model.site import user_site
 from gradscope.model.table import Column, Row, Table, Unit
 
 # What torch promises at one node: tensor hooks as they were registered, retain_grad, node pre-hooks, the node,
@@ -37,7 +36,7 @@ MULTI = "multi_grad"
 BY_EFFECT = "seen by its effect"  # which is all that is seen of it, at this place
 
 
-class Why(enum.Enum):
+class NotFired(enum.Enum):
     """Why a hook did not fire."""
 
     OFF_THE_PATH = "its node did not run: no gradient was asked of it"
@@ -57,7 +56,7 @@ class Event:
 
     @property
     def rank(self) -> int:
-        """Where torch promises it among what happens at the node."""
+        """Its place in the order that torch promises for what happens at a node."""
         return _NODE if self.firing is None else PROMISE.get(self.firing.hook.kind, _NODE)
 
 
@@ -101,7 +100,7 @@ def _at(node: Node, fired: list[Firing]) -> Iterator[Event]:
     yield from (Event(node, firing) for firing in fired if firing not in before)
 
 
-def silent(graph: Graph, registered: Iterable[Hook]) -> Iterator[tuple[Hook, Node | None, Why]]:
+def silent(graph: Graph, registered: Iterable[Hook]) -> Iterator[tuple[Hook, Node | None, NotFired]]:
     """The hooks that did not fire in this backward, and why. What a loop registers anew for every step is here only
     when this step's did not fire.
     """
@@ -129,14 +128,14 @@ def _is_taken(node: Node, captured: set[int]) -> bool:
     return node.order is not None or node.id in captured
 
 
-def _why(hook: Hook, node: Node | None, captured: set[int]) -> Why:
+def _why(hook: Hook, node: Node | None, captured: set[int]) -> NotFired:
     if node is None:
-        return Why.NOT_IN_THE_GRAPH
+        return NotFired.NOT_IN_THE_GRAPH
     if hook.kind == REDUCER and node.order is not None:
-        return Why.NO_EFFECT
+        return NotFired.NO_EFFECT
     if node.id in captured:
-        return Why.CAPTURED
-    return Why.OFF_THE_PATH if node.order is None else Why.UNKNOWN
+        return NotFired.CAPTURED
+    return NotFired.OFF_THE_PATH if node.order is None else NotFired.UNKNOWN
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,5 +247,5 @@ def _where(hook: Hook, node: Node | None) -> str:
 
 
 def _line(hook: Hook) -> str | None:
-    site = user_site(hook.stack)
+    site = hook.site
     return None if site is None else str(site)

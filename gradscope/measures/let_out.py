@@ -1,4 +1,4 @@
-"""Finds the statement that let a tensor out of its transform: the store under the name by which it is still kept.
+"""Finds the statement by which a tensor escaped from its transform: the assignment to the name that still keeps it.
 
 The surprise: nothing happens when Python stores an object, so no recording can have seen it. The recording knows what
 holds the tensor, which functions ran when it was made, and their source.
@@ -19,7 +19,7 @@ _MOST = 3  # statements that are named when several could have been it
 
 
 def let_out(escaped: Escaped, transform: Transform, source: Source) -> str | None:
-    """The place of the statement, None when the source does not show it; of several, the first with the others behind.
+    """The place of the statement, None when the source does not show it; of several, the first, followed by the others.
 
     Functions that ran when the tensor was made come first, the innermost before the others; then those that the call of
     the transform names, then the rest of the files.
@@ -80,7 +80,7 @@ def _named_at(tree: ast.AST | None, line: int) -> Iterator[ast.AST]:
 
 
 def _stores(tree: ast.AST | None, name: str) -> list[int]:
-    """The lines of the statements that put something under a name, or into what has it."""
+    """The lines of the statements that assign to a name, or store into the object that has it."""
     if tree is None:
         return []
     return sorted({node.lineno for node in ast.walk(tree) if _is_store(node, name)})  # type: ignore[attr-defined]

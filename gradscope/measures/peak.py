@@ -12,7 +12,7 @@ from gradscope.model.graph import Graph, Node
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The most bytes that lie there when a node begins to run: saved activations, and gradients on their way."""
+    """The most bytes in use when a node begins to run: saved activations, and gradients on their way."""
 
     node: int | None
     saved: int
@@ -51,7 +51,7 @@ def peak(graph: Graph) -> Peak:
 
 
 def _come(waiting: set[int], node: Node) -> int:
-    """Gradients come to a node: the bytes that lie there now and did not before."""
+    """The bytes of a node's gradients, if they were not waiting there before: from now on they do."""
     if node.id in waiting:
         return 0
     waiting.add(node.id)

@@ -39,7 +39,7 @@ class Who:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """A node on the way from a loss to a parameter, or an operator on the way from a parameter to where it ends."""
 
     name: str
@@ -58,7 +58,7 @@ class Why:
 
     parameter: str
     backward: int | None
-    path: tuple[Step, ...]
+    path: tuple[PathStep, ...]
     cut: Site | None = None
     message: str = ""
     code: str | None = None

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradscope.model.module import ModuleCall
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.site import Located, Stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,7 +26,7 @@ class Given:
 
 
 @dataclass(frozen=True, slots=True)
-class Birth:
+class Birth(Located):
     """An operator gave a NaN or Inf for finite arguments, or was given a NaN in the argument named `argument`.
 
     `backward` and `node` say in which node of which backward it ran, None in a forward. `value` stands at `index` of
@@ -55,11 +55,6 @@ class Birth:
     given: tuple[Given, ...] = ()
     masked: str | None = None
     masked_by: Stack = ()
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line that led to the operator."""
-        return user_site(self.stack)
 
     @property
     def base(self) -> str:

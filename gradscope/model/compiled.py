@@ -5,10 +5,10 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass
 
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.site import Located, Stack
 
 
-class Kind(enum.Enum):
+class CompiledKind(enum.Enum):
     """What a step of a captured backward is. The values stand in recordings."""
 
     NODE = "node"
@@ -29,7 +29,7 @@ class CompiledStep:
     """
 
     position: int
-    kind: Kind
+    kind: CompiledKind
     op: str
     node: str = ""
     node_call: int | None = None
@@ -48,7 +48,7 @@ class CompiledSize:
 
 
 @dataclass(frozen=True, slots=True)
-class Captured:
+class Captured(Located):
     """A backward that was captured as a graph. `backward` is the recording's number of that call, None if unknown.
 
     `reason` is why no graph captured before fitted, in torch's words; "" when torch gave none.
@@ -61,14 +61,9 @@ class Captured:
     sizes: tuple[CompiledSize, ...] = ()
     backward: int | None = None
 
-    @property
-    def site(self) -> Site | None:
-        """The user's line that called backward."""
-        return user_site(self.stack)
-
 
 @dataclass(frozen=True, slots=True)
-class CompiledRun:
+class CompiledRun(Located):
     """One backward call under compiled autograd: the graph that it ran, and whether that one was there already.
 
     `sizes` are the values of the graph's sizes in this run, those only that the graph uses.
@@ -79,8 +74,3 @@ class CompiledRun:
     stack: Stack
     backward: int | None = None
     sizes: tuple[int, ...] = ()
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line that called backward."""
-        return user_site(self.stack)

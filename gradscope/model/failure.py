@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.site import Located, Stack
 
 
 @dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(Located):
     """An uncaught exception: its type's name, its message, and where it was raised.
 
     `backward` is the number of the backward call that it came out of, None when it came from elsewhere.
@@ -19,8 +19,3 @@ class Failure:
     stack: Stack = ()
     thread: int = 0
     backward: int | None = None
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line that raised, or that led to what raised."""
-        return user_site(self.stack)

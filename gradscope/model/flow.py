@@ -6,7 +6,7 @@ import enum
 from dataclasses import dataclass
 
 from gradscope.model.operation import Operation
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.site import Located, Site, Stack
 from gradscope.model.tensor import TensorType
 
 
@@ -79,7 +79,7 @@ class HeldParameter:
 
 
 @dataclass(frozen=True, slots=True)
-class OptimizerLook:
+class OptimizerLook(Located):
     """An optimizer just before its step `count`, from 0. `backward` is the last call that ran before it."""
 
     optimizer: int
@@ -88,11 +88,6 @@ class OptimizerLook:
     backward: int | None
     stack: Stack
     parameters: tuple[HeldParameter, ...]
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line that stepped."""
-        return user_site(self.stack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +101,7 @@ class LeafGradient:
 
 
 @dataclass(frozen=True, slots=True)
-class Survivors:
+class Survivors(Located):
     """Nodes made in step `made` by one stack, of which `count` still lived at the end of step `step`.
 
     `youngest` numbers the last of them in the order in which the run made nodes.
@@ -118,14 +113,9 @@ class Survivors:
     count: int
     youngest: int = 0
 
-    @property
-    def site(self) -> Site | None:
-        """The user's line that made them."""
-        return user_site(self.stack)
-
 
 @dataclass(frozen=True, slots=True)
-class Holder:
+class Holder(Located):
     """What holds a tensor whose graph holds such nodes: a kind (list, variable, ...), its name, and whose name it is.
 
     `stack` made the tensor's node, `count` is how many of the nodes it keeps.
@@ -136,8 +126,3 @@ class Holder:
     name: str
     owner: str
     count: int = 0
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line that made the tensor."""
-        return user_site(self.stack)

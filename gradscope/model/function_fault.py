@@ -5,35 +5,25 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradscope.model.graph import FunctionClass
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.site import Located, Stack
 
 
 @dataclass(frozen=True, slots=True)
-class InputEdit:
+class InputEdit(Located):
     """A Function's forward wrote one of its inputs that require grad."""
 
     function: FunctionClass
     op: str
     stack: Stack
 
-    @property
-    def site(self) -> Site | None:
-        """The user's line that wrote."""
-        return user_site(self.stack)
-
 
 @dataclass(frozen=True, slots=True)
-class CapturedTensor:
+class CapturedTensor(Located):
     """A Function's forward read, as `name`, a tensor that torch.func differentiated and that was no argument."""
 
     function: FunctionClass
     name: str
     stack: Stack
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line that read."""
-        return user_site(self.stack)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gradscope.model.hook import Firing, Hook
 from gradscope.model.module import ModuleCall
-from gradscope.model.site import Site, Stack, library_site, user_site
+from gradscope.model.site import Located, Site, Stack, library_site, user_site
 from gradscope.model.tensor import SavedTensor, TensorType
 
 ACCUMULATE = "AccumulateGrad"
@@ -26,20 +26,16 @@ class Level:
 
 
 @dataclass(frozen=True, slots=True)
-class Parent:
+class Parent(Located):
     """The backward node that was being evaluated when a node was made (double backward).
 
-    `node` is its id when it is in the same graph, else None; name and stack are known either way.
+    `node` is its id when it is in the same graph, else None; name and stack are known either way, and `site` is the
+    forward line that the node derives from.
     """
 
     name: str
     stack: Stack
     node: int | None = None
-
-    @property
-    def site(self) -> Site | None:
-        """The forward line that the double-backward node derives from."""
-        return user_site(self.stack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +45,11 @@ class FunctionClass:
     name: str
     class_site: Site | None = None
     backward_site: Site | None = None
+
+    @property
+    def bare_name(self) -> str:
+        """The class's own name, without those of what it is defined in."""
+        return self.name.rpartition(".")[2]
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +128,7 @@ class OrderSource(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class Backward:
+class Backward(Located):
     """One call into the engine: .backward() or autograd.grad. Times are seconds; `started` counts from the run's start.
 
     `number` counts the backward calls of the run from 0. `kind` is "backward" or "grad". `inputs` is None when
@@ -149,11 +150,6 @@ class Backward:
     exception: str | None = None
     order_source: OrderSource = OrderSource.PREDICTED
     step: int = 0
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line that called backward."""
-        return user_site(self.stack)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.site import Located, Stack
 
 
 @dataclass(frozen=True, slots=True)
-class Hook:
+class Hook(Located):
     """A registered hook.
 
     `kind` is tensor, multi_grad, retain_grad, node_pre, node_post, post_accumulate, module_backward_pre,
@@ -22,11 +22,6 @@ class Hook:
     name: str
     on: str
     stack: Stack = ()
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line that registered it."""
-        return user_site(self.stack)
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,11 +5,11 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field
 
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.site import Located, Stack
 from gradscope.model.tensor import TensorType
 
 
-class Phase(enum.Enum):
+class Half(enum.Enum):
     """Which half a node of a joint graph belongs to."""
 
     FORWARD = "forward"
@@ -17,7 +17,7 @@ class Phase(enum.Enum):
 
 
 @dataclass(frozen=True, slots=True)
-class JointNode:
+class JointNode(Located):
     """One node of a joint graph. `nodes[i].id == i` in its region.
 
     `op` is the operator ("aten.mm.default") or "input" for what comes from outside: arguments and parameters in the
@@ -25,12 +25,13 @@ class JointNode:
     numbers the distinct storages of the region (equal means shared, -1: no single tensor), `bytes` is the whole
     storage's size. `seq_nr` joins a backward node with the forward node that it belongs to. A gradient addition
     names in `addition_of` the node whose gradients it adds, and in `uses` the forward nodes that used that one.
+    `stack` is, for a backward node, that of the forward line that it belongs to.
     """
 
     id: int
     name: str
     op: str
-    phase: Phase
+    phase: Half
     type: TensorType | None = None
     bytes: int = 0
     storage: int = -1
@@ -43,18 +44,13 @@ class JointNode:
     uses: tuple[int, ...] = ()
 
     @property
-    def site(self) -> Site | None:
-        """The user's line: for a backward node, the forward line that it belongs to."""
-        return user_site(self.stack)
-
-    @property
     def is_input(self) -> bool:
         """Whether it comes from outside."""
         return self.op == "input"
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PartitionStep:
     """A node as it stands in one half of a partition, with what it is computed from there."""
 
     node: int
@@ -71,23 +67,18 @@ class Partition:
 
     name: str
     saved: tuple[int, ...]
-    forward: tuple[Step, ...]
-    backward: tuple[Step, ...]
+    forward: tuple[PartitionStep, ...]
+    backward: tuple[PartitionStep, ...]
     used: bool = False
 
 
 @dataclass(frozen=True, slots=True)
-class Fact:
+class Fact(Located):
     """One thing that the compiler did to the user's code: `kind` is a word or two, `text` a sentence."""
 
     kind: str
     text: str
     stack: Stack = ()
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line."""
-        return user_site(self.stack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,7 +95,7 @@ class Region:
     held: frozenset[int] = field(init=False, repr=False, compare=False)  # the storages of what the forward is given
 
     def __post_init__(self) -> None:
-        arguments = (node.storage for node in self.nodes if node.is_input and node.phase is Phase.FORWARD)
+        arguments = (node.storage for node in self.nodes if node.is_input and node.phase is Half.FORWARD)
         object.__setattr__(self, "held", frozenset(storage for storage in arguments if storage >= 0))
 
     def partition(self, name: str) -> Partition | None:
@@ -136,7 +127,7 @@ class Region:
 
 
 @dataclass(frozen=True, slots=True)
-class EagerTensor:
+class EagerTensor(Located):
     """A tensor that eager autograd saved: `held` tells that it lives in an input's memory."""
 
     type: TensorType
@@ -144,8 +135,3 @@ class EagerTensor:
     storage: int
     held: bool
     stack: Stack = ()
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line that made autograd save it."""
-        return user_site(self.stack)

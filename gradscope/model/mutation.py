@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.site import Located, Stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -24,7 +24,7 @@ class Stale:
 
 
 @dataclass(frozen=True, slots=True)
-class HiddenWrite:
+class HiddenWrite(Located):
     """A saved tensor that was written with no trace in graph or version; `late`: after it was saved, else before."""
 
     backward: int
@@ -33,11 +33,6 @@ class HiddenWrite:
     op: str
     stack: Stack
     late: bool
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line that wrote."""
-        return user_site(self.stack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,14 +47,9 @@ class Reused:
 
 
 @dataclass(frozen=True, slots=True)
-class Declaration:
+class Declaration(Located):
     """Where a module that edits its input in place was built; path and class as in a ModuleCall."""
 
     path: str
     module_class: str
     stack: Stack
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line that built it."""
-        return user_site(self.stack)

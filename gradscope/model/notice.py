@@ -4,17 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.site import Located, Stack
 
 
 @dataclass(frozen=True, slots=True)
-class Notice:
+class Notice(Located):
     """`what` is the name of the thing seen, `stack` where; each is recorded once for a stack."""
 
     what: str
     stack: Stack
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line."""
-        return user_site(self.stack)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from gradscope.model.module import ModuleCall
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.site import Located, Stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +22,7 @@ class Write:
 
 
 @dataclass(frozen=True, slots=True)
-class Operation:
+class Operation(Located):
     """One operator call. `node` is the backward node it ran in (an id in its backward's graph), None in a forward.
 
     `grad` is False where gradients were not recorded (no_grad, inference mode).
@@ -34,11 +34,6 @@ class Operation:
     node: int | None = None
     writes: tuple[Write, ...] = ()
     grad: bool = True
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line that led to the operator."""
-        return user_site(self.stack)
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +49,9 @@ class Block:
     backward: int | None = None
     started: float = 0.0
     watched: bool = True
+
+
+def base_name(operator: str) -> str:
+    """`add_` of `aten.add_.Tensor`."""
+    parts = operator.split(".")
+    return parts[1] if len(parts) > 1 else operator

@@ -9,7 +9,7 @@ from gradscope.model.graph import Node
 from gradscope.model.group import Group, Repeat
 
 
-class Kind(enum.Enum):
+class PieceKind(enum.Enum):
     """What a piece stands for."""
 
     NODE = "a node"
@@ -31,7 +31,7 @@ class Piece:
     calls, outermost first, in which the piece stands alone, so that they need no frame.
     """
 
-    kind: Kind
+    kind: PieceKind
     nodes: tuple[Node, ...]
     frame: int | None = None
     group: Group | None = None

@@ -37,6 +37,18 @@ def user_site(stack: Stack) -> Site | None:
     return next((site for site in stack if site.origin is Origin.USER), None)
 
 
+class Located:
+    """What happened under a stack of frames."""
+
+    __slots__ = ()
+    stack: Stack
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line that led there."""
+        return user_site(self.stack)
+
+
 def library_site(stack: Stack) -> Site | None:
     """The innermost library frame inside the user's line, if the node was made within a library."""
     for site in stack:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.site import Located, Stack
 
 
 @dataclass(frozen=True, slots=True)
-class Transform:
+class Transform(Located):
     """One distinct transform, that is a push of a level from one place: `calls` is how often it happened.
 
     `kind` is Grad, Vmap, Jvp or Functionalize, `outer` the number of the transform around it (None for none), `level`
@@ -24,14 +24,9 @@ class Transform:
     randomness: str | None = None
     calls: int = 1
 
-    @property
-    def site(self) -> Site | None:
-        """The user's line that called it."""
-        return user_site(self.stack)
-
 
 @dataclass(frozen=True, slots=True)
-class Escaped:
+class Escaped(Located):
     """A tensor that outlived its transform: kept as `name`, made at `stack` (empty when it is not known).
 
     `holder` is the attribute, variable or key by which the program's code puts it there, where that is known.
@@ -41,8 +36,3 @@ class Escaped:
     name: str
     stack: Stack = ()
     holder: str | None = None
-
-    @property
-    def site(self) -> Site | None:
-        """The user's line that made it."""
-        return user_site(self.stack)

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from typing import Any
 
 from gradscope import __version__
-from gradscope.model.answer import Step, Touch, Who, Why
+from gradscope.model.answer import PathStep, Touch, Who, Why
 from gradscope.model.site import Site
 from gradscope.render.report_json import FORMAT, site_object
 from gradscope.render.report_text import place
@@ -77,7 +77,7 @@ def _touch(touch: Touch) -> dict[str, Any]:
     )
 
 
-def _step(step: Step) -> dict[str, Any]:
+def _step(step: PathStep) -> dict[str, Any]:
     site = step.site and site_object(step.site)
     return _present({"name": step.name, "node": step.node, "module": step.module, "site": site})
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from gradscope import __version__
 from gradscope.errors import UsageError
-from gradscope.model.joint import EagerTensor, Fact, JointNode, Partition, Region, Step
+from gradscope.model.joint import EagerTensor, Fact, JointNode, Partition, PartitionStep, Region
 from gradscope.model.printable import printable
 from gradscope.model.tensor import TensorType
 from gradscope.render import tables
@@ -128,7 +128,7 @@ def _partition(region: Region, cut: Partition) -> Object:
     }
 
 
-def _step(step: Step) -> Object:
+def _step(step: PartitionStep) -> Object:
     return {"node": step.node, "inputs": list(step.inputs)}
 
 

@@ -19,7 +19,7 @@ Escape = Callable[[str], str]
 
 
 @dataclass(frozen=True, slots=True)
-class Line:
+class PanelLine:
     """A line of a box: `y` is its middle, from the box's top; `strip` the role whose colour is behind it."""
 
     text: str
@@ -34,7 +34,7 @@ class Line:
 class Panel:
     """A box's content."""
 
-    lines: tuple[Line, ...]
+    lines: tuple[PanelLine, ...]
     width: float
     height: float
     tooltip: str
@@ -50,7 +50,7 @@ def panel(box: Box, escape: Escape) -> Panel:
     for text, size, height, role in texts:
         bold = size == TITLE
         shown = shorten(text)
-        lines.append(Line(shown, y + height / 2, size, bold, not bold and role is None, role))
+        lines.append(PanelLine(shown, y + height / 2, size, bold, not bold and role is None, role))
         widest = max(widest, width(shown, size, bold) * SLACK + (2 * STRIP if role else 0.0))
         y += height
     slanted = 8.0 if Role.CUSTOM in box.roles else 0.0  # a hexagon's corners take room

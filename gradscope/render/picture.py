@@ -11,7 +11,7 @@ from gradscope.render.metrics import shorten, width, wrap
 from gradscope.render.panel import NOTE, STRIP, Escape, Panel
 from gradscope.view.drawing import Drawing
 from gradscope.view.role import Role
-from gradscope.view.theme import LIGHT, MARKS, Look, Mark, Theme, look
+from gradscope.view.theme import LIGHT, MARKS, Colours, Mark, Theme, look
 from gradscope.view.words import TIMES
 
 MARGIN = 16.0
@@ -81,22 +81,22 @@ INK, QUIET, ARROW = Paint("ink"), Paint("quiet"), Paint("arrow")
 PRUNED = Paint("arrow", frozenset({Role.PRUNED}))
 
 
-def colours(theme: Theme, paint: Paint) -> Look:
+def colours(theme: Theme, paint: Paint) -> Colours:
     """The fill and the border of what a paint stands for."""
     if paint.part == "box":
         return look(theme, paint.roles)[0]
     if paint.part == "strip":
         (role,) = paint.roles
-        return Look(theme.looks[role].strip or theme.looks[role].fill)
+        return Colours(theme.looks[role].strip or theme.looks[role].fill)
     if paint.part == "frame":
         own = look(theme, paint.roles)[0] if paint.roles else None
-        return own or Look(theme.frame, theme.frame_border)
+        return own or Colours(theme.frame, theme.frame_border)
     if paint.part == "plate":
-        return Look(colours(theme, Paint("frame", paint.roles)).fill)
+        return Colours(colours(theme, Paint("frame", paint.roles)).fill)
     if paint.part == "arrow":
         border = theme.looks[Role.PRUNED].border if paint.roles else theme.arrow
-        return Look(None, border)
-    return Look({"paper": theme.paper, "ink": theme.ink, "quiet": theme.quiet}[paint.part])
+        return Colours(None, border)
+    return Colours({"paper": theme.paper, "ink": theme.ink, "quiet": theme.quiet}[paint.part])
 
 
 def has_strip(role: Role) -> bool:

@@ -12,10 +12,10 @@ from gradscope.engine.waste import Waste
 from gradscope.model.graph import Edge
 from gradscope.model.statistics import GradientStatistics
 from gradscope.render.json import FORMAT, Object, site
-from gradscope.view.replay import Replay, Step
+from gradscope.view.replay import Replay, ReplayStep
 
 
-def to_json(replay: Replay, steps: Iterable[Step]) -> str:
+def to_json(replay: Replay, steps: Iterable[ReplayStep]) -> str:
     """One object."""
     backward, prediction = replay.graph.backward, replay.prediction
     head = {
@@ -56,7 +56,7 @@ def _edge(edge: Edge) -> Object:
     return {"from": edge.source, "output": edge.output, "to": edge.target, "input_nr": edge.input_nr}
 
 
-def _step(step: Step) -> Object:
+def _step(step: ReplayStep) -> Object:
     moment, node, details = step.moment, step.node, step.details
     return {
         "position": moment.position,

@@ -15,7 +15,7 @@ from gradscope.model.printable import printable
 from gradscope.model.statistics import GradientStatistics
 from gradscope.render.styles import STYLES
 from gradscope.view.line import Part, node_line
-from gradscope.view.replay import Replay, Step
+from gradscope.view.replay import Replay, ReplayStep
 from gradscope.view.role import Role
 from gradscope.view.scene import Scene
 from gradscope.view.title import subtitles, title
@@ -25,7 +25,7 @@ MOST = 8  # of differences, moves, queued nodes and operators that are named
 _INDENT = "      "
 
 
-def listing(replay: Replay, steps: Iterable[Step], color: bool) -> str:
+def listing(replay: Replay, steps: Iterable[ReplayStep], color: bool) -> str:
     """The head and the steps."""
     lines = [*head(replay, color), ""]
     for step in steps:
@@ -44,7 +44,7 @@ def head(replay: Replay, color: bool) -> list[str]:
     return [_styled(printable(line), Role.MODULE if line is said[0] else Role.PLAIN, color) for line in said]
 
 
-def step_lines(replay: Replay, step: Step, color: bool) -> list[str]:
+def step_lines(replay: Replay, step: ReplayStep, color: bool) -> list[str]:
     """A step: the node, what came, hooks, operators, what goes where, the queue."""
     moment, details, graph = step.moment, step.details, replay.graph
     shown = node_line(0, step.node, step.node.id in graph.roots, replay.run.cwd)
@@ -64,7 +64,7 @@ def step_lines(replay: Replay, step: Step, color: bool) -> list[str]:
     return lines + [f"{_INDENT}{_styled(f'{what:<7}', Role.PLACE, color)}{printable(text)}" for what, text in rest]
 
 
-def queue(replay: Replay, step: Step) -> str:
+def queue(replay: Replay, step: ReplayStep) -> str:
     """What waits after a step, the next one first."""
     moment = step.moment
     names = [_name(replay.graph.nodes[node]) for node in moment.queue[:MOST]]

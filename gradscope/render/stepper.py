@@ -9,7 +9,7 @@ from gradscope.graphs.find import find
 from gradscope.model.printable import printable
 from gradscope.model.site import Origin
 from gradscope.render.replay_text import queue, step_lines
-from gradscope.view.replay import Replay, Step
+from gradscope.view.replay import Replay, ReplayStep
 from gradscope.view.words import place
 
 HELP = """\
@@ -58,7 +58,7 @@ class Stepper:
         return "\n".join(step_lines(self._replay, self._step, self._color))
 
     @property
-    def _step(self) -> Step:
+    def _step(self) -> ReplayStep:
         return self._replay.steps[self._at]
 
     def _move(self, count: int) -> str:

@@ -29,8 +29,8 @@ NODE_COLUMNS = (*(INTEGER, INTEGER, INTEGER | MAYBE), *(INTEGER,) * 5, INTEGER |
 
 
 @dataclass(frozen=True, slots=True)
-class Call:
-    """A backward call as it is stored: beside the noun, what it points at."""
+class StoredCall:
+    """A backward call as it is stored, with the rows that it points at."""
 
     backward: Backward
     graph: int | None
@@ -47,17 +47,17 @@ class BackwardReader:
         self._interned = interned
         self._hooks: dict[int, Hook] = {}
 
-    def calls(self, inside: int | None = None) -> Iterator[Call]:
+    def calls(self, inside: int | None = None) -> Iterator[StoredCall]:
         """Every call, by number; or those that started inside one."""
         where, chosen = ("", ()) if inside is None else ("WHERE nested_in = ?", (inside,))
         for row in self._rows.select(f"{BACKWARD} {where} ORDER BY number", BACKWARD_COLUMNS, *chosen):
             yield self._call(row)
 
-    def call(self, number: int) -> Call:
+    def call(self, number: int) -> StoredCall:
         """One call."""
         return self._call(self._rows.one(f"{BACKWARD} WHERE number = ?", BACKWARD_COLUMNS, number))
 
-    def graph(self, call: Call) -> Graph:
+    def graph(self, call: StoredCall) -> Graph:
         """The graph that a call reached: the stored shape, its tensors, its hooks and what it measured."""
         if call.graph is None:
             return Graph((), (), call.backward)
@@ -75,7 +75,7 @@ class BackwardReader:
             yield self._hook(number)
 
     def places(self) -> tuple[HookPlace, ...]:
-        """Where hooks hung: of those registered on one line, the first backward in which one hung on a node."""
+        """Where hooks were attached: for each line that registers some, the first backward with one on a node."""
         sql = """SELECT o.backward, o.hook, o.node, h.stack FROM hook_on o JOIN hook h ON h.number = o.hook
           JOIN backward b ON b.number = o.backward ORDER BY 1, 2"""
         found: dict[tuple[int, int], HookPlace] = {}
@@ -107,7 +107,7 @@ class BackwardReader:
             self._hooks[number] = Hook(number, kind, known.string(name), known.string(target), known.stack(stack))
         return self._hooks[number]
 
-    def _call(self, row: tuple[Any, ...]) -> Call:
+    def _call(self, row: tuple[Any, ...]) -> StoredCall:
         number, kind, graph, tensors, seq_base, roots, inputs, keep, create, nested_in, step, *rest = row
         thread, stack, started, duration, exception, measured = rest
         backward = Backward(
@@ -126,9 +126,9 @@ class BackwardReader:
             order_source=OrderSource.PREDICTED if measured is None else OrderSource.MEASURED,
             step=step,
         )
-        return Call(backward, graph, tensors, seq_base, None if measured is None else read_entered(measured))
+        return StoredCall(backward, graph, tensors, seq_base, None if measured is None else read_entered(measured))
 
-    def _nodes(self, call: Call) -> tuple[Node, ...]:
+    def _nodes(self, call: StoredCall) -> tuple[Node, ...]:
         assert call.graph is not None
         order = {node: position for position, node in enumerate(call.measured or ())}
         hooks = self._hooks_on(call.backward.number)
@@ -219,7 +219,7 @@ def _roots(text: str) -> tuple[Root, ...]:
     return tuple(Root(node, input_nr) for node, input_nr in pairs)
 
 
-def _check_targets(call: Call, nodes: tuple[Node, ...]) -> None:
+def _check_targets(call: StoredCall, nodes: tuple[Node, ...]) -> None:
     """Everything a call says about nodes must be about nodes of its graph."""
     roots = (root.node for root in (*call.backward.roots, *(call.backward.inputs or ())))
     parents = (node.parent.node for node in nodes if node.parent is not None)

@@ -100,7 +100,7 @@ def _text(value: Any) -> str | None:
 
 
 def _number(text: Any) -> float | None:
-    """A value as Python prints it; None for what is no number, such as a complex one."""
+    """A value as Python prints it; None for what is not a real number, such as a complex one."""
     if text is None:
         return None
     if text in ("True", "False"):

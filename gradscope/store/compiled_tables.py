@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from gradscope.model.compiled import Captured, CompiledRun, CompiledSize, CompiledStep, Kind
+from gradscope.model.compiled import Captured, CompiledKind, CompiledRun, CompiledSize, CompiledStep
 from gradscope.store.interned import Interned
 from gradscope.store.joint_tables import stack_number
 from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows, integers
@@ -89,7 +89,7 @@ def _steps(rows: Rows, interned: Interned, capture: int) -> tuple[CompiledStep, 
         found.append(
             CompiledStep(
                 position,
-                Kind(kind),
+                CompiledKind(kind),
                 interned.string(op),
                 interned.name(node) or "",
                 call,

@@ -8,7 +8,7 @@ from typing import Any
 from gradscope.model.dispatch import Constant, Dispatch, Exchange, Phase, Place, StoredBackward, Zeros
 from gradscope.model.tensor import Role, StoredTensor, TensorType
 from gradscope.store.interned import Interned
-from gradscope.store.rows import BLOB, INTEGER, MAYBE, TEXT, Rows
+from gradscope.store.rows import BYTES, INTEGER, MAYBE, TEXT, Rows
 
 _CONSTANTS = ("dtype", "layout", "memory_format", "device", "generator")
 _CONDITIONS = {"threads": int, "deterministic": bool, "mkldnn": bool, "matmul_precision": str, "default_dtype": str}
@@ -18,7 +18,7 @@ _PLAIN = (bool, int, float, str)
 def read_stored(rows: Rows, interned: Interned, backward: int) -> StoredBackward:
     """What was stored of one backward call; empty when there is nothing."""
     sql = "SELECT number, bytes FROM storage WHERE backward = ?"
-    storages = dict(rows.select(sql, (INTEGER, BLOB), backward))
+    storages = dict(rows.select(sql, (INTEGER, BYTES), backward))
     dispatches, exchanges = _dispatches(rows, interned, backward), _exchanges(rows, backward)
     ran = {call.node for call in dispatches if call.node is not None} | {each.node for each in exchanges}
     _check_nodes(rows, backward, ran)

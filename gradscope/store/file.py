@@ -174,7 +174,7 @@ def _check(file: OpenFile) -> int:
 
 
 def _check_tables(file: OpenFile) -> None:
-    """Refuse what has not all tables."""
+    """Refuse a file that lacks one of the tables."""
     tables = {name for (name,) in file.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
     if not tables >= TABLE_NAMES:
         raise ValueError(_STRANGE)

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable
 
-from gradscope.model.joint import Fact, JointNode, Partition, Phase, Region, Step
+from gradscope.model.joint import Fact, Half, JointNode, Partition, PartitionStep, Region
 from gradscope.model.site import Stack
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows, integers
 from gradscope.store.writer import Writer
 
-PHASES = (Phase.FORWARD, Phase.BACKWARD)
+PHASES = (Half.FORWARD, Half.BACKWARD)
 
 
 def write_joint(writer: Writer, found: Region | Fact) -> None:
@@ -146,14 +146,14 @@ def _partitions(rows: Rows, interned: Interned, region: int, nodes: int) -> Iter
         yield Partition(interned.string(name), tuple(integers(saved)), halves[0], halves[1], bool(used))
 
 
-def _steps(rows: Rows, region: int, partition: int, half: int, nodes: int) -> Iterable[Step]:
+def _steps(rows: Rows, region: int, partition: int, half: int, nodes: int) -> Iterable[PartitionStep]:
     sql = "SELECT node, inputs FROM joint_step WHERE region = ? AND partition = ? AND half = ? ORDER BY position"
     for node, inputs in rows.select(sql, (INTEGER, TEXT), region, partition, half):
         _check((node, *integers(inputs)), nodes)
-        yield Step(node, tuple(integers(inputs)))
+        yield PartitionStep(node, tuple(integers(inputs)))
 
 
 def _check(numbers: Iterable[int], nodes: int) -> None:
-    """Raise ValueError when a number is no node's."""
+    """Raise ValueError when a number belongs to no node."""
     if not all(0 <= number < nodes for number in numbers):
         raise ValueError("a joint graph names a node that it has not")

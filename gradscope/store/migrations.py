@@ -1,6 +1,6 @@
 """Brings a recording of an older gradscope up to this one's tables, in a copy in memory: the file stays as it was.
 
-What an older version did not record is missing afterwards as it is in a run that recorded less.
+What an older version did not record stays missing, as in a run that recorded less.
 """
 
 from __future__ import annotations
@@ -64,7 +64,7 @@ def _pack(memory: sqlite3.Connection, number: int, entered: list[int]) -> None:
 
 
 def _packed(kind: str, rows: list[tuple[float, ...]] | list[list[int]]) -> bytes:
-    """Rows of numbers as little-endian bytes. Raises ValueError for what are no numbers."""
+    """Rows of numbers as little-endian bytes. Raises ValueError for anything that is not a number."""
     values = [value for row in rows for value in row]
     try:
         return struct.pack(f"<{len(values)}{kind}", *values)

@@ -29,7 +29,7 @@ def origin_of(file: str) -> int:
 
 
 def whose(file: str) -> Origin:
-    """The same as the model's word."""
+    """The same, as the model's Origin."""
     return ORIGINS[origin_of(file)]
 
 

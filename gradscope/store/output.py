@@ -30,7 +30,7 @@ class Output:
     """One database, open for writing. Any method may raise sqlite3.Error or OSError."""
 
     def __init__(self, path: Path, shown: Path, limit: int | None = None) -> None:
-        """Create it, `shown` is the path in the user's words. It never has more than `limit` bytes.
+        """Create it; `shown` is the path as the user wrote it. It never has more than `limit` bytes.
 
         Raises UsageError when it cannot be.
         """
@@ -55,7 +55,7 @@ class Output:
             self._insert(table, rows)
 
     def show(self, thread: int, operations: int, writes: int, rows: Content, run: Row) -> None:
-        """Put a block in that a thread is still filling; `run` is its (thread, backward, started, versions)."""
+        """Write a block that a thread is still filling; `run` is its (thread, backward, started, versions)."""
         block = -1 - thread
         if thread in self._shown:
             self._hide(thread)
@@ -110,7 +110,7 @@ class Output:
             self._database.close()
 
     def _allow(self, reserve: int) -> None:
-        """Let SQLite itself see to the limit, less a reserve."""
+        """Let SQLite itself enforce the limit, less a reserve."""
         if self._limit is not None:
             with contextlib.suppress(sqlite3.Error):
                 self._database.execute(f"PRAGMA max_page_count={(self._limit - reserve) // _PAGE}")

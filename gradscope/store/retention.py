@@ -1,4 +1,4 @@
-"""Gives up old steps, for a recording that keeps the last ones only.
+"""Deletes old steps from a recording that keeps only the last ones.
 
 The first step that is kept begins where the last backward call before it ended; operators that ran earlier go too.
 """

@@ -13,7 +13,6 @@ Column = frozenset[type]
 
 INTEGER: Column = frozenset({int})
 REAL: Column = frozenset({float})
-BLOB: Column = frozenset({bytes})
 TEXT: Column = frozenset({str})
 BYTES: Column = frozenset({bytes})
 MAYBE: Column = frozenset({NoneType})

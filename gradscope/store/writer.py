@@ -225,7 +225,7 @@ class Writer:
                 self._writing.release()
 
     def full(self) -> bool:
-        """Whether what comes next might not fit: as much as the most that came between two questions, twice."""
+        """Whether what comes next might not fit: room is kept for twice the most that came between two such checks."""
         if self._limit is None or self._output is None or self.failure is not None or self._must_not_wait():
             return False
         with self._writing:
@@ -234,7 +234,7 @@ class Writer:
         return size + 2 * self._growth > self._limit
 
     def _must_not_wait(self) -> bool:
-        """Whether this thread has the lock for which whoever writes may be waiting: a signal handler runs in it."""
+        """Whether this thread holds the lock that a writer may wait for, because a signal handler runs in it."""
         owned: bool = self._lock._is_owned()  # type: ignore[attr-defined]
         return owned
 

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from gradscope.model.compiled import Captured, CompiledRun, CompiledStep, Kind
+from gradscope.model.compiled import Captured, CompiledKind, CompiledRun, CompiledStep
 from gradscope.model.graph import Graph, Node
 from gradscope.model.table import Column, Table, Unit
 from gradscope.view.style import PLAIN, Style
@@ -62,7 +62,7 @@ def captures(scene: CompiledScene) -> Table:
     for one in scene.captured:
         kinds = [step.kind for step in one.steps]
         hits = sum(run.hit for run in scene.runs if run.captured == one.number)
-        counts = (kinds.count(Kind.NODE), kinds.count(Kind.HOOK), hits)
+        counts = (kinds.count(CompiledKind.NODE), kinds.count(CompiledKind.HOOK), hits)
         varied = len(varying_sizes(scene, one))
         used = sum(size.used for size in one.sizes)
         rows.append((one.number, why(scene, one), line_of(scene, one), *counts, used, varied))
@@ -84,7 +84,7 @@ def steps(scene: CompiledScene, one: Captured) -> Table:
     )
     live = matched(scene, one)
     rows = [_row(step, live.get(step.node_call or 0)) for step in one.steps]
-    inlined = sum(step.kind is Kind.INLINED for step in one.steps)
+    inlined = sum(step.kind is CompiledKind.INLINED for step in one.steps)
     notes = [f"{amount(inlined, 'operator')} of compiled backwards inlined"] if inlined else []
     if one.backward not in scene.graphs:
         notes.append("the recording has no graph of this backward, so nodes have no line and no eager order")
@@ -141,7 +141,7 @@ def matched(scene: CompiledScene, one: Captured) -> dict[int, Node]:
         return {}
     found = dict(zip(sorted(calls), plain, strict=True))
     for step in one.steps:
-        if step.kind is Kind.ACCUMULATE and step.node_call is not None:
+        if step.kind is CompiledKind.ACCUMULATE and step.node_call is not None:
             leaf = _fed_by(graph, _sources(one, step), found)
             if leaf is not None:
                 found[step.node_call] = leaf
@@ -163,7 +163,7 @@ def _sources(one: Captured, step: CompiledStep) -> set[int]:
     waiting = list(step.inputs)
     while waiting:
         before = one.steps[waiting.pop()]
-        if before.kind is Kind.NODE and before.node_call is not None:
+        if before.kind is CompiledKind.NODE and before.node_call is not None:
             found.add(before.node_call)
         else:
             waiting.extend(before.inputs)
@@ -175,13 +175,13 @@ def _order(node: Node) -> int:
 
 
 def _row(step: CompiledStep, node: Node | None) -> tuple[int, str, str | None, int | None, str | None, str | None]:
-    hook = step.kind is Kind.HOOK
+    hook = step.kind is CompiledKind.HOOK
     site = step.stack[0] if hook and step.stack else None if node is None else node.site
     call = f"{step.hook or 'hook'} {step.label}".strip() if hook else step.op
     remark = leaf_words(node.leaf) if node is not None and node.leaf is not None else None
-    if step.kind is Kind.INLINED:
+    if step.kind is CompiledKind.INLINED:
         remark = "inlined from a compiled backward"
-    elif step.kind is Kind.OTHER and step.op == "add" and len(step.inputs) > 1:
+    elif step.kind is CompiledKind.OTHER and step.op == "add" and len(step.inputs) > 1:
         remark = "adds gradients"
     eager = None if node is None or hook else node.order
     return step.position, call, step.node or None, eager, None if site is None else str(site), remark

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradscope.model.compiled import CompiledStep, Kind
+from gradscope.model.compiled import CompiledKind, CompiledStep
 from gradscope.view.compiled import CompiledScene, matched
 from gradscope.view.drawing import Arrow, Box, Drawing
 from gradscope.view.role import Role
@@ -10,11 +10,11 @@ from gradscope.view.words import leaf_words, place
 
 READING = "Arrows run in the order of computing."
 ROLES = {
-    Kind.NODE: Role.PLAIN,
-    Kind.HOOK: Role.HOOKED,
-    Kind.ACCUMULATE: Role.ACCUMULATE,
-    Kind.INLINED: Role.OPERATOR,
-    Kind.OTHER: Role.OPERATOR,
+    CompiledKind.NODE: Role.PLAIN,
+    CompiledKind.HOOK: Role.HOOKED,
+    CompiledKind.ACCUMULATE: Role.ACCUMULATE,
+    CompiledKind.INLINED: Role.OPERATOR,
+    CompiledKind.OTHER: Role.OPERATOR,
 }
 
 
@@ -28,7 +28,7 @@ def draw(scene: CompiledScene) -> Drawing:
         site = step.stack[0] if step.stack else None if node is None else node.site
         notes = (
             f"#{step.position}",
-            f"at {step.node}" if step.kind is Kind.HOOK and step.node else None,
+            f"at {step.node}" if step.kind is CompiledKind.HOOK and step.node else None,
             leaf_words(node.leaf) if node is not None and node.leaf is not None else None,
             place(site, scene.folder) if site is not None else None,
         )
@@ -39,4 +39,4 @@ def draw(scene: CompiledScene) -> Drawing:
 
 
 def _name(step: CompiledStep) -> str:
-    return f"{step.hook} {step.label}".strip() if step.kind is Kind.HOOK else step.op
+    return f"{step.hook} {step.label}".strip() if step.kind is CompiledKind.HOOK else step.op

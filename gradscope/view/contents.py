@@ -75,7 +75,7 @@ def _row(calls: Calls, folder: str) -> tuple[str, ...]:
 
 
 def _span(calls: Calls, sizes: tuple[int, int], words: Callable[[int], str]) -> str:
-    """The least and the most, once when they read the same."""
+    """The least and the most, or one of them when both read the same."""
     if not calls.graphs:
         return "-"
     return " - ".join(dict.fromkeys(map(words, sizes)))

@@ -18,7 +18,7 @@ SIGNS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "i"}
 
 
 class Details:
-    """Tells of the nodes of a scene as much as the scene asks for."""
+    """What to say of the nodes of a scene, in as much detail as the scene asks for."""
 
     def __init__(self, scene: Scene) -> None:
         self._show = scene.show
@@ -61,7 +61,7 @@ class Details:
 
 
 def some(rows: list[Row], noun: str) -> Iterator[Row]:
-    """Rows, as many as a reader looks at."""
+    """The first rows, as many as a reader will look at."""
     if len(rows) <= MOST_ROWS:
         yield from rows
         return

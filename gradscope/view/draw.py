@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradscope.graphs.reduce import reduce
 from gradscope.model.group import Group
-from gradscope.model.reduced import Folded, Frame, Kind, Link, Reduced
+from gradscope.model.reduced import Folded, Frame, Link, PieceKind, Reduced
 from gradscope.view.drawing import Arrow, Cluster, Drawing
 from gradscope.view.pieces import Teller
 from gradscope.view.role import Role
@@ -37,7 +37,7 @@ def captions(scene: Scene, reduced: Reduced) -> tuple[str, ...]:
     said = (f"{', '.join(nowhere)}: no node stands for it, see `gradscope explain`.",) if nowhere else ()
     if not folded:
         return said
-    shown = sum(piece.kind is Kind.NODE for piece in reduced.pieces)
+    shown = sum(piece.kind is PieceKind.NODE for piece in reduced.pieces)
     nodes = amount(len(scene.graph.nodes), "node")
     return (f"{shown:,} of {nodes} drawn one by one; {', '.join(folded)}.", *said)
 

@@ -18,7 +18,7 @@ class Seen:
 
 @dataclass(frozen=True, slots=True)
 class Health:
-    """`torch` is None when it is not installed; `details` says of each level of detail what it does without."""
+    """`torch` is None when it is not installed; `details` says what each level of detail lacks."""
 
     versions: dict[str, str]
     torch: str | None

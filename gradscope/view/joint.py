@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
 from gradscope.errors import UsageError
-from gradscope.model.joint import EagerTensor, Fact, JointNode, Partition, Phase, Region
+from gradscope.model.joint import EagerTensor, Fact, Half, JointNode, Partition, Region
 from gradscope.model.table import Column, Table, Unit
 from gradscope.view.style import PLAIN, Style
 from gradscope.view.words import amount, size
@@ -77,7 +77,7 @@ def tables(scene: JointScene) -> list[Table]:
 
 def heading(region: Region) -> str:
     """`region 0, forward: 12 nodes forward, 31 backward`."""
-    counts = [sum(1 for node in region.nodes if node.phase is phase and not node.is_input) for phase in Phase]
+    counts = [sum(1 for node in region.nodes if node.phase is phase and not node.is_input) for phase in Half]
     return f"region {region.number}, {region.name}: {amount(counts[0], 'node')} forward, {counts[1]:,} backward"
 
 
@@ -112,7 +112,7 @@ def told(name: str, facts: Iterable[Fact]) -> Table:
 def nodes(region: Region) -> Table:
     """Every node, forward ones first."""
     columns = (Column("node"), Column("operator"), Column("type"), Column("line", Unit.PLACE), Column("remark"))
-    ordered = sorted(region.nodes, key=lambda node: node.phase is Phase.BACKWARD)
+    ordered = sorted(region.nodes, key=lambda node: node.phase is Half.BACKWARD)
     rows = [
         (node.name, node.op, kind(node), None if node.site is None else str(node.site), remark(region, node))
         for node in ordered

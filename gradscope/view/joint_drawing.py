@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from gradscope.model.joint import JointNode, Partition, Region, Step
+from gradscope.model.joint import JointNode, Partition, PartitionStep, Region
 from gradscope.view.drawing import Arrow, Box, Cluster, Drawing
 from gradscope.view.joint import JointScene, heading, kind, remark
 from gradscope.view.role import Role
@@ -39,7 +39,13 @@ class Sketch:
         self._half("backward", region, cut, cut.backward, again, backward)
 
     def _half(
-        self, name: str, region: Region, cut: Partition, steps: tuple[Step, ...], again: set[int], known: dict[int, int]
+        self,
+        name: str,
+        region: Region,
+        cut: Partition,
+        steps: tuple[PartitionStep, ...],
+        again: set[int],
+        known: dict[int, int],
     ) -> None:
         self.clusters.append(Cluster(f"region {region.number} {name}"))
         inside = len(self.clusters) - 1

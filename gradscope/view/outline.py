@@ -37,7 +37,7 @@ class Plan:
 
 def outline(scene: Scene) -> list[Line]:
     """The lines of the most detailed outline that fits on a page; of all where nothing is to be folded."""
-    writer = Writer(scene)
+    writer = OutlineWriter(scene)
     lines: list[Line] = []
     deepest = _depth(writer.tree)
     if not scene.rules.fold:
@@ -75,7 +75,7 @@ def _inside(item: Item) -> tuple[Item, ...]:
     return item.children if isinstance(item, Group) else item.rounds[0]
 
 
-class Writer:
+class OutlineWriter:
     """Writes a scene's lines by one plan or another."""
 
     def __init__(self, scene: Scene) -> None:

@@ -11,7 +11,7 @@ from gradscope.model.printable import printable
 from gradscope.model.site import Site
 from gradscope.view.page_backward import backward_row
 from gradscope.view.page_graph import graph_columns
-from gradscope.view.page_tables import Tables, lines
+from gradscope.view.page_tables import PageTables, lines
 from gradscope.view.role import Role
 from gradscope.view.story import Story, without_places
 from gradscope.view.theme import MARKS, THEMES, Theme
@@ -22,7 +22,7 @@ FORMAT = 1
 
 def contents(story: Story) -> dict[str, Any]:
     """Everything that the page's script reads."""
-    tables = Tables(story.run.cwd)
+    tables = PageTables(story.run.cwd)
     graphs: list[dict[str, Any]] = []
     places: dict[int, int] = {}
     backwards = []
@@ -71,7 +71,7 @@ def _theme(theme: Theme) -> dict[str, Any]:
     }
 
 
-def _finding(finding: Finding, tables: Tables) -> dict[str, Any]:
+def _finding(finding: Finding, tables: PageTables) -> dict[str, Any]:
     return {
         "code": finding.code,
         "name": finding.name,
@@ -87,6 +87,6 @@ def _finding(finding: Finding, tables: Tables) -> dict[str, Any]:
     }
 
 
-def _related(related: Related, tables: Tables) -> list[Any]:
+def _related(related: Related, tables: PageTables) -> list[Any]:
     site: Site | None = related.site
     return [related.role, tables.frame(site), printable(related.what)]

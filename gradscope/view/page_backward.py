@@ -14,7 +14,7 @@ from gradscope.measures.places import single
 from gradscope.model.graph import Graph, OrderSource, Root
 from gradscope.model.hook import Firing, Hook
 from gradscope.model.statistics import GradientStatistics
-from gradscope.view.page_tables import Tables, lines, steps
+from gradscope.view.page_tables import PageTables, lines, steps
 from gradscope.view.replay import Recorded
 from gradscope.view.words import size
 
@@ -22,7 +22,7 @@ MICRO = 1_000_000
 MOST_SILENT = 300  # a loop that registers hooks anew has thousands that did not fire in one call
 
 
-def backward_row(recorded: Recorded, graph: int, hooks: Sequence[Hook], tables: Tables) -> dict[str, Any]:
+def backward_row(recorded: Recorded, graph: int, hooks: Sequence[Hook], tables: PageTables) -> dict[str, Any]:
     """A backward call over the graph of that number."""
     nodes, call = recorded.graph.nodes, recorded.graph.backward
     ran = sorted((node.order, node.id) for node in nodes if node.order is not None)
@@ -55,7 +55,7 @@ def backward_row(recorded: Recorded, graph: int, hooks: Sequence[Hook], tables: 
 
 
 def number(value: float | None) -> float | str | None:
-    """A measured number with four digits; what JSON has no number for as its name."""
+    """A measured number with four digits; one that JSON cannot write (nan, inf) by its name."""
     if value is None or math.isfinite(value):
         return None if value is None else float(f"{value:.4g}")
     return str(value)
@@ -70,7 +70,7 @@ def _captured(graph: Graph) -> list[int]:
     return list(predict(graph).captured_only) if graph.backward.inputs is not None else []
 
 
-def _fired(graph: Graph, tables: Tables) -> list[list[Any]]:
+def _fired(graph: Graph, tables: PageTables) -> list[list[Any]]:
     """Hooks in firing order. `by rule`: retain_grad, which torch runs out of sight."""
     events = timeline(graph) if graph.firings or any(node.hooks for node in graph.nodes) else ()
     return [
@@ -80,7 +80,7 @@ def _fired(graph: Graph, tables: Tables) -> list[list[Any]]:
     ]
 
 
-def _silent(graph: Graph, hooks: Sequence[Hook], tables: Tables) -> dict[str, Any]:
+def _silent(graph: Graph, hooks: Sequence[Hook], tables: PageTables) -> dict[str, Any]:
     """The first hooks that did not fire, and how many more there are."""
     found = list(silent(graph, hooks))
     rows = [
@@ -90,7 +90,7 @@ def _silent(graph: Graph, hooks: Sequence[Hook], tables: Tables) -> dict[str, An
     return {"silent": rows, "more_silent": len(found) - len(rows)}
 
 
-def _firing(firing: Firing, node: int, by_rule: bool, tables: Tables) -> list[Any]:
+def _firing(firing: Firing, node: int, by_rule: bool, tables: PageTables) -> list[Any]:
     change = 2 if firing.edited else int(firing.changed)
     measured = [number(value) for value in (firing.before, firing.after, firing.seconds)]
     return [tables.hook(firing.hook), node, change, int(by_rule), *measured]
@@ -116,7 +116,7 @@ def _gradients(found: Sequence[GradientStatistics]) -> dict[str, list[Any]]:
     }
 
 
-def _operators(recorded: Recorded, tables: Tables) -> list[int]:
+def _operators(recorded: Recorded, tables: PageTables) -> list[int]:
     """For each node, the list of operators that ran in it, each with how often."""
     names: dict[int, list[str]] = defaultdict(list)
     for node, name in recorded.operators:

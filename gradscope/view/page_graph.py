@@ -13,7 +13,7 @@ from gradscope.graphs.tree import IN_BACKWARD, build
 from gradscope.model.graph import Graph, Node
 from gradscope.model.group import Group, Item, Repeat
 from gradscope.view.line import repeat_words
-from gradscope.view.page_tables import Tables, steps
+from gradscope.view.page_tables import PageTables, steps
 from gradscope.view.words import kinds, short_name
 
 PART = 250  # children of a group that stands for some of too many
@@ -22,7 +22,7 @@ CROWD, LONG_RUN = 60, 5  # beside more children than that, so many nodes in a ro
 MODULE, REPEAT, PARTS, AGAIN = range(4)  # kinds of groups; AGAIN holds what was made during a backward
 
 
-def graph_columns(graph: Graph, tables: Tables) -> dict[str, Any]:
+def graph_columns(graph: Graph, tables: PageTables) -> dict[str, Any]:
     """Everything about a graph that does not change from one backward call to the next."""
     groups = _Groups(tables, len(graph.nodes))
     groups.place(fold(build(graph, by_level=any(node.levels for node in graph.nodes))))
@@ -44,7 +44,7 @@ def graph_columns(graph: Graph, tables: Tables) -> dict[str, Any]:
     }
 
 
-COLUMNS: dict[str, Callable[[Node, Tables], int]] = {
+COLUMNS: dict[str, Callable[[Node, PageTables], int]] = {
     "name": lambda node, tables: tables.string(short_name(node)),
     "op": lambda node, tables: tables.string(node.op),
     "call": lambda node, tables: tables.call(node.module),
@@ -62,7 +62,7 @@ COLUMNS: dict[str, Callable[[Node, Tables], int]] = {
 }
 
 
-def _parent(node: Node, tables: Tables) -> list[int]:
+def _parent(node: Node, tables: PageTables) -> list[int]:
     """The node that was evaluated while this one was made: its id, -1 when it is in another graph."""
     parent = node.parent
     if parent is None:
@@ -89,7 +89,7 @@ def _edges(graph: Graph) -> dict[str, list[int]]:
 class _Groups:
     """The groups, those around before those inside, and the group of each node; group 0 is the whole graph."""
 
-    def __init__(self, tables: Tables, nodes: int) -> None:
+    def __init__(self, tables: PageTables, nodes: int) -> None:
         self.rows: list[tuple[int, int, int, int]] = []
         self.of_node = [0] * nodes
         self._tables = tables

@@ -1,4 +1,4 @@
-"""What repeats in a page stands in it once: strings, frames, stacks, types, module calls. Row 0 of each is nothing."""
+"""What repeats in a page is stored once: strings, frames, stacks, types, module calls. Row 0 of each means none."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from gradscope.view.words import short_file
 ORIGINS = tuple(Origin)
 
 
-class Rows:
+class NumberedRows:
     """Rows that are known by their numbers, from 1."""
 
     def __init__(self, nothing: Any) -> None:
@@ -24,7 +24,7 @@ class Rows:
         self._numbers: dict[Hashable, int] = {}
 
     def number(self, row: Hashable) -> int:
-        """The number of a row, which is new or has come before."""
+        """The number of a row: a new one, or the one that it already has."""
         found = self._numbers.get(row)
         if found is None:
             found = self._numbers[row] = len(self.rows)
@@ -32,16 +32,16 @@ class Rows:
         return found
 
 
-class Tables:
+class PageTables:
     """Every table of a page; each method gives the number of a thing, 0 for None."""
 
     def __init__(self, folder: str = "") -> None:
-        self.strings = Rows("")
-        self.frames = Rows((0, 0, 0, 0))
-        self.stacks = Rows((0, 0))
-        self.calls = Rows((0, 0, 0, 0))
-        self.functions = Rows((0, 0, 0))
-        self.lists = Rows(())
+        self.strings = NumberedRows("")
+        self.frames = NumberedRows((0, 0, 0, 0))
+        self.stacks = NumberedRows((0, 0))
+        self.calls = NumberedRows((0, 0, 0, 0))
+        self.functions = NumberedRows((0, 0, 0))
+        self.lists = NumberedRows(())
         self.hooks: dict[int, tuple[int, ...]] = {}
         self.files: dict[int, int] = {}  # the short name of each file
         self._folder = folder
@@ -50,7 +50,7 @@ class Tables:
         self._calls: dict[int, tuple[ModuleCall, int]] = {}
 
     def string(self, text: str | None) -> int:
-        """A text, with what would act on a screen written as escapes."""
+        """A text, with control characters escaped."""
         return self.strings.number(printable(text)) if text else 0
 
     def frame(self, site: Site | None) -> int:
@@ -104,7 +104,7 @@ class Tables:
         return self.functions.number((self.string(function.name), *sites))
 
     def list(self, values: Sequence[Any]) -> int:
-        """A list that may come again as a whole."""
+        """A list that may repeat as a whole."""
         return self.lists.number(tuple(values)) if values else 0
 
     def hook(self, hook: Hook) -> int:
@@ -129,10 +129,10 @@ class Tables:
 
 
 def lines(text: str) -> str:
-    """A text of several lines, each with what would act on a screen written as escapes."""
+    """A text of several lines, with control characters escaped in each."""
     return "\n".join(printable(line.expandtabs(4)) for line in text.splitlines())
 
 
 def steps(numbers: Sequence[int]) -> list[int]:
-    """Each number less the one before it: what grows evenly packs into almost nothing."""
+    """Each number less the one before it: evenly growing numbers then compress to almost nothing."""
     return [number - before for number, before in zip(numbers, [0, *numbers], strict=False)]

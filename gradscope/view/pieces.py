@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from gradscope.graphs.special import shared_parameters
 from gradscope.model.graph import Node
 from gradscope.model.group import Group
-from gradscope.model.reduced import Kind, Piece
+from gradscope.model.reduced import Piece, PieceKind
 from gradscope.model.tensor import SavedTensor
 from gradscope.view.details import Details, some
 from gradscope.view.drawing import Box, Row
@@ -33,7 +33,7 @@ class Teller:
 
     def box(self, piece: Piece) -> Box:
         """The box of a piece."""
-        if piece.kind is Kind.NODE:
+        if piece.kind is PieceKind.NODE:
             return self._node(piece, piece.nodes[0])
         title, notes, roles = self._several(piece)
         title = self._ordered(title, (*piece.nodes, *piece.views, *piece.leaves))
@@ -68,7 +68,7 @@ class Teller:
             yield "did not run"
 
     def _rows(self, piece: Piece, node: Node) -> Iterator[Row]:
-        """What has a colour of its own."""
+        """The rows that have a colour of their own."""
         details = self._details
         yield from details.findings(node)
         if node.levels and Show.LEVELS in self._show:
@@ -97,11 +97,11 @@ class Teller:
             span = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
             return f"{MORE} {len(rounds)}{TIMES} same {what}", (f"{span} · {nodes}",), frozenset({Role.FOLDED})
         words = kinds(piece.nodes).split(" → ")
-        if piece.kind in (Kind.ALIKE, Kind.CROWD) and len(words) == 1 and len(piece.nodes) == _count(piece):
+        if piece.kind in (PieceKind.ALIKE, PieceKind.CROWD) and len(words) == 1 and len(piece.nodes) == _count(piece):
             sites = {node.site for node in piece.nodes}
             lines = (place(site, self._folder) for site in sites if site is not None and len(sites) == 1)
             return f"{MORE} {len(piece.nodes):,}{TIMES} {short_name(piece.nodes[0])}", tuple(lines), _roles(piece)
-        many = f"{nodes} in a row" if piece.kind is Kind.CHAIN else nodes
+        many = f"{nodes} in a row" if piece.kind is PieceKind.CHAIN else nodes
         shown = [*words[:3], f"and {len(words) - 3} more kinds"] if len(words) > 4 else words
         return f"{MORE} {many}", tuple(shown), frozenset({Role.FOLDED})
 
@@ -131,7 +131,7 @@ class Teller:
 
 
 def _roles(piece: Piece) -> frozenset[Role]:
-    """Those of nodes of one kind: what marks each of them."""
+    """The roles of nodes of one kind: what marks each of them."""
     custom = all(node.function is not None for node in piece.nodes)
     parameters = all(node.accumulates for node in piece.nodes)
     marked = {Role.CUSTOM: custom, Role.ACCUMULATE: parameters}
@@ -163,6 +163,6 @@ def _leaf_row(leaf: Node, user: Node) -> str:
 
 
 def _kept_words(tensors: list[SavedTensor]) -> str:
-    """`saves 96 B`, each memory once; where nothing knows the bytes, the number of tensors."""
+    """`saves 96 B`, each storage once; where the bytes are unknown, the number of tensors."""
     total = sum({tensor.storage: tensor.bytes for tensor in tensors}.values())
     return f"saves {size(total) if total else amount(len(tensors), 'tensor')}"

@@ -30,7 +30,7 @@ class Recorded:
 
 
 @dataclass(frozen=True, slots=True)
-class Details:
+class NodeRecord:
     """What was recorded of a node while it ran."""
 
     received: tuple[GradientStatistics, ...] = ()
@@ -42,12 +42,12 @@ class Details:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class ReplayStep:
     """One moment of the backward."""
 
     moment: Moment
     node: Node
-    details: Details
+    details: NodeRecord
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class Replay:
     moves: tuple[Move, ...]
     sums: tuple[Sum, ...]
     waste: Waste | None
-    steps: tuple[Step, ...]
+    steps: tuple[ReplayStep, ...]
     inputs: tuple[int, ...] | None
     priorities: tuple[tuple[int, int], ...]
 
@@ -97,7 +97,7 @@ def replay(
         sums=sums(graph, prediction.order if order is None else order, prediction),
         waste=None if graph.backward.inputs is None else waste(graph, prediction, recorded.runs, seen),
         steps=tuple(
-            Step(moment, graph.nodes[moment.node], details.get(moment.node, Details()))
+            ReplayStep(moment, graph.nodes[moment.node], details.get(moment.node, NodeRecord()))
             for moment in moments(graph, prediction, order)
         ),
         inputs=inputs,
@@ -105,7 +105,7 @@ def replay(
     )
 
 
-def _details(recorded: Recorded) -> dict[int, Details]:
+def _details(recorded: Recorded) -> dict[int, NodeRecord]:
     sides: dict[tuple[int, str], list[GradientStatistics]] = defaultdict(list)
     firings: dict[int, list[Firing]] = defaultdict(list)
     operators: dict[int, list[str]] = defaultdict(list)
@@ -120,7 +120,7 @@ def _details(recorded: Recorded) -> dict[int, Details]:
     seconds = {run.node: run.duration for run in recorded.runs}
     nested = _nested(recorded)
     return {
-        node.id: Details(
+        node.id: NodeRecord(
             tuple(sides[node.id, "in"]),
             tuple(sides[node.id, "out"]),
             tuple(firings[node.id]),

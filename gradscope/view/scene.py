@@ -45,6 +45,6 @@ class Scene:
 
     @property
     def reduction(self) -> Rules:
-        """Its rules, by which the nodes that findings point at show, too."""
+        """Its rules, extended to show the nodes that findings point at."""
         pointed = {finding.node for finding in self.findings if finding.node is not None}
         return replace(self.rules, keep=self.rules.keep | pointed)

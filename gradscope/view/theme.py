@@ -13,8 +13,8 @@ from gradscope.view.role import Role
 
 
 @dataclass(frozen=True, slots=True)
-class Look:
-    """Colours of a role: a box's paper and border, and the strip behind a line of a box; None leaves them be."""
+class Colours:
+    """Colours of a role: a box's paper and border, and the strip behind a line of a box; None leaves one as it is."""
 
     fill: str | None = None
     border: str | None = None
@@ -34,7 +34,7 @@ class Mark:
 
     @property
     def words(self) -> str:
-        """For a legend."""
+        """The mark in words, for a legend."""
         line = None if self.line == "solid" else self.line
         return ", ".join(word for word in (self.shape, line, "thick" if (self.width or 1) > 1 else None) if word)
 
@@ -50,7 +50,7 @@ class Theme:
     arrow: str
     frame: str
     frame_border: str
-    looks: Mapping[Role, Look]
+    looks: Mapping[Role, Colours]
 
 
 # Later ones win where a box has several.
@@ -80,25 +80,25 @@ LIGHT = Theme(
     frame="#f6f8fb",
     frame_border="#c3ccd6",
     looks={
-        Role.PLAIN: Look("#dedede", "#8c959f"),
-        Role.VIEW: Look("#f3f3f3", "#afb8c1"),
-        Role.OPERATOR: Look("#f3f3f3", "#8c959f"),
-        Role.FOLDED: Look("#eef2fd", "#7a8fc9"),
-        Role.ACCUMULATE: Look("#cfe8f7", "#5b9bc4", "#cfe8f7"),
-        Role.INPUT: Look("#cfe8f7", "#5b9bc4"),
-        Role.ADDITION: Look("#dff3c4", "#7ba33f", "#dff3c4"),
-        Role.ROOT: Look("#caf2b4", "#4c8a2b"),
-        Role.CUSTOM: Look("#e7d3f7", "#8250b5"),
-        Role.GROUP: Look("#dbe4fb", "#7a8fc9"),
-        Role.AGAIN: Look("#eef2fd"),
-        Role.IDLE: Look("#ffffff", "#8c959f"),
-        Role.PRUNED: Look(border="#a5adb5"),
-        Role.SAVED: Look(border="#d97706", strip="#fde5c3"),
-        Role.KEPT: Look(border="#d97706", strip="#fde5c3"),
-        Role.HOOKED: Look("#f9d3e6", "#b83280", "#f9d3e6"),
-        Role.LEVEL: Look("#f1ecfd", "#7c5cc4", "#e0d7f8"),
-        Role.FOCUS: Look(border="#0969da"),
-        Role.FINDING: Look(border="#cf222e", strip="#ffd9d6"),
+        Role.PLAIN: Colours("#dedede", "#8c959f"),
+        Role.VIEW: Colours("#f3f3f3", "#afb8c1"),
+        Role.OPERATOR: Colours("#f3f3f3", "#8c959f"),
+        Role.FOLDED: Colours("#eef2fd", "#7a8fc9"),
+        Role.ACCUMULATE: Colours("#cfe8f7", "#5b9bc4", "#cfe8f7"),
+        Role.INPUT: Colours("#cfe8f7", "#5b9bc4"),
+        Role.ADDITION: Colours("#dff3c4", "#7ba33f", "#dff3c4"),
+        Role.ROOT: Colours("#caf2b4", "#4c8a2b"),
+        Role.CUSTOM: Colours("#e7d3f7", "#8250b5"),
+        Role.GROUP: Colours("#dbe4fb", "#7a8fc9"),
+        Role.AGAIN: Colours("#eef2fd"),
+        Role.IDLE: Colours("#ffffff", "#8c959f"),
+        Role.PRUNED: Colours(border="#a5adb5"),
+        Role.SAVED: Colours(border="#d97706", strip="#fde5c3"),
+        Role.KEPT: Colours(border="#d97706", strip="#fde5c3"),
+        Role.HOOKED: Colours("#f9d3e6", "#b83280", "#f9d3e6"),
+        Role.LEVEL: Colours("#f1ecfd", "#7c5cc4", "#e0d7f8"),
+        Role.FOCUS: Colours(border="#0969da"),
+        Role.FINDING: Colours(border="#cf222e", strip="#ffd9d6"),
     },
 )
 
@@ -111,33 +111,33 @@ DARK = Theme(
     frame="#151b23",
     frame_border="#3d444d",
     looks={
-        Role.PLAIN: Look("#343b44", "#6e7781"),
-        Role.VIEW: Look("#22272e", "#545d68"),
-        Role.OPERATOR: Look("#22272e", "#6e7781"),
-        Role.FOLDED: Look("#181f38", "#6f86c9"),
-        Role.ACCUMULATE: Look("#1b4460", "#4f9fd0", "#1b4460"),
-        Role.INPUT: Look("#1b4460", "#4f9fd0"),
-        Role.ADDITION: Look("#33461a", "#87b34a", "#33461a"),
-        Role.ROOT: Look("#1f4a1a", "#5bb548"),
-        Role.CUSTOM: Look("#482a63", "#ab7ddd"),
-        Role.GROUP: Look("#233056", "#6f86c9"),
-        Role.AGAIN: Look("#181f38"),
-        Role.IDLE: Look("#0d1117", "#6e7781"),
-        Role.PRUNED: Look(border="#57606a"),
-        Role.SAVED: Look(border="#e69138", strip="#573711"),
-        Role.KEPT: Look(border="#e69138", strip="#573711"),
-        Role.HOOKED: Look("#59223f", "#d861a3", "#59223f"),
-        Role.LEVEL: Look("#1a1730", "#8f73d9", "#352a5e"),
-        Role.FOCUS: Look(border="#4493f8"),
-        Role.FINDING: Look(border="#f85149", strip="#611a1d"),
+        Role.PLAIN: Colours("#343b44", "#6e7781"),
+        Role.VIEW: Colours("#22272e", "#545d68"),
+        Role.OPERATOR: Colours("#22272e", "#6e7781"),
+        Role.FOLDED: Colours("#181f38", "#6f86c9"),
+        Role.ACCUMULATE: Colours("#1b4460", "#4f9fd0", "#1b4460"),
+        Role.INPUT: Colours("#1b4460", "#4f9fd0"),
+        Role.ADDITION: Colours("#33461a", "#87b34a", "#33461a"),
+        Role.ROOT: Colours("#1f4a1a", "#5bb548"),
+        Role.CUSTOM: Colours("#482a63", "#ab7ddd"),
+        Role.GROUP: Colours("#233056", "#6f86c9"),
+        Role.AGAIN: Colours("#181f38"),
+        Role.IDLE: Colours("#0d1117", "#6e7781"),
+        Role.PRUNED: Colours(border="#57606a"),
+        Role.SAVED: Colours(border="#e69138", strip="#573711"),
+        Role.KEPT: Colours(border="#e69138", strip="#573711"),
+        Role.HOOKED: Colours("#59223f", "#d861a3", "#59223f"),
+        Role.LEVEL: Colours("#1a1730", "#8f73d9", "#352a5e"),
+        Role.FOCUS: Colours(border="#4493f8"),
+        Role.FINDING: Colours(border="#f85149", strip="#611a1d"),
     },
 )
 
 THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
 
 
-def look(theme: Theme, roles: Iterable[Role]) -> tuple[Look, Mark]:
-    """How something with these roles looks: of each property, that of the last role in the tables that has one."""
+def look(theme: Theme, roles: Iterable[Role]) -> tuple[Colours, Mark]:
+    """How something with these roles looks: each property is taken from the last role in the tables that sets it."""
     held = frozenset(roles)
     fill, border, shape, line, width = theme.looks[Role.PLAIN].fill, theme.looks[Role.PLAIN].border, "box", "solid", 1.0
     for role, colours in theme.looks.items():
@@ -146,4 +146,4 @@ def look(theme: Theme, roles: Iterable[Role]) -> tuple[Look, Mark]:
     for role, mark in MARKS.items():
         if role in held:
             shape, line, width = mark.shape or shape, mark.line or line, mark.width or width
-    return Look(fill, border), Mark(shape, line, width)
+    return Colours(fill, border), Mark(shape, line, width)

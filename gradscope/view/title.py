@@ -14,7 +14,7 @@ def title(scene: Scene) -> str:
 
 
 def title_of(graph: Graph, run: Run) -> str:
-    """The same of a graph and its run."""
+    """The title of a graph and its run."""
     kept = {tensor.storage: tensor.bytes for node in graph.nodes for tensor in node.saved if tensor.leaf is None}
     saved = sum(kept.values())
     counts = [amount(len(graph.nodes), "node"), amount(len(graph.edges), "edge")]

@@ -12,7 +12,7 @@ import pytest
 
 from gradscope.capture import Recorder
 from gradscope.errors import UsageError
-from gradscope.model.compiled import Kind
+from gradscope.model.compiled import CompiledKind
 from gradscope.store.reader import load
 
 ROOT = Path(__file__).parent.parent.parent
@@ -75,14 +75,14 @@ def test_hooks_of_all_kinds_are_calls_in_their_places(traced: tuple[Path, str]) 
     with load(traced[0]) as recording:
         steps = recording.captured()[0].steps
         packed = recording.captured()[3].steps
-    hooks = [(step.hook, step.label) for step in steps if step.kind is Kind.HOOK]
+    hooks = [(step.hook, step.label) for step in steps if step.kind is CompiledKind.HOOK]
     assert hooks == [
         ("pre_hook", "node_prehook"),
         ("post_hook", "node_hook"),
         ("tensor_pre_hook", "tensor_hook"),
         ("post_acc_grad_hook", "post_accumulate"),
     ]
-    named = [step.hook or step.op for step in steps if step.kind is not Kind.OTHER]
+    named = [step.hook or step.op for step in steps if step.kind is not CompiledKind.OTHER]
     assert named == [
         "pre_hook",
         "SumBackward0",
@@ -94,7 +94,7 @@ def test_hooks_of_all_kinds_are_calls_in_their_places(traced: tuple[Path, str]) 
         "call_accumulate_grad",
         "post_acc_grad_hook",
     ]
-    assert steps[steps[-1].inputs[0]].kind is Kind.ACCUMULATE
+    assert steps[steps[-1].inputs[0]].kind is CompiledKind.ACCUMULATE
     assert ("unpack_hook", "unpack") in [(step.hook, step.label) for step in packed]
 
 
@@ -109,7 +109,7 @@ def test_a_compiled_backward_is_inlined(traced: tuple[Path, str]) -> None:
     with load(traced[0]) as recording:
         last = recording.captured()[-1].steps
     assert {"sin", "cos"} & {
-        step.op.partition(".")[0].rpartition("aten.")[2] for step in last if step.kind is Kind.INLINED
+        step.op.partition(".")[0].rpartition("aten.")[2] for step in last if step.kind is CompiledKind.INLINED
     }
 
 

@@ -11,7 +11,7 @@ from torch._functorch.partitioners import default_partition, min_cut_remateriali
 import gradscope
 from gradscope.compilers.run import callable_of, capture, eager
 from gradscope.errors import NothingCheckedError, UsageError
-from gradscope.model.joint import Phase
+from gradscope.model.joint import Half
 from gradscope.model.site import Origin
 from gradscope.store.origin import origin_of
 from gradscope.store.reader import load
@@ -89,7 +89,7 @@ def test_eager_saves_what_a_recording_says(tmp_path):
 
 def test_every_node_has_a_line_of_the_user(block):
     assert [node for node in block.nodes if not node.is_input and node.site is None] == []
-    lines = {node.site.line for node in block.nodes if node.phase is Phase.BACKWARD and node.site}
+    lines = {node.site.line for node in block.nodes if node.phase is Half.BACKWARD and node.site}
     assert {site.file for node in block.nodes if (site := node.site)} == {compiled.__file__}
     assert len(lines) > 4
 
@@ -121,7 +121,7 @@ def test_both_halves_compute_the_whole(block):
 def test_min_cut_computes_values_again(block):
     again = [block.nodes[one] for one in block.recomputed(block.partition("min-cut"))]
     assert again
-    assert all(node.phase is Phase.FORWARD for node in again)
+    assert all(node.phase is Half.FORWARD for node in again)
     assert block.recomputed(block.partition("default")) == ()
 
 
@@ -149,9 +149,9 @@ def test_an_addition_takes_the_gradient_of_an_output_into_account():
 
 def test_a_custom_functions_backward_has_its_own_line():
     found = region(subjects.Layer(), torch.randn(2, 8))
-    lines = [node.site.line for node in found.nodes if node.phase is Phase.BACKWARD and node.site]
+    lines = [node.site.line for node in found.nodes if node.phase is Half.BACKWARD and node.site]
     assert subjects.line("backward of Exp") in lines
-    assert len(lines) == len([n for n in found.nodes if n.phase is Phase.BACKWARD and not n.is_input])
+    assert len(lines) == len([n for n in found.nodes if n.phase is Half.BACKWARD and not n.is_input])
 
 
 def test_writes_and_views_are_told():

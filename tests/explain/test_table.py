@@ -2,8 +2,8 @@
 
 import pytest
 
-from gradscope.explain.kind import HEADINGS
-from gradscope.explain.table import KINDS, TABLE
+from gradscope.explain.findings.kind import HEADINGS
+from gradscope.explain.findings.table import KINDS, TABLE
 from tests.explain.corpus import faults
 
 LEAST = 3  # faults of each kind, so that one odd script does not stand for all

@@ -16,7 +16,7 @@ from gradscope.model.finding import Finding, Severity
 from gradscope.model.graph import Edge, FunctionClass, Graph, Node, Root
 from gradscope.model.hook import Hook
 from gradscope.model.module import ModuleCall
-from gradscope.model.reduced import Kind, Piece, Reduced
+from gradscope.model.reduced import Piece, PieceKind, Reduced
 from gradscope.view.draw import draw
 from gradscope.view.drawing import Box
 from gradscope.view.role import Role
@@ -97,11 +97,11 @@ def test_nothing_special_is_ever_hidden(graph: Graph, rules: Rules, chosen: set[
     where = pieces_of(reduced)
     assert sorted(where) == list(range(len(graph.nodes)))
     for node in {*kept, pointed, *graph.roots}:
-        assert (where[node].kind, where[node].nodes[0].id) == (Kind.NODE, node)
+        assert (where[node].kind, where[node].nodes[0].id) == (PieceKind.NODE, node)
     shared = shared_parameters(graph)
     for piece, box in zip(reduced.pieces, draw(scene).boxes, strict=True):
         held = (*piece.nodes, *piece.leaves, *piece.views)
-        if piece.kind is Kind.NODE:
+        if piece.kind is PieceKind.NODE:
             assert not {node.id for node in held[1:]} & specials(graph, shared)
         else:
             hooks, functions = sum(len(node.hooks) for node in held), sum(node.function is not None for node in held)
@@ -200,7 +200,7 @@ def test_outputs_show_wherever_they_stand(rules: Rules) -> None:
     outputs = (0, 8, 71, 101)
     graph = replace(graph, backward=replace(graph.backward, roots=tuple(map(Root, outputs))))
     where = pieces_of(reduce(graph, rules))
-    assert all(where[node].kind is Kind.NODE for node in outputs)
+    assert all(where[node].kind is PieceKind.NODE for node in outputs)
 
 
 def test_a_parameter_with_a_user_out_of_sight_is_shared_all_the_same() -> None:

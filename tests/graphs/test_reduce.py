@@ -13,7 +13,7 @@ from gradscope.graphs.rules import MOST_BOXES, Rules
 from gradscope.model.graph import Edge, FunctionClass, Graph, Level, Node
 from gradscope.model.hook import Hook
 from gradscope.model.module import ModuleCall
-from gradscope.model.reduced import Kind, Link, Reduced
+from gradscope.model.reduced import Link, PieceKind, Reduced
 from tests import by_hand
 
 LEAF = "torch::autograd::AccumulateGrad"
@@ -33,7 +33,7 @@ def linear(**about: object) -> Graph:
 
 def shown(reduced: Reduced) -> list[str]:
     """A word for each piece."""
-    return [piece.nodes[0].name if piece.kind is Kind.NODE else piece.kind.name for piece in reduced.pieces]
+    return [piece.nodes[0].name if piece.kind is PieceKind.NODE else piece.kind.name for piece in reduced.pieces]
 
 
 def ids(reduced: Reduced) -> list[int]:
@@ -113,7 +113,7 @@ def test_views_of_two_modules_in_turns_end_somewhere() -> None:
 
 def test_repeats_show_the_first_the_rest_and_the_last() -> None:
     reduced = reduce(by_hand.transformer(), Rules(depth=2))
-    repeat = next(piece for piece in reduced.pieces if piece.kind is Kind.REPEAT)
+    repeat = next(piece for piece in reduced.pieces if piece.kind is PieceKind.REPEAT)
     assert repeat.repeat is not None
     assert len(repeat.repeat.rounds) == 24
     closed = [piece.group.name for piece in reduced.pieces if piece.group is not None]
@@ -123,7 +123,7 @@ def test_repeats_show_the_first_the_rest_and_the_last() -> None:
 def test_a_node_that_must_show_is_in_no_repeat() -> None:
     inside = next(node.id for node in by_hand.transformer().nodes if node.module and node.module.path == "h.7.mlp.act")
     reduced = reduce(by_hand.transformer(), Rules(depth=1, keep=frozenset({inside})))
-    assert [piece.nodes[0].id for piece in reduced.pieces if piece.kind is Kind.NODE].count(inside) == 1
+    assert [piece.nodes[0].id for piece in reduced.pieces if piece.kind is PieceKind.NODE].count(inside) == 1
 
 
 def test_closed_groups_open_around_hooks_while_there_is_room() -> None:
@@ -131,8 +131,10 @@ def test_closed_groups_open_around_hooks_while_there_is_room() -> None:
     at = next(node.id for node in graph.nodes if node.module and node.module.path == "h.7.mlp.act")
     hooked = replace(graph.nodes[at], hooks=(Hook(0, "tensor", "f", "x"),))
     graph = replace(graph, nodes=(*graph.nodes[:at], hooked, *graph.nodes[at + 1 :]))
-    assert at in [piece.nodes[0].id for piece in reduce(graph, Rules()).pieces if piece.kind is Kind.NODE]
-    assert at not in [piece.nodes[0].id for piece in reduce(graph, Rules(depth=1)).pieces if piece.kind is Kind.NODE]
+    assert at in [piece.nodes[0].id for piece in reduce(graph, Rules()).pieces if piece.kind is PieceKind.NODE]
+    assert at not in [
+        piece.nodes[0].id for piece in reduce(graph, Rules(depth=1)).pieces if piece.kind is PieceKind.NODE
+    ]
 
 
 def test_focus_shows_the_neighbourhood_and_counts_the_rest() -> None:
@@ -226,7 +228,7 @@ def test_the_counts_of_what_was_folded_add_up(rules: Rules) -> None:
     reduced = reduce(graph, rules)
     folded = reduced.folded
     counted = (folded.parameters, folded.views, folded.closed, folded.repeated, folded.joined, folded.hidden)
-    assert sum(counted) + folded.outside + sum(one.kind is Kind.NODE for one in reduced.pieces) == len(graph.nodes)
+    assert sum(counted) + folded.outside + sum(one.kind is PieceKind.NODE for one in reduced.pieces) == len(graph.nodes)
 
 
 @pytest.mark.parametrize("rules", [Rules(), Rules(depth=1), Rules(fold=False), Rules(params=True), Rules(most=5)])

@@ -11,7 +11,7 @@ import torch
 from torch import nn
 
 import gradscope
-from gradscope.measures.hooks import Selection, Why, fired_table, silent, timeline
+from gradscope.measures.hooks import NotFired, Selection, fired_table, silent, timeline
 from gradscope.model.graph import Graph
 from gradscope.model.hook import Hook
 from gradscope.view.ordered import ordered
@@ -106,7 +106,7 @@ def test_below_full_nothing_is_measured(tmp_path: Path) -> None:
     assert (firing.before, firing.after, firing.seconds) == (None, None, None)
 
 
-def reasons(path: Path) -> dict[str, Why]:
+def reasons(path: Path) -> dict[str, NotFired]:
     graph, registered = read(path)
     return {hook.name: why for hook, _, why in silent(graph, registered)}
 
@@ -117,7 +117,7 @@ def test_a_hook_off_the_path_says_so(tmp_path: Path) -> None:
         side = w.exp()
         side.register_hook(noting([], "pruned"))
         torch.autograd.backward((x * side).sum(), inputs=[x])
-    assert reasons(path) == {"pruned": Why.OFF_THE_PATH}
+    assert reasons(path) == {"pruned": NotFired.OFF_THE_PATH}
 
 
 def test_a_captured_inputs_node_hook_says_so(tmp_path: Path) -> None:
@@ -125,7 +125,7 @@ def test_a_captured_inputs_node_hook_says_so(tmp_path: Path) -> None:
         y = torch.ones(2, requires_grad=True).exp()
         y.grad_fn.register_hook(noting([], "captured"))
         torch.autograd.grad(y.sum(), [y])
-    assert reasons(path) == {"captured": Why.CAPTURED}
+    assert reasons(path) == {"captured": NotFired.CAPTURED}
 
 
 def test_at_a_captured_input_tensor_hooks_and_retain_grad_stand_in_their_place(tmp_path: Path) -> None:
@@ -140,7 +140,7 @@ def test_at_a_captured_input_tensor_hooks_and_retain_grad_stand_in_their_place(t
     assert y.grad is not None
     graph, registered = read(path)
     assert [row[1] for row in fired_table(graph).rows] == ["tensor", "retain_grad", "captured"]
-    assert {hook.name: why for hook, _, why in silent(graph, registered)} == {"later": Why.CAPTURED}
+    assert {hook.name: why for hook, _, why in silent(graph, registered)} == {"later": NotFired.CAPTURED}
 
 
 def test_an_in_place_edit_takes_retain_grad_along(tmp_path: Path) -> None:
@@ -160,7 +160,7 @@ def test_a_hook_of_another_graph_says_so(tmp_path: Path) -> None:
     with recording(tmp_path) as path:
         torch.ones(2, requires_grad=True).exp().register_hook(noting([], "elsewhere"))
         torch.ones(2, requires_grad=True).sum().backward()
-    assert reasons(path) == {"elsewhere": Why.NOT_IN_THE_GRAPH}
+    assert reasons(path) == {"elsewhere": NotFired.NOT_IN_THE_GRAPH}
 
 
 def test_what_a_loop_registers_for_each_step_is_told_of_its_own_step_only(tmp_path: Path) -> None:

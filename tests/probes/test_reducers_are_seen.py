@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import gradscope
-from gradscope.measures.hooks import BY_EFFECT, Why, fired_table, silent, timeline
+from gradscope.measures.hooks import BY_EFFECT, NotFired, fired_table, silent, timeline
 from gradscope.model.graph import Graph
 from gradscope.model.hook import Hook
 from gradscope.view.ordered import ordered
@@ -96,4 +96,4 @@ def test_one_that_was_made_before_the_recording_has_no_line(tmp_path: Path) -> N
 def test_without_a_collective_it_says_why(words: tuple[str, ...], tmp_path: Path) -> None:
     _, graph, hooks = trained(tmp_path, *words)
     assert in_order(graph) == []
-    assert [why for _, _, why in silent(graph, hooks)] == [Why.NO_EFFECT]
+    assert [why for _, _, why in silent(graph, hooks)] == [NotFired.NO_EFFECT]

@@ -195,7 +195,7 @@ def test_killed_in_a_write_is_recovered_in_a_copy(recording: Path) -> None:
         assert opened.recovered
         assert opened.run() == by_hand.RUN
         assert opened.graph() == by_hand.small()
-        copy = opened._file.copy
+        copy = opened.tables.file.copy
     assert copy is not None
     assert not copy.exists()
     assert journal.exists()

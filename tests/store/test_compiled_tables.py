@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gradscope.errors import UnreadableError
-from gradscope.model.compiled import Captured, CompiledRun, CompiledSize, CompiledStep, Kind
+from gradscope.model.compiled import Captured, CompiledKind, CompiledRun, CompiledSize, CompiledStep
 from gradscope.model.site import Site
 from gradscope.store.compiled_tables import write_captured, write_compiled_run
 from gradscope.store.reader import load
@@ -16,9 +16,9 @@ from gradscope.store.writer import Writer
 
 LINE = (Site("/no/such/file.py", 3, "f"),)
 STEPS = (
-    CompiledStep(0, Kind.HOOK, "call_hook", "SumBackward0", 1, "pre_hook", "watch", LINE),
-    CompiledStep(1, Kind.NODE, "SumBackward0", "SumBackward0", 1, inputs=(0,)),
-    CompiledStep(2, Kind.OTHER, "add", inputs=(0, 1)),
+    CompiledStep(0, CompiledKind.HOOK, "call_hook", "SumBackward0", 1, "pre_hook", "watch", LINE),
+    CompiledStep(1, CompiledKind.NODE, "SumBackward0", "SumBackward0", 1, inputs=(0,)),
+    CompiledStep(2, CompiledKind.OTHER, "add", inputs=(0, 1)),
 )
 CAPTURED = Captured(0, "Cache miss", LINE, STEPS, (CompiledSize(4, True), CompiledSize(1, False)), 2)
 RUN = CompiledRun(0, True, LINE, None, (4, 5))

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from gradscope.errors import UnreadableError
-from gradscope.model.joint import Fact, JointNode, Partition, Phase, Region, Step
+from gradscope.model.joint import Fact, Half, JointNode, Partition, PartitionStep, Region
 from gradscope.model.site import Site
 from gradscope.model.tensor import TensorType
 from gradscope.store.joint_tables import write_fact, write_region
@@ -18,12 +18,18 @@ from gradscope.store.writer import Writer
 LINE = (Site("/no/such/file.py", 3, "f"),)
 KIND = TensorType((2, -1), "float32")
 NODES = (
-    JointNode(0, "primals_1", "input", Phase.FORWARD, KIND, 24, 0, label="x"),
-    JointNode(1, "sin", "aten.sin.default", Phase.FORWARD, KIND, 24, 1, LINE, 7, (0,), "layer", "output 0"),
-    JointNode(2, "tangents_1", "input", Phase.BACKWARD, KIND, 24, 2),
-    JointNode(3, "add", "aten.add.Tensor", Phase.BACKWARD, None, 0, -1, LINE, None, (1, 2), "", "", 0, (1, 1)),
+    JointNode(0, "primals_1", "input", Half.FORWARD, KIND, 24, 0, label="x"),
+    JointNode(1, "sin", "aten.sin.default", Half.FORWARD, KIND, 24, 1, LINE, 7, (0,), "layer", "output 0"),
+    JointNode(2, "tangents_1", "input", Half.BACKWARD, KIND, 24, 2),
+    JointNode(3, "add", "aten.add.Tensor", Half.BACKWARD, None, 0, -1, LINE, None, (1, 2), "", "", 0, (1, 1)),
 )
-CUT = Partition("min-cut", (0, 1), (Step(0), Step(1, (0,))), (Step(2), Step(3, (1, 2))), used=True)
+CUT = Partition(
+    "min-cut",
+    (0, 1),
+    (PartitionStep(0), PartitionStep(1, (0,))),
+    (PartitionStep(2), PartitionStep(3, (1, 2))),
+    used=True,
+)
 FACT = Fact("written input", "x is written", LINE)
 REGION = Region(0, "f", "0/0", LINE, NODES, (CUT,), (FACT,))
 
@@ -51,9 +57,9 @@ def test_a_region_comes_back(path: Path) -> None:
 @pytest.mark.parametrize(
     "node",
     [
-        JointNode(1, "sin", "aten.sin.default", Phase.FORWARD, inputs=(9,)),
-        JointNode(1, "sin", "aten.sin.default", Phase.FORWARD, uses=(-1,)),
-        JointNode(5, "sin", "aten.sin.default", Phase.FORWARD),
+        JointNode(1, "sin", "aten.sin.default", Half.FORWARD, inputs=(9,)),
+        JointNode(1, "sin", "aten.sin.default", Half.FORWARD, uses=(-1,)),
+        JointNode(5, "sin", "aten.sin.default", Half.FORWARD),
     ],
 )
 def test_a_node_that_names_no_node_is_damage(path: Path, node: JointNode) -> None:

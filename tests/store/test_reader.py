@@ -130,6 +130,6 @@ def test_reading_leaves_the_file_and_its_folder_alone(tmp_path: Path) -> None:
     with load(path) as recording:
         recording.graph()
         with pytest.raises(sqlite3.OperationalError):
-            recording._file.connection.execute("DELETE FROM node")
+            recording.tables.file.connection.execute("DELETE FROM node")
     assert path.read_bytes() == before
     assert list(tmp_path.iterdir()) == [path]

@@ -82,4 +82,3 @@ TRIALS: dict[str, Trial] = {
         Trial("make_fx", "compile", compiled.make_fx, 90.0),
     )
 }
-GROUPS = tuple(dict.fromkeys(trial.group for trial in TRIALS.values()))

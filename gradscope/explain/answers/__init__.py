@@ -1,0 +1,1 @@
+"""Answers to what a user asks of one tensor or parameter."""

@@ -1,0 +1,134 @@
+"""Why a gradient goes no further than a line: what the line did to the graph. The findings put it into words."""
+
+from __future__ import annotations
+
+import enum
+from dataclasses import dataclass, replace
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import Cut, dataflow, leaves_torch
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.model.finding import Related
+from gradscope.model.operation import base_name
+from gradscope.model.site import Site
+
+CUT, DERIVATIVE, MODE, HIDDEN = "GS721", "GS722", "GS723", "GS724"
+_EXITS = ("item", "tolist", "numpy")
+_CALLS = (".numpy(", ".tolist(", ".item(", ".data", "torch.tensor(", "as_tensor(", "Variable(", ".detach(")
+_INTEGERS = ("int", "uint", "bool")
+
+
+class Reason(enum.Enum):
+    """Why a gradient does not arrive."""
+
+    GRADIENTS_OFF = enum.auto()
+    GRADIENTS_OFF_BEFORE = enum.auto()  # for all of the loss
+    INFERENCE_TENSOR = enum.auto()
+    NO_DERIVATIVE = enum.auto()
+    ZERO_DERIVATIVE = enum.auto()
+    DETACHED = enum.auto()
+    PLAIN_NUMBERS = enum.auto()
+    PLAIN_NUMBERS_AFTER = enum.auto()  # of the last result that had a graph
+    OTHER_TENSORS = enum.auto()  # than the ones that require grad
+    ALL_FROZEN = enum.auto()
+    FROZEN_HERE = enum.auto()
+    RESULT_UNUSED = enum.auto()
+    NEVER_READ = enum.auto()
+    CLEARED = enum.auto()
+
+
+@dataclass(frozen=True, slots=True)
+class MissingGradient:
+    """A gradient that does not arrive. `cause` lacks its message, `names` the parameters concerned.
+
+    `operator`, `call` (as it is written on the line) and `dtype` belong to the reason. `hidden` says that the result
+    was given requires_grad, `no_graph` that the whole loss has no graph.
+    """
+
+    code: str
+    reason: Reason
+    cause: Cause
+    operator: str = ""
+    call: str = ""
+    dtype: str = ""
+    hidden: bool = False
+    no_graph: bool = False
+    names: tuple[str, ...] = ()
+
+
+def at_cut(case: Case, cut: Cut) -> MissingGradient:
+    """The cause of a cut: the operator has no derivative, gradients were off, or the value was detached."""
+    operation = dataflow(case).operations[cut.operation]
+    name, module = operation.operation.name, module_of(case, cut.operation)
+    made = dataflow(case).tensors.get(cut.made) if cut.made is not None else None
+    if not operation.operation.grad:
+        mode = syntax(case).switch(operation.operation.stack)
+        site = mode.site if mode else operation.site
+        place = (Related("cut_at", operation.site, name),) if site != operation.site else ()
+        cause = Cause("", site, place, certain=mode is not None, op=name, module=module)
+        found = MissingGradient(MODE, Reason.GRADIENTS_OFF, cause, operator=base_name(name))
+    elif made is not None and made.type.dtype.startswith(_INTEGERS):
+        cause, dtype = Cause("", operation.site, op=name, module=module), made.type.dtype
+        found = MissingGradient(DERIVATIVE, Reason.NO_DERIVATIVE, cause, operator=base_name(name), dtype=dtype)
+    else:
+        cause = Cause("", operation.site, op=name, module=module)
+        found = MissingGradient(CUT, Reason.DETACHED, cause, call=_call(operation.site, name))
+    return _hidden(case, cut.operation, found) if dataflow(case).leaf_on_the_way(cut.made) else found
+
+
+def exits(case: Case, at: int) -> bool:
+    """Whether an operator's line hands a tensor that required grad to Python or numpy."""
+    operation = dataflow(case).operations[at]
+    if operation.backward is not None or not any(read.requires_grad for read in operation.reads):
+        return False
+    text = (operation.site.source if operation.site else None) or ""
+    return leaves_torch(operation) or any(f".{name}(" in text for name in _EXITS)
+
+
+def at_exit(case: Case, at: int) -> MissingGradient:
+    """The cause of a value that left torch."""
+    operation = dataflow(case).operations[at]
+    name = operation.operation.name
+    cause = Cause("", operation.site, certain=False, op=name, module=module_of(case, at))
+    found = MissingGradient(CUT, Reason.PLAIN_NUMBERS, cause, call=_call(operation.site, name))
+    new_leaf = any(root.leaf and root.requires_grad for root in dataflow(case).roots)
+    return _hidden(case, at, found) if new_leaf else found
+
+
+def _hidden(case: Case, at: int, found: MissingGradient) -> MissingGradient:
+    """A requires_grad further on makes torch accept the loss that was cut."""
+    site = _requires_grad_line(case, at)
+    related = (*found.cause.related, Related("masked_by", site, "requires_grad on the result"))
+    return replace(found, code=HIDDEN, cause=replace(found.cause, related=related), hidden=True)
+
+
+def _requires_grad_line(case: Case, at: int) -> Site | None:
+    site = dataflow(case).operations[at].site
+    lines = list(syntax(case).matching(lambda code: "requires_grad" in code and "False" not in code))
+    near = [line for line in lines if site is not None and line.file == site.file and line.line >= site.line]
+    return next(iter([*near, *lines]), None)
+
+
+def _call(site: Site | None, name: str) -> str:
+    """The call that the operator comes from, as it is written on the line."""
+    text = (site.source if site else None) or ""
+    return next((call.rstrip("(") for call in _CALLS if call in text), base_name(name))
+
+
+def born(case: Case, tensor: int) -> Site | None:
+    """The user's line that made a tensor or filled it first."""
+    flow = dataflow(case)
+    known = flow.tensors.get(tensor)
+    if known is None:
+        return None
+    for operation in flow.operations:
+        if any(flow.tensors[made].storage == known.storage for made in operation.makes if made in flow.tensors):
+            return operation.site
+    return None
+
+
+def module_of(case: Case, at: int) -> str | None:
+    """The module that an operator ran in."""
+    module = dataflow(case).operations[at].operation.module
+    return None if module is None else module.path or module.module_class

@@ -1,0 +1,305 @@
+"""Finds the gradients that never arrive: a loss without a graph, and parameters whose .grad stays None or zero.
+
+Each is followed through the recorded operators to the line that cut it off.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.graph_cuts import (
+    CUT,
+    DERIVATIVE,
+    MODE,
+    MissingGradient,
+    Reason,
+    at_cut,
+    at_exit,
+    born,
+    exits,
+    module_of,
+)
+from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
+from gradscope.explain.evidence.syntax import attribute_call, syntax
+from gradscope.model.finding import Related
+from gradscope.model.flow import GradientState, HeldParameter, OptimizerLook
+from gradscope.model.graph import Backward, Graph
+from gradscope.model.operation import base_name
+from gradscope.model.site import Site
+from gradscope.store.facts import kept
+
+UNUSED, REPLACED, DROPPED, FROZEN = "GS726", "GS727", "GS728", "GS720"
+NO_GRAPH = "does not require grad and does not have a grad_fn"
+_ZERO = ("Round", "Sign", "Floor", "Ceil", "Trunc", "Heaviside", "Bernoulli", "Fix", "Sgn", "FloorDivide")
+
+
+@dataclass(frozen=True, slots=True)
+class SilentParameter:
+    """A parameter whose gradient was never seen at an optimizer's steps."""
+
+    held: HeldParameter
+    look: OptimizerLook
+    zero: bool = False
+
+
+@kept
+def missing_gradients(case: Case) -> tuple[MissingGradient, ...]:
+    """Every gradient that is missing, those that explain a failure first; the parameters of one line together."""
+    found = [*_without_graph(case), *_inference(case)]
+    found += _silent(case)
+    return tuple(_together(found))
+
+
+def _together(found: list[MissingGradient]) -> Iterator[MissingGradient]:
+    groups: dict[object, list[MissingGradient]] = defaultdict(list)
+    for one in found:
+        fate = one.reason if one.reason in (Reason.ZERO_DERIVATIVE, Reason.CLEARED) else bool(one.names)
+        groups[one.code, one.cause.site, one.cause.fails, fate].append(one)
+    for same in groups.values():
+        names = tuple(dict.fromkeys(name for one in same for name in one.names))
+        cause = same[0].cause
+        if names:
+            cause = replace(cause, tensor=names[0], weight=len(names))
+        yield replace(same[0], cause=cause, names=names)
+
+
+# a loss without a graph
+
+
+def _without_graph(case: Case) -> Iterator[MissingGradient]:
+    for call in case.failed():
+        if NO_GRAPH in (call.exception or ""):
+            fails = any(failure.backward == call.number for failure in case.failures())
+            found = _why_no_graph(case, call)
+            failing = Related("fails_at", call.site, "backward: element 0 does not require grad")
+            related = (*found.cause.related, failing) if found.cause.site != call.site else found.cause.related
+            cause = replace(found.cause, fails=fails, backward=call.number, related=related)
+            yield replace(found, cause=cause, no_graph=True)
+
+
+def _why_no_graph(case: Case, call: Backward) -> MissingGradient:
+    flow = dataflow(case)
+    roots = [end.tensor for end in flow.roots if end.backward == call.number and not end.requires_grad]
+    for root in roots:
+        cuts = flow.behind(root)
+        if cuts:
+            return at_cut(case, cuts[0])
+    switched = _mode_before(case, call)
+    if switched is not None:
+        return switched
+    end = min((flow.makers[root][-1] for root in roots if flow.makers.get(root)), default=len(flow.operations))
+    left = [at for at in range(end) if exits(case, at)]
+    if left:
+        return at_exit(case, left[-1])
+    learned = [at for at in range(end) if flow.reads_learned(at)]
+    return _unseen(case, learned[-1]) if learned else _frozen(case, call)
+
+
+def _unseen(case: Case, last: int) -> MissingGradient:
+    """Something required grad, but the loss was computed from something else: the values left torch unseen."""
+    operation = dataflow(case).operations[last]
+    lines = list(syntax(case).everywhere(attribute_call("tolist", "numpy")))
+    related = (Related("cut_at", operation.site, operation.operation.name),)
+    cause = Cause("", lines[0] if lines else operation.site, related, certain=False)
+    reason, call = (Reason.PLAIN_NUMBERS_AFTER, _call(lines[0])) if lines else (Reason.OTHER_TENSORS, "")
+    return MissingGradient(CUT, reason, cause, operator=base_name(operation.operation.name), call=call)
+
+
+def _call(site: Site) -> str:
+    return ".tolist" if ".tolist(" in (site.source or "") else ".numpy"
+
+
+def _inference(case: Case) -> Iterator[MissingGradient]:
+    """A tensor made in inference mode reached an operation that has to save it for a backward, and torch refused."""
+    for failure in case.failures():
+        if "Inference tensors cannot be saved" in failure.message:
+            off = [one for one in dataflow(case).operations if not one.operation.grad and not is_optimizer(one)]
+            modes = [mode for mode in (syntax(case).switch(one.operation.stack) for one in reversed(off)) if mode]
+            site = modes[0].site if modes else failure.site
+            related = (Related("fails_at", failure.site, "a backward would need the tensor"),)
+            cause = Cause("", site, related, fails=True, certain=bool(modes))
+            yield MissingGradient(MODE, Reason.INFERENCE_TENSOR, cause)
+
+
+def _mode_before(case: Case, call: Backward) -> MissingGradient | None:
+    """Gradients were off when the last operator before the backward ran: nothing needs to be known of its tensors."""
+    before = [block for block in case.blocks() if block.thread == call.thread and block.backward is None]
+    before = [block for block in before if block.started <= call.started]
+    if not before or not before[-1].operations or before[-1].operations[-1].grad:
+        return None
+    operations = before[-1].operations
+    first = next(at for at in range(len(operations) - 1, -1, -1) if at == 0 or operations[at - 1].grad)
+    mode = syntax(case).switch(operations[first].stack)
+    site = mode.site if mode else operations[-1].site
+    related = (Related("cut_at", operations[-1].site, operations[-1].name),)
+    cause = Cause("", site, related, op=operations[-1].name, certain=mode is not None)
+    return MissingGradient(MODE, Reason.GRADIENTS_OFF_BEFORE, cause)
+
+
+def _frozen(case: Case, call: Backward) -> MissingGradient:
+    """Nothing that the loss was computed from requires grad."""
+    lines = [
+        site for site in syntax(case).everywhere(attribute_call("requires_grad_")) if "False" in (site.source or "")
+    ]
+    lines += syntax(case).matching(lambda code: code.endswith("requires_grad=False"))
+    if lines:
+        return MissingGradient(FROZEN, Reason.FROZEN_HERE, Cause("", lines[0], certain=len(lines) == 1))
+    return MissingGradient(FROZEN, Reason.ALL_FROZEN, Cause("", call.site, certain=False))
+
+
+# parameters without a gradient
+
+
+@kept
+def silent_tensors(case: Case) -> frozenset[int]:
+    """The parameters whose gradient no look at an optimizer has seen."""
+    return frozenset(one.held.tensor for one in silent_parameters(case))
+
+
+@kept
+def silent_parameters(case: Case) -> tuple[SilentParameter, ...]:
+    """The parameters that an optimizer holds and whose gradient was None, or zero, at every look."""
+    states: dict[tuple[int, int], list[tuple[OptimizerLook, HeldParameter]]] = defaultdict(list)
+    for look in case.optimizer_looks():
+        for parameter in look.parameters:
+            states[look.optimizer, parameter.tensor].append((look, parameter))
+    found = []
+    for seen in states.values():
+        kinds = {held.state for _, held in seen}
+        if kinds == {GradientState.NONE} or (kinds <= {GradientState.NONE, GradientState.ZERO} and len(seen) > 1):
+            look, held = seen[-1]
+            found.append(SilentParameter(held, look, GradientState.ZERO in kinds))
+    return tuple(found)
+
+
+def _silent(case: Case) -> Iterator[MissingGradient]:
+    if not any(call.exception is None for call in case.backwards()):
+        return
+    for one in silent_parameters(case):
+        found = _why_zero(case, one) if one.zero else _why_none(case, one)
+        if found is not None:
+            name = one.held.name if one.held.name != NAMELESS else "a parameter that no module has"
+            yield replace(found, names=(name,))
+
+
+def _why_none(case: Case, one: SilentParameter) -> MissingGradient | None:
+    flow, way = dataflow(case), dataflow(case).onward(one.held.tensor)
+    if _was_in_graph(case, one):
+        return _dropped(case, one)
+    cuts = [cut for cut in way.cuts if cut.made in flow.useful]
+    if cuts:
+        return at_cut(case, cuts[0])
+    left = [at for at in way.operations if exits(case, at) and flow.comes_back(at)]
+    if left:
+        return at_exit(case, left[0])
+    numbers = [cut for cut in way.cuts if flow.becomes_a_number(cut.made)]
+    if numbers:
+        found = at_cut(case, numbers[0])
+        return replace(found, cause=replace(found.cause, certain=False))
+    if way.operations:
+        last = flow.operations[way.operations[-1]]
+        related = (Related("unused_at", last.site, last.operation.name),)
+        cause = Cause("", last.site, related, op=last.operation.name, module=module_of(case, way.operations[-1]))
+        return MissingGradient(UNUSED, Reason.RESULT_UNUSED, cause)
+    replaced = optimizer_parameters(case).named and one.held.tensor in optimizer_parameters(case).unread
+    return None if replaced else _never_read(case, one)
+
+
+def _never_read(case: Case, one: SilentParameter) -> MissingGradient:
+    declared = born(case, one.held.tensor)
+    site = declared or one.look.site
+    related = (Related("declared_at", declared, one.held.name),) if declared else ()
+    return MissingGradient(UNUSED, Reason.NEVER_READ, Cause("", site, related))
+
+
+def _was_in_graph(case: Case, one: SilentParameter) -> bool:
+    return any(leaf.tensor == one.held.tensor for leaf in case.leaf_gradients())
+
+
+def _why_zero(case: Case, one: SilentParameter) -> MissingGradient | None:
+    """Zeros: zeroed between backward and step, or a derivative that is zero everywhere on its way."""
+    zeroing = _zeroing(case, one)
+    if zeroing is not None:
+        return zeroing
+    call = one.look.backward
+    if call is None or not _was_in_graph(case, one):
+        return None
+    graph = case.graph(call)
+    node = next((leaf.node for leaf in case.leaf_gradients() if leaf.tensor == one.held.tensor), None)
+    flat = [each for each in graph.nodes if each.name.startswith(_ZERO)]
+    if node is None or not flat or _reaches(graph, node, {each.id for each in flat}):
+        return None
+    first = flat[-1]
+    related = (Related("cut_at", first.site, first.name),)
+    module = first.module.path if first.module else None
+    cause = Cause("", first.site, related, node=first.id, op=first.op, module=module, backward=call)
+    operator = first.name.removesuffix("Backward0")
+    return MissingGradient(DERIVATIVE, Reason.ZERO_DERIVATIVE, cause, operator=operator)
+
+
+def _reaches(graph: Graph, target: int, without: set[int]) -> bool:
+    onward: dict[int, list[int]] = defaultdict(list)
+    for edge in graph.edges:
+        onward[edge.source].append(edge.target)
+    waiting, seen = [root for root in graph.roots if root not in without], set()
+    while waiting:
+        at = waiting.pop()
+        if at == target:
+            return True
+        if at not in seen:
+            seen.add(at)
+            waiting += [one for one in onward[at] if one not in without]
+    return False
+
+
+# gradients taken away before the step
+
+
+def _dropped(case: Case, one: SilentParameter) -> MissingGradient | None:
+    call = next((call for call in case.backwards() if call.number == one.look.backward), None)
+    if call is None or call.kind != "backward":
+        return None
+    between = _zero_grad_between(case, call.site, one.look.site)
+    return _drop(one, call, between or one.look.site, certain=between is not None)
+
+
+def _zeroing(case: Case, one: SilentParameter) -> MissingGradient | None:
+    """A zeroing operator between the backward and the step, under zero_grad."""
+    call = next((call for call in case.backwards() if call.number == one.look.backward), None)
+    if call is None:
+        return None
+    for block in case.blocks():
+        if block.backward is not None or block.started < call.started:
+            continue
+        for operation in block.operations:
+            if any("torch/optim" in site.file and site.function != "zero_grad" for site in operation.stack[:4]):
+                return None
+            if "zero_" in operation.name and any(site.function == "zero_grad" for site in operation.stack):
+                return _drop(one, call, operation.site, certain=True)
+        return None
+    return None
+
+
+def _drop(one: SilentParameter, call: Backward, site: Site | None, certain: bool) -> MissingGradient:
+    related = (Related("fails_at", one.look.site, f"{one.look.name}.step()"),)
+    backward = Related("first_backward_at", call.site, "the backward that computed them")
+    cause = Cause("", site, (backward, *related), certain=certain, backward=call.number)
+    return MissingGradient(DROPPED, Reason.CLEARED, cause)
+
+
+def _zero_grad_between(case: Case, backward: Site | None, step: Site | None) -> Site | None:
+    """The line that clears gradients between two lines of one function, else the only one anywhere."""
+    lines = list(syntax(case).everywhere(attribute_call("zero_grad")))
+    lines += syntax(case).matching(lambda code: code.endswith(".grad=None"))
+    if backward is not None and step is not None:
+        for site in lines:
+            if site.file == backward.file == step.file and backward.line < site.line < step.line:
+                return site
+        outside = [site for site in lines if site.file != step.file or site.function != step.function]
+        lines = outside or lines
+    return lines[0] if lines else None

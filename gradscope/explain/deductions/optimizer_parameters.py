@@ -1,0 +1,62 @@
+"""Which parameters optimizers hold, compared with those that the loss reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.model.flow import FlowTensor
+from gradscope.store.facts import kept
+
+NAMELESS = "leaf"  # what a leaf is called that no module and no global variable names
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizerParameters:
+    """Parameters by number: those that optimizers hold, and those that get gradients and are in no optimizer."""
+
+    held: frozenset[int]
+    unheld: tuple[FlowTensor, ...]
+    unread: frozenset[int]  # held, and never read by an operator on the way to a loss
+
+    @property
+    def nameless(self) -> tuple[FlowTensor, ...]:
+        """Those that no module registers: its parameters() did not list them for the optimizer."""
+        return tuple(one for one in self.unheld if one.leaf in (None, NAMELESS))
+
+    @property
+    def named(self) -> tuple[FlowTensor, ...]:
+        """Those that a module registers, or a variable holds."""
+        return tuple(one for one in self.unheld if one.leaf not in (None, NAMELESS))
+
+
+@kept
+def optimizer_parameters(case: Case) -> OptimizerParameters:
+    """Compare what optimizers hold with what backward calls reached. Empty when no optimizer ever stepped."""
+    flow = dataflow(case)
+    held = frozenset(parameter.tensor for look in case.optimizer_looks() for parameter in look.parameters)
+    if not held:
+        return OptimizerParameters(held, (), held)
+    reached = dict.fromkeys(leaf.tensor for leaf in case.leaf_gradients())
+    unheld = (flow.tensors[one] for one in reached if one in flow.tensors and one not in held)
+    unread = frozenset(one for one in held if not flow.is_used(one))
+    return OptimizerParameters(held, tuple(one for one in unheld if one.parameter and not _by_hand(case, one)), unread)
+
+
+def _by_hand(case: Case, tensor: FlowTensor) -> bool:
+    """Whether the program itself writes to it after the first backward, as a hand-written update does."""
+    return any(_writes(case, tensor))
+
+
+def _writes(case: Case, tensor: FlowTensor) -> Iterator[bool]:
+    flow, started = dataflow(case), False
+    for operation in flow.operations:
+        started = started or operation.backward is not None
+        if started and operation.backward is None:
+            for made in operation.makes:
+                known = flow.tensors.get(made)
+                in_place = any(read.tensor == made for read in operation.reads)
+                if known is not None and known.storage == tensor.storage and in_place:
+                    yield True

@@ -1,0 +1,96 @@
+"""The piece of graph that two backward calls reach: what a failed call shares with the one that ran it before."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from gradscope.explain.evidence.case import Case
+from gradscope.model.graph import Backward, Graph, Node
+from gradscope.model.site import Origin, Stack
+
+
+@dataclass(frozen=True, slots=True)
+class SharedSubgraph:
+    """What a failed backward shares with `first`. `node` is the youngest shared node, where the shared piece begins.
+
+    `reader` is the node of the failed call that reads it, None when the failed call began at `node` itself; `before` is
+    its reader in the first call that is not shared.
+    """
+
+    first: Backward
+    node: Node
+    reader: Node | None
+    before: Node | None
+    leaves: frozenset[str]
+
+    def repeats(self, second: Backward) -> bool:
+        """Whether both calls come from the same lines, as in a loop."""
+        return lines(self.first.stack) == lines(second.stack)
+
+
+def shared_subgraph(case: Case, call: Backward, node: int) -> SharedSubgraph | None:
+    """The shared piece that contains a node of a failed call; None when no recorded call had run that node."""
+    graph = case.graph(call.number)
+    rows = {one.node: one for one in case.reused() if one.backward == call.number}
+    rows = {number: one for number, one in rows.items() if not graph.nodes[number].accumulates}
+    if node not in rows:
+        return None
+    top, reader = _climb(graph, node, set(rows))
+    first = case.backwards_by_number().get(rows[node].earlier)
+    if first is None:
+        return None
+    earlier = {one.earlier_node for one in rows.values()}
+    before = _reader_before(case.graph(first.number), rows[top].earlier_node, earlier)
+    leaves = frozenset(one.leaf for one in below(graph, top) if one.leaf is not None)
+    return SharedSubgraph(first, graph.nodes[top], reader, before, leaves)
+
+
+def lines(stack: Stack) -> tuple[tuple[str, int], ...]:
+    """The user's lines in a stack."""
+    return tuple((site.file, site.line) for site in stack if site.origin is Origin.USER)
+
+
+def below(graph: Graph, node: int) -> list[Node]:
+    """The nodes that a node's gradient flows to, itself first."""
+    targets = defaultdict(list)
+    for edge in graph.edges:
+        targets[edge.source].append(edge.target)
+    found, seen = [node], {node}
+    for one in found:  # grows while it is walked
+        for target in targets[one]:
+            if target not in seen:
+                seen.add(target)
+                found.append(target)
+    return [graph.nodes[one] for one in found]
+
+
+def _climb(graph: Graph, node: int, known: set[int]) -> tuple[int, Node | None]:
+    """From a shared node up to the youngest shared one that leads there, and a node above it that is not shared."""
+    sources = defaultdict(list)
+    for edge in graph.edges:
+        sources[edge.target].append(edge.source)
+    found, seen = [node], {node}
+    ends: list[tuple[int, int, int | None]] = []
+    for one in found:
+        for source in sources[one]:
+            if source not in known:
+                ends.append((_age(graph, one), one, source))
+            elif source not in seen:
+                seen.add(source)
+                found.append(source)
+        if one in graph.roots:
+            ends.append((_age(graph, one), one, None))
+    _, top, reader = max(ends, key=lambda end: (end[0], end[2] is None), default=(0, node, None))
+    return top, None if reader is None else graph.nodes[reader]
+
+
+def _reader_before(graph: Graph, node: int, known: set[int]) -> Node | None:
+    """The node of the first call that reads the shared piece and is not in it."""
+    readers = [edge.source for edge in graph.edges if edge.target == node and edge.source not in known]
+    return graph.nodes[readers[0]] if readers else None
+
+
+def _age(graph: Graph, node: int) -> int:
+    number = graph.nodes[node].seq_nr
+    return -1 if number is None else number

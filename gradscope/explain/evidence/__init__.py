@@ -1,0 +1,1 @@
+"""What questions rest on: the facts of one recording, its data flow, and the user's source."""

@@ -1,0 +1,266 @@
+"""Follows tensors through the recorded operators: forwards from a parameter, backwards from a loss.
+
+A cut is an operator that read a tensor which required grad, and whose result did not.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Read
+from gradscope.model.operation import base_name
+from gradscope.store.facts import Facts, kept
+
+_SHAPE_ONLY = ("_like", "new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided")
+_SCALAR = ("_local_scalar_dense", "item")
+_INSIDE_A_FUNCTION = "torch/autograd/function.py"
+_OPTIMIZER = "torch/optim/"
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """Operator `operation` (an index) read `read`, which required grad, and made `made` without."""
+
+    operation: int
+    read: int
+    made: int | None
+
+
+@dataclass(slots=True)
+class Way:
+    """How far the values of a tensor went while they required grad, and where that ended."""
+
+    live: set[int] = field(default_factory=set)  # tensors that require grad because of it
+    operations: list[int] = field(default_factory=list)
+    cuts: list[Cut] = field(default_factory=list)
+    ends: list[int] = field(default_factory=list)  # operators whose results nobody read
+
+
+class Dataflow:
+    """The recorded flow. Operators are named by their index in `operations`."""
+
+    def __init__(
+        self, operations: Iterable[FlowOperation], tensors: Iterable[FlowTensor], ends: Iterable[FlowEnd]
+    ) -> None:
+        self.operations = tuple(operations)
+        self.tensors = {tensor.number: tensor for tensor in tensors}
+        self.ends = tuple(ends)
+        self.readers: dict[int, list[int]] = defaultdict(list)
+        self.makers: dict[int, list[int]] = defaultdict(list)
+        self.flags: dict[int, list[tuple[int, Read]]] = defaultdict(list)
+        self._writers: dict[int, list[tuple[int, int]]] = defaultdict(list)  # storage -> (operator, tensor written)
+        for at, operation in enumerate(self.operations):
+            self._add(at, operation)
+
+    def _add(self, at: int, operation: FlowOperation) -> None:
+        read = {one.tensor for one in operation.reads}
+        for one in operation.reads:
+            self.flags[one.tensor].append((at, one))
+            if not reads_shape_only(operation):
+                self.readers[one.tensor].append(at)
+        for tensor in operation.makes:
+            self.makers[tensor].append(at)
+            if tensor in read and tensor in self.tensors:
+                self._writers[self.tensors[tensor].storage].append((at, tensor))
+
+    @cached_property
+    def roots(self) -> tuple[FlowEnd, ...]:
+        """What backward calls started from."""
+        return tuple(end for end in self.ends if not end.target)
+
+    @cached_property
+    def useful(self) -> frozenset[int]:
+        """The tensors whose values went into something that a backward started from, cut or not."""
+        seen: set[int] = set()
+        waiting = [(root.tensor, len(self.operations)) for root in self.roots]
+        while waiting:
+            one, before = waiting.pop()
+            if one in seen:
+                continue
+            seen.add(one)
+            for at in self.sources(one, before):
+                waiting += [(read.tensor, at) for read in self._values(at)]
+        return frozenset(seen)
+
+    def sources(self, tensor: int, before: int) -> Iterator[int]:
+        """The operators that made a tensor's value: made it, or wrote into its memory."""
+        known = self.tensors.get(tensor)
+        for at in self.makers.get(tensor, ()):
+            if at < before and not self.sets_leaf(at, tensor):
+                yield at
+        for at, written in self._writers.get(known.storage, ()) if known else ():
+            if at < before and written != tensor and not self.sets_leaf(at, written):
+                yield at
+
+    def sets_leaf(self, at: int, tensor: int) -> bool:
+        """Whether an operator gives a leaf new values, as an initialisation or an optimizer does: no part of a loss."""
+        operation = self.operations[at]
+        return not operation.operation.grad and any(
+            read.tensor == tensor and read.leaf and tensor in operation.makes for read in operation.reads
+        )
+
+    def _values(self, at: int) -> tuple[Read, ...]:
+        operation = self.operations[at]
+        return () if reads_shape_only(operation) else operation.reads
+
+    def reads_learned(self, at: int) -> bool:
+        """Whether an operator of a forward recorded a graph: gradients were on, and it read what requires grad."""
+        operation = self.operations[at]
+        return (
+            operation.backward is None
+            and operation.operation.grad
+            and any(one.requires_grad for one in operation.reads)
+        )
+
+    def later(self, tensor: int, after: int) -> Read | FlowEnd | None:
+        """How a tensor was first seen after an operator; None when nothing saw it again."""
+        for at, read in self.flags.get(tensor, ()):
+            if at > after:
+                return read
+        return self._ends.get(tensor)
+
+    @cached_property
+    def _parameters(self) -> frozenset[int]:
+        """The storages of parameters."""
+        return frozenset(tensor.storage for tensor in self.tensors.values() if tensor.parameter)
+
+    @cached_property
+    def _ends(self) -> dict[int, FlowEnd]:
+        return {end.tensor: end for end in reversed(self.ends)}
+
+    def becomes_a_number(self, tensor: int | None) -> bool:
+        """Whether a value computed from a tensor in the same stretch of operators is handed to Python."""
+        seen: set[int] = set()
+        waiting = [] if tensor is None else [tensor]
+        while waiting:
+            one = waiting.pop()
+            if one in seen:
+                continue
+            seen.add(one)
+            for at in self.readers.get(one, ()):
+                if self.operations[at].backward is None:
+                    if leaves_torch(self.operations[at]) and self.comes_back(at):
+                        return True
+                    waiting += self.operations[at].makes
+        return False
+
+    def comes_back(self, at: int) -> bool:
+        """Whether a number that left torch may have gone into a loss, one being computed later in the same stretch.
+
+        What is logged after a backward was computed in the stretch before.
+        """
+        run = self.operations[at].run
+        sources = (maker for read in self.operations[at].reads for maker in self.makers[read.tensor])
+        if not any(self.operations[maker].run == run for maker in sources):
+            return False
+        results = (maker for root in self.roots for maker in self.makers.get(root.tensor, ()))
+        return any(maker > at and self.operations[maker].run == run for maker in results)
+
+    def leaf_on_the_way(self, tensor: int | None) -> bool:
+        """Whether a tensor, or what was made of it for a loss, was made a leaf that requires grad."""
+        seen: set[int] = set()
+        waiting = [] if tensor is None else [tensor]
+        while waiting:
+            one = waiting.pop()
+            if one in seen or one not in self.useful:
+                continue
+            seen.add(one)
+            met, known = self.later(one, -1), self.tensors.get(one)
+            view = known is not None and known.storage in self._parameters  # made under no_grad, it looks like a leaf
+            leaf = any(read.leaf for _, read in self.flags.get(one, ())) or (met is not None and met.leaf)
+            if leaf and not view:
+                return True
+            for at in self.readers.get(one, ()):
+                if self.operations[at].backward is None:
+                    waiting += [made for made in self.operations[at].makes if not self.sets_leaf(at, made)]
+        return False
+
+    def behind(self, tensor: int) -> list[Cut]:
+        """The cuts nearest to a tensor that requires no grad, the latest first."""
+        cuts: dict[int, Cut] = {}
+        seen: set[int] = set()
+        waiting = [(tensor, len(self.operations))]
+        while waiting:
+            one, before = waiting.pop()
+            if one in seen:
+                continue
+            seen.add(one)
+            for at in self.sources(one, before):
+                for read in self._values(at):
+                    if read.requires_grad:
+                        cuts.setdefault(at, Cut(at, read.tensor, one))
+                    else:
+                        waiting.append((read.tensor, at))
+        return [cuts[at] for at in sorted(cuts, reverse=True)]
+
+    def onward(self, tensor: int) -> Way:
+        """Follow what depends on a leaf as long as it requires grad."""
+        way = Way()
+        waiting, seen = [tensor], {tensor}
+        while waiting:
+            one = waiting.pop()
+            way.live.add(one)
+            for at in self.readers.get(one, ()):
+                if at in way.operations or not self._goes_on(at, one):
+                    continue
+                way.operations.append(at)
+                waiting += [made for made in self._onward(at, one, way) if made not in seen]
+                seen.update(waiting)
+        way.operations.sort()
+        way.cuts.sort(key=lambda cut: cut.operation)
+        return way
+
+    def is_used(self, tensor: int) -> bool:
+        """Whether anything depends on a leaf while it requires grad."""
+        return any(self._goes_on(at, tensor) for at in self.readers.get(tensor, ()))
+
+    def _goes_on(self, at: int, read: int) -> bool:
+        """Whether an operator of a forward reads a tensor that requires grad."""
+        operation = self.operations[at]
+        if operation.backward is not None or self.sets_leaf(at, read) or is_optimizer(operation):
+            return False
+        return any(one.tensor == read and one.requires_grad for one in operation.reads)
+
+    def _onward(self, at: int, read: int, way: Way) -> Iterator[int]:
+        """The results of an operator that go on requiring grad; notes a cut or an end otherwise."""
+        operation = self.operations[at]
+        within = is_inside_function(operation)
+        unread = True
+        for made in operation.makes:
+            met = self.later(made, at)
+            unread = unread and met is None
+            if met is not None and ((met.requires_grad and not met.leaf) or within):
+                yield made
+            elif met is not None:
+                way.cuts.append(Cut(at, read, made))
+        if unread:
+            way.ends.append(at)
+
+
+@kept
+def dataflow(facts: Facts) -> Dataflow:
+    """The flow of tensors through the operators that were examined."""
+    return Dataflow(facts.flow(), facts.flow_tensors(), facts.flow_ends())
+
+
+def reads_shape_only(operation: FlowOperation) -> bool:
+    """Whether an operator takes no values from what it reads: zeros_like and its kind."""
+    return base_name(operation.operation.name).endswith(_SHAPE_ONLY)
+
+
+def leaves_torch(operation: FlowOperation) -> bool:
+    """Whether an operator hands a number to Python."""
+    return base_name(operation.operation.name) in _SCALAR
+
+
+def is_optimizer(operation: FlowOperation) -> bool:
+    """Whether torch's optimizers ran it."""
+    return any(_OPTIMIZER in site.file.replace("\\", "/") for site in operation.operation.stack)
+
+
+def is_inside_function(operation: FlowOperation) -> bool:
+    """Whether it ran in the forward of a custom Function, where gradients are off and the Function gives its own."""
+    return any(site.file.replace("\\", "/").endswith(_INSIDE_A_FUNCTION) for site in operation.operation.stack)

@@ -1,0 +1,105 @@
+"""Reads the recorded source of a line: what it edits, what a method returns. Answers None where it cannot tell."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.model.site import Site
+
+Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+
+
+def at(case: Case, site: Site | None) -> Iterator[ast.AST]:
+    """The nodes of the syntax tree that begin at a line."""
+    parsed = None if site is None else syntax(case).tree(site.file)
+    if parsed is not None and site is not None:
+        yield from (node for node in ast.walk(parsed) if getattr(node, "lineno", None) == site.line)
+
+
+def edited(case: Case, site: Site | None) -> str | None:
+    """What a line edits in place, as it is written there: `h`, `self.state[0]`."""
+    for node in at(case, site):
+        if isinstance(node, ast.AugAssign):
+            return ast.unparse(node.target)
+        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+            return ast.unparse(node.targets[0].value)
+        if isinstance(node, ast.Call):
+            found = _edited_by_call(node)
+            if found is not None:
+                return found
+    return None
+
+
+def rewritten(case: Case, site: Site | None) -> str | None:
+    """An augmented assignment written out, which edits nothing: `h = h + 1` for `h += 1`."""
+    for node in at(case, site):
+        if isinstance(node, ast.AugAssign) and isinstance(node.target, (ast.Name, ast.Attribute)):
+            target = ast.parse(ast.unparse(node.target), mode="eval").body
+            return f"{ast.unparse(node.target)} = {ast.unparse(ast.BinOp(target, node.op, node.value))}"
+    return None
+
+
+def assigned(case: Case, site: Site | None) -> str | None:
+    """The name that a line gives to what it computes: `state`, `self.cache`, the last of several."""
+    for node in at(case, site):
+        if isinstance(node, ast.Assign):
+            target = node.targets[0]
+            last = target.elts[-1] if isinstance(target, ast.Tuple) and target.elts else target
+            return ast.unparse(last)
+        if isinstance(node, (ast.AugAssign, ast.AnnAssign)):
+            return ast.unparse(node.target)
+    return None
+
+
+def enclosing(case: Case, site: Site | None) -> Definition | None:
+    """The innermost function around a line."""
+    parsed = None if site is None else syntax(case).tree(site.file)
+    if parsed is None or site is None:
+        return None
+    around = [
+        node
+        for node in ast.walk(parsed)
+        if isinstance(node, Definition) and node.lineno <= site.line <= (node.end_lineno or node.lineno)
+    ]
+    return max(around, key=lambda node: (node.lineno, isinstance(node, ast.Lambda)), default=None)
+
+
+def class_at(case: Case, site: Site | None) -> ast.ClassDef | None:
+    """The class whose definition, or first decorator, stands at a line."""
+    parsed = None if site is None else syntax(case).tree(site.file)
+    for node in ast.walk(parsed) if parsed is not None else ():
+        if isinstance(node, ast.ClassDef) and site is not None:
+            first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
+            if first <= site.line <= node.lineno:
+                return node
+    return None
+
+
+def method(owner: ast.ClassDef | None, name: str) -> ast.FunctionDef | None:
+    """A method of a class."""
+    found = owner.body if owner is not None else ()
+    return next((node for node in found if isinstance(node, ast.FunctionDef) and node.name == name), None)
+
+
+def line(case: Case, file: str, number: int, function: str = "") -> Site:
+    """A line of a recorded file."""
+    lines = case.sources().get(file, "").splitlines()
+    return Site(file, number, function, lines[number - 1].strip() if 0 < number <= len(lines) else None)
+
+
+def _edited_by_call(call: ast.Call) -> str | None:
+    for keyword in call.keywords:
+        if keyword.arg == "out":
+            return ast.unparse(keyword.value)
+    function = call.func
+    if isinstance(function, ast.Attribute):
+        if function.attr.endswith("_") and not function.attr.startswith("_"):
+            owner = ast.unparse(function.value)
+            from_a_module = owner in ("F", "torch", "nn.functional", "torch.nn.functional", "init", "nn.init")
+            return ast.unparse(call.args[0]) if from_a_module and call.args else owner
+        if any(one.arg == "inplace" for one in call.keywords) and call.args:
+            return ast.unparse(call.args[0])
+    return None

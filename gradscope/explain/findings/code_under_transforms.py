@@ -1,0 +1,85 @@
+"""GS774, GS775: what torch.func's transforms cannot do."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.model.failure import Failure
+
+SHARED = "writes a value per sample into a tensor that all samples share"
+BRANCHES = {
+    "data-dependent control flow": "asks for a tensor's value (in an if, or with item()), and under vmap it has many",
+    "operators that can support dynamic shape": "gives each sample a result of another size, which vmap cannot stack",
+    "vmap: It looks like you're calling .item()": "calls item() on a tensor, and under vmap it has many values",
+}
+MUTATIONS = {
+    "that would mutate a captured Tensor": "writes in place into a tensor from outside the transformed function",
+    "being vmapped over but `self` not being vmapped over": SHARED,
+    "running_mean or running_var, which will be updated in place, were not batched": (
+        "updates running statistics that all samples share"
+    ),
+    "vmap: inplace arithmetic(self": SHARED,
+}
+
+
+def branch_under_vmap(case: Case) -> Iterator[Cause]:
+    """What it flags: a function under vmap branches on a tensor's value, or makes a result whose size depends on it.
+
+    Why: vmap runs the function once for all samples. A tensor stands for many values there, so no `if`, float() or
+    item() can have one answer, and a boolean index has another size for each sample.
+
+    Wrong:
+        def huber(error):
+            return 0.5 * error**2 if error.abs() < 1 else error.abs() - 0.5
+
+    Right:
+        def huber(error):
+            return torch.where(error.abs() < 1, 0.5 * error**2, error.abs() - 0.5)
+
+    Do instead: compute both sides and choose with torch.where; keep scalars as tensors; multiply by a mask instead of
+    indexing with it.
+
+    How it is found: the exception of vmap that ended the run, and your innermost line in its stack.
+    """
+    yield from _named(case, BRANCHES)
+
+
+def mutation_under_transform(case: Case) -> Iterator[Cause]:
+    """What it flags: a function under grad or vmap writes in place into a buffer or another tensor from outside.
+
+    Why: transforms work on functions without side effects. A buffer that the function captures, such as the running
+    mean of a BatchNorm, belongs to no sample and to no level of the transform, so what is written into it has no
+    meaning.
+
+    Wrong:
+        self.mean.lerp_(out.mean(0), 0.1)
+
+    Right:
+        mean = self.mean.lerp(out.mean(0), 0.1)     # return it, and keep it outside
+
+    Do instead: return the new value and store it outside the transformed function; for BatchNorm use
+    torch.func.replace_all_batch_norm_modules_, track_running_stats=False, GroupNorm, or eval().
+
+    How it is found: the exception that ended the run, and your innermost line in its stack.
+    """
+    yield from _named(case, MUTATIONS)
+
+
+def _named(case: Case, texts: dict[str, str]) -> Iterator[Cause]:
+    for failure in case.failures():
+        for text, meaning in texts.items():
+            if text in failure.message and failure.site is not None:
+                yield Cause(f"this line {meaning}", failure.site, fails=True, module=_module(failure))
+                break
+
+
+def _module(failure: Failure) -> str | None:
+    """The torch module whose forward raised, where a user's line called one."""
+    for site in failure.stack:
+        if site.origin.value == "user":
+            return None
+        if site.function == "forward" and "/nn/modules/" in site.file:
+            return site.file.rpartition("/")[2].removesuffix(".py")
+    return None

@@ -1,0 +1,299 @@
+"""GS733, GS734, GS735, GS736, GS737: gradients that are finite, and too small, too large or zero."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.nonfinite_arrivals import first_nonfinite
+from gradscope.explain.deductions.weight_growth import samples_of, weight_growth
+from gradscope.explain.evidence.case import Case
+from gradscope.model.finding import Related
+from gradscope.model.graph import Graph, Node
+from gradscope.model.site import Site
+from gradscope.model.size import LeafSize
+
+SOFTMAX = "softmax-over-one"
+_DEAD = 0.9  # of the units
+_FEW = 4  # units of which nothing is said
+_SAMPLES = 3
+_VANISHED = 1e-5
+_FAR = 12  # nodes between a leaf and what stops its gradient
+STEPS = ("Sign", "Round", "Floor", "Ceil", "Trunc")
+FLAT = (
+    "Clamp",
+    "Hardtanh",
+    "Sigmoid",
+    "Tanh",
+    "Softmax",
+    "Hardsigmoid",
+    "Hardswish",
+    "ClampMin",
+    "ClampMax",
+    "Threshold",
+)
+SQUASHES = ("Sigmoid", "Tanh", "Hardsigmoid", "Softsign")
+_SEVERAL = 4  # squashing operators on the way, fewer of which do not make a gradient vanish
+
+
+def softmax_over_one(case: Case) -> Iterator[Cause]:
+    """What it flags: a softmax (or the one inside a cross entropy) over a dimension that has one element.
+
+    Why: a softmax over one element is 1 whatever the element is, so its gradient is exactly zero, and nothing before it
+    learns. A classifier with one output needs a sigmoid; with several, the wrong dim is often the reason.
+
+    Wrong:
+        p = torch.softmax(nn.Linear(8, 1)(x), dim=1)
+
+    Right:
+        p = torch.sigmoid(nn.Linear(8, 1)(x))
+
+    Do instead: use sigmoid and binary_cross_entropy_with_logits for one output, or give the dimension of the classes to
+    softmax.
+
+    How it is found: the size of the dimension at each softmax under grad mode; a line is named when it was 1 every
+    time.
+    """
+    for notice in case.notices():
+        if notice.what == SOFTMAX and notice.site is not None:
+            yield Cause("this softmax runs over one element: it is always 1, and its gradient zero", notice.site)
+
+
+def dead_relu(case: Case) -> Iterator[Cause]:
+    """What it flags: a layer nearly all of whose ReLU units are off for every input, and stay so.
+
+    Why: a unit whose input is negative for all data gives 0 and gets the gradient 0, so it never comes back. A large
+    step, a large negative bias or data far from zero switches whole layers off.
+
+    Wrong:
+        optimizer = torch.optim.SGD(model.parameters(), lr=10.0)
+
+    Right:
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+
+    Do instead: lower the learning rate, scale the inputs, start biases at zero, or use LeakyReLU or GELU.
+
+    How it is found: the gradient of the bias in front of a ReLU, measured in the steps 0, 1, 2, 4, 8, ...: it is
+    exactly zero for at least nine units in ten in the last two, while other parameters still get a gradient.
+    """
+    samples = samples_of(case)
+    if len(samples) < _SAMPLES:
+        return
+    last, before = samples[-1], samples[-2]
+    if not any(size.gradient > 0 for size in last.values()):
+        return
+    said: set[Site] = set()
+    for name, size in last.items():
+        shares = [one[name].zero_share for one in (before, last) if name in one]
+        if size.count < _FEW or len(shares) < 2 or min(shares) < _DEAD:
+            continue
+        found = _relu_after(case.graph(size.backward), name)
+        if found is None or found.site is None or found.site in said:
+            continue
+        said.add(found.site)
+        dead = round(size.zero_share * size.count)
+        yield Cause(
+            f"{dead} of {size.count} units of this ReLU were off for every input: the gradient of {name} is zero there",
+            found.site,
+            node=found.id,
+            tensor=name,
+            module=None if found.module is None else found.module.label,
+            backward=size.backward,
+        )
+
+
+def zero_gradient(case: Case) -> Iterator[Cause]:
+    """What it flags: a parameter whose gradient is exactly zero in every step, behind an operator whose derivative is.
+
+    Why: round, sign, floor and ceil have the derivative 0 everywhere, and clamp, hardtanh and a saturated sigmoid where
+    their input is out of range. A gradient goes through them, and arrives as zeros.
+
+    Wrong:
+        quantized = torch.round(weight * 8) / 8
+
+    Right:
+        quantized = weight + (torch.round(weight * 8) / 8 - weight).detach()    # straight-through
+
+    Do instead: pass the gradient straight through the step, use a smooth function in its place, or bring the values
+    back into the range.
+
+    How it is found: the gradients of all leaves, measured in the steps 0, 1, 2, 4, 8, ..., and the nodes between a
+    leaf whose gradient was always zero and the loss.
+    """
+    samples = samples_of(case)
+    if len(samples) < _SAMPLES:
+        return
+    said: set[Site] = set()
+    for name, size in samples[-1].items():
+        sizes = [one[name] for one in samples if name in one]
+        if len(sizes) < _SAMPLES or any(one.gradient for one in sizes) or _unreachable(case, size):
+            continue
+        found = _stopper(case.graph(size.backward), name)
+        if found is not None and found.site is not None and found.site not in said:
+            said.add(found.site)
+            yield Cause(
+                f"the gradient of {name} is exactly zero in every step: {found.name} lets none through",
+                found.site,
+                node=found.id,
+                tensor=name,
+                module=None if found.module is None else found.module.label,
+                backward=size.backward,
+                certain=found.name.startswith(STEPS),
+            )
+
+
+def vanishing_gradient(case: Case) -> Iterator[Cause]:
+    """What it flags: gradients that are a hundred thousand times smaller at one end of the network than at the other.
+
+    Why: each sigmoid multiplies the gradient by at most 0.25 and each saturated tanh by almost nothing; small weights
+    do the same. After ten layers of that the first ones do not learn.
+
+    Wrong:
+        layers += [nn.Linear(32, 32), nn.Sigmoid()] * 12
+
+    Right:
+        layers += [nn.Linear(32, 32), nn.ReLU()] * 12       # with Kaiming initialisation, or residual connections
+
+    Do instead: use ReLU or GELU, normalisation, residual connections, and an initialisation that keeps the variance.
+
+    How it is found: the root mean square of each weight's gradient, in the steps 0, 1, 2, 4, 8, ...: the smallest is
+    less than a hundred-thousandth of the largest in each of them, and not zero.
+    """
+    samples = [
+        {
+            name: size
+            for name, size in one.items()
+            if size.gradient > 0 and name.endswith("weight") and size.count > _FEW
+        }
+        for one in samples_of(case)
+    ]
+    if len(samples) < _SAMPLES or any(len(one) < _SAMPLES for one in samples):
+        return
+    ends = [
+        (min(one.values(), key=lambda size: size.typical), max(one.values(), key=lambda size: size.typical))
+        for one in samples
+    ]
+    if any(least.typical > _VANISHED * most.typical for least, most in ends):
+        return
+    least, most = ends[-1]
+    graph = case.graph(least.backward)
+    node = _squash(graph, least.leaf)
+    if node is not None:
+        yield Cause(
+            f"the gradient of {least.leaf} is {least.typical:.1e} where that of {most.leaf} is {most.typical:.1e}, "
+            f"and was so in every step measured: it vanishes on the way, through {node.name}",
+            node.site,
+            node=node.id,
+            tensor=least.leaf,
+            backward=least.backward,
+            certain=False,
+        )
+
+
+def diverged(case: Case) -> Iterator[Cause]:
+    """What it flags: training that diverges: the weights grow from step to step until something overflows.
+
+    Why: a step that is too large overshoots, the next gradient is larger, and the step after it still more. The NaN at
+    the end is born in whatever line overflows first, which is not to blame.
+
+    Wrong:
+        optimizer = torch.optim.SGD(model.parameters(), lr=10.0)
+
+    Right:
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
+
+    Do instead: lower the learning rate, clip the gradients (torch.nn.utils.clip_grad_norm_) between backward() and
+    step(), or normalise inputs and targets.
+
+    How it is found: the loss is not finite, and the weights, measured in the steps 0, 1, 2, 4, 8, ... had grown at
+    least a hundredfold before. The line named is the one that updates them.
+    """
+    grown = weight_growth(case)
+    found = first_nonfinite(case)
+    if grown is None or found is None:
+        return
+    first, last = grown
+    site = _updates(case, last.leaf)
+    if site is not None:
+        born = None if found.birth is None else found.birth.site
+        yield Cause(
+            f"{last.leaf} grew from a norm of {first.weight:.2g} in backward {first.backward} to {last.weight:.2g} in "
+            f"{last.backward}, until something overflowed; {found.where}",
+            site,
+            () if born is None else (Related("first_nonfinite_at", born, found.birth.op if found.birth else ""),),
+            fails=found.fails,
+            tensor=last.leaf,
+            backward=None if found.arrival is None else found.arrival.backward,
+        )
+
+
+def _unreachable(case: Case, size: LeafSize) -> bool:
+    return all(node.leaf != size.leaf for node in case.graph(size.backward).nodes)
+
+
+def _users(graph: Graph, node: int) -> list[int]:
+    return [edge.source for edge in graph.edges if edge.target == node]
+
+
+def _leaf_node(graph: Graph, name: str) -> Node | None:
+    return next((node for node in graph.nodes if node.leaf == name and node.accumulates), None)
+
+
+def _relu_after(graph: Graph, name: str) -> Node | None:
+    """The ReLU right behind the layer whose bias this is."""
+    leaf = _leaf_node(graph, name)
+    for layer in _users(graph, leaf.id) if leaf is not None else ():
+        for user in _users(graph, layer):
+            node = graph.nodes[user]
+            if node.name.startswith(("ReluBackward", "ThresholdBackward")) and len(node.inputs_meta) == 1:
+                return node
+    return None
+
+
+def _stopper(graph: Graph, name: str) -> Node | None:
+    """The nearest node towards the loss whose derivative may be zero; None when the way forks before one."""
+    leaf = _leaf_node(graph, name)
+    at = None if leaf is None else leaf.id
+    flat: Node | None = None
+    for _ in range(_FAR):
+        users = set() if at is None else set(_users(graph, at))
+        if len(users) != 1:
+            return flat
+        at = users.pop()
+        node = graph.nodes[at]
+        if node.name.startswith(tuple(f"{kind}Backward" for kind in STEPS)):
+            return node
+        if flat is None and node.name.startswith(tuple(f"{kind}Backward" for kind in FLAT)):
+            flat = node
+    return flat
+
+
+def _squash(graph: Graph, name: str) -> Node | None:
+    """A node of the line that squashes most often between a leaf and the loss, where several do."""
+    leaf = _leaf_node(graph, name)
+    if leaf is None:
+        return None
+    found: list[Node] = []
+    front, seen = _users(graph, leaf.id), set()
+    while front:
+        at = front.pop()
+        if at not in seen:
+            seen.add(at)
+            if graph.nodes[at].name.startswith(SQUASHES) and graph.nodes[at].site is not None:
+                found.append(graph.nodes[at])
+            front.extend(_users(graph, at))
+    if len(found) < _SEVERAL:
+        return None
+    site = Counter(node.site for node in found).most_common(1)[0][0]
+    return next(node for node in found if node.site == site)
+
+
+def _updates(case: Case, leaf: str) -> Site | None:
+    """The user's line that writes a parameter, in a forward stretch: the optimizer's step."""
+    for block in case.blocks():
+        if block.backward is None:
+            for operation in block.operations:
+                if any(write.leaf == leaf for write in operation.writes) and operation.site is not None:
+                    return operation.site
+    return None

@@ -1,0 +1,70 @@
+"""In-place edits that autograd does not see: GS702."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence import source_lines
+from gradscope.explain.evidence.case import Case
+from gradscope.model.finding import Related, Severity
+from gradscope.model.mutation import HiddenWrite
+from gradscope.model.operation import base_name
+
+
+def hidden_edit(case: Case) -> Iterator[Cause]:
+    """Edit that autograd does not see.
+
+    What it flags: a tensor that the graph uses was edited in place through `.data`, or under no_grad, with no error.
+    Why: `.data` gives an alias with a version of its own, so that the check for in-place edits finds nothing: the
+        backward then takes the new values for those of the forward, and its gradients are those of no function at all.
+        An edit of a result under no_grad, before it is used, is in the values but not in the graph: the gradient passes
+        as if it had not happened.
+    Wrong:
+        y = (x * w).sum()
+        w.data.mul_(0.9)      # the derivative of x * w needs the old w
+        y.backward()          # no error, a wrong gradient for x
+    Right:
+        y = (x * w).sum()
+        y.backward()
+        with torch.no_grad():
+            w.mul_(0.9)       # after the backward; torch would complain before it
+    Do instead: edit after the backward, under `torch.no_grad()` rather than through `.data`; or make the edit a part
+        of the graph (`torch.clamp(h, ...)`, `h * mask`).
+    How it is found: a write through an alias whose version starts again at 0, or to a result while autograd is off, is
+        noted with its storage and time. A backward whose nodes are older looks for that storage among what they saved.
+    """
+    for one in case.hidden_writes():
+        graph = case.graph(one.backward)
+        node = graph.nodes[one.node]
+        leaf = next((saved.leaf for saved in node.saved if saved.name == one.name), None)
+        tensor = leaf or source_lines.edited(case, one.site)
+        related = (
+            Related("modified_at", one.site, base_name(one.op)),
+            Related("saved_at", node.site, node.name),
+            Related("fails_at", graph.backward.site, "the gradients of this backward are wrong"),
+        )
+        yield Cause(
+            _message(one, node.name, f"`{tensor}`" if tensor else "a tensor"),
+            one.site,
+            related,
+            certain=one.late,
+            severity=Severity.ERROR if one.late else Severity.WARNING,
+            node=one.node,
+            op=one.op,
+            tensor=tensor,
+            module=node.module.path if node.module is not None else None,
+            backward=one.backward,
+        )
+
+
+def _message(one: HiddenWrite, node: str, tensor: str) -> str:
+    if one.late:
+        return (
+            f"{base_name(one.op)} edited {tensor} out of autograd's sight after {node} had saved it: "
+            "no error, but the gradient was computed with the new values"
+        )
+    return (
+        f"{base_name(one.op)} edited {tensor} out of autograd's sight before {node} used it: "
+        "its values changed, the gradient passes as if they had not"
+    )

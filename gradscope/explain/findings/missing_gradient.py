@@ -1,0 +1,347 @@
+"""GS72x: the gradient that never arrives, and the words for why. Each question's docstring is its page."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.graph_cuts import CUT, DERIVATIVE, HIDDEN, MODE, MissingGradient, Reason, at_cut, born
+from gradscope.explain.deductions.missing_gradients import DROPPED, FROZEN, UNUSED, missing_gradients, silent_tensors
+from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.words import be, several
+from gradscope.model.finding import Related
+from gradscope.model.flow import FlowEnd, FlowTensor
+from gradscope.model.graph import Backward
+from gradscope.model.operation import base_name
+from gradscope.model.site import Site
+
+NOT_USED = "appears to not have been used in the graph"
+NO_GRAD = "One of the differentiated Tensors does not require grad"
+
+REASONS = {
+    Reason.GRADIENTS_OFF: "gradients were off when {operator} ran, so its result has no graph",
+    Reason.GRADIENTS_OFF_BEFORE: "gradients were off while it was computed, and torch recorded no graph",
+    Reason.INFERENCE_TENSOR: "a tensor that was made in inference mode goes on into an operation that has to save it",
+    Reason.NO_DERIVATIVE: "{operator} gives {dtype} values, which have no derivative",
+    Reason.ZERO_DERIVATIVE: "{operator} has derivative zero everywhere, so nothing passes it",
+    Reason.DETACHED: "{call} gives the values without their graph",
+    Reason.PLAIN_NUMBERS: "{call} turns the value into plain numbers, which have no graph",
+    Reason.PLAIN_NUMBERS_AFTER: (
+        "{call} hands out plain numbers, which have no graph; {operator} made the last result that has a graph"
+    ),
+    Reason.OTHER_TENSORS: "it is not computed from this; {operator} made the last result that has a graph",
+    Reason.ALL_FROZEN: "nothing that the loss was computed from requires grad",
+    Reason.FROZEN_HERE: "nothing that the loss was computed from requires grad: it is all frozen here",
+    Reason.RESULT_UNUSED: "what is computed from it does not go into the loss",
+    Reason.NEVER_READ: "no operation that led to a loss read it",
+    Reason.CLEARED: "the gradients are cleared after the backward and before the step, which then changes nothing",
+}
+FATES = {
+    Reason.ZERO_DERIVATIVE: "given a gradient of zeros only",
+    Reason.CLEARED: "without a gradient when the optimizer steps",
+}
+NO_GRADIENT = "given no gradient, though in an optimizer"
+
+
+def reason_of(one: MissingGradient) -> str:
+    """Why a gradient does not arrive, in words."""
+    words = REASONS[one.reason].format(operator=one.operator, call=one.call, dtype=one.dtype)
+    return f"{words}; requires_grad on the result only hides it" if one.hidden else words
+
+
+def _message(one: MissingGradient) -> str:
+    if one.no_graph:
+        return f"the loss has no graph: {reason_of(one)}"
+    if one.names:
+        return f"{several(one.names)} {be(one.names)} {FATES.get(one.reason, NO_GRADIENT)}: {reason_of(one)}"
+    return reason_of(one)
+
+
+def _missing(case: Case, code: str) -> Iterator[Cause]:
+    return (replace(one.cause, message=_message(one)) for one in missing_gradients(case) if one.code == code)
+
+
+def frozen(case: Case) -> Iterator[Cause]:
+    """What it flags:
+        backward() of a loss that depends on nothing that requires grad.
+    Why:
+        A tensor gets a graph when an operand requires grad. When every parameter is frozen and the inputs are plain
+        data, no operation is recorded, and torch says "element 0 of tensors does not require grad".
+    Wrong:
+        model.requires_grad_(False)
+        model(x).sum().backward()
+    Right:
+        model.requires_grad_(False)
+        model.head.requires_grad_(True)
+        model(x).sum().backward()
+    Do instead:
+        Unfreeze the parameters that shall learn before the forward.
+    How it is found:
+        The backward was refused, and no operator behind its loss read a tensor that required grad.
+    """
+    yield from _missing(case, FROZEN)
+
+
+def cut(case: Case) -> Iterator[Cause]:
+    """What it flags:
+        A line that takes values out of the graph on their way to the loss: detach, .item(), numpy, torch.tensor().
+    Why:
+        These hand out the numbers and leave the history behind. What is computed from them is a constant for
+        autograd: parameters before the line get no gradient, and torch says nothing unless the whole loss is cut off.
+    Wrong:
+        loss = criterion(torch.tensor(model(x).tolist()), y)
+    Right:
+        loss = criterion(model(x), y)
+    Do instead:
+        Keep the tensor: leave out the detach, the .item() or the copy on this line, or move it behind the loss.
+    How it is found:
+        The operators of the first steps are recorded with the tensors that they read and made. The line is where one
+        read a tensor that required grad and made one without, which went into the loss.
+    """
+    yield from _missing(case, CUT)
+
+
+def no_derivative(case: Case) -> Iterator[Cause]:
+    """What it flags:
+        An operation without a useful derivative on the way to the loss: argmax, a comparison, an integer cast, round.
+    Why:
+        Integers and booleans carry no gradient: the graph ends there. round, sign and floor keep the graph but their
+        derivative is zero everywhere, so all that comes before them gets zeros.
+    Wrong:
+        loss = (model(x).argmax(1) != y).float().mean()
+    Right:
+        loss = F.cross_entropy(model(x), y)
+    Do instead:
+        Use a smooth stand-in: a cross entropy for accuracy, a sigmoid for a threshold, or a straight-through
+        estimator.
+    How it is found:
+        An operator read a tensor that required grad and made an integer or boolean one that went into the loss; or
+        every way from the loss to the parameter in the recorded graph leads through a node whose derivative is zero.
+    """
+    yield from _missing(case, DERIVATIVE)
+
+
+def mode_off(case: Case) -> Iterator[Cause]:
+    """What it flags:
+        A loss, or a part of it, that was computed while gradients were off.
+    Why:
+        Under no_grad, inference_mode or after set_grad_enabled(False), torch records no graph. A switch that is not
+        switched back stays, over epochs and files, and a decorator covers all that its function calls.
+    Wrong:
+        torch.set_grad_enabled(False)
+        validate(model)
+        model(x).sum().backward()
+    Right:
+        with torch.no_grad():
+            validate(model)
+        model(x).sum().backward()
+    Do instead:
+        End the no_grad block before the training forward; prefer a `with` to a switch, which nothing switches back.
+    How it is found:
+        Every operator is recorded with the gradient mode that it ran in. The line is the `with`, the decorator or the
+        call around or before it, found in the source.
+    """
+    yield from _missing(case, MODE)
+
+
+def hidden(case: Case) -> Iterator[Cause]:
+    """What it flags:
+        A loss that was cut from its graph and then given requires_grad, so that backward runs and trains nothing.
+    Why:
+        requires_grad_() on a result makes it a new leaf. Backward then computes the gradient of the loss with respect
+        to itself; no parameter is reached, and no error is raised.
+    Wrong:
+        loss = torch.tensor(criterion(model(x), y).item(), requires_grad=True)
+    Right:
+        loss = criterion(model(x), y)
+    Do instead:
+        Mend the line that cuts the graph, and take the requires_grad away.
+    How it is found:
+        As for GS721 to GS723, where a leaf that is no parameter lies between the cut and the loss.
+    """
+    yield from _missing(case, HIDDEN)
+
+
+def not_held(case: Case) -> Iterator[Cause]:
+    """What it flags:
+        A parameter that gets gradients and that no optimizer holds, because no module registers it.
+    Why:
+        parameters() lists what is assigned as an attribute of a module: modules in a plain list or dict are not seen,
+        and the result of an operation on an nn.Parameter (`nn.Parameter(w) * 0.1`) is a tensor like any other.
+    Wrong:
+        self.layers = [nn.Linear(8, 8) for _ in range(3)]
+    Right:
+        self.layers = nn.ModuleList(nn.Linear(8, 8) for _ in range(3))
+    Do instead:
+        Register it: nn.ModuleList or nn.ModuleDict for modules, nn.Parameter around the final value for a tensor.
+    How it is found:
+        A backward reached the parameter, no optimizer that stepped holds it, nothing else wrote to it, and it has no
+        name in any module.
+    """
+    held = optimizer_parameters(case)
+    for failure in case.failures():
+        results = [at for at in range(len(dataflow(case).operations)) if dataflow(case).reads_learned(at)]
+        if "can't optimize a non-leaf" in failure.message and results:
+            operation = dataflow(case).operations[results[-1]]
+            message = "the optimizer refuses the result of an operation: only a leaf, as it was made, can be optimized"
+            failing = (Related("fails_at", failure.site, "the optimizer"),)
+            yield Cause(message, operation.site, failing, fails=True, certain=False, op=operation.operation.name)
+    for names, parameters, site in _by_birth(case, held.nameless):
+        several_names = f"{len(parameters)} parameter{'s' * (len(parameters) > 1)}"
+        message = f"{several_names} made here get{'s' * (len(parameters) == 1)} gradients, but no module registers them"
+        message = message if len(parameters) > 1 else message.replace("them", "it")
+        yield Cause(f"{message}, so no optimizer changes them", site, tensor=names[0], weight=len(parameters))
+
+
+def unused(case: Case) -> Iterator[Cause]:
+    """What it flags:
+        A parameter that an optimizer holds and that no loss depends on.
+    Why:
+        Its .grad stays None and the optimizer skips it: a layer that forward does not call, or whose result is not
+        used. Distributed training waits for its gradient and hangs or raises.
+    Wrong:
+        h = self.norm(x)
+        return self.head(x)
+    Right:
+        h = self.norm(x)
+        return self.head(h)
+    Do instead:
+        Use it in forward, or take it out; freeze it with requires_grad_(False) when it rests on purpose.
+    How it is found:
+        The gradient was None at every look before the optimizer's steps, and no operator that led to a loss read it.
+    """
+    yield from _missing(case, UNUSED)
+
+
+def replaced(case: Case) -> Iterator[Cause]:
+    """What it flags:
+        A parameter that was put in place after the optimizer was built: the optimizer still holds the old one.
+    Why:
+        An optimizer keeps the tensors that it was given. A new layer, a new nn.Parameter or a model that was built
+        again has other tensors, and these are never updated.
+    Wrong:
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        model.head = nn.Linear(8, 10)
+    Right:
+        model.head = nn.Linear(8, 10)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    Do instead:
+        Build the optimizer after the last change to the model, or add the new parameters with add_param_group.
+    How it is found:
+        The optimizer holds parameters that no operator reads, while a backward gives gradients to others that no
+        optimizer holds.
+    """
+    held = optimizer_parameters(case)
+    old = [one for one in held.unread if one in silent_tensors(case)]
+    if not old:
+        return
+    for names, parameters, site in _by_birth(case, held.named):
+        gone = born(case, old[0])
+        related = (Related("declared_at", gone, "what the optimizer holds"),) if gone != site else ()
+        others = f"the optimizer holds {len(old)} other{'s' * (len(old) > 1)} that nothing uses"
+        message = f"{several(names)} {be(names)} in no optimizer: {others}"
+        yield Cause(message, site, related, tensor=names[0], weight=len(parameters))
+
+
+def dropped(case: Case) -> Iterator[Cause]:
+    """What it flags:
+        Gradients that are cleared between backward() and step().
+    Why:
+        step() reads .grad. After zero_grad() it is None or zero, and the step changes nothing; no error is raised.
+    Wrong:
+        loss.backward()
+        optimizer.zero_grad()
+        optimizer.step()
+    Right:
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    Do instead:
+        Clear gradients before the backward, or after the step.
+    How it is found:
+        The last backward before the step reached the parameter, and its gradient was None or zero when the step began.
+    """
+    yield from _missing(case, DROPPED)
+
+
+def _by_birth(
+    case: Case, parameters: tuple[FlowTensor, ...]
+) -> Iterator[tuple[tuple[str, ...], list[FlowTensor], Site | None]]:
+    """Parameters grouped by the line that made them."""
+    groups: dict[Site | None, list[FlowTensor]] = {}
+    for one in parameters:
+        groups.setdefault(born(case, one.number), []).append(one)
+    for site, ones in groups.items():
+        yield tuple(one.leaf or "parameter" for one in ones), ones, site
+
+
+def unused_input(case: Case) -> Iterator[Cause]:
+    """What it flags:
+        autograd.grad(output, input) where the output was not computed from that input.
+    Why:
+        The graph knows tensors, not values: a slice, a view or a copy of x that is made after y was computed from x is
+        another tensor, and nothing leads from y to it. The same error comes when a detach cuts the way.
+    Wrong:
+        y = model(x)
+        torch.autograd.grad(y.sum(), x[:, 0])
+    Right:
+        y = model(x)
+        torch.autograd.grad(y.sum(), x)[0][:, 0]
+    Do instead:
+        Ask for the tensor that went into the computation; allow_unused=True where None is a fine answer.
+    How it is found:
+        The call raised. The input was followed through the recorded operators to the line where its way ends, or back
+        to the line that made it from what was used.
+    """
+    for call in case.failed():
+        text = call.exception or ""
+        if NOT_USED in text or NO_GRAD in text:
+            fails = any(failure.backward == call.number for failure in case.failures())
+            for cause in _not_used(case, call):
+                failing = Related("fails_at", call.site, "autograd.grad")
+                related = (*cause.related, failing) if cause.site != call.site else cause.related
+                yield replace(cause, fails=fails, related=related, backward=call.number)
+                break
+
+
+def _not_used(case: Case, call: Backward) -> Iterator[Cause]:
+    targets = [end for end in dataflow(case).ends if end.target and end.backward == call.number]
+    missing = {at for at, root in enumerate(call.inputs or ()) if root.node is None}
+    wanted = [end for end in targets if end.position in missing or not end.requires_grad]
+    for end in wanted or targets:
+        yield _why_not_used(case, call, end)
+    if not targets:
+        yield Cause("an input that the output does not depend on was asked for", call.site, certain=False)
+
+
+def _why_not_used(case: Case, call: Backward, end: FlowEnd) -> Cause:
+    flow, number = dataflow(case), end.position
+    name = flow.tensors[end.tensor].leaf if end.tensor in flow.tensors else None
+    what = f"input {number}" + (f" ({name})" if name else "")
+    if not end.requires_grad:
+        cuts = flow.behind(end.tensor)
+        if cuts:
+            found = at_cut(case, cuts[0])
+            message = f"{what} of autograd.grad requires no grad: {reason_of(found)}"
+            return replace(found.cause, message=message, tensor=name)
+        return Cause(f"{what} of autograd.grad requires no grad", call.site, tensor=name)
+    way = flow.onward(end.tensor)
+    cuts = [cut for cut in way.cuts if cut.made in flow.useful]
+    if cuts:
+        found = at_cut(case, cuts[0])
+        return replace(found.cause, message=f"the output does not depend on {what}: {reason_of(found)}", tensor=name)
+    made = [at for at in flow.makers.get(end.tensor, ()) if flow.operations[at].backward is None]
+    if made and not way.operations and any(read.tensor in flow.useful for read in flow.operations[made[-1]].reads):
+        maker = flow.operations[made[-1]]
+        message = f"{what} is a new tensor, made here by {base_name(maker.operation.name)}: the output was computed "
+        return Cause(f"{message}from the one that it was made of", maker.site, op=maker.operation.name, tensor=name)
+    if way.operations:
+        last = flow.operations[way.operations[-1]]
+        message = f"what is computed from {what} does not go into the output"
+        return Cause(message, last.site, (Related("unused_at", last.site, last.operation.name),), tensor=name)
+    declared = born(case, end.tensor)
+    related = (Related("declared_at", declared, name or ""),) if declared else ()
+    return Cause(f"no operation that led to the output read {what}", declared or call.site, related, tensor=name)

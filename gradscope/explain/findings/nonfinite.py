@@ -1,0 +1,195 @@
+"""GS730, GS731, GS732: where the first NaN or Inf that did harm was born."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, first_nonfinite, node_of
+from gradscope.explain.deductions.weight_growth import weight_growth
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.findings.nonfinite_reasons import reason
+from gradscope.model.birth import Birth
+from gradscope.model.finding import Related
+from gradscope.model.graph import Graph, Node
+from gradscope.model.site import Site, user_site
+
+SELECTS = ("WhereBackward", "MaskedFillBackward", "IndexBackward", "MaskedSelectBackward", "MaskedScatterBackward")
+
+
+def non_finite_forward(case: Case) -> Iterator[Cause]:
+    """What it flags: an operator of the forward gives NaN or Inf for finite numbers, and the loss is not finite.
+
+    Why: some functions have no finite value at some arguments: log and division at 0, sqrt and log below 0, exp of a
+    large number, the mean of nothing, the standard deviation of one value, a softmax over a row that is masked as a
+    whole, a loss whose labels are all ignored. What is computed from a NaN is NaN, up to the loss, and its backward
+    makes every gradient, and with the next step of the optimizer every weight, NaN.
+
+    Wrong:
+        probability = torch.sigmoid(logits)
+        loss = -(target * probability.log()).mean()
+
+    Right:
+        loss = -(target * torch.nn.functional.logsigmoid(logits)).mean()
+
+    Do instead: keep the argument inside the function's domain before the call (clamp, an epsilon inside the root or
+    the denominator), use the function that is made for it (logsigmoid, cross_entropy on logits, logsumexp, xlogy), and
+    skip a batch that has nothing to average.
+
+    How it is found: the result of operators that can do this is summed as they run. When a sum is not finite, the
+    operator's arguments are looked at: finite ones make it the birth. From there on the step's operators are followed
+    to the loss. An Inf that never reaches a loss or a gradient, such as a mask of -inf, is no fault. On an accelerator
+    nothing waits for a result: its largest magnitude is read after the backward, so that the operator and its line are
+    known, but no values, and the finding is likely, not certain.
+    """
+    found = first_nonfinite(case)
+    if found is None or found.birth is None or found.birth.entered or found.birth.backward is not None:
+        return
+    if found.arrival is not None and found.arrival.leaf is not None:
+        return  # the loss is finite: a derivative is to blame
+    if weight_growth(case) is not None:
+        return  # the weights have grown until something overflowed
+    yield _cause(found, found.birth, f"{reason(found.birth)}; {found.where}", found.birth.site)
+
+
+def non_finite_derivative(case: Case) -> Iterator[Cause]:
+    """What it flags: the loss is finite, but a derivative is not, and gradients become NaN or Inf.
+
+    Why: a function can be finite where its derivative is not: sqrt and fractional powers at 0, acos and asin at 1, a
+    norm written as sqrt(sum(x ** 2)) at 0. The same happens in a branch that torch.where or a mask does not take:
+    both branches are computed and differentiated, and the gradient 0 of the branch that is not taken times an
+    infinite derivative is NaN.
+
+    Wrong:
+        y = torch.where(x > 0, x.sqrt(), 0.0)
+
+    Right:
+        safe = torch.where(x > 0, x, 1.0)
+        y = torch.where(x > 0, safe.sqrt(), 0.0)
+
+    Do instead: move the argument away from the point where the derivative is infinite before the call: an epsilon
+    inside the root, a clamp to less than 1 before acos, torch.linalg.vector_norm in place of a root of squares; with
+    torch.where, replace the argument by a harmless one in the branch that is not taken, inside as well as outside.
+
+    How it is found: operators that divide, invert or take powers are looked at in the backward, too. The node that was
+    evaluated when the first of them gave NaN or Inf belongs to the line of the forward. After the backward the
+    gradients of the leaves tell whether it reached them. Gradients that a GradScaler looks at are its business.
+    """
+    found = first_nonfinite(case)
+    if found is not None and found.birth is None:
+        yield from _unseen(case, found)
+    if found is None or found.birth is None or found.birth.entered:
+        return
+    birth = found.birth
+    reached = found.arrival is None or found.arrival.leaf is not None
+    place = node_of(case, birth)
+    if place is None:
+        if reached and found.arrival is not None and birth.backward is None:
+            hidden = f"{birth.masked or 'an operator'} hides that in the forward, but its derivative is still computed"
+            yield _cause(found, birth, f"{reason(birth)}; {hidden}: {found.where}", birth.site)
+        return
+    graph, node = place
+    site = node.site
+    selector = _selector(graph, node)
+    told = f"the derivative of {_forward_name(node)} is not finite: {reason(birth)}, in {node.name}"
+    related: tuple[Related, ...] = ()
+    if selector is not None:
+        told += f"; {selector.name} does not take this branch, but its derivative is still computed"
+        related = (Related("masked_by", selector.site, selector.name),)
+    yield _cause(found, birth, f"{told}; {found.where}", site, related, node)
+
+
+def non_finite_input(case: Case) -> Iterator[Cause]:
+    """What it flags: a NaN came in from outside: with the data, or in a parameter that nobody initialised.
+
+    Why: torch.empty gives whatever the memory held; a file, a division in the preprocessing or a missing value gives
+    NaN in a batch. Everything that is computed from it is NaN.
+
+    Wrong:
+        self.scale = nn.Parameter(torch.empty(width))
+
+    Right:
+        self.scale = nn.Parameter(torch.ones(width))
+
+    Do instead: initialise the parameter; look for the NaN where the data is made (torch.isnan(batch).any()), and drop
+    or replace it there.
+
+    How it is found: the first operator that was given a NaN which no operator before it has made. Its line is where the
+    NaN comes in; the argument's name is the parameter's where it is one.
+    """
+    found = first_nonfinite(case)
+    if found is None or found.birth is None or not found.birth.entered:
+        return
+    birth = found.birth
+    if weight_growth(case) is not None:
+        return
+    given = birth.argument in [one.name for one in birth.given]
+    what = f"the argument {birth.argument} of {birth.base}" if given else f"{birth.argument}"
+    told = f"{what} holds NaN already when this line reads it, and nothing before it made that"
+    yield _cause(found, birth, f"{told}; {found.where}", birth.site, tensor=None if given else birth.argument)
+
+
+def _cause(
+    found: FirstNonfinite,
+    birth: Birth,
+    message: str,
+    site: Site | None,
+    related: tuple[Related, ...] = (),
+    node: Node | None = None,
+    tensor: str | None = None,
+) -> Cause:
+    masked = user_site(birth.masked_by)
+    if masked is not None and masked != site and not related:
+        related = (*related, Related("masked_by", masked, birth.masked or ""))
+    module = node.module if node is not None else birth.module
+    return Cause(
+        message=message,
+        site=site,
+        related=related,
+        fails=found.fails,
+        certain=found.arrival is not None and birth.device is None,
+        node=None if node is None else node.id,
+        op=birth.op,
+        tensor=tensor or (found.arrival.leaf if found.arrival is not None else None),
+        module=None if module is None else module.label,
+        backward=None if found.arrival is None else found.arrival.backward,
+    )
+
+
+def _unseen(case: Case, found: FirstNonfinite) -> Iterator[Cause]:
+    """No operator was seen to make it: the graph still tells which gradient it reached first."""
+    backward = None if found.arrival is None else case.backwards_by_number().get(found.arrival.backward)
+    if backward is None or not found.leaves:
+        return
+    graph = case.graph(backward.number)
+    reached = [edge.source for edge in graph.edges if graph.nodes[edge.target].leaf in found.leaves]
+    if reached:
+        node = max((graph.nodes[one] for one in reached), key=lambda node: node.seq_nr or 0)
+        yield Cause(
+            f"{found.where}: it is there in {node.name}, and no operator that was looked at has made it",
+            node.site,
+            certain=False,
+            node=node.id,
+            op=node.op,
+            tensor=found.arrival.leaf if found.arrival is not None else None,
+            module=None if node.module is None else node.module.label,
+            backward=backward.number,
+        )
+
+
+def _forward_name(node: Node) -> str:
+    return node.op.removeprefix("aten.").partition(".")[0] if node.op else node.name.partition("Backward")[0]
+
+
+def _selector(graph: Graph, node: Node) -> Node | None:
+    """The node of a where or a mask through which the gradient comes to this one, a few nodes up at most."""
+    users: dict[int, list[int]] = {}
+    for edge in graph.edges:
+        users.setdefault(edge.target, []).append(edge.source)
+    front = [node.id]
+    for _ in range(6):
+        front = [user for one in front for user in users.get(one, ())]
+        for one in front:
+            if graph.nodes[one].name.startswith(SELECTS):
+                return graph.nodes[one]
+    return None

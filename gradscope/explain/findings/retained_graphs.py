@@ -1,0 +1,258 @@
+"""GS74x: graphs that grow from step to step, or outlive the step that made them."""
+
+from __future__ import annotations
+
+import ast
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterator, Sequence
+from itertools import pairwise
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import last_name
+from gradscope.model.finding import Related
+from gradscope.model.flow import Holder, Survivors
+from gradscope.model.graph import Backward, Graph, Node
+from gradscope.model.site import Site, Stack
+
+_CALLS = 4  # growing backward calls from one line, at least
+_ON_CTX = "context"
+_STEPS = 3  # steps whose nodes still live, at least
+_ADDING = ("append", "appendleft", "add", "extend", "insert", "setdefault", "update", "put")
+_CONTAINERS = ("list", "dict", "set", "deque", "tuple", "defaultdict", "OrderedDict")
+
+
+def grows(case: Case) -> Iterator[Cause]:
+    """What it flags:
+        A backward call whose graph grows from step to step, because a tensor of the step before goes into the next.
+    Why:
+        A tensor that is carried over brings its whole history along: an accumulated loss, a hidden state, a moving
+        average. Each backward walks through all steps so far; retain_graph=True only silences the error that would
+        say so. Time and memory grow until they run out.
+    Wrong:
+        total = total + loss
+        total.backward(retain_graph=True)
+    Right:
+        loss.backward()
+        total = total + loss.detach()
+    Do instead:
+        Detach what is carried over to the next step, and drop the retain_graph.
+    How it is found:
+        The backward calls of one line reached more nodes each time, some of them made before the previous call. The
+        line is the one whose node joins the new graph to the old one.
+    """
+    for calls in _lines(case).values():
+        if _keeps_growing([case.graph_sizes()[call.number] for call in calls]):
+            joined = _joint(case.graph(calls[-2].number), case.graph(calls[-1].number))
+            if joined is not None:
+                yield _growing(case, calls, *joined)
+
+
+def _lines(case: Case) -> dict[Stack, list[Backward]]:
+    """The .backward() calls that reached a graph, by the stack that called them."""
+    found: dict[Stack, list[Backward]] = defaultdict(list)
+    for call in case.backwards():
+        plain = call.kind == "backward" and call.nested_in is None and call.exception is None
+        if plain and not call.create_graph and call.number in case.graph_sizes():
+            found[call.stack].append(call)
+    return found
+
+
+def _keeps_growing(sizes: Sequence[int]) -> bool:
+    """Never smaller, and larger in each of the last calls."""
+    last = sizes[-_CALLS:]
+    growing = len(last) == _CALLS and all(a < b for a, b in pairwise(last))
+    return growing and all(a <= b for a, b in pairwise(sizes))
+
+
+def _joint(before: Graph, after: Graph) -> tuple[Node, Node] | None:
+    """The last node of a graph with an edge into the graph of the step before, and the node that it leads to."""
+    newest = max((node.seq_nr for node in before.nodes if node.seq_nr is not None), default=-1)
+    found = [
+        (source, target)
+        for source, target in ((after.nodes[edge.source], after.nodes[edge.target]) for edge in after.edges)
+        if source.seq_nr is not None and target.seq_nr is not None and target.seq_nr <= newest < source.seq_nr
+    ]
+    return max(found, key=lambda pair: pair[0].seq_nr or 0, default=None)
+
+
+def _growing(case: Case, calls: list[Backward], new: Node, old: Node) -> Cause:
+    first, last = case.graph_sizes()[calls[0].number], case.graph_sizes()[calls[-1].number]
+    message = f"the graph of this backward grows with every step, from {first} nodes to {last} in {len(calls)} calls: "
+    message += f"{new.name} joins it to what an earlier step computed"
+    related = [Related("fails_at", calls[-1].site, "the backward that takes longer each time")]
+    if old.site != new.site:
+        related.insert(0, Related("retained_at", old.site, f"{old.name} of the step before"))
+    module = new.module.path if new.module else None
+    return Cause(message, new.site, tuple(related), node=new.id, op=new.op, module=module, backward=calls[-1].number)
+
+
+def kept(case: Case) -> Iterator[Cause]:
+    """What it flags:
+        Results that are kept with their graph after their step: in a sum for the log, a list, a dict, by a hook.
+    Why:
+        A tensor with a grad_fn holds the graph that made it, and the graph the activations that it saved. Memory
+        grows with every step, though nobody will ever call backward on it.
+    Wrong:
+        total += loss
+        history.append(output)
+    Right:
+        total += loss.item()
+        history.append(output.detach())
+    Do instead:
+        Keep the number (.item()) or the detached tensor.
+    How it is found:
+        Nodes of several steps were still alive long after the step that made them. What holds their tensors was
+        looked up among the live objects, and its line in the source.
+    """
+    if any(True for _ in grows(case)) or any(True for _ in cycles(case)) or any(True for _ in on_ctx(case)):
+        return
+    alive = growing_survivors(case)
+    if not alive or _reaches_them(case, alive):
+        return
+    holder = max((one for one in case.holders() if one.name), key=lambda one: (one.count, one.name), default=None)
+    line, what = (None, "") if holder is None else (_holding_line(case, holder), _named(holder))
+    top, made = _tops(alive)[0], None if holder is None else holder.site
+    site = line or made or top.site
+    steps, count = len({one.made for one in alive}), sum(one.count for one in alive)
+    message = f"graphs outlive their step: {count} nodes of {steps} earlier steps were still alive at step {top.step}"
+    message += f", held by {what}" if what else ""
+    last = Related("retained_at", made or top.site, "the last operation that is kept")
+    name = None if holder is None else holder.name
+    yield Cause(message, site, (last,) if last.site != site else (), certain=holder is not None, tensor=name)
+
+
+def _compiling(one: Survivors) -> bool:
+    """Whether a compiler made the nodes while tracing: it keeps what it needs for as long as its code lives."""
+    files = ("/torch/_dynamo/convert_frame", "/torch/_functorch/_aot_autograd/")
+    return any(file in site.file for site in one.stack for file in files)
+
+
+def growing_survivors(case: Case) -> list[Survivors]:
+    """The nodes alive at the last look, provided that they come from enough earlier steps."""
+    last = max((one.step for one in case.survivors()), default=None)
+    alive = [one for one in case.survivors() if one.step == last and not _compiling(one)]
+    steps = {one.made for one in alive}
+    return alive if len(steps) >= _STEPS and last is not None and min(steps) <= last // 2 else []
+
+
+def _tops(alive: list[Survivors]) -> list[Survivors]:
+    """The last node made in each step: whatever holds it holds the others."""
+    by_step: dict[int, Survivors] = {}
+    for one in alive:
+        if one.site is not None and (one.made not in by_step or one.youngest > by_step[one.made].youngest):
+            by_step[one.made] = one
+    common = Counter(one.site for one in by_step.values())
+    return sorted(by_step.values(), key=lambda one: (-common[one.site], one.made))
+
+
+def _reaches_them(case: Case, alive: list[Survivors]) -> bool:
+    """Whether a later backward walked through old nodes: an unrolled loop keeps them on purpose."""
+    steps = {one.made for one in alive}
+    calls = [call for call in case.backwards() if call.nested_in is None and call.number in case.graph_sizes()]
+    if not calls:
+        return False
+    last, old = calls[-1], [call for call in calls if call.step in steps]
+    if not old:
+        return False
+    newest = max((node.seq_nr for node in case.graph(old[0].number).nodes if node.seq_nr is not None), default=-1)
+    return last.step not in steps and any(
+        node.seq_nr is not None and node.seq_nr <= newest for node in case.graph(last.number).nodes
+    )
+
+
+def _named(one: Holder) -> str:
+    return f"the {one.kind} `{one.name}`" + (f" of {one.owner}" if one.owner not in ("", "__main__") else "")
+
+
+def _holding_line(case: Case, one: Holder) -> Site | None:
+    """The line that puts tensors into a container; what a variable holds is made on its own line."""
+    if one.kind not in _CONTAINERS:
+        return None
+    lines = syntax(case).everywhere(_putting_into(one.name))
+    return next(lines, None)
+
+
+def _putting_into(name: str) -> Callable[[ast.AST], bool]:
+    return lambda node: _puts_into(node, name)
+
+
+def _puts_into(node: ast.AST, name: str) -> bool:
+    """`name.append(...)`, `name[...] = ...`, `name += ...`, also where name is an attribute."""
+    if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _ADDING:
+        return _container(node.func.value) == name
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+    return any(
+        _container(target.value if isinstance(target, ast.Subscript) else target) == name
+        for target in targets
+        if isinstance(target, ast.Subscript) or isinstance(node, ast.AugAssign)
+    )
+
+
+def _container(node: ast.AST) -> str:
+    """The name of what is indexed, however often: `kept` of `self.kept[0]["x"]`."""
+    while isinstance(node, ast.Subscript):
+        node = node.value
+    return last_name(node)
+
+
+def cycles(case: Case) -> Iterator[Cause]:
+    """What it flags:
+        backward(create_graph=True) whose graphs are never freed.
+    Why:
+        It stores gradients with a graph in .grad, and their graph holds the leaf: a cycle through C++ that Python's
+        collector cannot see. Unless .grad is set to None, leaf, gradient and graph live for ever.
+    Wrong:
+        loss.backward(create_graph=True)
+        penalty = sum(p.grad.square().sum() for p in model.parameters())
+    Right:
+        gradients = torch.autograd.grad(loss, model.parameters(), create_graph=True)
+        penalty = sum(g.square().sum() for g in gradients)
+    Do instead:
+        Use torch.autograd.grad, which returns the gradients, or set every .grad to None after the step.
+    How it is found:
+        Nodes that such a backward made were still alive several steps later.
+    """
+    alive = growing_survivors(case)
+    for call in case.backwards():
+        if call.kind == "backward" and call.create_graph and any(one.site == call.site for one in alive):
+            steps = len({one.made for one in alive})
+            message = f"backward(create_graph=True) leaves a graph in .grad: those of {steps} earlier steps still lived"
+            yield Cause(message, call.site, backward=call.number)
+            return
+
+
+def on_ctx(case: Case) -> Iterator[Cause]:
+    """What it flags:
+        A custom Function that stores its output, or what was made of it, as an attribute of ctx.
+    Why:
+        The output holds its node, and ctx is that node: a cycle, which only a full run of Python's collector frees, and
+        that may come late or, with gc off, never. Until then every call leaks its graph. save_for_backward makes no
+        cycle, and checks versions as well.
+    Wrong:
+        ctx.out = out
+    Right:
+        ctx.save_for_backward(out)
+    Do instead:
+        Store tensors with ctx.save_for_backward and read them from ctx.saved_tensors.
+    How it is found:
+        An attribute of a custom Function's node leads back to the node, which was still alive two steps later.
+    """
+    for one in [one for one in case.holders() if one.kind == _ON_CTX][:1]:
+        lines = list(syntax(case).everywhere(_setting(one.name)))
+        message = f"{one.owner.removesuffix('Backward')} stores its output as ctx.{one.name}: output and node hold each"
+        message += " other, and the graph of every call stays alive until a full garbage collection"
+        yield Cause(message, next(iter(lines), one.site), tensor=one.name)
+
+
+def _setting(name: str) -> Callable[[ast.AST], bool]:
+    return lambda node: _sets(node, name)
+
+
+def _sets(node: ast.AST, name: str) -> bool:
+    """`ctx.name = ...`, also in a tuple."""
+    if not isinstance(node, ast.Assign):
+        return False
+    targets = [one for target in node.targets for one in getattr(target, "elts", [target])]
+    return any(isinstance(one, ast.Attribute) and one.attr == name for one in targets)

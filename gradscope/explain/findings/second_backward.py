@@ -1,0 +1,159 @@
+"""A graph that is run again: GS711 after it was freed, GS712 because it was carried over from step to step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.inplace_writes import REFUSED, in_optimizer, refused, write_of
+from gradscope.explain.deductions.shared_subgraph import SharedSubgraph, shared_subgraph
+from gradscope.explain.evidence import source_lines
+from gradscope.explain.evidence.case import Case
+from gradscope.model.finding import Related
+from gradscope.model.graph import Backward
+from gradscope.model.site import Site
+
+FREED = "backward through the graph a second time"
+
+
+def graph_freed(case: Case) -> Iterator[Cause]:
+    """Two backward calls, one graph.
+
+    What it flags: a backward reached a part of the graph that an earlier one, on another line, had run and freed.
+    Why: a backward frees what the nodes have saved as it goes, since it is rarely needed again. Two losses that share a
+        piece of graph (one loss twice, two heads on one trunk, a generator's output in both losses of a GAN) both need
+        that piece.
+    Wrong:
+        features = trunk(x)
+        first_head(features).sum().backward()     # frees the trunk's graph
+        second_head(features).sum().backward()    # needs it again
+    Right:
+        features = trunk(x)
+        (first_head(features).sum() + second_head(features).sum()).backward()
+    Do instead: add the losses and call backward once; or give the first call `retain_graph=True`; or `.detach()` the
+        shared tensor where the first loss need not reach through it.
+    How it is found: when the backward has raised, its nodes are compared, by identity, with those that earlier calls
+        ran without keeping the graph. The oldest of them that has lost what it saved is where it failed; the line
+        named is the first call, or the line that should detach when an optimizer stepped other weights in between.
+    """
+    for call in case.failed():
+        found = _freed(case, call)
+        if found is not None and not found.repeats(call):
+            yield _freed_cause(case, call, found)
+
+
+def carried_over(case: Case) -> Iterator[Cause]:
+    """State that drags its graph along.
+
+    What it flags: a backward in a loop reached into the graph of an earlier round, through a tensor that was carried
+        over: a hidden state, a cache on a module, an accumulated loss, a loss that is built once before the loop.
+    Why: a tensor keeps the graph that made it. Used in the next round it joins both graphs, and the next backward runs
+        through the old one, which is freed by then; with retain_graph=True the old graph lives on, grows with each
+        round, and fails once a step has changed the weights that it saved.
+    Wrong:
+        for x in sequence:
+            state = cell(x, state)
+            loss(state).backward()     # the second round reaches into the first
+    Right:
+        for x in sequence:
+            state = cell(x, state.detach())
+            loss(state).backward()
+    Do instead: detach what is carried over (`state = state.detach()`, `total += loss.detach()`), or compute it anew in
+        each round.
+    How it is found: both calls stand on the same lines; the nodes of the failed one are compared, by identity, with
+        those that the earlier one ran. The line named made the youngest of the nodes that both have.
+    """
+    for call in case.failed():
+        found = _freed(case, call) or _outdated(case, call)
+        if found is not None and found.repeats(call):
+            yield _carried_cause(case, call, found)
+
+
+def _freed(case: Case, call: Backward) -> SharedSubgraph | None:
+    """The piece that a call needed after it was freed."""
+    if FREED not in (call.exception or ""):
+        return None
+    nodes = case.graph(call.number).nodes
+    gone = [one.node for one in case.reused() if one.backward == call.number and one.freed]
+    failed = max(gone, key=lambda node: nodes[node].seq_nr or 0, default=None)
+    return None if failed is None else shared_subgraph(case, call, failed)
+
+
+def _outdated(case: Case, call: Backward) -> SharedSubgraph | None:
+    """The piece of an earlier round that was kept, and whose weights a step has changed."""
+    stale = refused(case, call) if REFUSED in (call.exception or "") else None
+    found = None if stale is None else write_of(case, stale)
+    if stale is None or found is None or not in_optimizer(found[1]):
+        return None
+    return shared_subgraph(case, call, stale.node)
+
+
+def _carried_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
+    name = source_lines.assigned(case, found.node.site)
+    what = f"`{name}`" if name else f"what {found.node.name} made"
+    if found.reader is None:
+        message = f"{what} is built once, but backward runs through it again and again: the first run frees its graph"
+        advice = "build it anew in each round of the loop, before its backward"
+    else:
+        message = f"{what} carries its graph from one round into the next: backward {call.number} ran into it again"
+        advice = f"carry over `{name}.detach()`" if name else "detach it when it is carried over"
+    return Cause(
+        message,
+        found.node.site,
+        _places(call, found),
+        fails=True,
+        advice=advice,
+        node=found.node.id,
+        tensor=name,
+        module=found.node.module.path if found.node.module is not None else None,
+        backward=call.number,
+    )
+
+
+def _freed_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
+    detach = _place_to_detach(case, call, found)
+    name = source_lines.assigned(case, found.node.site)
+    what = f"`{name}`" if name else f"what {found.node.name} made"
+    if found.reader is None:
+        message = f"this backward freed the graph that backward {call.number} runs again from the same {what}"
+        advice = "give this call retain_graph=True, or call backward once"
+    else:
+        message = f"this backward ran through {what} and freed its graph, which backward {call.number} needs as well"
+        advice = ""
+    if detach is not None:
+        message = f"the first loss reaches through {what} and frees its graph, which backward {call.number} needs"
+        advice = f"detach what the first loss need not reach: `{name}.detach()` here" if name else "detach it here"
+    return Cause(
+        message,
+        detach or found.first.site,
+        _places(call, found),
+        fails=True,
+        certain=detach is None,
+        advice=advice,
+        node=found.node.id,
+        tensor=name,
+        backward=call.number,
+    )
+
+
+def _place_to_detach(case: Case, call: Backward, found: SharedSubgraph) -> Site | None:
+    """Where the first loss took the shared tensor, when the step that followed left all weights behind it alone."""
+    if found.before is None or found.reader is None:
+        return None
+    stepped: set[str] = set()
+    for block in case.blocks():
+        between = found.first.started < block.started < call.started and block.backward is None
+        for operation in block.operations if between else ():
+            stepped.update(write.leaf for write in operation.writes if write.leaf is not None)
+    return found.before.site if stepped and not stepped & found.leaves else None
+
+
+def _places(call: Backward, found: SharedSubgraph) -> tuple[Related, ...]:
+    places = [
+        Related("shared_at", found.node.site, f"{found.node.name} is in both graphs"),
+        Related("first_backward_at", found.first.site, f"backward {found.first.number}"),
+        Related("second_backward_at", call.site, f"backward {call.number}"),
+    ]
+    if found.reader is not None:
+        places.insert(1, Related("shared_at", found.reader.site, f"used again by {found.reader.name}"))
+    return tuple(places)

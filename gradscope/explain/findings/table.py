@@ -1,0 +1,109 @@
+"""All kinds of faults, in the order in which they are looked for: when two fit equally well, the first is the cause."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gradscope.explain.findings import (
+    captured_tensor,
+    checkpoints,
+    code_under_transforms,
+    exploding_gradient,
+    functions_under_transforms,
+    gradient_magnitudes,
+    missing_gradient,
+    nonfinite,
+    retained_graphs,
+    second_derivatives,
+    unused_gradients,
+)
+from gradscope.explain.findings.function_backward import backward_returns
+from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
+from gradscope.explain.findings.hook_edits import hook_edits_gradient, hook_edits_parameter
+from gradscope.explain.findings.hook_places import (
+    gradient_before_hooks,
+    hook_on_old_node,
+    module_hook_and_inplace,
+    module_hook_too_late,
+)
+from gradscope.explain.findings.inplace_hidden import hidden_edit
+from gradscope.explain.findings.inplace_on_saved import inplace_on_saved
+from gradscope.explain.findings.inplace_refused import inplace_on_expanded, inplace_on_leaf, inplace_on_view
+from gradscope.explain.findings.kind import Kind, Question
+from gradscope.explain.findings.second_backward import carried_over, graph_freed
+from gradscope.functions.rules.table import RULES
+from gradscope.model.finding import Severity
+
+TABLE: tuple[Kind, ...] = (
+    Kind("GS712", "state-carried-over", Severity.ERROR, carried_over, after=("GS725",)),
+    Kind("GS711", "graph-freed", Severity.ERROR, graph_freed),
+    Kind("GS761", "backward-returns", Severity.ERROR, backward_returns),
+    Kind("GS762", "unmarked-edit", Severity.ERROR, unmarked_edit),
+    Kind("GS763", "kept-on-context", Severity.WARNING, kept_on_context),
+    Kind("GS701", "inplace-on-saved", Severity.ERROR, inplace_on_saved, after=("GS762",)),
+    Kind("GS753", "hook-edits-parameter", Severity.ERROR, hook_edits_parameter),
+    Kind("GS754", "module-hook-and-inplace", Severity.ERROR, module_hook_and_inplace),
+    Kind("GS756", "hook-edits-gradient", Severity.WARNING, hook_edits_gradient, after=("GS753", "GS704")),
+    Kind("GS755", "gradient-before-hooks", Severity.WARNING, gradient_before_hooks),
+    Kind("GS752", "module-hook-too-late", Severity.WARNING, module_hook_too_late),
+    Kind("GS751", "hook-on-old-node", Severity.WARNING, hook_on_old_node),
+    Kind("GS702", "hidden-edit", Severity.ERROR, hidden_edit),
+    Kind("GS703", "inplace-on-leaf", Severity.ERROR, inplace_on_leaf),
+    Kind("GS704", "inplace-on-expanded", Severity.ERROR, inplace_on_expanded),
+    Kind("GS705", "inplace-on-view", Severity.ERROR, inplace_on_view),
+    Kind("GS737", "diverged", Severity.ERROR, gradient_magnitudes.diverged),
+    Kind("GS730", "non-finite-forward", Severity.ERROR, nonfinite.non_finite_forward),
+    Kind("GS731", "non-finite-derivative", Severity.ERROR, nonfinite.non_finite_derivative),
+    Kind("GS770", "recomputation-differs", Severity.ERROR, checkpoints.recomputation_differs),
+    Kind("GS771", "reentrant-without-grad", Severity.ERROR, checkpoints.reentrant_without_grad),
+    Kind("GS774", "branch-under-vmap", Severity.ERROR, code_under_transforms.branch_under_vmap),
+    Kind("GS775", "mutation-under-transform", Severity.ERROR, code_under_transforms.mutation_under_transform),
+    Kind("GS776", "once-differentiable", Severity.ERROR, second_derivatives.once_differentiable),
+    Kind("GS772", "missing-create-graph", Severity.ERROR, second_derivatives.missing_create_graph),
+    Kind("GS773", "zero-second-derivative", Severity.WARNING, second_derivatives.zero_second_derivative),
+    Kind("GS732", "non-finite-input", Severity.ERROR, nonfinite.non_finite_input),
+    Kind("GS733", "softmax-over-one", Severity.WARNING, gradient_magnitudes.softmax_over_one),
+    Kind("GS734", "dead-relu", Severity.WARNING, gradient_magnitudes.dead_relu),
+    Kind("GS735", "zero-gradient", Severity.WARNING, gradient_magnitudes.zero_gradient, after=("GS733", "GS722")),
+    Kind("GS736", "vanishing-gradient", Severity.WARNING, gradient_magnitudes.vanishing_gradient),
+    Kind("GS738", "exploding-gradient", Severity.WARNING, exploding_gradient.exploding_gradient, unless=("GS737",)),
+    Kind("GS721", "gradient-cut", Severity.ERROR, missing_gradient.cut, unless=("GS771", "GS772", "GS776")),
+    Kind("GS722", "no-derivative", Severity.ERROR, missing_gradient.no_derivative),
+    Kind("GS723", "gradients-off", Severity.ERROR, missing_gradient.mode_off, unless=("GS771",)),
+    Kind("GS724", "cut-is-hidden", Severity.ERROR, missing_gradient.hidden),
+    Kind("GS720", "all-frozen", Severity.ERROR, missing_gradient.frozen),
+    Kind("GS729", "input-not-used", Severity.ERROR, missing_gradient.unused_input),
+    Kind("GS728", "gradient-dropped", Severity.ERROR, missing_gradient.dropped),
+    Kind("GS727", "parameter-replaced", Severity.ERROR, missing_gradient.replaced, points=False),
+    Kind("GS725", "parameter-not-held", Severity.ERROR, missing_gradient.not_held, points=False),
+    Kind("GS726", "parameter-unused", Severity.WARNING, missing_gradient.unused, unless=("GS771",)),
+    Kind("GS741", "graph-grows", Severity.WARNING, retained_graphs.grows),
+    Kind("GS743", "create-graph-cycle", Severity.WARNING, retained_graphs.cycles),
+    Kind("GS744", "output-on-ctx", Severity.WARNING, retained_graphs.on_ctx),
+    Kind("GS742", "graph-kept", Severity.WARNING, retained_graphs.kept),
+    Kind("GS781", "gradient-thrown-away", Severity.INFO, unused_gradients.thrown_away, points=False),
+)
+KINDS = {kind.code: kind for kind in sorted(TABLE, key=lambda kind: kind.code)}
+
+
+def _of_rule(code: str, question: Question) -> Kind:
+    """What a rule of check-function flags, met at run time: it has the rule's code, name and page."""
+    rule = RULES[code]
+    return Kind(code, rule.name, rule.severity, question, advises=rule.section("Do instead"))
+
+
+MET_AT_RUN_TIME = (
+    _of_rule("GS221", captured_tensor.captured_tensor),
+    _of_rule("GS110", functions_under_transforms.combined_forward),
+    _of_rule("GS301", functions_under_transforms.no_vmap),
+    _of_rule("GS302", functions_under_transforms.vmap_and_generated_vmap),
+    _of_rule("GS303", functions_under_transforms.vmap_returns),
+    _of_rule("GS310", functions_under_transforms.numpy_under_generated_vmap),
+    _of_rule("GS320", functions_under_transforms.no_jvp),
+    _of_rule("GS213", functions_under_transforms.dirty_with_generated_vmap),
+    replace(_of_rule("GS311", functions_under_transforms.inplace_on_unbatched), after=("GS775",)),
+    _of_rule("GS312", functions_under_transforms.random_under_vmap),
+    _of_rule("GS330", functions_under_transforms.functionalize),
+)
+QUESTIONS = (*TABLE, *MET_AT_RUN_TIME)
+POINTING = tuple(kind for kind in QUESTIONS if kind.points)

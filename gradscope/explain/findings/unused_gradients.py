@@ -1,0 +1,146 @@
+"""GS78x: gradients that the engine computed and nobody used."""
+
+from __future__ import annotations
+
+import math
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.words import be, several
+from gradscope.model.flow import GradientState, LeafGradient
+from gradscope.model.graph import Backward, Graph
+
+_EMPTY = (GradientState.NONE, GradientState.ZERO)
+
+
+def thrown_away(case: Case) -> Iterator[Cause]:
+    """What it flags:
+        Gradients of parameters that a backward computes and that are cleared, or left, before anything reads them.
+    Why:
+        backward() computes the gradient of every leaf that it reaches. Where only an input's gradient is wanted, or the
+        parameters belong to another optimizer, the weights' part of each layer's backward is for nothing.
+    Wrong:
+        loss = criterion(model(x), y)
+        loss.backward()
+        direction = x.grad.sign()
+    Right:
+        loss = criterion(model(x), y)
+        (gradient,) = torch.autograd.grad(loss, x)
+        direction = gradient.sign()
+    Do instead:
+        Ask for what is needed: torch.autograd.grad(loss, x), backward(inputs=...), or requires_grad_(False) meanwhile.
+    How it is found:
+        The parameter held no gradient when the next backward began, no optimizer that holds it had stepped in between,
+        and no operator read a gradient of its shape. The cost is that of the products for the weights' gradients.
+    """
+    groups: dict[object, list[tuple[Backward, list[LeafGradient]]]] = defaultdict(list)
+    recorded = {operation.backward for operation in dataflow(case).operations}
+    for call in case.backwards():
+        if call.number not in recorded:
+            continue
+        lost = [leaf for leaf in _leaves(case, call) if _is_wasted(case, call, leaf)]
+        if lost:
+            groups[call.site].append((call, lost))
+    for calls in groups.values():
+        call, lost = calls[0]
+        names = [dataflow(case).tensors[leaf.tensor].leaf or "a parameter" for leaf in lost]
+        work = flops(case.graph(call.number), {leaf.node for leaf in lost})
+        message = f"the gradients of {several(names)} {be(names)} computed here and never used"
+        message += f": about {_amount(work)} for the weights' gradients in every call" if work else ""
+        yield Cause(message, call.site, tensor=names[0], backward=call.number, weight=work)
+
+
+def _leaves(case: Case, call: Backward) -> list[LeafGradient]:
+    """The parameters that a call gave gradients to."""
+    if call.kind != "backward" or call.exception is not None or call.nested_in is not None:
+        return []
+    tensors = dataflow(case).tensors
+    wanted = None if call.inputs is None else {root.node for root in call.inputs}
+    return [
+        leaf
+        for leaf in case.leaf_gradients()
+        if leaf.backward == call.number
+        and leaf.tensor in tensors
+        and tensors[leaf.tensor].parameter
+        and (wanted is None or leaf.node in wanted)
+    ]
+
+
+def _is_wasted(case: Case, call: Backward, leaf: LeafGradient) -> bool:
+    later = [one for one in case.leaf_gradients() if one.tensor == leaf.tensor and one.backward > call.number]
+    if not later:
+        return False
+    following = min(later, key=lambda one: one.backward)
+    if following.state not in _EMPTY and leaf.tensor in optimizer_parameters(case).held:
+        return False
+    stepped = any(
+        look.backward is not None and call.number <= look.backward < following.backward
+        for look in case.optimizer_looks()
+        if any(one.tensor == leaf.tensor for one in look.parameters)
+    )
+    return not stepped and not _is_read(case, call, leaf, following.backward)
+
+
+def _is_read(case: Case, call: Backward, leaf: LeafGradient, until: int) -> bool:
+    """Whether an operator between two calls read what may be this gradient, or wrote to the parameter."""
+    flow = dataflow(case)
+    parameter = flow.tensors[leaf.tensor]
+    made: set[int] = set()
+    for operation in flow.operations:
+        if operation.backward == until:
+            return False
+        if operation.backward == call.number:
+            made |= {flow.tensors[one].storage for one in operation.makes if one in flow.tensors}
+        elif made and operation.backward is None:
+            for read in operation.reads:
+                known = flow.tensors.get(read.tensor)
+                if known is None:
+                    continue
+                own = known.storage == parameter.storage
+                if own and read.tensor in operation.makes:
+                    return True
+                if not own and known.storage in made and known.type.shape == parameter.type.shape:
+                    return True
+    return False
+
+
+def flops(graph: Graph, leaves: set[int]) -> int:
+    """Floating point operations for the gradients of weights: two for each element and row of a product.
+
+    A weight's gradient is a product over all rows (and places, of a convolution) that the layer's result has.
+    """
+    sources: dict[int, list[int]] = defaultdict(list)
+    for edge in graph.edges:
+        sources[edge.target].append(edge.source)
+    total = 0
+    for leaf in leaves:
+        shape = graph.nodes[leaf].inputs_meta[0].shape if graph.nodes[leaf].inputs_meta[:1] != (None,) else ()  # type: ignore[union-attr]
+        if len(shape) < 2:
+            continue
+        for layer in _layers(graph, sources, leaf):
+            meta = next((meta for meta in graph.nodes[layer].inputs_meta if meta is not None), None)
+            if meta is not None:
+                total += 2 * math.prod(shape) * max(math.prod(meta.shape) // shape[0], 1)
+    return total
+
+
+def _layers(graph: Graph, sources: dict[int, list[int]], leaf: int) -> list[int]:
+    """The nodes that compute a weight's gradient: a transposition stands between."""
+    found = []
+    for source in sources[leaf]:
+        transposed = graph.nodes[source].name in ("TBackward0", "TransposeBackward0")
+        found += sources[source] if transposed else [source]
+    return found
+
+
+def _amount(work: int) -> str:
+    """1.2 MFLOP and the like."""
+    for unit in ("", "K", "M", "G"):
+        if work < 1000:
+            return f"{work:.3g} {unit}FLOP"
+        work = work / 1000  # type: ignore[assignment]
+    return f"{work:.3g} TFLOP"

@@ -1,0 +1,288 @@
+"""The facts of a recording: what can be asked of it without naming one of its backward calls."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Hashable
+from dataclasses import dataclass
+from functools import wraps
+from pathlib import Path
+from typing import Any, TypeVar
+
+from gradscope.model.birth import Arrival, Birth
+from gradscope.model.compiled import Captured, CompiledRun
+from gradscope.model.failure import Failure
+from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Holder, LeafGradient, OptimizerLook, Survivors
+from gradscope.model.function_fault import CapturedTensor, InputEdit, OnContext
+from gradscope.model.graph import Backward, FunctionClass
+from gradscope.model.hook import Hook, HookPlace
+from gradscope.model.joint import Fact, Region
+from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
+from gradscope.model.notice import Notice
+from gradscope.model.run import Census, Fault, Run
+from gradscope.model.size import LeafSize
+from gradscope.model.transform import Escaped, Transform
+from gradscope.store import flow_reader
+from gradscope.store.backward_reader import BackwardReader
+from gradscope.store.birth_reader import read_arrivals, read_births, read_sizes
+from gradscope.store.compiled_tables import read_captured, read_compiled_runs
+from gradscope.store.file import OpenFile, damage_is_one_sentence
+from gradscope.store.function_reader import (
+    read_captured_tensors,
+    read_failing_functions,
+    read_input_edits,
+    read_on_context,
+)
+from gradscope.store.interned import Interned
+from gradscope.store.joint_tables import read_breaks, read_regions
+from gradscope.store.mutation_reader import read_declarations, read_hidden_writes, read_reused, read_stale
+from gradscope.store.operation_reader import read_blocks
+from gradscope.store.rows import INTEGER, TEXT, Rows
+from gradscope.store.run_reader import read_census, read_failures, read_faults, read_run
+from gradscope.store.transform_reader import read_escaped, read_transforms
+
+Asked = TypeVar("Asked", bound="Facts")
+Told = TypeVar("Told")
+
+
+@dataclass(frozen=True, slots=True)
+class OpenTables:
+    """An open file, and what reads its rows."""
+
+    file: OpenFile
+    rows: Rows
+    interned: Interned
+    backwards: BackwardReader
+
+    @classmethod
+    def of(cls, file: OpenFile) -> OpenTables:
+        """The tables of an open file."""
+        rows = Rows(file.connection)
+        interned = Interned(rows)
+        return cls(file, rows, interned, BackwardReader(rows, interned))
+
+
+def kept(work: Callable[[Asked], Told]) -> Callable[[Asked], Told]:
+    """Do some work on facts only once, where the facts keep their answers as those of a Case do."""
+
+    @wraps(work)
+    def once(facts: Asked) -> Told:
+        if facts.answers is None:
+            return work(facts)
+        if work not in facts.answers:
+            facts.answers[work] = work(facts)
+        answer: Told = facts.answers[work]
+        return answer
+
+    return once
+
+
+def fact(read: Callable[[Asked], Told]) -> Callable[[Asked], Told]:
+    """A read without arguments, kept like any work on facts; damage that it meets becomes one sentence."""
+
+    @wraps(read)
+    def guarded(facts: Asked) -> Told:
+        with damage_is_one_sentence(facts.path):
+            return read(facts)
+
+    return kept(guarded)
+
+
+class Facts:
+    """What a recording tells, each fact read from the file when it is asked for.
+
+    With `answers` a fact is read once, and kept there by the function that reads it.
+    """
+
+    answers: dict[Hashable, Any] | None = None
+
+    def __init__(self, tables: OpenTables) -> None:
+        self.tables = tables
+        self._rows, self._interned, self._backwards = tables.rows, tables.interned, tables.backwards
+
+    @property
+    def path(self) -> Path:
+        """Where the recording lies."""
+        return self.tables.file.path
+
+    @fact
+    def run(self) -> Run:
+        """How and where the program ran."""
+        return read_run(self._rows)
+
+    @fact
+    def census(self) -> Census:
+        """How much of everything there is."""
+        return read_census(self._rows, self._interned, self.path.stat().st_size)
+
+    @fact
+    def faults(self) -> tuple[Fault, ...]:
+        """What went wrong inside gradscope while it recorded."""
+        return read_faults(self._rows)
+
+    @fact
+    def failures(self) -> tuple[Failure, ...]:
+        """The exceptions that nobody caught, in order."""
+        return read_failures(self._rows, self._interned)
+
+    @fact
+    def backwards(self) -> tuple[Backward, ...]:
+        """Every backward call, by number."""
+        return tuple(call.backward for call in self._backwards.calls())
+
+    @fact
+    def hooks(self) -> tuple[Hook, ...]:
+        """Every hook that the run registered, by number."""
+        return tuple(self._backwards.hooks())
+
+    @fact
+    def stale(self) -> tuple[Stale, ...]:
+        """The saved tensors that a backward which raised found edited."""
+        return read_stale(self._rows, self._interned)
+
+    @fact
+    def hidden_writes(self) -> tuple[HiddenWrite, ...]:
+        """The writes to saved tensors that neither graph nor version shows."""
+        return read_hidden_writes(self._rows, self._interned)
+
+    @fact
+    def reused(self) -> tuple[Reused, ...]:
+        """The nodes of backward calls that raised which an earlier call had run."""
+        return read_reused(self._rows)
+
+    @fact
+    def declarations(self) -> tuple[Declaration, ...]:
+        """Where the modules that edit their input in place were built."""
+        return read_declarations(self._rows, self._interned)
+
+    @fact
+    def failing_functions(self) -> tuple[FunctionClass, ...]:
+        """The custom Functions out of whose apply an uncaught exception came."""
+        return read_failing_functions(self._rows, self._interned)
+
+    @fact
+    def input_edits(self) -> tuple[InputEdit, ...]:
+        """The writes to inputs in the forward of custom Functions."""
+        return read_input_edits(self._rows, self._interned)
+
+    @fact
+    def captured_tensors(self) -> tuple[CapturedTensor, ...]:
+        """The tensors that Functions captured while torch.func differentiated them."""
+        return read_captured_tensors(self._rows, self._interned)
+
+    @fact
+    def on_context(self) -> tuple[OnContext, ...]:
+        """The tensors that custom Functions held on their ctx where they were differentiated again."""
+        return read_on_context(self._rows, self._interned)
+
+    @fact
+    def hook_places(self) -> tuple[HookPlace, ...]:
+        """Where hooks hung, the first time of each line that registered one."""
+        return self._backwards.places()
+
+    @fact
+    def hook_edits(self) -> tuple[HookPlace, ...]:
+        """Where hooks edited a gradient, or a parameter, in place, the first time of each line that registered one."""
+        return self._backwards.edits()
+
+    @fact
+    def hooks_never_fired(self) -> tuple[tuple[Hook, int], ...]:
+        """The hooks that never fired, each with the first backward after its registration."""
+        return self._backwards.never_fired()
+
+    @fact
+    def transforms(self) -> tuple[Transform, ...]:
+        """Every distinct torch.func transform that ran, outer ones before inner ones."""
+        return read_transforms(self._rows, self._interned)
+
+    @fact
+    def escaped(self) -> tuple[Escaped, ...]:
+        """Tensors that outlived their transform."""
+        return read_escaped(self._rows, self._interned)
+
+    @fact
+    def regions(self) -> tuple[Region, ...]:
+        """The joint graphs of what torch.compile compiled (`trace --joint`)."""
+        return read_regions(self._rows, self._interned)
+
+    @fact
+    def captured(self) -> tuple[Captured, ...]:
+        """The backward calls that compiled autograd captured as graphs (`trace --compiled-autograd`)."""
+        return read_captured(self._rows, self._interned)
+
+    @fact
+    def compiled_runs(self) -> tuple[CompiledRun, ...]:
+        """The backward calls that ran under compiled autograd, in order (`trace --compiled-autograd`)."""
+        return read_compiled_runs(self._rows, self._interned)
+
+    @fact
+    def graph_breaks(self) -> tuple[Fact, ...]:
+        """Where torch.compile had to cut the program into several graphs (`trace --joint`)."""
+        return read_breaks(self._rows, self._interned)
+
+    @fact
+    def graph_sizes(self) -> dict[int, int]:
+        """How many nodes each backward call reached, by number."""
+        sql = "SELECT b.number, g.nodes FROM backward b JOIN graph g ON g.id = b.graph ORDER BY b.number"
+        return dict(self._rows.select(sql, (INTEGER, INTEGER)))
+
+    @fact
+    def flow(self) -> tuple[FlowOperation, ...]:
+        """The operators whose tensors were looked at: those of the first steps, and what was new later."""
+        return tuple(flow_reader.read_flow(self._rows, read_blocks(self._rows, self._interned)))
+
+    @fact
+    def flow_tensors(self) -> tuple[FlowTensor, ...]:
+        """The tensors that these operators read or made."""
+        return tuple(flow_reader.read_tensors(self._rows, self._interned))
+
+    @fact
+    def flow_ends(self) -> tuple[FlowEnd, ...]:
+        """The tensors that backward calls started from, and were asked for."""
+        return tuple(flow_reader.read_ends(self._rows))
+
+    @fact
+    def optimizer_looks(self) -> tuple[OptimizerLook, ...]:
+        """Optimizers just before some of their steps, and the gradients that they found."""
+        return tuple(flow_reader.read_looks(self._rows, self._interned))
+
+    @fact
+    def leaf_gradients(self) -> tuple[LeafGradient, ...]:
+        """The gradients that leaves held when a backward started."""
+        return tuple(flow_reader.read_leaf_gradients(self._rows))
+
+    @fact
+    def survivors(self) -> tuple[Survivors, ...]:
+        """The nodes that outlived their step."""
+        return tuple(flow_reader.read_survivors(self._rows, self._interned))
+
+    @fact
+    def holders(self) -> tuple[Holder, ...]:
+        """What holds tensors that such nodes made."""
+        return tuple(flow_reader.read_holders(self._rows, self._interned))
+
+    @fact
+    def births(self) -> tuple[Birth, ...]:
+        """The operators that gave a NaN or Inf which arrived at a loss or gradient, or was the run's last."""
+        return read_births(self._rows, self._interned)
+
+    @fact
+    def arrivals(self) -> tuple[Arrival, ...]:
+        """The losses and gradients that were not finite."""
+        return read_arrivals(self._rows, self._interned)
+
+    @fact
+    def sizes(self) -> tuple[LeafSize, ...]:
+        """How large leaves and their gradients were, in a sample of the steps."""
+        return read_sizes(self._rows, self._interned)
+
+    @fact
+    def notices(self) -> tuple[Notice, ...]:
+        """What probes noticed that needs no further evidence."""
+        found = self._rows.select("SELECT what, stack FROM notice ORDER BY what, stack", (TEXT, INTEGER))
+        return tuple(Notice(what, self._interned.stack(stack)) for what, stack in found)
+
+    @fact
+    def sources(self) -> dict[str, str]:
+        """The text of every file of the user's that the recording holds, by name."""
+        sql = "SELECT string.text, source.text FROM source JOIN string ON string.id = source.file ORDER BY source.file"
+        return dict(self._rows.select(sql, (TEXT, TEXT)))
