@@ -22,6 +22,6 @@ def test_prints_the_same_with_and_without_gradscope(script, tmp_path):
         assert recording.faults() == ()
 
 
-@pytest.mark.parametrize("script", SAMPLE_SCRIPTS, ids=lambda script: script.stem)
-def test_is_listed_in_the_readme(script):
-    assert f"[{script.name}]({script.name})" in (script.parent / "README.md").read_text()
+def test_all_are_listed_in_the_readme():
+    text = (SAMPLE_SCRIPTS[0].parent / "README.md").read_text()
+    assert [one.name for one in SAMPLE_SCRIPTS if f"[{one.name}]({one.name})" not in text] == []
