@@ -205,6 +205,7 @@ class Recording:
         """The tensors that Functions captured while torch.func differentiated them."""
         return read_captured_tensors(self._rows, self._interned)
 
+    @_guarded
     def on_context(self) -> tuple[OnContext, ...]:
         """The tensors that custom Functions held on their ctx where they were differentiated again."""
         return read_on_context(self._rows, self._interned)
