@@ -40,6 +40,7 @@ from gradscope.store.function_reader import (
     read_input_edits,
     read_on_context,
 )
+from gradscope.store.in_graphs import graph_sizes
 from gradscope.store.interned import Interned
 from gradscope.store.joint_tables import read_breaks, read_regions
 from gradscope.store.measurements import read_gradients, read_node_runs
@@ -263,8 +264,7 @@ class Recording:
     @_guarded
     def graph_sizes(self) -> dict[int, int]:
         """How many nodes each backward call reached, by number."""
-        sql = "SELECT b.number, g.nodes FROM backward b JOIN graph g ON g.id = b.graph ORDER BY b.number"
-        return dict(self._rows.select(sql, (INTEGER, INTEGER)))
+        return graph_sizes(self._rows)
 
     @_guarded
     def flow(self) -> tuple[FlowOperation, ...]:
@@ -384,10 +384,10 @@ class Recording:
 
     def _known(self, number: int) -> int:
         sql = "SELECT graph FROM backward WHERE number = ?"
-        graph = next((graph for (graph,) in self._rows.select(sql, (INTEGER | MAYBE,), number)), -1)
-        if graph is None:
+        found = [graph for (graph,) in self._rows.select(sql, (INTEGER | MAYBE,), number)]
+        if found == [None]:
             raise NothingCheckedError(f"backward {number} reached no graph: it raised before it started")
-        if graph == -1:
+        if not found:
             self._last()
             first = self._rows.number("SELECT min(number) FROM backward")
             last = self._rows.number("SELECT max(number) FROM backward")
