@@ -19,4 +19,4 @@ fi
 .venv-torch/bin/python -m pip install --disable-pip-version-check --quiet --no-deps --force-reinstall .
 sh tests/setup-system.sh
 .venv-torch/bin/python -m gradscope doctor
-exec .venv-torch/bin/python -m pytest -n 2 "$@"
+exec .venv-torch/bin/python -m pytest -n 2 --dist worksteal "$@"

@@ -206,7 +206,8 @@ def elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture(scope="module")
 def reading(bases: dict[str, bytes], tmp_path_factory: pytest.TempPathFactory) -> dict[str, list[tuple[str, ...]]]:
-    with contextlib.chdir(tmp_path_factory.mktemp("reading")):
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path_factory.mktemp("reading"))
         both = [readers(bases[""]), readers(bases["joint"])]
     return {table: both[table.startswith(("joint_", "compiled_"))][table] for table in COLUMNS}
 
