@@ -1,6 +1,7 @@
 """Imports go down the floors, never up, sideways or in circles, and torch stays in its rooms: read off the syntax."""
 
 import ast
+import re
 from pathlib import Path
 
 import pytest
@@ -10,7 +11,7 @@ PACKAGE = Path(__file__).parent.parent / "gradscope"
 FLOORS = (
     ("errors", "model", "signals"),
     ("torch_internals",),
-    ("store", "graphs", "engine", "probes", "functions", "compilers", "ranks"),
+    ("store", "graphs", "engine", "probes", "functions", "compilers"),
     ("explain", "measures", "execution", "bounds"),
     ("view",),
     ("anomaly", "render", "capture", "debugger"),
@@ -123,6 +124,15 @@ def test_torch_stays_in_its_rooms():
         if torch_at_the_top(tree) if path in RUNNING_PROGRAMS else imports_torch(tree):
             found.append(str(path.relative_to(PACKAGE)))
     assert found == []
+
+
+def test_every_room_is_there_and_in_the_map():
+    rooms = {room_of(path) for path in MODULES}
+    assert rooms == FLOOR.keys()
+    text = (PACKAGE.parent / "CONTRIBUTING.md").read_text(encoding="utf-8")
+    rows = re.findall(r"^\| [\w' ]+ \| (`.*)$", text, re.MULTILINE)
+    named = [set(re.findall(r"`(\w+)`", row.replace("`doctor`", ""))) for row in rows]
+    assert named == [set(floor) for floor in reversed(FLOORS[:-1])]
 
 
 def test_the_package_itself_loads_nothing():
