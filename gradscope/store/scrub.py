@@ -130,10 +130,16 @@ def _argument(argument: Any) -> dict[str, Any]:
 
 def _evidence(text: str) -> str:
     """What an operator was given and gave, without the values of tensors, but for those that are not finite."""
-    told = json.loads(text)
-    result = {name: told["result"][name] for name in _OF_A_RESULT if name in told["result"]}
-    result |= _if_not_finite(told["result"], "value")
-    return json.dumps({"result": result, "arguments": [_given(one) for one in told["arguments"]]})
+    told = _object(json.loads(text))
+    given = _object(told["result"])
+    result = {name: given[name] for name in _OF_A_RESULT if name in given} | _if_not_finite(given, "value")
+    return json.dumps({"result": result, "arguments": [_given(_object(one)) for one in told["arguments"]]})
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("an object was expected")
+    return value
 
 
 def _given(told: dict[str, Any]) -> dict[str, Any]:

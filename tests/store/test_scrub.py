@@ -17,7 +17,7 @@ from click.testing import CliRunner
 import gradscope as library
 from gradscope.anomaly import explain
 from gradscope.cli import gradscope
-from gradscope.errors import UsageError
+from gradscope.errors import UnreadableError, UsageError
 from gradscope.model.birth import Birth
 from gradscope.model.operation import Block, Operation, Write
 from gradscope.model.site import Origin, Site
@@ -167,6 +167,17 @@ def test_values_of_tensors_are_removed_and_the_finding_stays(tmp_path: Path) -> 
     assert [(one.op, one.index, one.nan, one.inf) for one in after] == [
         (one.op, one.index, one.nan, one.inf) for one in before
     ]
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "7", '{"result": "value"}', '{"result": {}, "arguments": ["shape"]}', '{"arguments": []}', "{"]
+)
+def test_evidence_that_is_none_is_damage(recording: Path, text: str) -> None:
+    with contextlib.closing(sqlite3.connect(recording)) as connection:
+        connection.execute("INSERT INTO birth VALUES (0, 'born', 0, 0, NULL, NULL, 1, 0, 0, 0, ?, 0, 0)", (text,))
+        connection.commit()
+    with load(recording) as opened, pytest.raises(UnreadableError):
+        opened.scrub(recording.with_name("out.gscope"))
 
 
 def test_a_row_of_which_all_is_masked_is_still_known(tmp_path: Path) -> None:
