@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.capture.side_by_side import SideBySide
 from tests.processes import end_all
 
 with contextlib.suppress(ImportError):  # the frameworks' environment has none
@@ -39,6 +40,13 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
         assert text == path.read_text(encoding="utf-8"), f"{name} differs; if rightly so, run pytest --bless"
 
     return compare
+
+
+@pytest.fixture(scope="session")
+def side_by_side(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SideBySide]:
+    """Forks programs from one process that has imported torch: for all tests whose programs need no new Python."""
+    with SideBySide(tmp_path_factory.mktemp("side_by_side")) as runs:
+        yield runs
 
 
 @pytest.fixture(autouse=True)

@@ -33,7 +33,7 @@ def command(
     """Say why a backward failed or silently went wrong, and which line to edit.
 
     Findings stand in order, the most likely cause first. Without a RECORDING, the newest in the working directory (or
-    $GRADSCOPE_DIR) is read. Exits with 1 when something is found, 0 otherwise.
+    $GRADSCOPE_DIR) is read. Exits with 1 when something as severe as --fail-on is found, 0 otherwise.
     """
     with options.open_recording(recording, quiet) as opened:
         report = explain(opened, Choice(codes(select), codes(ignore)))

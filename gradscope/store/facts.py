@@ -32,6 +32,7 @@ from gradscope.store.function_reader import (
     read_input_edits,
     read_on_context,
 )
+from gradscope.store.in_graphs import graph_sizes
 from gradscope.store.interned import Interned
 from gradscope.store.joint_tables import read_breaks, read_regions
 from gradscope.store.mutation_reader import read_declarations, read_hidden_writes, read_reused, read_stale
@@ -222,8 +223,7 @@ class Facts:
     @fact
     def graph_sizes(self) -> dict[int, int]:
         """How many nodes each backward call reached, by number."""
-        sql = "SELECT b.number, g.nodes FROM backward b JOIN graph g ON g.id = b.graph ORDER BY b.number"
-        return dict(self._rows.select(sql, (INTEGER, INTEGER)))
+        return graph_sizes(self._rows)
 
     @fact
     def flow(self) -> tuple[FlowOperation, ...]:

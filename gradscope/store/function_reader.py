@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from gradscope.model.function_fault import CapturedTensor, InputEdit, OnContext
 from gradscope.model.graph import FunctionClass
+from gradscope.store.in_graphs import in_graphs
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, Rows
 
@@ -38,6 +39,4 @@ def read_captured_tensors(rows: Rows, interned: Interned) -> tuple[CapturedTenso
 def read_on_context(rows: Rows, interned: Interned) -> tuple[OnContext, ...]:
     """The tensors that Functions held on their ctx, by backward call and node."""
     sql = "SELECT backward, node, name FROM on_context ORDER BY backward, node, name"
-    return tuple(
-        OnContext(backward, node, interned.string(name)) for backward, node, name in rows.select(sql, (INTEGER,) * 3)
-    )
+    return tuple(OnContext(backward, node, interned.string(name)) for backward, node, name in in_graphs(rows, sql, 3))

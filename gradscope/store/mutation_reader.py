@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections import defaultdict
 
 from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
+from gradscope.store.in_graphs import in_graphs
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, Rows
 
@@ -18,7 +19,7 @@ def read_stale(rows: Rows, interned: Interned) -> tuple[Stale, ...]:
     sql = "SELECT backward, node, name, expected, version FROM stale ORDER BY backward, node, name"
     return tuple(
         Stale(backward, node, interned.string(name), expected, version, tuple(trails[backward, node, name]))
-        for backward, node, name, expected, version in rows.select(sql, (INTEGER,) * 5)
+        for backward, node, name, expected, version in in_graphs(rows, sql, 5)
     )
 
 
@@ -27,7 +28,7 @@ def read_hidden_writes(rows: Rows, interned: Interned) -> tuple[HiddenWrite, ...
     sql = "SELECT backward, node, name, op, stack, late FROM hidden_write ORDER BY backward, node"
     return tuple(
         HiddenWrite(backward, node, interned.string(name), interned.string(op), interned.stack(stack), bool(late))
-        for backward, node, name, op, stack, late in rows.select(sql, (INTEGER,) * 6)
+        for backward, node, name, op, stack, late in in_graphs(rows, sql, 6)
     )
 
 
@@ -36,7 +37,7 @@ def read_reused(rows: Rows) -> tuple[Reused, ...]:
     sql = "SELECT backward, node, earlier, earlier_node, freed FROM reused ORDER BY backward, node"
     return tuple(
         Reused(backward, node, earlier, earlier_node, bool(freed))
-        for backward, node, earlier, earlier_node, freed in rows.select(sql, (INTEGER,) * 5)
+        for backward, node, earlier, earlier_node, freed in in_graphs(rows, sql, 5)
     )
 
 

@@ -168,10 +168,10 @@ class Recording(Facts):
 
     def _known(self, number: int) -> int:
         sql = "SELECT graph FROM backward WHERE number = ?"
-        graph = next((graph for (graph,) in self._rows.select(sql, (INTEGER | MAYBE,), number)), -1)
-        if graph is None:
+        found = [graph for (graph,) in self._rows.select(sql, (INTEGER | MAYBE,), number)]
+        if found == [None]:
             raise NothingCheckedError(f"backward {number} reached no graph: it raised before it started")
-        if graph == -1:
+        if not found:
             self._last()
             first = self._rows.number("SELECT min(number) FROM backward")
             last = self._rows.number("SELECT max(number) FROM backward")

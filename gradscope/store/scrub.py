@@ -1,4 +1,4 @@
-"""Copies a recording without what its owner may not want to share: sources, paths, arguments, environment.
+"""Copies a recording without what its owner may not want to share: sources, paths, arguments, environment, values.
 
 The copy is a new database, so that nothing of the old one's pages can be left in it. Columns are taken one by one:
 numbers as they are, text by the rules below, and text that no rule names as a message that may say anything.
@@ -26,7 +26,7 @@ REMOVED = frozenset({"source", "storage", "tensor", "dispatch", "condition", "ex
 # Columns whose text gradscope made, of numbers, flags and words of its own.
 OWN = {("tensor_type", "shape"), ("backward", "roots"), ("backward", "inputs")}
 OWN |= {("backward", "kind"), ("hook", "kind"), ("transform", "kind"), ("block_run", "versions"), ("fault", "probe")}
-OWN |= {("birth", "evidence"), ("birth", "kind"), ("nonfinite", "place"), ("notice", "what")}
+OWN |= {("birth", "kind"), ("nonfinite", "place"), ("notice", "what")}
 OWN |= {("leaf_size", "gradient"), ("leaf_size", "weight")}
 OWN |= {
     ("compiled_capture", "sizes"),
@@ -41,6 +41,7 @@ PACKED |= {("measurement", "times"), ("measurement", "statistics")}
 _OWN_TEXT = re.compile(r"[\w\[\], .-]*")
 _KEPT_OF_THE_RUN = frozenset(RUN_FIELDS) - {"argv", "cwd", "environment"}
 _OF_AN_ARGUMENT = ("dtype", "shape", "strides", "requires_grad")
+_OF_A_RESULT = ("shape", "index", "nan", "inf", "device")
 _BATCH = 1000  # rows
 
 
@@ -82,16 +83,19 @@ def _cleaned(source: sqlite3.Connection, table: str, redactor: Redactor) -> Iter
     if table in SPECIAL:
         yield from SPECIAL[table](rows, redactor)
         return
-    own = [(table, column) in OWN | PACKED for column in columns]
+    places = [(table, column) for column in columns]
     for row in rows:
-        yield tuple(_value(value, of_ours, redactor) for value, of_ours in zip(row, own, strict=True))
+        yield tuple(_value(value, place, redactor) for value, place in zip(row, places, strict=True))
 
 
-def _value(value: object, of_ours: bool, redactor: Redactor) -> object:
+def _value(value: object, place: tuple[str, str], redactor: Redactor) -> object:
+    of_ours = place in OWN or place in PACKED
     if isinstance(value, bytes) and not of_ours:
         raise ValueError("raw data where a recording has none")
     if not isinstance(value, str) or (of_ours and _OWN_TEXT.fullmatch(value)):
         return value
+    if place in EMPTIED:
+        value = EMPTIED[place](value)
     return redactor.message(value)
 
 
@@ -123,6 +127,43 @@ def _argument(argument: Any) -> dict[str, Any]:
     plain = "value" in argument and isinstance(argument["value"], (int, float, type(None)))
     return {"value": argument["value"]} if plain else {}
 
+
+def _evidence(text: str) -> str:
+    """What an operator was given and gave, without the values of tensors, but for those that are not finite."""
+    told = _object(json.loads(text))
+    given = _object(told["result"])
+    result = {name: given[name] for name in _OF_A_RESULT if name in given} | _if_not_finite(given, "value")
+    return json.dumps({"result": result, "arguments": [_given(_object(one)) for one in told["arguments"]]})
+
+
+def _object(value: Any) -> dict[str, Any]:
+    if not isinstance(value, dict):
+        raise ValueError("an object was expected")
+    return value
+
+
+def _given(told: dict[str, Any]) -> dict[str, Any]:
+    """An argument: a number of the program's is kept as it is, as those given to a custom Function are."""
+    if "shape" not in told:
+        return {name: told[name] for name in ("name", "value") if name in told}
+    given = {name: told[name] for name in ("name", "shape", "dtype") if name in told}
+    return given | _if_not_finite(told, "value") | _if_not_finite(told, "row") | _if_not_finite(told, "least", "most")
+
+
+def _if_not_finite(told: dict[str, Any], *names: str) -> dict[str, Any]:
+    """What is told under these names if none of it is a number that says something about the data."""
+    values = [
+        value for name in names for value in (told[name] if isinstance(told.get(name), list) else [told.get(name)])
+    ]
+    return {name: told[name] for name in names} if all(map(_is_not_finite, values)) else {}
+
+
+def _is_not_finite(value: Any) -> bool:
+    return value in ("nan", "inf", "-inf")
+
+
+# Columns of JSON that are taken apart, and put together again without what is the user's.
+EMPTIED: dict[tuple[str, str], Callable[[str], str]] = {("birth", "evidence"): _evidence}
 
 # Tables whose rows need more than a look at each value.
 SPECIAL: dict[str, Callable[[Iterable[tuple[Any, ...]], Redactor], Iterator[Row]]] = {

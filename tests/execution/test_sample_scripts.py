@@ -15,11 +15,12 @@ from gradscope.execution.extract import extract
 from gradscope.model.execution import Status
 from gradscope.model.graph import OrderSource
 from gradscope.store.reader import Recording, load
+from tests.capture.side_by_side import SideBySide
 from tests.torch_versions import without_noise
 
 ROOT = Path(__file__).parent.parent.parent
 SAMPLE_SCRIPTS = sorted((ROOT / "sample_scripts").glob("*.py"))
-TRACE = ("-m", "gradscope", "trace", "-q", "--detail", "full", "--tensors", "--steps", "0:8", "-o", "run.gscope")
+TRACE = ("trace", "-q", "--detail", "full", "--tensors", "--steps", "0:8", "-o", "run.gscope")
 RUN_ALL = """
 import runpy, sys
 for path in sys.argv[1:]:
@@ -30,8 +31,9 @@ SCRIPTS = 5  # that are extracted from each recording
 
 
 @pytest.mark.parametrize("script", SAMPLE_SCRIPTS, ids=lambda script: script.stem)
-def test_bit_for_bit(script: Path, tmp_path: Path) -> None:
-    python(tmp_path, *TRACE, str(script))
+def test_bit_for_bit(script: Path, side_by_side: SideBySide, tmp_path: Path) -> None:
+    traced = side_by_side.gradscope(tmp_path, *TRACE, script)
+    assert (traced.status, traced.stderr) == (0, "")
     with load(tmp_path / "run.gscope") as recording:
         assert recording.faults() == ()
         for backward in recording.backwards():
@@ -64,9 +66,6 @@ def assert_scripts_run(recording: Recording, folder: Path) -> None:
 
 
 def python(folder: Path, *arguments: str) -> str:
-    environment = {"PYTHONPATH": str(ROOT)} if "gradscope" in arguments else {}
-    run = subprocess.run(
-        [sys.executable, *arguments], cwd=folder, env=environment, capture_output=True, text=True, check=False
-    )
+    run = subprocess.run([sys.executable, *arguments], cwd=folder, env={}, capture_output=True, text=True, check=False)
     assert (run.returncode, without_noise(run.stderr)) == (0, ""), run.stderr
     return run.stdout

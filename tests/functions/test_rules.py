@@ -4,8 +4,6 @@ import subprocess
 import sys
 from pathlib import Path
 
-import pytest
-
 from gradscope.commands.rule import table
 from gradscope.functions.check import check_function
 from gradscope.functions.rules.rule import HEADINGS
@@ -17,9 +15,10 @@ from tests.functions.cases import choices
 DOCS = Path(__file__).parents[2] / "docs"
 
 
-@pytest.mark.parametrize("rule", TABLE, ids=lambda rule: rule.code)
-def test_every_rule_has_its_page(rule):
-    assert all(rule.section(heading) for heading in HEADINGS)
+def test_every_rule_has_its_page():
+    missing = [(rule.code, heading) for rule in TABLE for heading in HEADINGS if not rule.section(heading)]
+    assert TABLE
+    assert missing == []
 
 
 def test_codes_and_names_are_unique():

@@ -5,10 +5,13 @@ import bdb
 import contextlib
 import sys
 import threading
+import traceback
 
 import pytest
+import torch
 
-from gradscope.probes.core.stacks import Mark, Stacks, line_of
+import gradscope
+from gradscope.probes.core.stacks import Mark, Stacks
 
 
 class Rows:
@@ -53,8 +56,9 @@ class Watch:
 
 
 def walked(frame):
+    """The lines as Python itself tells them."""
     while frame is not None:
-        yield line_of(frame.f_code, frame.f_lasti), frame.f_code.co_name
+        yield frame.f_lineno, frame.f_code.co_name
         frame = frame.f_back
 
 
@@ -153,6 +157,31 @@ def test_ends_at_an_anchor(watch, is_outermost):
         stack, at_anchor = anchor()
         assert [name for _, name in watch.rows.frames(stack)] == ["inside", "around"] + ["base"] * (not is_outermost)
         assert at_anchor == base
+
+
+def test_of_nodes_in_a_recording(tmp_path):
+    """The lines in the file are those that the program reads off its own stack where it calls torch."""
+
+    def spread_out(x):
+        return (
+            x.sin(),
+            traceback.extract_stack(),
+        )
+
+    def on_one_line(x):
+        return x.cos(), traceback.extract_stack()
+
+    expected = []
+    with gradscope.record(tmp_path / "run.gscope"):
+        x = torch.ones(3, requires_grad=True)
+        for function in (on_one_line, spread_out, on_one_line):
+            x, seen = function(x)
+            expected.append([(one.lineno, one.name) for one in reversed(seen)])
+        x.sum().backward()
+    spread = [(expected[1][0][0] - 1, "spread_out"), *expected[1][1:]]  # the operator stands a line above
+    with gradscope.load(tmp_path / "run.gscope") as recording:
+        taken = [[(site.line, site.function) for site in node.stack] for node in recording.graph().nodes[1:4]]
+    assert [stack[:3] for stack in taken] == [expected[2][:3], spread[:3], expected[0][:3]]
 
 
 def test_of_another_recording_in_the_same_function(watch):

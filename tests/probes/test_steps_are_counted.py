@@ -61,7 +61,31 @@ def test_the_last_steps_are_kept_whole(tmp_path: Path) -> None:
         assert recorded.graph(7).nodes[0].name == "SumBackward0"
         assert recorded.census().graphs <= 3
         assert list(recorded.census().dropped.values()) == [7]
-        assert written(recorded)[-1] == 9
+        assert written(recorded) == [6, 7, 8, 9]  # a step begins where the backward before it ended
+
+
+def test_the_last_steps_are_as_in_a_recording_of_all(tmp_path: Path) -> None:
+    train(tmp_path / "whole.gscope", detail="full")
+    train(tmp_path / "last.gscope", detail="full", keep_last=3)
+    with gradscope.load(tmp_path / "whole.gscope") as whole, gradscope.load(tmp_path / "last.gscope") as last:
+        for number in (7, 8, 9):
+            assert contents(last, number) == contents(whole, number)
+            assert all(contents(last, number))
+        kept = stretches(last)
+        assert kept == stretches(whole)[-len(kept) :]
+        assert [backward for _, backward in kept] == [None, 7, None, 8, None, 9, None]
+
+
+def contents(recorded: Recording, number: int) -> list[object]:
+    """What a recording says of a backward call, but for times and the numbers of threads."""
+    graph = recorded.graph(number)
+    nodes = [(one.name, one.op, one.leaf, one.site, one.order, one.inputs_meta, one.saved) for one in graph.nodes]
+    runs = [(one.node, one.position) for one in recorded.node_runs(number)]
+    return [nodes, graph.edges, recorded.operators(number), runs, recorded.gradients(number)]
+
+
+def stretches(recorded: Recording) -> list[tuple[tuple[str, ...], int | None]]:
+    return [(tuple(one.name for one in block.operations), block.backward) for block in recorded.blocks()]
 
 
 def test_the_last_of_the_steps_asked_for_are_kept(tmp_path: Path) -> None:

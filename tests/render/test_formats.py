@@ -56,10 +56,15 @@ def test_odd_graphs(format: Format, graph: Graph) -> None:
     assert not any(character in text for character in "\x1b\x07\x00\u202e")
 
 
+@pytest.fixture(scope="module")
+def long_chain() -> Graph:
+    return by_hand.chain(100_000)
+
+
 @names
-def test_chain_of_100000(format: Format) -> None:
+def test_chain_of_100000(format: Format, long_chain: Graph) -> None:
     """No recursion; quadratic work would meet the suite's time limit."""
-    text = str(format.render(by_hand.scene(by_hand.chain(100_000))))
+    text = str(format.render(by_hand.scene(long_chain)))
     assert text.endswith("\n")
     assert "100,000 nodes" in text or text.count('"seq_nr"') == 100_000  # json has the nodes themselves
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
+import math
 import re
 import sqlite3
 from dataclasses import replace
@@ -13,13 +15,15 @@ import torch
 from click.testing import CliRunner
 
 import gradscope as library
+from gradscope.anomaly import explain
 from gradscope.cli import gradscope
-from gradscope.errors import UsageError
+from gradscope.errors import UnreadableError, UsageError
+from gradscope.model.birth import Birth
 from gradscope.model.operation import Block, Operation, Write
 from gradscope.model.site import Origin, Site
 from gradscope.store.reader import load
 from gradscope.store.schema import TABLES
-from gradscope.store.scrub import OWN, REMOVED, SPECIAL
+from gradscope.store.scrub import EMPTIED, OWN, REMOVED, SPECIAL
 from tests import by_hand
 from tests.recordings import write
 
@@ -141,7 +145,62 @@ def test_every_text_of_the_schema_has_its_rule() -> None:
     connection.close()
     messages = {("fault", "message"), ("dropped", "reason")}
     ruled = {one for one in texts if one[0] in REMOVED or one[0] in SPECIAL}
-    assert texts - ruled - OWN == messages
+    assert texts - ruled - OWN - EMPTIED.keys() == messages
+
+
+def test_values_of_tensors_are_removed_and_the_finding_stays(tmp_path: Path) -> None:
+    """What an operator that gave a NaN was given is in the recording, and not in the copy."""
+    with library.record(tmp_path / "run.gscope"):
+        x = torch.tensor([0.5, -7.15625, 3.25], requires_grad=True)
+        x.log().sum().backward()
+    with load(tmp_path / "run.gscope") as recording:
+        recording.scrub(tmp_path / "out.gscope")
+        before, found = recording.births(), [one.code for one in explain(recording).findings]
+    assert {"7.15625", "3.25"} <= {str(abs(value)) for value in values_of(before)}
+    for value in ("7.15625", "3.25"):
+        assert value in evidence_of(tmp_path / "run.gscope")
+        assert value not in evidence_of(tmp_path / "out.gscope")
+    with load(tmp_path / "out.gscope") as scrubbed:
+        after = scrubbed.births()
+        assert [one.code for one in explain(scrubbed).findings] == found
+    assert {value for value in values_of(after) if math.isfinite(value)} == set()
+    assert [(one.op, one.index, one.nan, one.inf) for one in after] == [
+        (one.op, one.index, one.nan, one.inf) for one in before
+    ]
+
+
+@pytest.mark.parametrize(
+    "text", ["[]", "7", '{"result": "value"}', '{"result": {}, "arguments": ["shape"]}', '{"arguments": []}', "{"]
+)
+def test_evidence_that_is_none_is_damage(recording: Path, text: str) -> None:
+    with contextlib.closing(sqlite3.connect(recording)) as connection:
+        connection.execute("INSERT INTO birth VALUES (0, 'born', 0, 0, NULL, NULL, 1, 0, 0, 0, ?, 0, 0)", (text,))
+        connection.commit()
+    with load(recording) as opened, pytest.raises(UnreadableError):
+        opened.scrub(recording.with_name("out.gscope"))
+
+
+def test_a_row_of_which_all_is_masked_is_still_known(tmp_path: Path) -> None:
+    with library.record(tmp_path / "run.gscope"):
+        x = torch.tensor([[0.5, 3.25], [1.0, 2.0]], requires_grad=True)
+        x.masked_fill(torch.tensor([[True, True], [False, False]]), -torch.inf).softmax(1).sum().backward()
+    with load(tmp_path / "run.gscope") as recording:
+        recording.scrub(tmp_path / "out.gscope")
+        before = [one.message for one in explain(recording).findings]
+    with load(tmp_path / "out.gscope") as scrubbed:
+        assert "every value is -inf" in before[0]
+        assert [one.message for one in explain(scrubbed).findings] == before
+
+
+def values_of(births: tuple[Birth, ...]) -> list[float]:
+    given = [one for birth in births for one in birth.given if one.shape is not None]
+    values = [value for one in given for value in (one.value, one.least, one.most, *(one.row or ()))]
+    return [value for value in (*values, *(birth.value for birth in births)) if value is not None]
+
+
+def evidence_of(path: Path) -> str:
+    with contextlib.closing(sqlite3.connect(path)) as connection:
+        return " ".join(text for (text,) in connection.execute("SELECT evidence FROM birth"))
 
 
 def test_a_real_run_is_readable_by_every_command(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
