@@ -23,7 +23,7 @@ from gradscope.render.doctor import to_json, to_text
 from gradscope.view.health import Health, Seen
 
 FORMATS = {"text": to_text, "json": to_json}
-TESTED = "2.9 to 2.15"
+TESTED = "2.13 to 2.15"
 STARTER = "gradscope_autostart.pth"
 
 
