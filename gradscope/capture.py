@@ -57,6 +57,7 @@ class Summary:
     dropped: dict[str, int] = field(default_factory=dict)
     switched_off: tuple[str, ...] = ()
     lacks: tuple[Lack, ...] = ()
+    is_empty: bool = False  # nothing happened: no file is left, unless one was asked for
 
 
 Invitation = Callable[[Threads, Faults], Guest]  # the debugger's
@@ -77,14 +78,16 @@ class Recorder:
         tensors: int | None = None,
         overwrite: bool = False,
         late: bool = False,
+        keep_empty: bool = True,
         joint: bool = False,
         compiled_autograd: bool = False,
         watch_all: bool = False,
         guest: Invitation | None = None,
     ) -> None:
-        """Create the recording; `late`: when there is something in it. `tensors`: how many bytes of tensors to store,
-        None for no tensors at all. `joint`: the joint graphs of what is compiled, too. `compiled_autograd`: run
-        backward calls under it. `watch_all`: see the operators of every backward call, also of those that repeat.
+        """Create the recording; `late`: when there is something in it. One in which nothing happened is removed at the
+        end unless `keep_empty`. `tensors`: how many bytes of tensors to store, None for no tensors at all. `joint`:
+        the joint graphs of what is compiled, too. `compiled_autograd`: run backward calls under it. `watch_all`: see
+        the operators of every backward call, also of those that repeat.
 
         Raises UsageError when it cannot be written, or when this torch lacks a part that is needed.
         """
@@ -96,10 +99,11 @@ class Recorder:
         )
         self.lacks = lacks.of_level(Detail(detail).value)
         self.path, self.detail, self._window, self._limits = path, Detail(detail), window, limits
-        self.writer = Writer(path, overwrite=overwrite, late=late, limit=limits.size)
+        self.writer = Writer(path, overwrite=overwrite, late=late, keep_empty=keep_empty, limit=limits.size)
         self._tensors, self._guest = tensors, guest
         self._watch_all = watch_all or tensors is not None or guest is not None or joint or compiled_autograd
         self._joint, self._compiled_autograd = joint, compiled_autograd
+        self.command: tuple[str, ...] | None = None  # what was typed after `python`
         self._faults = Faults(self.writer)
         self._probes: RunningProbes | None = None
         self._started = time.time()
@@ -112,7 +116,7 @@ class Recorder:
         self._started = time.time()
         try:
             self.writer.set_run(
-                {**facts(self.detail.value, self._started), "lacks": [asdict(one) for one in self.lacks]}
+                {**facts(self.detail.value, self._started, self.command), "lacks": [asdict(one) for one in self.lacks]}
             )
             self.writer.commit()
             self._enter_probes()
@@ -172,8 +176,8 @@ class Recorder:
         backwards, nodes = (0, 0) if self._probes is None else self._probes.counts()
         size = self.writer.size()
         faults, failure, dropped = self.writer.faults, self.writer.failure, self.writer.dropped
-        off = tuple(self._faults.switched_off)
-        return Summary(self.path, backwards, nodes, size, seconds, faults, failure, dropped, off, self._lacks())
+        off, empty = tuple(self._faults.switched_off), self.writer.is_empty
+        return Summary(self.path, backwards, nodes, size, seconds, faults, failure, dropped, off, self._lacks(), empty)
 
     def _lacks(self) -> tuple[Lack, ...]:
         """What torch lacks, and what was switched off because it went on failing."""
@@ -269,6 +273,7 @@ def run_program(what: program.Program, recorder: Recorder, finished: Callable[[S
         if status == program.INTERRUPTED:
             program.remember_interrupt()
 
+    recorder.command = what.typed
     atexit.register(stop)  # before the program's own functions, so that it runs after them
     status = program.run(what, recorder.start, after)
     return status

@@ -176,7 +176,7 @@ def _write_script(opened: Recording, told: Replay, name: str, output: str | None
     require_torch("replay --execute")
     from gradscope.execution.extract import extract
 
-    title = f"{short_name(node)} of {told.run.argv[0] if told.run.argv else 'a program'}"
+    title = f"{short_name(node)} of {told.run.program or 'a program'}"
     title += f", backward {told.graph.backward.number}" + (f", made at {node.site}" if node.site else "")
     found = extract(node, stored, title, data.name, told.run.torch)
     try:

@@ -96,7 +96,7 @@ def command(
     bounds = limits_given.window(steps, keep_last), limits_given.limits(max_size, max_overhead)
     limit = limits_given.tensor_limit(tensors_limit) if tensors or tensors_limit else None
     record = partial(capture.Recorder, watch_all=watch_all, joint=joint, compiled_autograd=compiled_autograd)
-    recorder = record(path, Detail(detail), *bounds, tensors=limit, overwrite=force)
+    recorder = record(path, Detail(detail), *bounds, tensors=limit, overwrite=force, keep_empty=output is not None)
     explained = None if no_explain else path.absolute()  # the program may change its directory
     say = _say_nothing if quiet else partial(_say, explained=explained)
     return capture.run_program(what, recorder, say)
@@ -109,6 +109,9 @@ def _say_nothing(summary: Summary) -> None:
 def _say(summary: Summary, explained: Path | None) -> None:
     sys.stdout.flush()
     found = explained is not None and summary.size > 0 and _explain(explained)
+    if summary.is_empty and not summary.size and summary.failure is None:
+        options.talk("nothing was recorded: the program made no node, and ran no backward")
+        return
     counts = f"{amount(summary.backwards, 'backward call')}, {amount(summary.nodes, 'node')}"
     options.talk(f"{counts}, {size(summary.size)}, {seconds(summary.seconds)} -> {summary.path}")
     path = shlex.quote(str(summary.path))  # what is printed can be typed

@@ -38,6 +38,12 @@ class Program:
     names: dict[str, Any] = field(default_factory=dict)
     module: str | None = None
 
+    @property
+    def typed(self) -> tuple[str, ...]:
+        """What stands after `python` on its command line."""
+        first, *rest = self.argv
+        return (first, self.title, *rest) if first == "-m" else self.argv
+
 
 def script(file: str, arguments: Sequence[str]) -> Program:
     """`python FILE ARGUMENTS`. Raises UsageError when the file is missing; its own syntax errors are the program's."""

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import platform
 import sys
+from collections.abc import Sequence
 
 import torch
 
@@ -21,11 +22,12 @@ _ENVIRONMENT = (
 )
 
 
-def facts(detail: str, started: float) -> dict[str, object]:
-    """The process at the beginning of a recording, by the names of Run's fields."""
+def facts(detail: str, started: float, command: Sequence[str] | None = None) -> dict[str, object]:
+    """The process at the beginning of a recording, by the names of Run's fields. `command` is what was typed after
+    `python`, where it is known: `sys.argv` has no name of a module."""
     rank, world = os.environ.get("RANK"), os.environ.get("WORLD_SIZE")
     return {
-        "argv": list(sys.argv),
+        "argv": list(sys.argv if command is None else command),
         "cwd": os.getcwd(),
         "gradscope": __version__,
         "torch": torch.__version__,

@@ -36,6 +36,12 @@ class Run:
     environment: dict[str, str] = field(default_factory=dict)
     lacks: tuple[Lack, ...] = ()
 
+    @property
+    def program(self) -> str:
+        """The script as it was typed, or the module's name; "" where nobody knows."""
+        first, *rest = self.argv or ("",)
+        return rest[0] if first == "-m" and rest else first
+
 
 @dataclass(frozen=True, slots=True)
 class Fault:

@@ -34,15 +34,24 @@ _NO_EVENTS = {
     "tensor_type",
     "function",
     "source",
-    "failure",
 }  # they only describe
+_FAILURE = {"failure"}  # alone it does not say that this process was more than a launcher
 
 
 class Writer:
     """One open recording. Any thread may call it; ids start at 1, and 0 stands for "none"."""
 
-    def __init__(self, path: Path, *, overwrite: bool = False, late: bool = False, limit: int | None = None) -> None:
-        """Create the file, of at most `limit` bytes; `late`: only when there is something to record.
+    def __init__(
+        self,
+        path: Path,
+        *,
+        overwrite: bool = False,
+        late: bool = False,
+        keep_empty: bool = True,
+        limit: int | None = None,
+    ) -> None:
+        """Create the file, of at most `limit` bytes; `late`: only when there is something to record. Without
+        `keep_empty` a file in which nothing happened is removed at the end.
 
         Raises UsageError when it cannot be.
         """
@@ -64,6 +73,7 @@ class Writer:
         self._limit, self._size, self._growth = limit, 0, 0
         self._asked = 0  # how often to write soon
         self._written = 0.0  # when rows were last written, as time.monotonic tells it
+        self.is_empty, self._keep_empty = True, keep_empty
         check(path, overwrite)
         self._output = None if late else Output(self.path, path, limit)
 
@@ -189,9 +199,11 @@ class Writer:
         with self._writing:
             shown = [] if tails is None else list(tails())
             with self._lock:
-                if self._output is None and not shown and self._rows.keys() <= _NO_EVENTS:
+                happened = self._rows.keys() - _NO_EVENTS if not shown else {"block"}
+                if self._output is None and happened <= _FAILURE:
                     return  # nothing has happened yet: this process may be a mere launcher
                 self._add_counts()
+                self.is_empty = self.is_empty and not happened
                 waiting, self._rows, self._waiting = self._rows, {}, 0
             if self.failure is not None:
                 return
@@ -284,6 +296,8 @@ class Writer:
                 return
             last_words = {} if self.failure is None else {**values, "stopped": self.failure}
             self._output.close(self._forgotten is not None, last_words)
+            if self.is_empty and not (self._keep_empty or self._faults or self.failure):
+                self.path.unlink(missing_ok=True)
 
     def connection(self) -> sqlite3.Connection:
         """The open database with everything that was added so far, for reading while the run goes on."""

@@ -39,7 +39,7 @@ def subtitles(scene: Scene) -> tuple[str, ...]:
 
 def program(run: Run) -> str:
     """The program's name as its user knows it."""
-    return run.argv[0].replace("\\", "/").rpartition("/")[2] if run.argv and run.argv[0] else "a program"
+    return run.program.replace("\\", "/").rpartition("/")[2] or "a program"
 
 
 def _source(graph: Graph) -> str:

@@ -4,6 +4,7 @@ import signal
 
 import pytest
 
+from gradscope.store.reader import load
 from tests.capture.side_by_side import python
 
 ENDS = {
@@ -53,3 +54,21 @@ def test_an_interrupt_is_one_although_there_is_something_to_explain(tmp_path):
     run = python(tmp_path, "-m", "gradscope", "trace", "-o", "run.gscope", "end.py")
     assert "GS7" in run.stderr
     assert run.status == -signal.SIGINT
+
+
+def test_a_run_in_which_nothing_happened_leaves_no_recording(tmp_path):
+    (tmp_path / "end.py").write_text("import argparse\nargparse.ArgumentParser().parse_args()")
+    run = python(tmp_path, "-m", "gradscope", "trace", "end.py", "--wrong")
+    assert run.status == 2
+    assert (
+        run.stderr.splitlines()[-1] == "gradscope: nothing was recorded: the program made no node, and ran no backward"
+    )
+    assert list(tmp_path.glob("*.gscope*")) == []
+
+
+def test_a_module_is_known_by_its_name(side_by_side, tmp_path):
+    (tmp_path / "training.py").write_text("import torch\ntorch.ones(1, requires_grad=True).exp().backward()")
+    _, path = side_by_side.traced(tmp_path, "-m", "training", "--steps", "3")
+    with load(str(path)) as recording:
+        assert recording.run().argv == ("-m", "training", "--steps", "3")
+        assert recording.run().program == "training"
