@@ -6,11 +6,14 @@ equal blocks.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import itertools
+from collections.abc import Iterable, Iterator, Mapping
+from typing import NamedTuple
 
 import torch
 
 from gradscope.probes.core.module_call import ModuleCall
+from gradscope.probes.core.sink import Row
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.tensors.metadata import storage_of
 from gradscope.signals import let_through
@@ -22,14 +25,46 @@ PLAIN, NO_GRAD = -1, -2  # in place of a node, for operators outside of a backwa
 Places = tuple[list[int], list[int], list[int]]
 
 
-def ends_of(numbers: list[int]) -> dict[int, int]:
-    """The number of each operator of a block, by the place where its numbers end."""
-    ends: dict[int, int] = {}
+class Ran(NamedTuple):
+    """An operator of a block. `name` and `stack` are ids of the recording, `call` is the module call's number in the
+    block, 0 for none, `node` the node of the running backward, or PLAIN or NO_GRAD. `written` has four numbers for each
+    tensor: the argument's name, the version before, -1 for none, the storage's number in the block, the leaf's name."""
+
+    name: int
+    stack: int
+    call: int
+    node: int
+    written: list[int]
+
+
+def operators_of(numbers: list[int]) -> Iterator[Ran]:
+    """What a block holds: the only place that takes its numbers apart."""
     at = 0
     while at < len(numbers):
-        at += HEAD + WRITE * numbers[at + HEAD - 1]
-        ends[at] = len(ends)
-    return ends
+        end = at + HEAD + WRITE * numbers[at + HEAD - 1]
+        name, stack, call, node, _ = numbers[at : at + HEAD]
+        yield Ran(name, stack, call, node, numbers[at + HEAD : end])
+        at = end
+
+
+def rows_of(block: int, numbers: list[int], calls: Mapping[int, int]) -> tuple[list[Row], list[Row]]:
+    """The rows of tables `operation` and `written`; `calls` has the ids of module calls by their number."""
+    operations: list[Row] = []
+    written: list[Row] = []
+    for number, (name, stack, call, node, writes) in enumerate(operators_of(numbers)):
+        seen = None if node < 0 else node
+        operations.append((block, number, name, stack, calls.get(call, 0), seen, int(node != NO_GRAD)))
+        for position in range(len(writes) // WRITE):
+            argument, version, storage, leaf = writes[position * WRITE : (position + 1) * WRITE]
+            before = None if version < 0 else version
+            written.append((block, number, position, argument, before, storage, leaf))
+    return operations, written
+
+
+def ends_of(numbers: list[int]) -> dict[int, int]:
+    """The number of each operator of a block, by the place where its numbers end."""
+    lengths = (HEAD + len(one.written) for one in operators_of(numbers))
+    return {end: number for number, end in enumerate(itertools.accumulate(lengths))}
 
 
 def enter_call(thread: Thread) -> None:

@@ -15,7 +15,7 @@ from gradscope.probes.core.context import Context
 from gradscope.probes.core.module_call import InternedCalls
 from gradscope.probes.core.sink import Row
 from gradscope.probes.core.thread_state import Thread
-from gradscope.probes.operators.blocks import HEAD, NO_GRAD, WRITE
+from gradscope.probes.operators.blocks import rows_of
 from gradscope.probes.operators.recorder import OperatorRecorder
 
 _YOUNG = 0.2  # seconds: a block that fills faster is closed and written before it matters
@@ -46,13 +46,11 @@ class PartialBlocks:
                     yield tail
 
     def _tail(self, thread: Thread, numbers: list[int]) -> Tail:
-        heads = list(_heads(numbers))
         block = -1 - thread.number
         called = list(thread.calls)
         ids = self._calls.ids({call.serial: call for call in called})
         calls = {number: ids[call.serial] for number, call in enumerate(called, 1)}
-        writes = sum(numbers[at + HEAD - 1] for at in heads)
-        rows = {"operation": _operations(block, numbers, heads, calls), "written": _written(block, numbers, heads)}
+        operations, written = rows_of(block, numbers, calls)
         backward, versions = thread.owner, list(thread.versions)
         run = (
             thread.number,
@@ -60,26 +58,4 @@ class PartialBlocks:
             thread.started,
             json.dumps(versions) if any(versions) else None,
         )
-        return thread.number, len(heads), writes, rows, run
-
-
-def _heads(numbers: list[int]) -> Iterator[int]:
-    """Where each operator begins."""
-    at = 0
-    while at < len(numbers):
-        yield at
-        at += HEAD + WRITE * numbers[at + HEAD - 1]
-
-
-def _operations(block: int, numbers: list[int], heads: list[int], calls: dict[int, int]) -> Iterator[Row]:
-    for number, at in enumerate(heads):
-        name, stack, call, node, _ = numbers[at : at + HEAD]
-        yield block, number, name, stack, calls.get(call, 0), None if node < 0 else node, int(node != NO_GRAD)
-
-
-def _written(block: int, numbers: list[int], heads: list[int]) -> Iterator[Row]:
-    for number, head in enumerate(heads):
-        for position in range(numbers[head + HEAD - 1]):
-            at = head + HEAD + WRITE * position
-            argument, version, storage, leaf = numbers[at : at + WRITE]
-            yield block, number, position, argument, None if version < 0 else version, storage, leaf
+        return thread.number, len(operations), len(written), {"operation": operations, "written": written}, run

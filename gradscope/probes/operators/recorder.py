@@ -44,7 +44,6 @@ from gradscope.probes.nonfinite.operator_risk import (
 )
 from gradscope.probes.operators import torch_function_classes
 from gradscope.probes.operators.blocks import (
-    HEAD,
     NO_GRAD,
     PLAIN,
     WRITE,
@@ -53,6 +52,7 @@ from gradscope.probes.operators.blocks import (
     enter_call,
     numbered,
     places_of,
+    rows_of,
 )
 from gradscope.probes.operators.call_sites import CallSites, warns_where_it_is_called
 from gradscope.probes.operators.dataflow import Dataflow
@@ -350,21 +350,11 @@ class OperatorRecorder(Watcher):
 
     def _write(self, block: int, numbers: list[int], called: list[ModuleCall]) -> None:
         ids = self._calls.ids({call.serial: call for call in called})
-        calls = [0, *(ids[call.serial] for call in called)]
-        at = operations = writes = 0
-        while at < len(numbers):
-            name, stack, call, node, count = numbers[at : at + HEAD]
-            row = (block, operations, name, stack, calls[call], None if node < 0 else node, int(node != NO_GRAD))
-            self._sink.add("operation", row)
-            at += HEAD
-            for position in range(count):
-                argument, version, storage, leaf = numbers[at : at + WRITE]
-                place = (block, operations, position)
-                self._sink.add("written", (*place, argument, None if version < 0 else version, storage, leaf))
-                at += WRITE
-            operations += 1
-            writes += count
-        self._sink.add("block", (block, operations, writes))
+        calls = {number: ids[call.serial] for number, call in enumerate(called, 1)}
+        operations, written = rows_of(block, numbers, calls)
+        self._sink.add_all("operation", operations)
+        self._sink.add_all("written", written)
+        self._sink.add("block", (block, len(operations), len(written)))
 
 
 def _callers(frame: FrameType | None) -> FrameType | None:

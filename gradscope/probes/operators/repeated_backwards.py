@@ -19,7 +19,7 @@ from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.hooks.recorder import HookRecorder
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
-from gradscope.probes.operators.blocks import HEAD, WRITE
+from gradscope.probes.operators.blocks import WRITE, operators_of
 from gradscope.probes.operators.dataflow import Dataflow
 from gradscope.probes.operators.recorder import OperatorRecorder
 from gradscope.torch_internals.dynamo import skip_methods
@@ -93,15 +93,11 @@ class RepeatedBackwards(Watcher):
 
     def _is_foreseen(self, numbers: list[int], call: BackwardCall) -> bool:
         """Whether torch's own nodes alone ran these operators, and ran them whatever the values were."""
-        at = 0
-        while at < len(numbers):
-            name, stack, place, _, writes = numbers[at : at + HEAD]
-            at += HEAD
-            if name in self._operations.unforeseen or stack != call.base or place:
+        for ran in operators_of(numbers):
+            if ran.name in self._operations.unforeseen or ran.stack != call.base or ran.call:
                 return False
-            if any(numbers[at + WRITE - 1 : at + WRITE * writes : WRITE]):  # a leaf's name
+            if any(ran.written[WRITE - 1 :: WRITE]):  # a leaf's name
                 return False
-            at += WRITE * writes
         return True
 
     def before(self, call: BackwardCall, thread: Thread) -> None:
