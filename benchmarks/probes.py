@@ -36,6 +36,14 @@ def empty_node_callback(folder: Path) -> Iterator[None]:
         yield
 
 
+@contextmanager
+def empty_node_hook(folder: Path) -> Iterator[None]:
+    """Torch's own hook for the creation of nodes, from 2.14 on, that keeps nothing."""
+    hook: Any = torch.autograd.graph.node_creation_hook  # type: ignore[attr-defined]  # not below 2.14
+    with hook(nothing):
+        yield
+
+
 def pass_on(mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
     """A dispatch mode's function that does nothing."""
     return operator._op(*arguments, **keywords) if keywords else operator._op(*arguments)
@@ -73,7 +81,9 @@ def nothing(*arguments: Any, **keywords: Any) -> None:
 
 EVERY_BACKWARD = (RepeatedBackwards, "before", nothing)
 
+HAS_HOOK = hasattr(torch.autograd.graph, "node_creation_hook")
 PROBES: dict[str, Way] = {
+    **({"node hook that notes nothing": empty_node_hook} if HAS_HOOK else {}),
     "anomaly mode that notes nothing": empty_node_callback,
     "dispatch mode that does nothing": empty_mode,
     "both": both_empty,
