@@ -41,8 +41,8 @@ def take_away(name):
         find.find = lambda wanted: there("torch.gone") if wanted == name else there(wanted)
 
 
-def run(names, out, act):
-    """Fork, take the parts away, act. Answers with status, stdout and stderr."""
+def start(names, out, act):
+    """Fork, take the parts away, act."""
     child = os.fork()
     if child == 0:
         status = 99
@@ -67,6 +67,11 @@ def run(names, out, act):
             sys.stdout.flush()
             sys.stderr.flush()
             os._exit(status)
+    return child
+
+
+def end(child, out):
+    """Wait for it. Answers with status, stdout and stderr."""
     _, status = os.waitpid(child, 0)
     return os.waitstatus_to_exitcode(status), (out / "out").read_text(), (out / "err").read_text()
 
@@ -84,7 +89,13 @@ def recorded(out, detail):
 
 
 def both(names, out, detail):
-    return run(names, out, plain), run(names, out, lambda: recorded(out, detail))
+    """The plain and the recorded run, side by side: without some parts both only wait until they are ended."""
+    folders = [out / "plain", out / "recorded"]
+    for folder in folders:
+        folder.mkdir(exist_ok=True)
+    acts = plain, lambda: recorded(out, detail)
+    children = [start(names, folder, act) for folder, act in zip(folders, acts, strict=True)]
+    return [end(*one) for one in zip(children, folders, strict=True)]
 
 
 if __name__ == "__main__":

@@ -25,5 +25,5 @@ def steps(count):
     return sys.getallocatedblocks()
 
 
-before, after = steps(300), steps(1500)  # what waits to be written comes and goes, a thousand blocks of it
-print("grows by less than three blocks a step:", after - before < 3 * 1500)
+before, after = steps(200), steps(800)  # what waits to be written comes and goes, a thousand blocks of it
+print("grows by less than three blocks a step:", after - before < 3 * 800)
