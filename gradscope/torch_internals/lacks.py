@@ -1,17 +1,16 @@
 """What this torch lacks, capability by capability: asked before each recording, and by `gradscope doctor`.
 
-Before a recording only quick trials run, on a thread of their own: torch numbers nodes by thread, and the program's
-must begin where they do in a plain run.
+Before a recording only quick trials run, apart from the program's thread.
 """
 
 from __future__ import annotations
 
-import _thread
 from collections.abc import Iterable
 
 from gradscope.errors import UsageError
 from gradscope.model.capabilities import CAPABILITIES, of_detail
 from gradscope.model.torch_part import Checked, Lack, Part, State
+from gradscope.torch_internals.apart import apart
 from gradscope.torch_internals.find import there
 from gradscope.torch_internals.parts import TABLE
 
@@ -41,7 +40,7 @@ def lacking(capabilities: Iterable[str]) -> tuple[Lack, ...]:
     wanted = set(capabilities)
     parts = [part for part in TABLE if part.capability in wanted and not part.refines]
     found: dict[str, Lack] = {}
-    for one in _on_a_thread_of_its_own(parts) if parts else ():
+    for one in apart(lambda: [checked(part, quick=True) for part in parts]) if parts else ():
         name = one.part.capability
         if one.state is not State.PRESENT and name not in found:
             found[name] = Lack(name, CAPABILITIES[name].lost, f"torch {_version()} {one.sentence}")
@@ -63,23 +62,6 @@ def require(*capabilities: str) -> None:
     """Raise UsageError when one of these capabilities, which a command or an option is for, cannot be had."""
     for lack in lacking(capabilities):
         raise UsageError(f"{lack.reason}, which this needs", _HINT)
-
-
-def _on_a_thread_of_its_own(parts: list[Part]) -> list[Checked]:
-    """Not `threading.Thread`, which counts: the program's first thread keeps its number."""
-    results: list[Checked] = []
-    finished = _thread.allocate_lock()
-    finished.acquire()
-
-    def look() -> None:
-        try:
-            results.extend(checked(part, quick=True) for part in parts)
-        finally:
-            finished.release()
-
-    _thread.start_new_thread(look, ())
-    finished.acquire()
-    return results
 
 
 def _version() -> str:

@@ -22,16 +22,8 @@ from gradscope.probes.graph.node_creation_base import NodeCreation
 from gradscope.probes.graph.parent_references import release_parents
 from gradscope.torch_internals.dynamo import skip
 from gradscope.torch_internals.find import Replacement
+from gradscope.torch_internals.hints import WITH_ANOMALY_MODE, hint_without_anomaly_mode
 from gradscope.torch_internals.running import current_level, current_node
-
-_HINT_WITH_ANOMALY = (
-    "Hint: the backtrace further above shows the operation that failed to compute its gradient. "
-    "The variable in question was changed in there or anywhere later. Good luck!"
-)
-_HINT_WITHOUT = (
-    "Hint: enable anomaly detection to find the operation that failed to compute its gradient, "
-    "with torch.autograd.set_detect_anomaly(True, check_nan=False)."
-)
 
 
 class NodeCreationByAnomalyMode(NodeCreation):
@@ -40,6 +32,7 @@ class NodeCreationByAnomalyMode(NodeCreation):
     def __enter__(self) -> NodeCreationByAnomalyMode:
         super().__enter__()
         self._anomaly, self._left = AnomalyMode(), False
+        self._hint = hint_without_anomaly_mode()
         self._place = Replacement(HOOK)
         callback = self._callback()
         skip(callback)
@@ -87,7 +80,7 @@ class NodeCreationByAnomalyMode(NodeCreation):
         """Give torch's in-place error the hint of a run without anomaly mode."""
         words = error.args[0] if isinstance(error, RuntimeError) and error.args else None
         if not self._anomaly.on and isinstance(words, str):
-            error.args = (words.replace(_HINT_WITH_ANOMALY, _HINT_WITHOUT), *error.args[1:])
+            error.args = (words.replace(WITH_ANOMALY_MODE, self._hint), *error.args[1:])
 
     def release(self) -> None:
         """Take the references to their parents from the nodes that were made in a backward."""
