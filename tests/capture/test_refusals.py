@@ -57,7 +57,7 @@ def test_the_summary_says_what_was_left_out(side_by_side, tmp_path):
 
 
 def test_the_usual_name_holds_the_script_and_the_process(side_by_side, tmp_path):
-    (tmp_path / "train.py").write_text("import os; print(os.getpid())")
+    (tmp_path / "train.py").write_text(f"import os; print(os.getpid())\n{BACKWARD}")
     run = side_by_side.gradscope(tmp_path, "trace", "train.py")
     assert (tmp_path / f"train.{run.stdout.strip()}.gscope").is_file()
 
