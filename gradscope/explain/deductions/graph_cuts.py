@@ -15,7 +15,17 @@ from gradscope.model.site import Site
 
 CUT, DERIVATIVE, MODE, HIDDEN = "GS721", "GS722", "GS723", "GS724"
 _EXITS = ("item", "tolist", "numpy")
-_CALLS = (".numpy(", ".tolist(", ".item(", ".data", "torch.tensor(", "as_tensor(", "Variable(", ".detach(")
+_CALLS = (
+    ".numpy(",
+    ".tolist(",
+    ".item(",
+    ".data",
+    "torch.tensor(",
+    "as_tensor(",
+    "Variable(",
+    "Parameter(",
+    ".detach(",
+)
 _INTEGERS = ("int", "uint", "bool")
 
 

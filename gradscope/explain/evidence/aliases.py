@@ -1,0 +1,97 @@
+"""Finds the tensors that came into being out of torch's dispatcher's sight, on memory that another tensor has.
+
+`.data` is one such way, a Parameter around a value another. Each is told as an operator that read the one and made the
+other, just before the first operator that read it: what follows tensors through operators then finds its way.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import replace
+
+from gradscope.explain.evidence.syntax import Syntax
+from gradscope.model.flow import FlowOperation, FlowTensor, Read
+from gradscope.model.site import Origin, Site, Stack
+
+ALIAS = "aten.detach.default"  # what torch does there, without its dispatcher
+_WAYS = (".data", "Parameter(")
+_TRANSFORMS = "/torch/_functorch/"  # which take tensors out of their wrappers
+
+
+class _Touched:
+    """The tensor of each memory that was touched last, and whether it required grad."""
+
+    def __init__(self) -> None:
+        self._last: dict[int, tuple[Read, FlowOperation]] = {}  # by storage
+        self._seen: set[int] = set()
+
+    def note(self, operation: FlowOperation, tensors: Mapping[int, FlowTensor]) -> None:
+        for read in operation.reads:
+            self._touch(tensors.get(read.tensor), read, operation)
+        learned = operation.operation.grad and any(read.requires_grad for read in operation.reads)
+        for made in operation.makes:
+            tensor = tensors.get(made)
+            differentiable = tensor is not None and tensor.type.dtype.startswith(("float", "bfloat", "complex"))
+            self._touch(tensor, Read(made, learned and differentiable), operation)
+
+    def _touch(self, tensor: FlowTensor | None, read: Read, operation: FlowOperation) -> None:
+        self._seen.add(read.tensor)
+        if tensor is not None:
+            self._last[tensor.storage] = (read, operation)
+
+    def before(self, tensor: FlowTensor | None) -> tuple[Read, FlowOperation] | None:
+        """What was touched last on the memory of a tensor that nobody has seen yet."""
+        return None if tensor is None or tensor.number in self._seen else self._last.get(tensor.storage)
+
+
+def with_aliases(
+    operations: Iterable[FlowOperation], tensors: Mapping[int, FlowTensor], syntax: Syntax
+) -> Iterator[FlowOperation]:
+    """The operators in their order, and one for each alias before the first that read it in a forward."""
+    touched = _Touched()
+    for operation in operations:
+        if operation.backward is None and not _is_transformed(operation):
+            for read in operation.reads:
+                known = touched.before(tensors.get(read.tensor))
+                if known is not None:
+                    origin, last = known
+                    stack = _stack(last, operation, syntax)
+                    made = replace(operation.operation, name=ALIAS, stack=stack, writes=(), node=None, grad=True)
+                    yield replace(operation, operation=made, reads=(origin,), makes=(read.tensor,))
+        touched.note(operation, tensors)
+        yield operation
+
+
+def _is_transformed(operation: FlowOperation) -> bool:
+    return any(_TRANSFORMS in site.file for site in operation.operation.stack)
+
+
+def _stack(before: FlowOperation, after: FlowOperation, syntax: Syntax) -> Stack:
+    """Where the alias was made: at the line of the operator before or after, or at one between them that says so."""
+    for one in (before, after):
+        if one.site is not None and _is_a_way(one.site.source):
+            return one.operation.stack
+    first, last = before.site, after.site
+    if last is None:
+        return after.operation.stack
+    start = first.line if first is not None and _same_function(first, last) else 0
+    lines = syntax.parsed(last.file).lines
+    for number in range(last.line - 1, start, -1):
+        site = syntax.site(last.file, number)
+        if _is_a_way(lines[number - 1] if number <= len(lines) else None) and site.function == last.function:
+            return _with_line(after.operation.stack, replace(last, line=number, source=site.source))
+    return after.operation.stack
+
+
+def _same_function(one: Site, other: Site) -> bool:
+    return (one.file, one.function) == (other.file, other.function)
+
+
+def _is_a_way(source: str | None) -> bool:
+    return source is not None and any(way in source for way in _WAYS)
+
+
+def _with_line(stack: Stack, line: Site) -> Stack:
+    """A stack whose innermost frame of the user stands at another line."""
+    inner = next((at for at, site in enumerate(stack) if site.origin is Origin.USER), 0)
+    return (line, *stack[inner + 1 :])
