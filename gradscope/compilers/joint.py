@@ -6,6 +6,7 @@ What the program compiles stays as it is: the partitioners are tried on copies, 
 from __future__ import annotations
 
 import contextlib
+import inspect
 import sys
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -22,6 +23,7 @@ from gradscope.model.site import Stack
 from gradscope.torch_internals.find import bound, replaced
 from gradscope.torch_internals.lacks import require
 
+_HANDED_ON = "partition_fn"
 _PARTITION = "torch._functorch._aot_autograd.graph_compile._partition_joint_graph_into_fw_bw"
 
 
@@ -68,23 +70,29 @@ class Watch:
         return compile_subgraph
 
     def _partitioning(self, original: Callable[..., Any]) -> Callable[..., Any]:
-        def partition(
-            joint: fx.GraphModule, inputs: Any, inner: Any, metadata: Any, config: Any, cut: Any, *rest: Any
-        ) -> Any:
-            return original(
-                joint, inputs, inner, metadata, config, self._watched(original, cut, metadata, config), *rest
-            )
+        """Torch hands the partitioner on as an argument from 2.13 on, and keeps it in the AOTConfig before.
 
-        def stage(state: Any, *rest: Any) -> Any:
-            """The same up to torch 2.11: the partitioner is asked for where a whole graph is compiled."""
-            config, cut = state.aot_config, state.aot_config.partition_fn
-            config.partition_fn = self._watched(original, cut, state.fw_metadata, config)
+        Up to 2.9 the config is one of a state's.
+        """
+        signature = inspect.signature(original)
+
+        def partition(*arguments: Any, **named: Any) -> Any:
+            given = signature.bind(*arguments, **named)
+            values = given.arguments
+            state = values.get("aot_state")
+            config = values["aot_config"] if state is None else state.aot_config
+            metadata = values["fw_metadata"] if state is None else state.fw_metadata
+            if _HANDED_ON in values:
+                values[_HANDED_ON] = self._watched(original, values[_HANDED_ON], metadata, config)
+                return original(*given.args, **given.kwargs)
+            cut = config.partition_fn
+            config.partition_fn = self._watched(original, cut, metadata, config)
             try:
-                return original(state, *rest)
+                return original(*arguments, **named)
             finally:
                 config.partition_fn = cut
 
-        return stage if original.__name__ == "aot_stage2_autograd" else partition
+        return partition
 
     def _watched(self, caller: Callable[..., Any], cut: Any, metadata: Any, config: Any) -> Callable[..., Any]:
         """A partitioner that is looked on where torch's own function asks for it."""

@@ -205,23 +205,38 @@ def saved() -> str | None:
 
 
 def operators() -> str | None:
-    """A mode of ours sees operators, and compilers let it pass."""
+    """Our key hears operators, and torch does not take it for a dispatch mode."""
     import torch
-    from torch.utils._python_dispatch import TorchDispatchMode
 
-    from gradscope.torch_internals.dispatch_mode import mode_class
+    from gradscope.torch_internals import dispatch_key
 
     seen: list[str] = []
 
-    def dispatch(mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
-        seen.append(str(operator))
-        return operator(*arguments, **(keywords or {}))
+    def listener(name: str, keys: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+        seen.append(name)
+        return dispatch_key.pass_on(name, keys, arguments, keywords)
 
-    with mode_class(dispatch)():
+    before, was_on = dispatch_key.listening(), dispatch_key.is_on()
+    dispatch_key.listen(listener)
+    dispatch_key.switch(True)
+    try:
         torch.ones(2) + 1
-    if not hasattr(TorchDispatchMode, "is_infra_mode"):
-        return "it has no is_infra_mode, so torch.compile compiles nothing under it"
-    return None if seen == ["aten.ones.default", "aten.add.Tensor"] else "it does not see operators"
+    finally:
+        dispatch_key.switch(was_on)
+        dispatch_key.listen(before)
+    return None if {"aten::ones", "aten::add.Tensor"} <= set(seen) else "it does not see operators"
+
+
+def partition() -> str | None:
+    """What cuts a joint graph is called with the AOTConfig and its metadata, or with a state that has both."""
+    import inspect
+
+    from gradscope.torch_internals.find import bound
+
+    cuts = bound("torch._functorch._aot_autograd.graph_compile._partition_joint_graph_into_fw_bw")
+    names = set(inspect.signature(cuts).parameters)
+    known = names >= {"aot_config", "fw_metadata"} or "aot_state" in names
+    return None if known else "it is called with other arguments"
 
 
 def collectives() -> str | None:

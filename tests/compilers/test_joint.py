@@ -18,6 +18,7 @@ from gradscope.store.reader import load
 from sample_scripts import compiled
 from tests.capture.side_by_side import python
 from tests.compilers import subjects
+from tests.torch_versions import PARTITION, needs
 
 PARTITIONERS = {"default": default_partition, "min-cut": min_cut_rematerialization_partition}
 
@@ -133,6 +134,7 @@ def test_an_addition_names_the_value_and_its_uses():
     assert lines == [subjects.line("first use"), subjects.line("second use")]
 
 
+@needs(PARTITION)
 def test_an_addition_is_seen_through_a_sum_and_a_custom_function():
     found = region(subjects.used_in_a_sum, leaf(3))
     (addition,) = [node for node in found.nodes if node.uses]
@@ -140,6 +142,7 @@ def test_an_addition_is_seen_through_a_sum_and_a_custom_function():
     assert {found.nodes[one].op for one in addition.uses} == {"aten.exp.default", "aten.add.Tensor"}
 
 
+@needs(PARTITION)
 def test_an_addition_takes_the_gradient_of_an_output_into_account():
     found = region(subjects.kept_and_used, leaf(2, 3), leaf(2, 3))
     (addition,) = [node for node in found.nodes if node.uses]
