@@ -13,12 +13,13 @@ quiet := -W "ignore:Failed to initialize NumPy:UserWarning"  # torch without num
 # The same picture on every machine, on the paper that its reader prefers.
 draw := $(python) -m gradscope graph --quiet --engine builtin --theme auto --force -o
 
-.PHONY: bench help demo test test-frameworks test-torch smoke-torch install-torch clean-torch docs pictures clean
+.PHONY: bench help demo test test-frameworks test-peers test-torch smoke-torch install-torch clean-torch docs pictures clean
 
 help:
 	@echo "make demo    trace a small GPT's training and draw its graph"
 	@echo "make test    lint, types and the whole test suite"
 	@echo "make test-frameworks   Lightning, transformers, DDP and FSDP2 with and without gradscope, in .venv-frameworks"
+	@echo "make test-peers   torch's own samples plainly and traced; PEERS=/path/to/pytorch/test: its tests as well"
 	@echo "make test-torch TORCH=2.15.0   the whole suite on another torch, in .venv-torch; make clean-torch removes it"
 	@echo "make docs    write the generated parts of docs/, and draw its pictures"
 	@echo "make pictures   only the pictures"
@@ -39,6 +40,10 @@ test: .venv/dev.stamp
 
 test-frameworks: .venv-frameworks/stamp
 	.venv-frameworks/bin/python -m pytest tests/torture/frameworks
+
+# Torch's own samples, and with PEERS=/path/to/pytorch/test its own tests, plainly and traced; half an hour at least.
+test-peers: .venv/dev.stamp
+	$(python) -m tests.peers.compare $(PEERS)
 
 # The whole suite on another torch: make test-torch TORCH=2.15.0
 test-torch:

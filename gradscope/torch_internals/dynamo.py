@@ -71,6 +71,12 @@ def is_compiled() -> bool:
     )
 
 
+def has_compiled() -> bool:
+    """Whether anything was given to torch.compile, which compiles again for a thread with other dispatch keys."""
+    module: Any = sys.modules.get("torch._dynamo.eval_frame")
+    return module is not None and any(getattr(module, "cached_backends", {}).values())
+
+
 def body_of(operator: Any) -> Any:
     """What runs an operator with a frame of Python less, where it has such a thing."""
     return getattr(operator, "_op", operator) if type(operator) is _OVERLOAD else operator

@@ -21,4 +21,5 @@ NO_DISPATCH_OF_ITS_OWN: Any = bound("torch._C._disabled_torch_dispatch_impl", No
 conj_view: Any = bound("torch._conj")
 neg_view: Any = bound("torch._neg_view")
 zero_without_memory: Any = bound("torch._efficientzerotensor")
+unpack_saved: Any = bound("torch._C._autograd.SavedTensor.unpack", None)
 HAS_SAVED_DATA = bool(bound("torch._C._autograd.SavedTensor.data", None))  # of what a node keeps

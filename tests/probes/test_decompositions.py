@@ -1,4 +1,4 @@
-"""Gradients that torch computes by another formula under a dispatch mode have the bits that they have without us."""
+"""Gradients that torch computes by another formula under a dispatch mode are seen, with the bits of a plain run."""
 
 import pytest
 import torch
@@ -22,19 +22,12 @@ def gradient(formula):
 @pytest.mark.parametrize("name", FORMULAS)
 def test_bits_are_those_of_a_plain_run(tmp_path, name):
     plain = gradient(FORMULAS[name])
-    with gradscope.record(tmp_path / "run.gscope"):
+    with gradscope.record(tmp_path / "run.gscope", watch_all=True):
         recorded = [gradient(FORMULAS[name]) for _ in range(6)]
     assert all(torch.equal(one, plain) for one in recorded)
 
 
-def test_torch_does_compute_them_otherwise(tmp_path):
-    """Else there would be nothing to look away from."""
-    plain = gradient(FORMULAS["prod"])
-    with gradscope.record(tmp_path / "run.gscope", watch_all=True):
-        assert not torch.equal(gradient(FORMULAS["prod"]), plain)
-
-
-def test_what_runs_before_and_after_is_seen(tmp_path):
+def test_their_operators_are_seen(tmp_path):
     with gradscope.record(tmp_path / "run.gscope"):
         x = torch.rand(3, requires_grad=True)
         (x.exp().prod() * 2).backward()
@@ -42,8 +35,7 @@ def test_what_runs_before_and_after_is_seen(tmp_path):
         (block,) = (one for one in recording.blocks() if one.backward is not None)
         names = {node.id: node.name for node in recording.graph(0).nodes}
     ran = {names[one.node] for one in block.operations if one.node is not None}
-    assert {"MulBackward0", "ExpBackward0"} <= ran
-    assert "ProdBackward0" not in ran
+    assert {"MulBackward0", "ProdBackward0", "ExpBackward0"} <= ran
 
 
 def test_operators_are_seen_again_after_such_a_node_has_raised(tmp_path):

@@ -6,7 +6,6 @@ only the names in the forward's code still lead to a tensor as its transform has
 
 from __future__ import annotations
 
-import sys
 from collections import Counter
 from collections.abc import Iterable
 from types import FrameType
@@ -24,7 +23,7 @@ from gradscope.signals import let_through
 from gradscope.torch_internals.dynamo import skip_methods
 from gradscope.torch_internals.find import bound
 from gradscope.torch_internals.function_calls import CALLS, Application
-from gradscope.torch_internals.guards import no_dispatch, no_function
+from gradscope.torch_internals.guards import no_dispatch, no_function, unprofiled
 from gradscope.torch_internals.running import current_level
 from gradscope.torch_internals.tensors import is_wrapped, level_of, unwrapped
 
@@ -54,12 +53,14 @@ class CapturedTensors:
         self._noted: set[tuple[int, ...]] = set()
         skip_methods(CapturedTensors)
 
-    def look(self, thread: Thread, operands: Iterable[torch.Tensor], results: Iterable[torch.Tensor]) -> None:
-        """An operator has run under a transform: note what it read, in a forward, that the forward was not given.
+    def look(
+        self, thread: Thread, frame: FrameType | None, operands: Iterable[torch.Tensor], results: Iterable[torch.Tensor]
+    ) -> None:
+        """A frame has run an operator under a transform: note what it read, in a forward, that this was not given.
 
         Not where nothing is lost: the result is a mask or an index, or the program says detach itself.
         """
-        frames, call = _up_to_the_call(sys._getframe(3))
+        frames, call = _up_to_the_call(frame)
         if call is None or not any(map(_is_number, results)) or thread.operator == self._sink.string(_DETACH):
             return
         stack, function = self._stacks.take(frames[0], thread.base), written_by_the_user(call.function)
@@ -122,7 +123,7 @@ def _has_tangent(tensor: torch.Tensor) -> bool:
     """
     forward, entered = _is_forward_on(), 0
     try:
-        with no_dispatch(), no_function(), _as_outside_of_operators():
+        with unprofiled(), no_dispatch(), no_function(), _as_outside_of_operators():
             while (current_level() or 0) < level_of(tensor):
                 _enter_level()
                 entered += 1

@@ -6,21 +6,16 @@ there; Dynamo treats the context managers around these calls by name and never l
 
 from __future__ import annotations
 
-import gc
 import sys
-import weakref
 from collections.abc import Callable
 from typing import Any
 
 import torch
 
 from gradscope.probes.core.context import Context
-from gradscope.probes.core.node_token import token_of
-from gradscope.probes.core.referrers import Referrers, is_torchs
+from gradscope.probes.functions.escaped_tensors import EscapedTensors
 from gradscope.torch_internals.dynamo import skip
 from gradscope.torch_internals.find import Replacement
-from gradscope.torch_internals.guards import no_function
-from gradscope.torch_internals.tensors import is_dead, level_of
 
 # what pushes a level and pops it, by kind
 PUSHES = {
@@ -29,7 +24,6 @@ PUSHES = {
     "Jvp": "torch._functorch.eager_transforms._jvp_{}_nesting",
     "Functionalize": "torch._functorch.eager_transforms._func_{}_nesting",
 }
-_LOOKS = 3  # how often one transform is searched for what escaped: steps repeat
 
 
 class Transforms:
@@ -40,9 +34,7 @@ class Transforms:
         self._stacks, self._faults = context.stacks, context.faults
         self._numbers: dict[tuple[object, ...], int] = {}
         self._calls: dict[int, int] = {}
-        self._ended: int | None = None  # an outermost one, not yet searched for what escaped from it
-        self._escaped: set[tuple[int, ...]] = set()
-        self._older: dict[int, weakref.ref[Any]] = {}  # by id(): escaped before the first transform
+        self._escaped = EscapedTensors(context)
         self._open: dict[int, list[int]] = {}  # by thread: the transforms that run, outermost first
         self._replaced: list[Replacement] = []
 
@@ -57,7 +49,7 @@ class Transforms:
     def __exit__(self, *error: object) -> None:
         for one in self._replaced:
             one.restore()
-        self._look_for_escaped()
+        self._escaped.finish(self._is_any_open())
         for place, number in self._numbers.items():
             self._sink.add("transform", (number, *place, self._calls[number]))  # with its final count
 
@@ -90,10 +82,6 @@ class Transforms:
     def _begin(self, kind: str, level: int, arguments: tuple[Any, ...], frame: Any) -> None:
         thread = self._threads.current
         running = self._open.setdefault(thread.number, [])
-        if not running:
-            if not self._numbers:
-                self._older = {id(one): weakref.ref(one) for one in self._outlived()}
-            self._look_for_escaped()
         batch, randomness = arguments if kind == "Vmap" else (None, None)
         place = (
             running[-1] if running else 0,
@@ -108,6 +96,8 @@ class Transforms:
             number = self._numbers[place] = len(self._numbers) + 1
             self._sink.add("transform", (number, *place, 1))
         self._calls[number] = self._calls.get(number, 0) + 1
+        if not running:
+            self._escaped.begins(number, self._is_any_open())
         running.append(number)
         thread.transforms = len(running)
 
@@ -118,61 +108,9 @@ class Transforms:
             return  # it began before the recording
         number = running.pop()
         thread.transforms = len(running)
-        if not running and self._calls[number] <= _LOOKS:
-            self._ended = number
+        if not running:
+            self._escaped.ends(number, self._is_any_open())
 
-    def _look_for_escaped(self) -> None:
-        """Note the tensors that outlive the transform which made them, where they were made, and what holds them.
-
-        Asked when the next one begins, or at the end: while a transform returns, torch's own frames still hold some.
-        """
-        number, self._ended = self._ended, None
-        if number is not None:
-            dead = self._outlived()
-            for tensor in dead:
-                known = self._older.get(id(tensor))
-                if known is None or known() is not tensor:
-                    self._note_escaped(number, tensor, dead)
-
-    def _outlived(self) -> list[torch.Tensor]:
-        """Tensors whose transform is over, when none runs in this thread. Torch marks only those of grad and jvp."""
-        others = any(self._open.values())  # of other threads, whose tensors may be alive
-        tensors = (one for one in gc.get_objects() if type(one) is torch.Tensor)
-        return [one for one in tensors if is_dead(one) or (not others and level_of(one) > 0)]
-
-    def _note_escaped(self, number: int, tensor: torch.Tensor, ours: list[torch.Tensor]) -> None:
-        with no_function():
-            node = tensor.grad_fn
-        token = None if node is None else token_of(node)
-        known = _kept(tensor, ours)
-        if known is None:
-            return  # a local of a frame that still runs, or held by torch itself
-        name, holder = known
-        words = (self._sink.string(name), 0 if holder is None else self._sink.string(holder))
-        place = (0 if token is None else token.stack, *words)
-        if place not in self._escaped:
-            self._escaped.add(place)
-            self._sink.add("escaped", (number, *place))
-
-
-def _kept(tensor: torch.Tensor, ours: list[torch.Tensor]) -> tuple[str, str | None] | None:
-    """What the script keeps a tensor as, and the name by which its code gets there."""
-    for holder in gc.get_referrers(tensor):
-        if holder is ours:
-            continue
-        kind = type(holder).__name__
-        if kind in ("list", "tuple", "cell") and is_torchs(holder):
-            continue
-        if kind in ("list", "tuple", "set", "deque"):
-            name = next((name for _, name, _ in Referrers((ours,)).of(holder)), None)
-            return (f"in a {kind}" if name is None else f"in the {kind} {name}"), name
-        if kind == "cell":
-            name = next((name for _, name, _ in Referrers((ours,)).in_cell(holder)), None)
-            if name is not None:
-                return name, name
-            continue
-        names = holder if type(holder) is dict else getattr(holder, "__dict__", None)
-        found = next((str(key) for key, value in names.items() if value is tensor), None) if names else None
-        if found is not None:
-            return found, found
-    return None
+    def _is_any_open(self) -> bool:
+        """Whether one runs, asked while none does in this thread: those of others, whose tensors may be alive."""
+        return any(self._open.values())

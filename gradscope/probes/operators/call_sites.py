@@ -1,7 +1,7 @@
 """Runs operators as if from the program's own line, where Python's warnings can tell the difference.
 
 The surprise: from torch 2.15 on an operator that is called from Python gives its warnings to the Python frame that
-called it. Under a dispatch mode that frame would be ours, and a warning's place, its module and whether it has been
+called it. Where we pass one on that frame would be ours, and a warning's place, its module and whether it has been
 shown already would be others. So a function of one line stands there that has the file, the line and the globals of
 the program's frame.
 """
@@ -9,6 +9,7 @@ the program's frame.
 from __future__ import annotations
 
 import os
+import sys
 import warnings
 from collections.abc import Callable
 from types import FrameType, FunctionType
@@ -17,7 +18,7 @@ from typing import Any
 import torch
 
 from gradscope.probes.core.stacks import line_of
-from gradscope.probes.core.traceback_filter import STAND_IN
+from gradscope.probes.core.traceback_filter import STAND_IN, is_ours
 from gradscope.torch_internals.dispatch_mode import mode_class
 from gradscope.torch_internals.dynamo import body_of, skip, skip_methods
 
@@ -32,11 +33,19 @@ class CallSites(dict[tuple[int, int], Site]):
         skip_methods(CallSites)
         self._kept: list[Any] = []  # codes whose ids are keys
 
-    def run(self, frame: FrameType | None, run: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
-        """Run an operator from where a frame is; the engine's own threads have none."""
-        if frame is None:
-            return run(*arguments, **keywords)
-        return (self.get((id(frame.f_code), frame.f_lasti)) or self._make(frame))(run, arguments, keywords)
+    def from_the_program(self, run: Any) -> Any:
+        """What calls a function of torch as the nearest frame of the program would; the engine's threads have none."""
+
+        def call(*arguments: Any, **keywords: Any) -> Any:
+            frame: FrameType | None = sys._getframe(1)
+            while frame is not None and is_ours(frame.f_code):
+                frame = frame.f_back
+            if frame is None:
+                return run(*arguments, **keywords)
+            return (self.get((id(frame.f_code), frame.f_lasti)) or self._make(frame))(run, arguments, keywords)
+
+        skip(call)
+        return call
 
     def _make(self, frame: FrameType) -> Site:
         code = frame.f_code

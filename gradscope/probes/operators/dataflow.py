@@ -28,6 +28,7 @@ from gradscope.torch_internals.tensors import free_weak_reference, is_expired, w
 _FIRST = 3  # steps that are looked at from the start
 _AFTER_NEWS = 2  # steps after one that ran new operators
 _MOST_NEWS = 16  # looks after news: a program that never repeats is not looked at for ever
+_MOST_OPERATORS = 40_000  # that were followed, after which no news are: steps may be long, and none like another
 _LIVING = 4096  # known tensors from which on the dead are swept out between steps
 _WIDTH = 4  # numbers for a tensor read or made
 _READ, _MADE = 0, 1
@@ -54,13 +55,13 @@ class Dataflow(Watcher):
         self._computed: set[int] = set()  # storages that a forward made, not what it was given
         self._unnamed: list[tuple[weakref.ref[Any], tuple[int, ...]]] = []
         self._until: int | None = None  # the step at which to stop, once the first was seen
-        self._news = 0
+        self._news = self._followed = 0
         self.on = True
         context.events.storage_asked.append(self.computed)
         skip_methods(Dataflow)
 
-    def saw(self, arguments: tuple[Any, ...], keywords: dict[str, Any] | None, result: Any) -> None:
-        """An operator has run; its place is the end of the open block."""
+    def saw(self, frame: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], result: Any) -> None:
+        """A frame of the program, or none, has run an operator; its place is the end of the open block."""
         thread = self._threads.current
         if thread.busy or not thread.operations:
             return
@@ -69,7 +70,7 @@ class Dataflow(Watcher):
             with no_function():
                 self._note(thread, operands, result)
             if thread.transforms:
-                self._captured.look(thread, _tensors(operands), _tensors((result,)))
+                self._captured.look(thread, frame, _tensors(operands), _tensors((result,)))
         except Exception as error:
             self._faults.note(self.probe, error)
 
@@ -147,8 +148,9 @@ class Dataflow(Watcher):
             for position, at in enumerate(range(0, len(rows), _WIDTH)):
                 place, side, number, requires = rows[at : at + _WIDTH]
                 self._sink.add("flow", (run, position, ends[place], side, number, requires))
+            self._followed += len(ends)
             del rows[:]
-        if new and not self.on and self._news < _MOST_NEWS:
+        if new and not self.on and self._news < _MOST_NEWS and self._followed < _MOST_OPERATORS:
             self._news += 1
             self._until = self._steps.current + 1 + _AFTER_NEWS
             self.on = True

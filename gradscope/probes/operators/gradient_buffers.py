@@ -1,5 +1,5 @@
-"""Steps aside where a custom Function may ask for the buffers of its inputs' gradients: under a dispatch mode torch
-hands none out."""
+"""Steps aside where a custom Function may ask for the buffers of its inputs' gradients: torch hands none
+out where Python has held a gradient."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _DROPPED = "backward calls that ask for gradient buffers: their operators were n
 
 
 class GradientBuffers(Watcher):
-    """Takes our dispatch mode off for such calls."""
+    """Hears nothing of such calls."""
 
     probe = "gradient buffers"
 

@@ -27,6 +27,7 @@ _BLOCKS = 256  # the last blocks whose storages are remembered
 _RUNS = 256  # the last backward calls whose nodes are remembered
 _NODES = 1_000_000  # nodes that may be remembered
 _HIDDEN, _MOST_HIDDEN = 4, 4096  # numbers of a hidden write, and numbers kept
+_FREED = "second time"  # in torch's words when what a node saved is gone
 _FAILURES = 8  # backward calls that are looked into after they raised
 
 
@@ -105,24 +106,35 @@ class InplaceWrites(Watcher):
         self._failures += 1
         try:
             numbers = call.walked.numbers
+            refusing: dict[int, int] = {}  # nodes that refuse to run, by sequence number
             for node in call.live:
                 token = token_of(node)
                 if token is not None and token.uid in numbers:
-                    self._look(call, numbers[token.uid], token.uid, node)
+                    number = numbers[token.uid]
+                    if self._look(call, number, token.uid, node, str(error)):
+                        refusing[node._sequence_nr()] = number
+            if call.stopped is None and refusing and (call.inputs is None or len(refusing) == 1):
+                call.stopped = refusing[max(refusing)]  # the youngest: the engine comes to it first
         except Exception as fault:
             self._faults.note(self.probe, fault)
 
-    def _look(self, call: BackwardCall, number: int, uid: int, node: Any) -> None:
+    def _look(self, call: BackwardCall, number: int, uid: int, node: Any, message: str) -> bool:
+        """Write what became of all that a node had saved. Whether the exception's message is about that."""
+        refuses = False
         ran = [one for one in self._ran if one.number < call.number and uid in one.numbers]
         if ran:
             last = next((one for one in reversed(ran) if not one.kept), ran[-1])
-            self._sink.add("reused", (call.number, number, last.number, last.numbers[uid], bool(is_freed(node))))
+            freed = bool(is_freed(node))
+            self._sink.add("reused", (call.number, number, last.number, last.numbers[uid], freed))
+            refuses = freed and _FREED in message
         for name, saved in saved_of(node):
             versions = moved(node, name, saved)
             if versions is not None:
+                refuses = refuses or f"is at version {versions[1]}; expected version {versions[0]}" in message
                 label = self._sink.string(name)
                 self._sink.add("stale", (call.number, number, label, *versions))
                 self._trail(call, number, label, storage_of(saved.data)[0])
+        return refuses
 
     def _trail(self, call: BackwardCall, node: int, name: int, storage: int) -> None:
         """The blocks in which a storage was written, the last first."""

@@ -22,7 +22,7 @@ from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.operators.dataflow import Dataflow
 from gradscope.probes.tensors.value_samples import is_plain
 from gradscope.torch_internals.dynamo import skip, skip_methods
-from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 
 _FIRST = 6  # looks at each optimizer, and at the backward calls, before only powers of two
 _NONE, _ZERO, _SOME, _FROZEN = range(4)
@@ -110,7 +110,7 @@ class Optimizers(Watcher):
         return self._dataflow.number(tensor)
 
     def _state(self, leaf: Any) -> int:
-        with no_function(), no_dispatch(), no_autograd():
+        with unprofiled(), no_function(), no_dispatch(), no_autograd():
             gradient = leaf.grad
             if not leaf.requires_grad:
                 return _FROZEN

@@ -56,17 +56,17 @@ from gradscope.probes.operators.blocks import (
 )
 from gradscope.probes.operators.call_sites import CallSites, warns_where_it_is_called
 from gradscope.probes.operators.dataflow import Dataflow
-from gradscope.probes.operators.dispatch_mode import DispatchMode
-from gradscope.probes.operators.foreach_versions import counting_versions
+from gradscope.probes.operators.hearing import Hearing
 from gradscope.probes.operators.inplace_writes import InplaceWrites
 from gradscope.probes.tensors import accelerators
 from gradscope.probes.tensors.is_leaf import is_leaf
-from gradscope.signals import attribute
-from gradscope.torch_internals.dynamo import body_of, skip, skip_methods
+from gradscope.torch_internals.dispatch_key import below, call_as, looks_away, operator_of, pass_on, runner, switch
+from gradscope.torch_internals.dynamo import skip, skip_methods
 from gradscope.torch_internals.find import bound
+from gradscope.torch_internals.guards import no_dispatch, unprofiled
 from gradscope.torch_internals.running import current_node
 
-_REMEMBERED = 8  # blocks kept to compare with
+_REMEMBERED = 64  # blocks kept to compare with: two for each of the graphs that are remembered
 
 
 class OperatorRecorder(Watcher):
@@ -79,17 +79,17 @@ class OperatorRecorder(Watcher):
         self._names, self._faults, self._steps = context.names, context.faults, context.steps
         self._inplace_writes, self._nonfinite = context.get(InplaceWrites), context.get(NonfiniteOnHost)
         self._dataflow, self._calls = context.get(Dataflow), InternedCalls(context.sink)
-        self._known = context.operators  # by id: an operator's own hash is slow
+        self._known = context.operators  # by the dispatcher's name
         self._started = context.started
         self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
         self._turn = threading.RLock()  # the engine's own threads' blocks are closed by the calls that they worked for
         self._block_runs = itertools.count()  # several threads may close blocks at the same time
-        self._dispatching = DispatchMode(self._dispatch())
+        self._dispatching = Hearing(self._dispatch())
         context.faults.switch(self.probe, self._switch_off)
         self._overriding, self._note_writes = False, self._written
         if torch_function_classes.is_there_one():
             self._override()
-        self._off = False  # the mode may outlive the recording: in threads that still run, below a mode of the script's
+        self._off = False  # our key may outlive the recording: in threads that still run
         self.threads: list[Thread] = []  # that have noted an operator
         self.unforeseen: set[int] = set()  # names of operators that make a backward differ from one like it
         self._collective_seen, self._block_closed = context.events.collective_seen, context.events.block_closed
@@ -115,7 +115,7 @@ class OperatorRecorder(Watcher):
     @contextmanager
     def in_thread(self) -> Iterator[None]:
         """See the operators of a thread that begins: modes are each thread's own."""
-        with self._dispatching.mode:
+        with self._dispatching.in_thread():
             yield
         if not self._off:
             self.close(self._threads.current)
@@ -159,63 +159,71 @@ class OperatorRecorder(Watcher):
     def _dispatch(self) -> Any:
         """The mode's function: hot, so what it uses is bound here, and nothing that it makes outlives it."""
         threads, steps, faults, known = self._threads, self._steps, self._faults, self._known
-        describe, take = self._describe, self._stacks.take
-        open_block, number_of, getframe, grad_enabled = self._open, node_number, sys._getframe, torch.is_grad_enabled
-        engine = bound("torch.autograd.graph._engine_run_backward").__code__
-        sites = CallSites() if warns_where_it_is_called() else None
+        describe, note, getframe = self._describe, self._noting(), sys._getframe
+        if warns_where_it_is_called():
+            call_as(CallSites().from_the_program)
         nonfinite, look, dataflow = self._nonfinite, self._nonfinite.look, self._dataflow
 
-        def dispatch(  # noqa: PLR0912, a call for each branch would cost as much as the branch itself
-            mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None
-        ) -> Any:
-            if types and any(kind.__name__ == "DTensor" for kind in types):
-                return NotImplemented  # the collectives that it issues inside are seen then
-            if self._off:
-                return operator(*arguments, **(keywords or {}))
-            run, found = operator, None
+        def dispatch(name: str, keys: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -> Any:
+            if self._off or looks_away():
+                return pass_on(name, keys, arguments, keywords)
             try:
-                found = known.get(id(operator)) or describe(operator)
-                run = found.run
-                thread = threads.current
-                if thread.busy:
-                    pass
-                elif not steps.recorded:
-                    thread.pending.clear()
-                else:
-                    name = thread.operator = found.name
-                    thread.maker = name if found.makes_nodes else thread.maker
-                    if thread.pending:
-                        for token in thread.pending:
-                            token.operator = name
+                switch(False)  # neither what it runs inside nor what we do is heard
+                found, frame = None, getframe(1).f_back  # none on the engine's own threads
+                try:
+                    found = known.get(name) or describe(name)
+                    thread = threads.current
+                    if thread.busy:
+                        pass
+                    elif not steps.recorded:
                         thread.pending.clear()
-                    numbers = thread.operations
-                    if not 0 < len(numbers) < thread.room:
-                        numbers = open_block(thread)
-                    backward = thread.backward
-                    if thread.call is not thread.last_call:
-                        enter_call(thread)
-                    frame = getframe(0).f_back  # none on the engine's own threads
-                    at_base = frame is None or (backward is not None and frame.f_code is engine)
-                    stack = thread.base if at_base else take(frame, thread.base)
-                    node = number_of(backward) if backward is not None else PLAIN if grad_enabled() else NO_GRAD
-                    if found.writes:
-                        self._note_writes(thread, (name, stack, thread.place, node), found.writes, arguments, keywords)
                     else:
-                        numbers.extend((name, stack, thread.place, node, 0))
-            except Exception as error:
-                faults.note(self.probe, error)
-            if sites is None:
-                result = run(*arguments, **keywords) if keywords else run(*arguments)
-            else:
-                result = sites.run(getframe(0).f_back, run, arguments, keywords or {})
-            if found is not None and found.look >= nonfinite.looking:
-                look(found, result, arguments, keywords)
-            if dataflow.on:
-                dataflow.saw(arguments, keywords, result)
-            return result
+                        note(found, thread, frame, arguments, keywords)
+                except Exception as error:
+                    faults.note(self.probe, error)
+                if found is None:
+                    return pass_on(name, keys, arguments, keywords)
+                result = found.run(below(keys), *arguments, **keywords)
+                if found.look >= nonfinite.looking:
+                    with unprofiled(), no_dispatch():  # the program's own modes would see it up to torch 2.11
+                        look(found, result, arguments, keywords, frame)
+                if dataflow.on:
+                    dataflow.saw(frame, arguments, keywords, result)
+                return result
+            finally:
+                switch(not self._off)
 
         skip(dispatch)
         return dispatch
+
+    def _noting(self) -> Any:
+        """What notes that an operator runs."""
+        take, open_block, number_of, grad_enabled = self._stacks.take, self._open, node_number, torch.is_grad_enabled
+        engine = bound("torch.autograd.graph._engine_run_backward").__code__
+
+        def note(found: Operator, thread: Thread, frame: FrameType | None, arguments: Any, keywords: Any) -> None:
+            name = thread.operator = found.name
+            thread.maker = name if found.makes_nodes else thread.maker
+            if thread.pending:
+                for token in thread.pending:
+                    token.operator = name
+                thread.pending.clear()
+            numbers = thread.operations
+            if not 0 < len(numbers) < thread.room:
+                numbers = open_block(thread)
+            backward = thread.backward
+            if thread.call is not thread.last_call:
+                enter_call(thread)
+            at_base = frame is None or (backward is not None and frame.f_code is engine)
+            stack = thread.base if at_base else take(frame, thread.base)
+            node = number_of(backward) if backward is not None else PLAIN if grad_enabled() else NO_GRAD
+            if found.writes:
+                self._note_writes(thread, (name, stack, thread.place, node), found.writes, arguments, keywords)
+            else:
+                numbers.extend((name, stack, thread.place, node, 0))
+
+        skip(note)
+        return note
 
     def _written(
         self,
@@ -244,19 +252,17 @@ class OperatorRecorder(Watcher):
             raise
         thread.operations.extend((*head, len(numbers) // WRITE, *numbers))
 
-    def _describe(self, operator: Any) -> Operator:
-        schema = attribute(operator, "_schema")  # higher-order operators have none
+    def _describe(self, name: str) -> Operator:
+        operator = operator_of(name)
         known = Operator()
         known.writes = tuple(
             (position, self._sink.string(argument.name), argument.name)
-            for position, argument in enumerate(schema.arguments if schema is not None else ())
+            for position, argument in enumerate(operator._schema.arguments)
             if argument.alias_info is not None and argument.alias_info.is_write
         )
         known.name = self._sink.string(str(operator))
         known.operator = operator
-        run = body_of(operator)  # one frame less
-        known.run = counting_versions(run, known.writes) if str(operator).startswith("aten._foreach_") else run
-        known.run = self._unseen(known)
+        known.run = runner(name)
         if is_collective(operator):
             known.run = self._flushing(known.run)
         known.copies = copies(operator) and accelerators.is_there_one()
@@ -268,19 +274,12 @@ class OperatorRecorder(Watcher):
         known.softmax = is_softmax(operator)
         if not is_foreseen(operator):
             self.unforeseen.add(known.name)
-        self._known[id(operator)] = known
+        self._known[name] = known
         return known
 
     def _override(self) -> None:
         """The program has tensor classes that would be asked: the engine will hand operators what is of them."""
         self._overriding, self._note_writes = True, torch_function_classes.unseen(self._written)
-        for known in list(self._known.values()):
-            known.run = self._unseen(known)
-
-    def _unseen(self, known: Operator) -> Any:
-        """What runs an operator, without classes of the program being asked; an operator of its own may ask them."""
-        is_torchs = str(known.operator).startswith("aten.")
-        return torch_function_classes.unseen(known.run) if self._overriding and is_torchs else known.run
 
     def _flushing(self, run: Any) -> Any:
         """A collective that commits what there is, itself included, before it waits for the others."""

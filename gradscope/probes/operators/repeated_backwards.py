@@ -22,7 +22,7 @@ from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.operators.blocks import WRITE, operators_of
 from gradscope.probes.operators.dataflow import Dataflow
 from gradscope.probes.operators.recorder import OperatorRecorder
-from gradscope.torch_internals.dynamo import skip_methods
+from gradscope.torch_internals.dynamo import has_compiled, skip_methods
 
 _EQUAL = 3  # equal backward calls after which the next ones are taken to be so
 _WATCHED = 16  # of those, every so many are watched all the same; one that differs, and none is trusted again
@@ -67,7 +67,7 @@ class Running:
 
 
 class RepeatedBackwards(Watcher):
-    """Knows what backward calls have run, and takes our dispatch mode off for those that run the same again.
+    """Knows what backward calls have run, and hears nothing of those that run the same again.
 
     It is the last of the watchers, because it goes by what the others have found before a call.
     """
@@ -127,6 +127,7 @@ class RepeatedBackwards(Watcher):
             and not is_distributed()
             and self._hooks.are_none()
             and self._operations.is_alone()
+            and not has_compiled()
             and all(type(one) is torch.Tensor and one.layout is torch.strided for one in call.gradients)
             and _are_fresh(call)
         )

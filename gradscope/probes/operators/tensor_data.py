@@ -35,7 +35,7 @@ from gradscope.signals import attribute
 from gradscope.torch_internals.dispatch_mode import mode_class
 from gradscope.torch_internals.dynamo import body_of, is_operator, skip, skip_methods
 from gradscope.torch_internals.find import bound
-from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 from gradscope.torch_internals.running import current_task
 
 _UNDEFINED_CONTENT = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_")
@@ -196,7 +196,10 @@ class TensorData(Watcher):
         if run.task is not None and current_task() != run.task:
             return run.node
         number = node_number(run.call)
-        return None if number < 0 else number
+        if number < 0:
+            return None
+        run.node = number  # a hook before it may start a backward
+        return number
 
     def _generator(self, run: Run, operator: Any, keywords: Mapping[str, Any]) -> int | None:
         """Store the state that a random operator starts from."""
@@ -245,7 +248,7 @@ class TensorData(Watcher):
         thread = self._threads.current
         busy, thread.busy = thread.busy, True
         try:
-            with no_function(), no_dispatch(), no_autograd(), _without_levels():
+            with unprofiled(), no_function(), no_dispatch(), no_autograd(), _without_levels():
                 yield
         finally:
             thread.busy = busy

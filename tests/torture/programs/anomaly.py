@@ -3,6 +3,7 @@
 
 import torch
 from torch.autograd import detect_anomaly, set_detect_anomaly
+from torch.utils.checkpoint import checkpoint
 
 
 def state():
@@ -44,3 +45,15 @@ torch.set_anomaly_enabled(True, True)
 print(state(), nan())
 torch.set_anomaly_enabled(False)
 print(state(), nan())
+
+
+def derivative(function):
+    return lambda x: torch.autograd.grad(function(x), x, create_graph=True)[0]
+
+
+def recomputed(function):
+    return lambda x: checkpoint(function, x, use_reentrant=False)
+
+
+# Recomputation ends by an exception inside a backward: where the mode is on, torch warns of the nodes it passes.
+print(derivative(recomputed(derivative(recomputed(lambda x: x.sin().exp()))))(torch.ones((), requires_grad=True)).item())

@@ -1,0 +1,107 @@
+"""Compares what torch's own samples and tests do plainly and traced. Not a part of the test suite: minutes to hours.
+
+python -m tests.peers.compare                        all samples of torch's operator database
+python -m tests.peers.compare /path/to/pytorch/test  and its own tests, of a checkout that fits the installed torch
+"""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+
+DETAILS = ("nodes", "ops", "full")
+CHUNK = 80  # operators a process
+HOURS = 2 * 3600
+OPERATORS = Path(__file__).with_name("operators.py")
+TESTS = ("test_autograd.py", "functorch/test_eager_transforms.py", "autograd/test_functional.py")
+
+# Differences that are torch's: what it says of them, by the operator's name.
+EXPECTED: dict[str, str] = {}
+
+
+def run(*command: str | Path, folder: Path | None = None) -> list[str]:
+    """The lines that a program prints."""
+    threads = {**os.environ, "OMP_NUM_THREADS": "1"}
+    done = subprocess.run(
+        [sys.executable, *map(str, command)],
+        check=False,
+        capture_output=True,
+        text=True,
+        timeout=HOURS,
+        env=threads,
+        cwd=folder,
+    )
+    return [
+        *done.stdout.splitlines(),
+        *([f"ended with {done.returncode}: {done.stderr[-400:]}"] if done.returncode else []),
+    ]
+
+
+def traced(detail: str, *command: str | Path, folder: Path | None = None) -> list[str]:
+    """The same under gradscope, whose recording nobody reads."""
+    with tempfile.TemporaryDirectory() as scratch:
+        recording = Path(scratch, "run.gscope")
+        options = ("--no-explain", "--quiet", "--detail", detail, "-o", recording)
+        return run("-m", "gradscope", "trace", *options, *command, folder=folder)
+
+
+def samples() -> int:
+    """Compare torch's operator database in pieces; what differs between two plain runs proves nothing."""
+    count, differ = int(run(OPERATORS, "count")[-1]), 0
+    for start in range(0, count, CHUNK):
+        command = (OPERATORS, str(start), str(start + CHUNK))
+        plain, again = run(*command), run(*command)
+        steady = [one for one, other in zip(plain, again, strict=False) if one == other]
+        for detail in DETAILS:
+            seen = set(traced(detail, *command))
+            differ += report(detail, [one for one in steady if one not in seen], seen)
+        print(f"operators {start} to {min(start + CHUNK, count)}: {len(steady)} samples compared", flush=True)
+    return differ
+
+
+def report(detail: str, missing: list[str], seen: set[str]) -> int:
+    """Say what differs, and how; what is expected only in a word."""
+    differ = 0
+    for line in missing:
+        head = line.partition(":")[0]
+        if reason := EXPECTED.get(head.split()[0]):
+            print(f"{detail}: {head}: expected, {reason}")
+            continue
+        differ += 1
+        other = next((one for one in seen if one.startswith(f"{head}:")), "nothing")
+        print(f"{detail}: {line[:400]}\n{' ' * len(detail)}  {other[:400]}")
+    return differ
+
+
+def tests(folder: Path) -> int:
+    """Compare which of torch's own tests pass."""
+    differ = 0
+    for name in TESTS:
+        if not (folder / name).exists():
+            print(f"{name} is not there")
+            continue
+        pytest = ("-p", "no:cacheprovider", "-p", "no:xdist", "-q", "-rA", name)
+        plain = outcomes(run("-m", "pytest", *pytest, folder=folder))
+        for detail in DETAILS:
+            seen = outcomes(traced(detail, "-m", "pytest", *pytest, folder=folder))
+            others = sorted(one for one in plain.keys() | seen.keys() if plain.get(one) != seen.get(one))
+            differ += len(others)
+            for one in others:
+                print(f"{detail}: {one}: {plain.get(one)} plainly, {seen.get(one)} traced")
+        print(f"{name}: {len(plain)} tests compared", flush=True)
+    return differ
+
+
+def outcomes(lines: list[str]) -> dict[str, str]:
+    """Each test with how it ended."""
+    words = (line.split() for line in lines)
+    return {two[1]: two[0] for two in words if len(two) > 1 and two[0] in ("PASSED", "FAILED", "ERROR", "XPASS")}
+
+
+if __name__ == "__main__":
+    found = samples() + (tests(Path(sys.argv[1])) if len(sys.argv) > 1 and sys.argv[1] else 0)
+    print("all the same" if not found else f"{found} differ")
+    sys.exit(found > 0)
