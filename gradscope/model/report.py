@@ -66,12 +66,24 @@ class SubjectReport:
 
 @dataclass(frozen=True, slots=True)
 class Report:
-    """All findings, the one that explains most first, and the Functions they belong to."""
+    """All findings, the one that explains most first, and the Functions they belong to.
+
+    `left_out` are the codes that were not looked for to the end, because it took too long.
+    """
 
     findings: tuple[Finding, ...] = ()
     subjects: tuple[SubjectReport, ...] = ()
     torch: str = ""
     recording: str | None = None
+    left_out: tuple[str, ...] = ()
+
+    @property
+    def gap(self) -> str | None:
+        """What is not known, in one sentence."""
+        if not self.left_out:
+            return None
+        codes = " and ".join(filter(None, (", ".join(self.left_out[:-1]), self.left_out[-1])))
+        return f"not known whether there is more: looking for {codes} took too long and was left out"
 
     def at_least(self, severity: Severity) -> tuple[Finding, ...]:
         """The findings that are as bad as `severity` or worse."""

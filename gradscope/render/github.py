@@ -11,8 +11,9 @@ COMMANDS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO:
 
 
 def render(report: Report) -> str:
-    """A line for each finding."""
-    return "".join(line(finding) + "\n" for finding in report.findings)
+    """A line for each finding, and one for what was left out."""
+    gap = [f"::notice title=gradscope::{message(report.gap)}"] if report.gap is not None else []
+    return "".join(one + "\n" for one in (*map(line, report.findings), *gap))
 
 
 def line(finding: Finding) -> str:

@@ -36,7 +36,10 @@ def recording_cases(suite: Xml.Element, report: Report) -> None:
             Xml.SubElement(case, "system-out").text = clean(sentence(finding))
         else:
             failure(case, [finding])
-    if report.recording and not report.findings:
+    for code in report.left_out:
+        case = Xml.SubElement(suite, "testcase", classname="gradscope", name=code)
+        Xml.SubElement(case, "skipped", message="looking for it took too long")
+    if report.recording and not report.findings and not report.left_out:
         Xml.SubElement(suite, "testcase", classname="gradscope", name=clean(report.recording))
 
 

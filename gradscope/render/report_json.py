@@ -24,6 +24,8 @@ def as_object(report: Report) -> dict[str, Any]:
     if report.recording is not None:
         content["recording"] = report.recording
     content["findings"] = [finding_object(finding) for finding in report.findings]
+    if report.left_out:
+        content["left_out"] = list(report.left_out)
     if report.subjects:
         content["subjects"] = [subject_object(subject) for subject in report.subjects]
     return content

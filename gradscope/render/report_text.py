@@ -28,6 +28,8 @@ def render(report: Report) -> str:
         blocks = ["\n".join(finding_lines(finding)) for finding in report.findings] or ["nothing found"]
     if len(report.subjects) > 1:
         blocks.append(totals(report))
+    if report.gap is not None:
+        blocks.append("\n".join(wrapped(report.gap)))
     return "\n\n".join(blocks) + "\n"
 
 

@@ -44,8 +44,16 @@ def names(case: Case) -> set[str]:
     return {name for name in known if name and name != NAMELESS}
 
 
+def in_use(case: Case, asked: str) -> str:
+    """The name by which the recording knows a parameter, if this is another of its names, or the end of one."""
+    others = case.second_names()
+    ends = {name for other, name in others.items() if other.endswith(f".{asked}")}
+    return others.get(asked) or (ends.pop() if len(ends) == 1 and asked not in names(case) else asked)
+
+
 def _resolve(case: Case, asked: str) -> str:
     known = names(case)
+    asked = in_use(case, asked)
     if asked in known:
         return asked
     ends = sorted(name for name in known if name.endswith(f".{asked}"))

@@ -2,23 +2,51 @@
 
 from __future__ import annotations
 
+import math
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.operation import Block
 from gradscope.store.facts import Facts, kept
 from gradscope.store.reader import Recording
 
 
-class Case(Facts):
-    """The evidence: the facts of one recording, and what has been concluded from them so far."""
+class OutOfTime(Exception):
+    """A question has taken too long."""
 
-    def __init__(self, recording: Recording) -> None:
+
+class Case(Facts):
+    """The evidence: the facts of one recording, and what has been concluded from them so far.
+
+    `clock` tells the seconds that were worked, not those that a busy machine let us wait.
+    """
+
+    def __init__(self, recording: Recording, clock: Callable[[], float] = time.thread_time) -> None:
         super().__init__(recording.tables)
+        self.clock, self._until = clock, math.inf
         self.answers = {}
         self._recording = recording
         self._graphs: dict[int, Graph] = {}
 
+    @contextmanager
+    def within(self, seconds: float) -> Iterator[None]:
+        """Let what is asked inside take so long; then OutOfTime is raised by the next fact that is asked for."""
+        self._until = self.clock() + seconds
+        try:
+            self._pace()
+            yield
+        finally:
+            self._until = math.inf
+
+    def _pace(self) -> None:
+        if self.clock() > self._until:
+            raise OutOfTime
+
     def graph(self, number: int) -> Graph:
         """The graph of one backward call that reached one."""
+        self._pace()
         if number not in self._graphs:
             self._graphs[number] = self._recording.graph(number)
         return self._graphs[number]

@@ -10,6 +10,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from gradscope.explain.evidence.aliases import with_aliases
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Read
 from gradscope.model.operation import base_name
 from gradscope.store.facts import Facts, kept
@@ -243,7 +245,8 @@ class Dataflow:
 @kept
 def dataflow(facts: Facts) -> Dataflow:
     """The flow of tensors through the operators that were examined."""
-    return Dataflow(facts.flow(), facts.flow_tensors(), facts.flow_ends())
+    tensors = {tensor.number: tensor for tensor in facts.flow_tensors()}
+    return Dataflow(with_aliases(facts.flow(), tensors, syntax(facts)), tensors.values(), facts.flow_ends())
 
 
 def reads_shape_only(operation: FlowOperation) -> bool:

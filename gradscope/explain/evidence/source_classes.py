@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
@@ -27,10 +26,10 @@ def declared(case: Case, name: str, method: str | None = None, call: str | None 
 
     None when no recorded source has the class.
     """
-    for file, text in case.sources().items():
-        for found in _classes(syntax(case).tree(file), name):
-            line = _line(found, method, call)
-            return Site(file, line, name, text.splitlines()[line - 1].strip())
+    for file in syntax(case).files:
+        for found in syntax(case).nodes(file):
+            if isinstance(found, ast.ClassDef) and found.name == name:
+                return syntax(case).site(file, _line(found, method, call), name)
     return None
 
 
@@ -39,8 +38,3 @@ def _line(found: ast.ClassDef, method: str | None, call: str | None) -> int:
     calls = (one for one in ast.walk(body or found) if isinstance(one, ast.Call) and call is not None)
     named = (one for one in calls if isinstance(one.func, ast.Attribute) and one.func.attr == call)
     return next(named, body or found).lineno
-
-
-def _classes(tree: ast.Module | None, name: str) -> Iterator[ast.ClassDef]:
-    nodes = () if tree is None else ast.walk(tree)
-    yield from (node for node in nodes if isinstance(node, ast.ClassDef) and node.name == name)

@@ -14,9 +14,8 @@ Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
 
 def at(case: Case, site: Site | None) -> Iterator[ast.AST]:
     """The nodes of the syntax tree that begin at a line."""
-    parsed = None if site is None else syntax(case).tree(site.file)
-    if parsed is not None and site is not None:
-        yield from (node for node in ast.walk(parsed) if getattr(node, "lineno", None) == site.line)
+    if site is not None:
+        yield from syntax(case).parsed(site.file).beginning.get(site.line, ())
 
 
 def edited(case: Case, site: Site | None) -> str | None:
@@ -56,12 +55,11 @@ def assigned(case: Case, site: Site | None) -> str | None:
 
 def enclosing(case: Case, site: Site | None) -> Definition | None:
     """The innermost function around a line."""
-    parsed = None if site is None else syntax(case).tree(site.file)
-    if parsed is None or site is None:
+    if site is None:
         return None
     around = [
         node
-        for node in ast.walk(parsed)
+        for node in syntax(case).nodes(site.file)
         if isinstance(node, Definition) and node.lineno <= site.line <= (node.end_lineno or node.lineno)
     ]
     return max(around, key=lambda node: (node.lineno, isinstance(node, ast.Lambda)), default=None)
@@ -69,8 +67,7 @@ def enclosing(case: Case, site: Site | None) -> Definition | None:
 
 def class_at(case: Case, site: Site | None) -> ast.ClassDef | None:
     """The class whose definition, or first decorator, stands at a line."""
-    parsed = None if site is None else syntax(case).tree(site.file)
-    for node in ast.walk(parsed) if parsed is not None else ():
+    for node in () if site is None else syntax(case).nodes(site.file):
         if isinstance(node, ast.ClassDef) and site is not None:
             first = min([node.lineno, *(one.lineno for one in node.decorator_list)])
             if first <= site.line <= node.lineno:
@@ -86,8 +83,8 @@ def method(owner: ast.ClassDef | None, name: str) -> ast.FunctionDef | None:
 
 def line(case: Case, file: str, number: int, function: str = "") -> Site:
     """A line of a recorded file."""
-    lines = case.sources().get(file, "").splitlines()
-    return Site(file, number, function, lines[number - 1].strip() if 0 < number <= len(lines) else None)
+    text = syntax(case).line(file, number)
+    return Site(file, number, function, None if text is None else text.strip())
 
 
 def _edited_by_call(call: ast.Call) -> str | None:

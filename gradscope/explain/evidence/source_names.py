@@ -7,6 +7,8 @@ detach() or an item().
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
+from collections.abc import Iterator
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
@@ -18,17 +20,10 @@ _BUILTINS = {"sum", "max", "min", "abs", "list", "tuple", "zip"}
 
 def function_at(case: Case, site: Site) -> tuple[ast.AST, ast.stmt] | None:
     """The function (or module) around a line, and its innermost statement there; None when it cannot be read."""
-    tree = syntax(case).tree(site.file)
-    if tree is None:
-        return None
-    scope: ast.AST = tree
-    statement: ast.stmt | None = None
-    for node in ast.walk(tree):  # breadth first: what comes later is further in
-        if isinstance(node, ast.stmt) and node.lineno <= site.line <= (node.end_lineno or node.lineno):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)):
-                scope = node
-            statement = node
-    return None if statement is None else (scope, statement)
+    parsed = syntax(case).parsed(site.file)
+    statement = parsed.whole_statements.get(site.line)
+    scope = parsed.functions.get(site.line, parsed.tree)
+    return None if statement is None or scope is None else (scope, statement)
 
 
 def targets(statement: ast.stmt) -> set[str]:
@@ -39,30 +34,36 @@ def targets(statement: ast.stmt) -> set[str]:
 
 def followed(scope: ast.AST, names: set[str]) -> set[str]:
     """These names, and all names of the function that are computed from them."""
-    known = set(names)
-    while True:
-        new = {
-            name
-            for one in ast.walk(scope)
-            if isinstance(one, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For)) and carries(_value(one), known)
-            for name in targets(one)
-        }
-        if new <= known:
-            return known
+    leads: dict[str, set[str]] = defaultdict(set)
+    for one in ast.walk(scope):
+        if isinstance(one, (ast.Assign, ast.AugAssign, ast.AnnAssign, ast.For)):
+            for name in _carried(_value(one)):
+                leads[name] |= targets(one)
+    known, waiting = set(names), list(names)
+    while waiting:
+        new = leads.get(waiting.pop(), set()) - known
         known |= new
+        waiting += new
+    return known
 
 
 def carries(node: ast.AST | None, names: set[str]) -> bool:
     """Whether an expression's value is computed from one of these names."""
-    if node is None:
-        return False
+    return not names.isdisjoint(_carried(node))
+
+
+def _carried(node: ast.AST | None) -> Iterator[str]:
+    """The names that an expression's value is computed from."""
     if isinstance(node, ast.Name):
-        return node.id in names
-    if isinstance(node, ast.Call):
-        return _through(node) and any(carries(one, names) for one in (node.func, *node.args))
-    if isinstance(node, ast.Attribute):
-        return carries(node.value, names)
-    return any(carries(child, names) for child in ast.iter_child_nodes(node))
+        yield node.id
+    elif isinstance(node, ast.Call):
+        for one in (node.func, *node.args) if _through(node) else ():
+            yield from _carried(one)
+    elif isinstance(node, ast.Attribute):
+        yield from _carried(node.value)
+    elif node is not None:
+        for child in ast.iter_child_nodes(node):
+            yield from _carried(child)
 
 
 def _through(call: ast.Call) -> bool:

@@ -10,12 +10,10 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 
+from gradscope.explain.evidence.parsed_file import SWITCHES, ParsedFile, names_mode
 from gradscope.functions.source import last_name
 from gradscope.model.site import Origin, Site, Stack
 from gradscope.store.facts import Facts, kept
-
-_MODES = ("no_grad", "inference_mode")
-_SWITCHES = ("set_grad_enabled", "_set_grad_enabled", "set_grad_mode")
 
 
 @dataclass(frozen=True, slots=True)
@@ -27,35 +25,44 @@ class Mode:
 
 
 class Syntax:
-    """The user's files by name, parsed when they are asked for."""
+    """The user's files by name: each is parsed, split and looked through once, when it is asked for."""
 
     def __init__(self, texts: Mapping[str, str]) -> None:
         self._texts = texts
-        self._trees: dict[str, ast.Module | None] = {}
+        self._files: dict[str, ParsedFile] = {}
 
     @cached_property
     def files(self) -> tuple[str, ...]:
         """The user's files."""
         return tuple(self._texts)
 
+    def parsed(self, file: str) -> ParsedFile:
+        """A file's syntax and lines; without any where the recording does not have it."""
+        if file not in self._files:
+            self._files[file] = ParsedFile(self._texts.get(file, ""))
+        return self._files[file]
+
     def tree(self, file: str) -> ast.Module | None:
-        """A file's syntax, None when the recording does not have it."""
-        if file not in self._trees:
-            try:
-                self._trees[file] = ast.parse(self._texts.get(file, ""))
-            except (SyntaxError, ValueError, RecursionError):
-                self._trees[file] = None
-        return self._trees[file]
+        """A file's syntax, None when it cannot be read."""
+        return self.parsed(file).tree
+
+    def nodes(self, file: str) -> tuple[ast.AST, ...]:
+        """All nodes of a file, breadth first: what comes later is further in."""
+        return self.parsed(file).nodes
+
+    def line(self, file: str, number: int) -> str | None:
+        """A line as it stands in its file."""
+        lines = self.parsed(file).lines
+        return lines[number - 1] if 0 < number <= len(lines) else None
 
     def site(self, file: str, line: int, function: str = "") -> Site:
         """A line of a file, with its text."""
-        lines = self._texts.get(file, "").splitlines()
-        text = lines[line - 1].strip() if 0 < line <= len(lines) else None
-        return Site(file, line, function or self._function(file, line), text)
+        text = self.line(file, line)
+        return Site(file, line, function or self._function(file, line), None if text is None else text.strip())
 
     def calls(self, file: str, wanted: Callable[[ast.AST], bool]) -> Iterator[Site]:
         """The lines of a file with a matching expression or statement; of a method's call, the line of its name."""
-        for node in ast.walk(self.tree(file) or ast.Module([], [])):
+        for node in self.nodes(file):
             if wanted(node):
                 yield self.site(file, _line(node))
 
@@ -67,26 +74,17 @@ class Syntax:
     def matching(self, wanted: Callable[[str], bool]) -> Iterator[Site]:
         """The lines of all files whose code, without spaces and comments, is as wanted."""
         for file in self.files:
-            for number, text in enumerate(self._texts.get(file, "").splitlines(), 1):
+            for number, text in enumerate(self.parsed(file).lines, 1):
                 if wanted(text.replace(" ", "").partition("#")[0]):
                     yield self.site(file, number)
 
     def statement(self, site: Site) -> ast.stmt | None:
         """The innermost statement at a line, where of a compound one only the head counts."""
-        found = None
-        for node in ast.walk(self.tree(site.file) or ast.Module([], [])):
-            if isinstance(node, ast.stmt) and node.lineno <= site.line <= _end(node):
-                found = node
-        return found
+        return self.parsed(site.file).statements.get(site.line)
 
     def function(self, site: Site) -> ast.AST | None:
         """The innermost function around a line; the module when there is none."""
-        tree = self.tree(site.file)
-        found: ast.AST | None = tree
-        for node in ast.walk(tree or ast.Module([], [])):
-            if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _spans(node, site.line):
-                found = node
-        return found
+        return self.parsed(site.file).functions.get(site.line, self.tree(site.file))
 
     def _function(self, file: str, line: int) -> str:
         around = self.function(Site(file, line))
@@ -96,7 +94,7 @@ class Syntax:
         """What switched gradients off around a stack: a `with` or decorator around it, or a call that stays."""
         frames = [site for site in stack if site.origin is Origin.USER]
         for site in frames:
-            line = self._enclosing(site)
+            line = self.parsed(site.file).modes.get(site.line)
             if line is not None:
                 return Mode(self.site(site.file, line), True)
         order = [site.file for site in frames]
@@ -107,22 +105,9 @@ class Syntax:
 
     def _switcher(self, file: str) -> Callable[[ast.AST], bool]:
         """Matches what leaves gradients off; `guard.__enter__()` where the file makes such a guard."""
-        guards = any(_names_mode(node) for node in ast.walk(self.tree(file) or ast.Module([], [])))
+        guards = self.parsed(file).names_mode
         entered = attribute_call("__enter__")
         return lambda node: _switches_off(node) or (guards and entered(node))
-
-    def _enclosing(self, site: Site) -> int | None:
-        found = None
-        for node in ast.walk(self.tree(site.file) or ast.Module([], [])):
-            if isinstance(node, (ast.With, ast.AsyncWith)) and _spans(node, site.line):
-                for item in node.items:
-                    if _names_mode(item.context_expr):
-                        found = node.lineno
-            elif isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef)) and _spans(node, site.line):
-                for decorator in node.decorator_list:
-                    if _names_mode(decorator) and site.line >= node.body[0].lineno:
-                        found = decorator.lineno
-        return found
 
 
 @kept
@@ -140,29 +125,17 @@ def attribute_call(*names: str) -> Callable[[ast.AST], bool]:
     return wanted
 
 
-def _names_mode(node: ast.AST) -> bool:
-    """`torch.no_grad()`, `no_grad`, `inference_mode()`, `set_grad_enabled(...)` unless it says True."""
-    if not isinstance(node, ast.Call):
-        return last_name(node) in _MODES
-    name = last_name(node.func)
-    first = node.args[0] if node.args else None
-    on = isinstance(first, ast.Constant) and first.value is True
-    return (name in _MODES and not (isinstance(first, ast.Constant) and first.value is False)) or (
-        name in _SWITCHES and not on
-    )
-
-
 def _switches_off(node: ast.AST) -> bool:
     """A call that leaves gradients off: `set_grad_enabled(False)` or `no_grad().__enter__()`."""
     if not isinstance(node, ast.Call):
         return False
-    if last_name(node.func) in _SWITCHES:
-        return _names_mode(node)
+    if last_name(node.func) in SWITCHES:
+        return names_mode(node)
     entered = node.func
     return (
         isinstance(entered, ast.Attribute)
         and entered.attr in ("__enter__", "enter_context")
-        and (_names_mode(entered.value) or any(map(_names_mode, node.args)))
+        and (names_mode(entered.value) or any(map(names_mode, node.args)))
     )
 
 
@@ -171,13 +144,3 @@ def _line(node: ast.AST) -> int:
     if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
         return node.func.end_lineno or node.lineno
     return getattr(node, "lineno", 1)
-
-
-def _end(node: ast.stmt) -> int:
-    """The last line of a statement; of a compound one, of its head."""
-    body = getattr(node, "body", None)
-    return body[0].lineno - 1 if isinstance(body, list) and body else node.end_lineno or node.lineno
-
-
-def _spans(node: ast.stmt, line: int) -> bool:
-    return node.lineno <= line <= (node.end_lineno or node.lineno)

@@ -16,7 +16,6 @@ MODULE = "/torch/utils/checkpoint.py"
 BOUNDARIES = ("checkpoint", "_checkpoint_impl", "recompute_fn")  # the innermost around what is checkpointed; torch 2.15
 DIFFERS = ("A different number of tensors was saved", "have different metadata than during the forward pass")
 REENTRANT = "reentrant-checkpoint-without-grad"
-DETACH = "aten.detach.default"  # the recomputation detaches what it keeps
 NO_GRAD = "does not require grad"
 _ALIKE = 3  # operators by which a beginning is known
 Occurrence = tuple[str, tuple[tuple[str, int], ...]]  # an operator and the lines that led to it within the checkpoint
@@ -118,7 +117,7 @@ def _runs(case: Case, call: Backward) -> tuple[list[list[Operation]], list[list[
 
 def _stretches(operations: Iterable[Operation]) -> list[list[Operation]]:
     """The operators inside checkpoints, split where a checkpoint ends or the next one begins in the same way."""
-    kept = (one for one in operations if one.name != DETACH)
+    kept = (one for one in operations if not _is_the_checkpoints_own(one))
     runs = (list(run) for inside, run in groupby(kept, lambda one: _boundary(one.stack) is not None) if inside)
     return [stretch for run in runs for stretch in _cut(run)]
 
@@ -137,6 +136,11 @@ def _boundary(stack: Stack) -> int | None:
         if site.file.endswith(MODULE) and site.function in BOUNDARIES:
             return at
     return None
+
+
+def _is_the_checkpoints_own(operation: Operation) -> bool:
+    """Whether the checkpoint called it for itself: it makes a dummy up to torch 2.11, and detaches what it keeps."""
+    return any(site.file.endswith(MODULE) for site in operation.stack[: _boundary(operation.stack)])
 
 
 def _occurrence(operation: Operation) -> Occurrence:

@@ -9,6 +9,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.source_names import carries, followed, function_at, targets
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related, Severity
 from gradscope.model.graph import Backward, Graph, Node
 from gradscope.model.site import Origin, Site
@@ -169,9 +170,15 @@ def once_differentiable(case: Case) -> Iterator[Cause]:
 
 def _before(case: Case, call: Backward) -> Iterator[Backward]:
     """The derivatives taken shortly before a call, the latest first."""
-    earlier = [one for one in case.backwards() if call.number - _FAR <= one.number < call.number]
-    for one in reversed(earlier):
-        if one.kind == "grad" and one.exception is None and one.thread == call.thread and _has_graph(one):
+    for number in range(call.number - 1, call.number - _FAR - 1, -1):
+        one = case.backwards_by_number().get(number)
+        if (
+            one is not None
+            and one.kind == "grad"
+            and one.exception is None
+            and one.thread == call.thread
+            and _has_graph(one)
+        ):
             yield one
 
 
@@ -188,7 +195,7 @@ def _goes_to(case: Case, first: Backward, call: Backward) -> bool | None:
     start, end = function_at(case, first.site), function_at(case, call.site)
     if start is None or end is None:
         return False if first.site.file == call.site.file else None
-    if isinstance(start[1], ast.Return) or ast.dump(start[0]) != ast.dump(end[0]):
+    if isinstance(start[1], ast.Return) or start[0] is not end[0]:
         return False
     known = followed(start[0], targets(start[1]))
     return True if _mentions(end[1], known) else None
@@ -275,7 +282,7 @@ def _once(case: Case, call: Backward) -> tuple[Node, Site] | None:
         site = None if node.function is None else node.function.class_site
         if site is None or site.origin is not Origin.USER:
             continue
-        lines = case.sources().get(site.file, "").splitlines()
+        lines = syntax(case).parsed(site.file).lines
         for number in range(site.line, len(lines)):
             text = lines[number].strip()
             if text.startswith("class "):

@@ -118,8 +118,9 @@ def flops(graph: Graph, leaves: set[int]) -> int:
         sources[edge.target].append(edge.source)
     total = 0
     for leaf in leaves:
-        shape = graph.nodes[leaf].inputs_meta[0].shape if graph.nodes[leaf].inputs_meta[:1] != (None,) else ()  # type: ignore[union-attr]
-        if len(shape) < 2:
+        given = next(iter(graph.nodes[leaf].inputs_meta), None)
+        shape = () if given is None else given.shape
+        if len(shape) < 2 or not shape[0]:
             continue
         for layer in _layers(graph, sources, leaf):
             meta = next((meta for meta in graph.nodes[layer].inputs_meta if meta is not None), None)

@@ -16,10 +16,13 @@ from collections.abc import Callable
 from types import CodeType
 from typing import Any
 
+import torch
+
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.collectives import is_distributed
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.faults import described
+from gradscope.probes.core.node_token import token_of
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.core.walked_graph import WalkedGraph
 from gradscope.probes.graph.edges import edge_of, entry_of, input_of
@@ -202,6 +205,7 @@ class BackwardCalls:
         if call.walked is not None:
             self._ask("after", call, thread)
             if error is not None:
+                call.stopped = _raised_in(error, call.walked) if call.stopped is None else call.stopped
                 self._look_again(call, thread, error, outputs)
             exception = 0 if error is None else self._sink.string(described(error))
             self._write(call, call.walked, duration, exception)
@@ -226,7 +230,7 @@ class BackwardCalls:
             call.number, "backward" if call.accumulate else "grad", walked.graph, walked.tensors, walked.seq_base,
             call.roots, call.inputs, call.keep_graph, call.create_graph,
             None if call.outer is None else call.outer.number, call.step, call.thread, call.stack,
-            call.started - self._started, duration, exception,
+            call.started - self._started, duration, exception, call.stopped,
         ))  # fmt: skip
 
 
@@ -241,6 +245,14 @@ class _Logger:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._logger, name)
+
+
+def _raised_in(error: BaseException, walked: WalkedGraph) -> int | None:
+    """The node of a custom Function out of whose backward an exception came: torch calls it on the node itself."""
+    below = None if error.__traceback__ is None else error.__traceback__.tb_next
+    node = None if below is None else below.tb_frame.f_locals.get("self")
+    token = token_of(node) if isinstance(node, torch.autograd.function.FunctionCtx) else None
+    return None if token is None else walked.numbers.get(token.uid)
 
 
 def _runs_in(frame: Any, function: str) -> bool:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import gc
 import os
 import sys
+import time
 import weakref
 from collections import Counter, deque
 from typing import Any
@@ -29,6 +30,7 @@ _COHORTS = frozenset((1, 2, 3, 4, *(2**power for power in range(3, 40))))  # ste
 _GRACE = 2  # steps after which a step's nodes should be dead: the script may still hold its last results
 _GROWING = 3  # cohorts with survivors at which the holder is searched for
 _MOST_HELD, _MOST_WALKED = 200, 20_000  # tensors whose holder is looked for, and nodes walked from each
+_LONGEST = 1.0  # seconds after which no further holder is looked for
 
 
 class LeakedNodes(Watcher):
@@ -93,14 +95,19 @@ class LeakedNodes(Watcher):
         self._sink.add_all("survivor", rows)
 
     def _search(self, steps: set[int]) -> None:
-        """Say what holds the tensors of nodes that live too long. Slow: done once in a run."""
+        """Say what holds the tensors of nodes that live too long. Slow, because all objects are searched for each
+        tensor: done once in a run, and not for long.
+        """
         tokens = (one() for made in steps for one in self._cohorts[made])
         uids = {token.uid for token in tokens if token is not None}
         found: Counter[tuple[int, tuple[int, ...]]] = Counter()
+        until = time.monotonic() + _LONGEST
         with no_function():
             tensors = [thing for thing in gc.get_objects() if type(thing) is torch.Tensor and thing.grad_fn is not None]
             places = Referrers(ignored=(tensors,))
             for tensor in tensors[:_MOST_HELD]:
+                if found and time.monotonic() > until:
+                    break
                 token, reached = token_of(tensor.grad_fn), _reached(tensor.grad_fn, uids)
                 if token is not None and reached:
                     for place in places.of(tensor):

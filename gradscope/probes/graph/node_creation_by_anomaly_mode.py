@@ -19,11 +19,15 @@ import torch.fx.traceback as fx_traceback
 from gradscope.probes.core.node_token import HOOK, Token
 from gradscope.probes.graph.anomaly_mode import AnomalyMode
 from gradscope.probes.graph.node_creation_base import NodeCreation
-from gradscope.probes.graph.parent_references import release_parents
+from gradscope.probes.graph.parent_references import ParentReferences
 from gradscope.torch_internals.dynamo import skip
 from gradscope.torch_internals.find import Replacement
 from gradscope.torch_internals.hints import WITH_ANOMALY_MODE, hint_without_anomaly_mode
 from gradscope.torch_internals.running import current_level, current_node
+
+# What torch warns of when a backward raises with the mode on: the node, then each one it was made by in a backward
+# (python_anomaly_mode.cpp; seen where a signal handler raises before a node's reference to its parent is dropped).
+_OF_THE_MODE = r"\s*(Error detected in|Previous calculation was induced by)"
 
 
 class NodeCreationByAnomalyMode(NodeCreation):
@@ -32,11 +36,12 @@ class NodeCreationByAnomalyMode(NodeCreation):
     def __enter__(self) -> NodeCreationByAnomalyMode:
         super().__enter__()
         self._anomaly, self._left = AnomalyMode(), False
+        self._parents = ParentReferences()
         self._hint = hint_without_anomaly_mode()
         self._place = Replacement(HOOK)
         callback = self._callback()
         skip(callback)
-        warnings.filterwarnings("ignore", message="Error detected in")
+        warnings.filterwarnings("ignore", message=_OF_THE_MODE)
         self._filter = warnings.filters[0]
         self._show_again()
         self._place.put(callback)
@@ -86,7 +91,7 @@ class NodeCreationByAnomalyMode(NodeCreation):
         """Take the references to their parents from the nodes that were made in a backward."""
         if made := self.made_in_backward:
             super().release()
-            release_parents(made)
+            self._parents.release(made)
 
     def _callback(self) -> Callable[[], Any]:
         """The function that torch will call for every node: hot, so what it uses is bound here."""

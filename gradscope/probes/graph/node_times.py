@@ -24,7 +24,7 @@ from gradscope.probes.graph.buffer_requests import asks_for_buffers
 from gradscope.probes.graph.node_hooks import HookSet
 from gradscope.probes.tensors.statistics import WIDTH, has_values, is_dense, statistics_of
 from gradscope.torch_internals.dynamo import skip_methods
-from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 
 _IN, _OUT = 0, 1
 
@@ -96,7 +96,7 @@ class Run:
 
     def _measured(self, gradient: Any) -> int:
         """The row of a gradient's statistics, -1 when it has none."""
-        with no_dispatch(), no_autograd():
+        with unprofiled(), no_dispatch(), no_autograd():
             found = statistics_of(gradient)
         if found is None:
             return -1
@@ -151,6 +151,8 @@ class NodeTimes(Watcher):
     def after(self, call: BackwardCall, thread: Thread) -> None:
         """Write what the hooks saw: what repeats from step to step once."""
         run = self._runs.get(call.number)
+        if run is not None and call.failed and call.stopped is None and len(run.began) == 1:
+            (call.stopped,) = run.began
         if run is None or call.compiled or self._off:
             return
         measured = [struct.pack(f"<{len(one)}d", *one) for one in (run.times, run.statistics)]

@@ -22,7 +22,7 @@ from gradscope.probes.graph.node_creation import node_creation
 from gradscope.probes.tensors.metadata import TensorContents, storage_of
 from gradscope.signals import let_through
 
-_REMEMBERED = 8  # graphs kept to compare with
+_REMEMBERED = 32  # graphs kept to compare with: texts come in many lengths
 _GENERIC = "CppFunction"  # the type of nodes that torch gives no type of their own
 _LOOK_AGAIN = 16  # every so many repeats the saved tensors are read anew, to see that they still repeat
 

@@ -1,0 +1,99 @@
+"""No question takes longer than it may: what is left out is said, and nothing that rests on it is."""
+
+from __future__ import annotations
+
+import ast
+import json
+from collections.abc import Callable, Iterator
+from dataclasses import replace
+from itertools import count
+from pathlib import Path
+from unittest.mock import patch
+
+import pytest
+
+from gradscope.anomaly import explain
+from gradscope.commands.reporting import exit_status
+from gradscope.errors import Exit
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import Syntax
+from gradscope.explain.findings.kind import Kind
+from gradscope.model.finding import Severity
+from gradscope.render import github, junit, report_json, report_text
+from gradscope.store.reader import Recording, load
+from tests import by_hand
+from tests.recordings import write
+
+MANY_LINES = "def f(x):\n    with no_grad():\n        y = x\n    return y\n" * 200
+
+
+@pytest.fixture
+def recording(tmp_path: Path) -> Iterator[Recording]:
+    with load(write(tmp_path / "run.gscope", by_hand.small())) as opened:
+        yield opened
+
+
+def ticking() -> Callable[[], float]:
+    """A clock on which a second passes whenever it is read."""
+    return count(0.0, 1.0).__next__
+
+
+def endless(case: Case) -> Iterator[Cause]:
+    """Asks for ever."""
+    yield Cause("half an answer", None)
+    while case.backwards() is not None:
+        pass
+
+
+def quick(case: Case) -> Iterator[Cause]:
+    """Answers at once."""
+    yield Cause("an answer", None)
+
+
+ENDLESS, QUICK = (
+    Kind(code, "kind", Severity.ERROR, question) for code, question in (("GS901", endless), ("GS902", quick))
+)
+
+
+def test_a_question_that_does_not_end_is_left_out_and_the_others_are_answered(recording: Recording) -> None:
+    report = explain(recording, kinds=(ENDLESS, QUICK), clock=ticking())
+    assert report.left_out == ("GS901",)
+    assert [finding.message for finding in report.findings] == ["an answer"]
+
+
+@pytest.mark.parametrize("way", ["unless", "after"])
+def test_what_rests_on_one_that_was_left_out_is_left_out_too(recording: Recording, way: str) -> None:
+    resting = replace(QUICK, **{way: ("GS901",)})
+    report = explain(recording, kinds=(ENDLESS, resting), clock=ticking())
+    assert (report.left_out, report.findings) == (("GS901", "GS902"), ())
+
+
+def test_all_questions_together_end_as_well(recording: Recording) -> None:
+    kinds = [replace(ENDLESS, code=f"GS9{number:02}") for number in range(50)]
+    assert len(explain(recording, kinds=kinds, clock=ticking()).left_out) == 50
+
+
+def test_what_is_left_out_is_said(recording: Recording) -> None:
+    report = explain(recording, kinds=(ENDLESS,), clock=ticking())
+    assert "looking for GS901 took too long and was left out" in report_text.render(report)
+    assert "GS901 took too long" in github.render(report)
+    assert '<skipped message="looking for it took too long"' in junit.render(report)
+    assert json.loads(report_json.render(report))["left_out"] == ["GS901"]
+    assert exit_status(report, "error") is Exit.NOTHING_CHECKED
+
+
+def test_nothing_is_said_when_all_was_answered(recording: Recording) -> None:
+    report = explain(recording, kinds=(QUICK,))
+    assert report.left_out == ()
+    assert "left_out" not in json.loads(report_json.render(report))
+
+
+def test_a_file_is_parsed_and_looked_through_once() -> None:
+    syntax = Syntax({"many.py": MANY_LINES})
+    with patch.object(ast, "parse", wraps=ast.parse) as parse, patch.object(ast, "walk", wraps=ast.walk) as walk:
+        sites = [syntax.site("many.py", line) for line in range(1, 801)]
+        found = [(syntax.function(site), syntax.statement(site)) for site in sites]
+    assert (parse.call_count, walk.call_count) == (1, 1)
+    assert [getattr(function, "lineno", None) for function, _ in found[:8]] == [1, 1, 1, 1, 5, 5, 5, 5]
+    assert [statement.lineno for _, statement in found[:5] if statement] == [1, 2, 3, 4, 5]
