@@ -1,4 +1,7 @@
-"""gradscope: a microscope for PyTorch's autograd. Importing it loads no torch."""
+"""gradscope: a microscope for PyTorch's autograd. Importing it loads no torch.
+
+PYTEST_DONT_REWRITE: pytest warns of a plugin that was there before it, as ours is where it is traced.
+"""
 
 from __future__ import annotations
 

@@ -5,11 +5,13 @@ The first finding is the cause: what explains the exception comes before what is
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+import time
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.case import Case, OutOfTime
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.findings.kind import Kind
 from gradscope.explain.findings.table import QUESTIONS
 from gradscope.model.capabilities import silenced
@@ -20,19 +22,40 @@ from gradscope.model.site import Site
 from gradscope.store.reader import Recording
 
 EVERYTHING = Choice()
+LONGEST, ALL = 10.0, 30.0  # seconds for one question, and for all
 Found = tuple[Kind, Cause]
 
 
-def explain(recording: Recording, choice: Choice = EVERYTHING, kinds: Iterable[Kind] = QUESTIONS) -> Report:
-    """What is wrong with the run, the most likely cause first."""
-    case = Case(recording)
+def explain(
+    recording: Recording,
+    choice: Choice = EVERYTHING,
+    kinds: Iterable[Kind] = QUESTIONS,
+    clock: Callable[[], float] = time.thread_time,
+) -> Report:
+    """What is wrong with the run, the most likely cause first. `clock` tells the seconds that were worked."""
+    case = Case(recording, clock)
     lacking = {lack.capability for lack in case.run().lacks}
     asked = [kind for kind in kinds if choice.wants(kind.code) and not silenced(kind.code, lacking)]
-    found = [(kind, cause) for kind in asked for cause in kind.question(case)]
+    found, left_out = _answers(case, asked)
     heard = [(kind, cause) for kind, cause in found if not _silenced(case, kind, cause)]
     ranked = sorted(_without_echoes(heard), key=_rank)
     findings = tuple(_finding(kind, cause) for kind, cause in _joined(ranked))
-    return Report(findings, torch=case.run().torch, recording=str(recording.path))
+    return Report(findings, torch=case.run().torch, recording=str(recording.path), left_out=left_out)
+
+
+def _answers(case: Case, kinds: list[Kind]) -> tuple[list[Found], tuple[str, ...]]:
+    """What the questions find, and the codes left out: those took too long, or rest on one that did."""
+    found: list[Found] = []
+    left_out: set[str] = set()
+    end = case.clock() + ALL
+    for kind in kinds:
+        try:
+            with case.within(min(LONGEST, end - case.clock())):
+                found += [(kind, cause) for cause in kind.question(case)]
+        except OutOfTime:
+            left_out.add(kind.code)
+    left_out |= {kind.code for kind in kinds if left_out & {*kind.unless, *kind.after}}
+    return [(kind, cause) for kind, cause in found if kind.code not in left_out], tuple(sorted(left_out))
 
 
 def _rank(found: Found) -> tuple[object, ...]:
@@ -71,8 +94,7 @@ def _silenced(case: Case, kind: Kind, cause: Cause) -> bool:
 
 
 def _line(case: Case, site: Site) -> str:
-    lines = case.sources().get(site.file, "").splitlines()
-    return lines[site.line - 1] if 0 < site.line <= len(lines) else ""
+    return syntax(case).line(site.file, site.line) or ""
 
 
 def _place(site: Site | None) -> tuple[str, int] | None:

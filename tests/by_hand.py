@@ -6,7 +6,7 @@ from dataclasses import replace
 
 from gradscope.graphs.rules import Rules
 from gradscope.model.graph import Backward, Edge, FunctionClass, Graph, Level, Node, OrderSource, Parent, Root
-from gradscope.model.hook import Firing, Hook
+from gradscope.model.hook import Effect, Firing, Hook
 from gradscope.model.module import ModuleCall
 from gradscope.model.run import Run
 from gradscope.model.site import Origin, Site, Stack
@@ -116,7 +116,7 @@ def small() -> Graph:
     edges = [Edge(0, 1), Edge(1, 2), Edge(2, 3), Edge(2, 4, 1), Edge(4, 5), Edge(2, 6, 2)]
     graph = measured(nodes, edges)
     pruned = (*graph.nodes[:6], replace(graph.nodes[6], order=None))
-    return replace(graph, nodes=pruned, firings=(Firing(hook, 0, True),))
+    return replace(graph, nodes=pruned, firings=(Firing(hook, 0, Effect.REPLACED),))
 
 
 def transformer(layers: int = 24) -> Graph:

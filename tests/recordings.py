@@ -16,6 +16,7 @@ from gradscope.model.operation import Block
 from gradscope.model.run import Run
 from gradscope.model.site import Site, Stack
 from gradscope.model.tensor import TensorType
+from gradscope.store.backward_reader import EFFECTS
 from gradscope.store.interned import ORIGINS
 from gradscope.store.schema import APPLICATION_ID, SCHEMA, TABLES
 from tests.by_hand import RUN
@@ -173,6 +174,7 @@ def write_backward(writer: Writer, graph_number: int | None, graph: Graph) -> No
         call.started,
         call.duration,
         writer.string(call.exception),
+        call.stopped,
     )
     if call.order_source is OrderSource.MEASURED:
         write_measurement(writer, call.number, [node for _, node in ran])
@@ -181,7 +183,15 @@ def write_backward(writer: Writer, graph_number: int | None, graph: Graph) -> No
             writer.insert("hook_on", call.number, writer.hook(hook), node.id)
     for position, firing in enumerate(graph.firings):
         measured = (firing.before, firing.after, firing.seconds)
-        writer.insert("firing", call.number, position, writer.hook(firing.hook), firing.node, firing.changed, *measured)
+        writer.insert(
+            "firing",
+            call.number,
+            position,
+            writer.hook(firing.hook),
+            firing.node,
+            EFFECTS.index(firing.effect),
+            *measured,
+        )
 
 
 def write_measurement(

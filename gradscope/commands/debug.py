@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gradscope.commands import launching
+from gradscope.commands import launching, options
 from gradscope.model.detail import Detail
 from gradscope.model.site import Site
 
@@ -47,13 +47,22 @@ def command(
     from gradscope import capture
 
     what = launching.chosen(module, code, program)
+    watches: list[Watch] = []
+
+    def watch(writer: Writer, threads: Threads, faults: Faults) -> Watch:
+        watches.append(_watch(places, backward, writer, threads, faults))
+        return watches[-1]
+
     with tempfile.TemporaryDirectory(prefix="gradscope-") as folder:
         recorder = capture.Recorder(
             Path(folder) / f"debug{capture.SUFFIX}",
             Detail.NODES,
-            guest=lambda threads, faults: _watch(places, backward, recorder.writer, threads, faults),
+            guest=lambda threads, faults: watch(recorder.writer, threads, faults),
         )
-        return capture.run_program(what, recorder, lambda summary: None)
+        status = capture.run_program(what, recorder, lambda summary: None)
+    for one in [place for each in watches for place in each.never_reached]:
+        options.talk(f"the breakpoint {one.text} was never reached")
+    return status
 
 
 def _watch(places: tuple[str, ...], backward: int | None, writer: Writer, threads: Threads, faults: Faults) -> Watch:

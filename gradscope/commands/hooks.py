@@ -35,5 +35,5 @@ def command(
     with options.open_recording(recording, chosen["quiet"]) as opened:
         graph = ordered(opened.graph(backward))
         fired = fired_table(graph, selection, all_nodes)
-        silent = silent_table(graph, opened.hooks(), selection)
+        silent = silent_table(graph, opened.hooks_at(graph.backward.number), selection)
         tables.deliver(opened, [fired, *([silent] if silent.rows else [])], chosen)

@@ -39,4 +39,5 @@ def command(recording: str | None, backward: int | None, by: str, freed: bool, *
 def _words(graph: Graph, highest: Peak) -> str:
     where = "before the first node" if highest.node is None else f"at {single(graph.nodes[highest.node])}"
     parts = f"{size(highest.saved)} saved, {size(highest.gradients)} of gradients"
+    parts += f", {size(highest.again)} computed again by checkpoints" if highest.again else ""
     return f"peak during the backward, estimated: {size(highest.bytes)} {where} ({parts})"

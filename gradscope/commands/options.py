@@ -52,6 +52,13 @@ backward: Decorator = click.option(
 HELP = {"help_option_names": ["-h", "--help"]}  # in each command: click keeps what the first context asks for
 
 
+def check_asked(asked: str, recording: str | None, what: str) -> None:
+    """Refuse a recording in the place of the name that is asked about."""
+    if recording is None and Path(asked).is_file():
+        command = click.get_current_context().command.name
+        raise UsageError(f"{what} is missing", f"gradscope {command} {what} {printable(asked)}")
+
+
 def open_recording(name: str | None, quiet: bool) -> Recording:
     """Open the recording that was named, or the newest, and say which."""
     recording = load(name)

@@ -52,7 +52,6 @@ def gather(
         opened.run(),
         str(opened.path),
         alike=tuple(first[number] for number in numbers),
-        hooks=opened.hooks(),
         findings=findings,
         sources=opened.sources() if source else {},
         left_out=len(first) - len(numbers),
@@ -85,4 +84,5 @@ def _recorded(opened: Recording, number: int) -> Recorded:
         opened.gradients(number),
         opened.operators(number),
         opened.nested(number),
+        opened.hooks_at(number),
     )

@@ -144,7 +144,7 @@ def _walk(stepper: Stepper) -> None:
 def _execute(opened: Recording, told: Replay, fmt: str, output: str | None, quiet: bool) -> int:
     stored = opened.stored(told.graph.backward.number)
     if not stored.exchanges:
-        _nothing_stored(told)
+        _nothing_stored(opened, told)
     from gradscope.torch_internals.installed import require_torch
 
     require_torch("replay --execute")
@@ -164,7 +164,7 @@ def _write_script(opened: Recording, told: Replay, name: str, output: str | None
     node = find_one(told.graph, name, told.places)
     stored = opened.stored(told.graph.backward.number)
     if not stored.exchanges:
-        _nothing_stored(told)
+        _nothing_stored(opened, told)
     script = Path(output or f"{short_name(node)}_{node.id}.py")
     if script.suffix != ".py":
         raise UsageError(f"{script} is no Python script", "name a file that ends in .py; its tensors go beside it")
@@ -186,9 +186,12 @@ def _write_script(opened: Recording, told: Replay, name: str, output: str | None
     options.deliver(found.script, str(script), quiet)
 
 
-def _nothing_stored(told: Replay) -> NoReturn:
-    backward = told.graph.backward
-    if backward.nested_in is not None:
-        hint = f"it ran inside backward {backward.nested_in}: take that one"
-        raise NothingCheckedError(f"backward {backward.number} has no tensors of its own", hint)
-    raise NothingCheckedError(f"the recording holds no tensors of backward {backward.number}", WITH_TENSORS)
+def _nothing_stored(opened: Recording, told: Replay) -> NoReturn:
+    calls = {call.number: call for call in opened.backwards()}
+    number = outermost = told.graph.backward.number
+    while (outer := calls[outermost].nested_in) is not None and outer in calls:
+        outermost = outer
+    if outermost != number and opened.stored(outermost).exchanges:
+        hint = f"it ran inside backward {outermost}: take that one"
+        raise NothingCheckedError(f"backward {number} has no tensors of its own", hint)
+    raise NothingCheckedError(f"the recording holds no tensors of backward {number}", WITH_TENSORS)

@@ -152,4 +152,6 @@ def _explain(path: Path) -> bool:
         return False
     if report.findings:
         click.echo(render(report), err=True)
+    elif report.gap is not None:
+        options.talk(report.gap)
     return bool(report.findings)

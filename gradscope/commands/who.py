@@ -24,5 +24,6 @@ def command(tensor: str, recording: str | None, fmt: str, quiet: bool) -> None:
     are looked at that closely in the first steps, and where new ones turn up. Without a RECORDING, the newest in the
     working directory (or $GRADSCOPE_DIR) is read.
     """
+    options.check_asked(tensor, recording, "TENSOR")
     with options.open_recording(recording, quiet) as opened:
         options.deliver(FORMATS[fmt](who(Case(opened), tensor), str(opened.path)), None, quiet)

@@ -23,5 +23,6 @@ def command(parameter: str, recording: str | None, fmt: str, quiet: bool) -> Non
     PARAM is the parameter's qualified name (encoder.weight), or the end of it when that says which. Without a
     RECORDING, the newest in the working directory (or $GRADSCOPE_DIR) is read.
     """
+    options.check_asked(parameter, recording, "PARAM")
     with options.open_recording(recording, quiet) as opened:
         options.deliver(FORMATS[fmt](why(Case(opened), parameter), str(opened.path)), None, quiet)

@@ -6,6 +6,7 @@ from typing import Any
 
 import torch
 
+from gradscope.model.statistics import statistics_words
 from gradscope.probes.tensors.statistics import statistics_of
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function
 
@@ -31,8 +32,7 @@ def words(tensor: Any) -> list[str]:
         if found is None:
             return [head]
         norm, most, zeros, nan, inf = found
-        odd = "".join(f", {count} {name}" for count, name in ((nan, "NaN"), (inf, "Inf")) if count)
-        lines = [f"{head}  norm {norm:.6g}, max {most:.6g}, {zeros:.1%} zeros{odd}"]
+        lines = [f"{head}  {statistics_words(norm, most, zeros, 'zeros', nan, inf, 6)}"]
         if tensor.numel() <= MOST_VALUES:
             lines += [f"    {line}" for line in str(tensor.detach().cpu().tolist()).splitlines()]
     return lines

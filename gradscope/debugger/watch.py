@@ -7,6 +7,7 @@ import signal
 from collections.abc import Callable
 from typing import Any
 
+from gradscope.debugger.breakpoints import Breakpoint
 from gradscope.debugger.prompt import Prompt
 from gradscope.debugger.stop import Go, Stop
 from gradscope.debugger.tensors import is_finite
@@ -46,6 +47,12 @@ class Watch(Guest):
         self._here: int | None = None  # the backward that `next` stays in
         self._interrupted = self._asking = False
         self._quitting = False
+        self._reached: set[Breakpoint] = set()
+
+    @property
+    def never_reached(self) -> list[Breakpoint]:
+        """The breakpoints that no node was at, unless the user quit before all had run."""
+        return [] if self._quitting else [one for one in self._prompt.breakpoints if one not in self._reached]
 
     def __enter__(self) -> Watch:
         self._handler = signal.getsignal(signal.SIGINT)
@@ -99,19 +106,22 @@ class Watch(Guest):
 
     def _why(self, call: BackwardCall, number: int, gradients: Any) -> str | None:
         """The reason to stop before this node, None to let it run."""
+        at = self._at(call, number, gradients)
         if self._interrupted:
             self._interrupted = False
             return "by Ctrl-C"
         if self._go is Go.STEP or (self._go is Go.NEXT and call.number == self._here):
             return "before the next node"
+        return at
+
+    def _at(self, call: BackwardCall, number: int, gradients: Any) -> str | None:
+        """The first breakpoint that this node is at, in words."""
         node = self._node(call, number)
         until = [self._prompt.until] if self._prompt.until is not None else []
         for each in (*self._prompt.breakpoints, *until):
-            if each.wants_values:
-                if not all(map(is_finite, gradients)):
-                    return "at a gradient that is not finite"
-            elif each.matches(node):
-                return f"at {each.text}"
+            if not (all(map(is_finite, gradients)) if each.wants_values else not each.matches(node)):
+                self._reached.add(each)
+                return "at a gradient that is not finite" if each.wants_values else f"at {each.text}"
         return None
 
     def _stop(self, call: BackwardCall, number: int, live: Any, gradients: Any, why: str) -> Any:

@@ -21,4 +21,5 @@ def with_priorities(graph: Graph, numbers: Mapping[int, int]) -> Graph:
 
 def _predicted(graph: Graph) -> Graph:
     nodes: tuple[Node, ...] = tuple(replace(node, order=None) for node in graph.nodes)
-    return replace(graph, nodes=nodes, backward=replace(graph.backward, order_source=OrderSource.PREDICTED))
+    call = replace(graph.backward, order_source=OrderSource.PREDICTED, exception=None, stopped=None)
+    return replace(graph, nodes=nodes, backward=call)

@@ -6,13 +6,14 @@ there only the order within dependencies is certain, and what is given is one po
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gradscope.engine import heap
 from gradscope.engine.exec_info import ExecInfo, accepted_roots, exec_info, reach, targets_by_source
 from gradscope.engine.heap import LAST_SEQ_NR, Task
-from gradscope.model.graph import Graph
+from gradscope.model.graph import Graph, OrderSource
+from gradscope.model.hook import BEFORE_A_NODE, Effect
 
 CPU = "cpu"
 ON_CPU_QUEUE = (CPU, "meta", "lazy")  # should_run_in_cpu_ready_queue (engine.cpp, torch 2.13)
@@ -38,8 +39,8 @@ class Prediction:
 
     `edges` holds (source id, output index) of the edges along which a gradient is asked for. `tied` are the nodes taken
     while an equal one waited. `exact` is False where torch leaves the order to chance (several device threads) or to
-    what the graph does not tell (ties in a nested backward: outer tasks lie in the same heap). A backward inside which
-    others start is certain, too, unless it has ties: for those, walk both with `steps`.
+    what the graph does not tell: ties in a backward that is nested, or inside which others start, because the tasks of
+    both lie in the same heap (`nested.orders` walks them together); and where one that raised has stopped.
     """
 
     order: tuple[int, ...]
@@ -51,7 +52,7 @@ class Prediction:
 
 def predict(graph: Graph) -> Prediction:
     """Predict what the engine does with a graph (torch 2.13, libstdc++; verified against the engine node by node)."""
-    taken = list(steps(graph))
+    taken = list(until_raised(graph, steps(graph)))
     info = exec_info(graph)
     order = tuple(step.node for step in taken if step.runs)
     ran = set(order)
@@ -83,6 +84,22 @@ def steps(graph: Graph, queue: list[Task] | None = None, depth: int = 0) -> Iter
             yield Step(task.node, task.node in run.info.needed, ready, tied)
         for node in ready:
             run.enqueue(node)
+
+
+def until_raised(graph: Graph, taken: Iterable[Step]) -> Iterator[Step]:
+    """The steps of a backward up to the one in which it raised, where that is known."""
+    stopped = graph.backward.stopped
+    for step in taken:
+        if step.node != stopped or begins(graph, stopped):
+            yield step
+        if step.node == stopped:
+            return
+
+
+def begins(graph: Graph, stopped: int) -> bool:
+    """Whether the node in which a backward raised began to run: else a hook before it raised."""
+    raised = [firing for firing in graph.firings if firing.effect is Effect.RAISED and firing.node == stopped]
+    return not any(firing.hook.kind in BEFORE_A_NODE for firing in raised)
 
 
 @dataclass(slots=True)
@@ -159,5 +176,7 @@ def _is_exact(graph: Graph, taken: list[Step]) -> bool:
     devices = {queue_device(graph.nodes[step.node].device) for step in taken}
     if taken and len(graph.backward.roots) > 1:
         devices.add(CPU)  # GraphRoot runs there and feeds the other device's queue while that is being drained
-    nested = graph.backward.nested_in is not None
-    return len(devices) <= 1 and not (nested and any(step.tied for step in taken))
+    call = graph.backward
+    shared = call.nested_in is not None or call.nests  # a heap, with the tasks of another backward
+    known = call.exception is None or call.stopped is not None or call.order_source is OrderSource.MEASURED
+    return known and len(devices) <= 1 and not (shared and any(step.tied for step in taken))

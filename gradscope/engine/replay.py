@@ -10,7 +10,7 @@ from functools import partial
 from gradscope.engine import heap
 from gradscope.engine.exec_info import ExecInfo, exec_info
 from gradscope.engine.heap import LAST_SEQ_NR, Task
-from gradscope.engine.order import CPU, Prediction, queue_device, steps
+from gradscope.engine.order import CPU, Prediction, queue_device, steps, until_raised
 from gradscope.model.graph import Edge, Graph
 
 SHOWN = 20  # tasks of a queue that a moment names
@@ -32,6 +32,8 @@ class Sent:
 class Moment:
     """The engine takes a node. `position` counts the nodes that run; None when its gradient is only captured.
 
+    `stopped`: the backward raised in it; without a position, before it ran.
+
     `queue` names the first tasks that wait after it, the next one first; `waiting` counts them all.
     """
 
@@ -41,6 +43,7 @@ class Moment:
     sent: tuple[Sent, ...]
     queue: tuple[int, ...]
     waiting: int
+    stopped: bool = False
 
 
 def moments(graph: Graph, prediction: Prediction, order: Sequence[int] | None = None) -> Iterator[Moment]:
@@ -50,11 +53,15 @@ def moments(graph: Graph, prediction: Prediction, order: Sequence[int] | None = 
     if order is not None and tuple(order) != prediction.order:
         for node in order:
             yield walk.moment(node, True, False, walk.waiting)
+        yield from walk.before_a_node(order)
         return
     queue: list[Task] = []
-    for step in steps(graph, queue):
+    taken = []
+    for step in until_raised(graph, steps(graph, queue)):
+        taken.append(step.node)
         waiting = partial(walk.in_queue, queue, step.ready) if one_queue else walk.waiting
         yield walk.moment(step.node, step.runs, step.tied, waiting)
+    yield from walk.before_a_node(taken)
 
 
 class _Walk:
@@ -76,9 +83,17 @@ class _Walk:
     def moment(self, node: int, runs: bool, tied: bool, waiting: Callable[[], tuple[tuple[int, ...], int]]) -> Moment:
         """A node is taken; `waiting` tells what is in the queue then."""
         self._ready.pop(node, None)
-        sent = tuple(self._send(edge) for edge in self._edges[node]) if runs else ()
+        stopped = node == self._graph.backward.stopped
+        sent = tuple(self._send(edge) for edge in self._edges[node]) if runs and not stopped else ()
         position = next(self._positions) if runs else None
-        return Moment(node, position, tied, sent, *waiting())
+        return Moment(node, position, tied, sent, *waiting(), stopped)
+
+    def before_a_node(self, taken: Sequence[int]) -> Iterator[Moment]:
+        """A hook before a node that was not taken has raised."""
+        stopped = self._graph.backward.stopped
+        if stopped is not None and stopped not in taken:
+            self._ready.pop(stopped, None)
+            yield Moment(stopped, None, False, (), *self.waiting(), True)
 
     def waiting(self) -> tuple[tuple[int, ...], int]:
         """The first nodes that are ready, by priority, and how many there are."""

@@ -1,18 +1,41 @@
 """What a call with `inputs=` spares, and what it computes for nothing, with an estimate of the work and the time.
 
-Nothing is wasted by built-in nodes: they are told which gradients are asked for. A custom Function computes them all.
+Built-in nodes are told which gradients are asked for, and compute no others, unless one operator makes all at once. A
+custom Function is not told: whether it made one that nobody asked for, only its results say.
 """
 
 from __future__ import annotations
 
+import enum
 from collections.abc import Collection, Sequence
 from dataclasses import dataclass
 
 from gradscope.engine.flops import flops
 from gradscope.engine.needs import spared
 from gradscope.engine.order import Prediction, predict
-from gradscope.model.graph import Edge, Graph
+from gradscope.model.graph import Edge, Graph, Node
 from gradscope.model.statistics import NodeRun
+
+# Nodes whose one backward operator has several results, and no mask that says which (derivatives.yaml, torch 2.13).
+ALL_AT_ONCE = frozenset(
+    f"{name}Backward"
+    for name in (
+        *("ConvTbc", "CudnnAttention", "CudnnBatchNorm", "CudnnGridSampler", "EfficientAttention", "FlashAttention"),
+        *("FakeQuantizeLearnablePerChannelAffine", "FakeQuantizeLearnablePerTensorAffine"),
+        *("GridSampler2DCpuFallback", "LstmMps", "MiopenBatchNorm", "MkldnnRnnLayer", "PreluKernel"),
+        *("ScaledDotProductCudnnAttention", "ScaledDotProductFlashAttention"),
+        *("ScaledDotProductFlashAttentionForCpu", "ThnnFusedGruCell", "ThnnFusedLstmCell", "WeightNormInterface"),
+    )
+)
+
+
+class Fate(enum.Enum):
+    """What becomes of a gradient that a node which runs is not asked for."""
+
+    SPARED = "spared"
+    WASTED = "computed for nothing"
+    NEVER_MADE = "never computed, asked for or not"
+    UNKNOWN = "not recorded"
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,7 +43,8 @@ class Waste:
     """Pruning of one call. Times are seconds, None where they were not measured; operations and times are estimates.
 
     `left_out` are nodes that no gradient is sent to, `not_computed` edges of nodes that run whose gradient is not
-    computed, `wasted` edges whose gradient is computed and thrown away. `certain`: the gradients were seen.
+    computed, `wasted` edges whose gradient is computed and thrown away, `unknown` those of custom Functions whose
+    results were not seen. `certain`: the results were seen.
     """
 
     left_out: tuple[int, ...]
@@ -32,6 +56,7 @@ class Waste:
     flops_wasted: int
     seconds_spared: float | None = None
     seconds_wasted: float | None = None
+    unknown: tuple[Edge, ...] = ()
 
 
 def waste(
@@ -43,11 +68,12 @@ def waste(
     """Judge one call. `computed` holds (node, output) of the gradients that were seen to come out, where recorded."""
     prediction = prediction or predict(graph)
     unasked = spared(graph, prediction)
-    wasted = tuple(edge for edge in unasked if _comes_out(graph, edge, computed))
+    fates = {edge: _fate(graph.nodes[edge.source], edge, computed) for edge in unasked}
+    wasted = tuple(edge for edge, fate in fates.items() if fate is Fate.WASTED)
     ran = frozenset(prediction.order)
     taken = ran.union(prediction.captured_only)
     left_out = tuple(node.id for node in graph.nodes if node.id not in taken)
-    not_computed = tuple(edge for edge in unasked if edge not in wasted)
+    not_computed = tuple(edge for edge, fate in fates.items() if fate is Fate.SPARED)
     behind = [edge for edge in graph.edges if edge.source not in ran]
     asked = [edge for edge in graph.edges if (edge.source, edge.output) in prediction.edges]
     run, saved, lost = (_flops(graph, edges) for edges in (asked, [*not_computed, *behind], wasted))
@@ -63,13 +89,21 @@ def waste(
         lost,
         None if rate is None else saved * rate,
         None if rate is None else lost * rate,
+        tuple(edge for edge, fate in fates.items() if fate is Fate.UNKNOWN),
     )
 
 
-def _comes_out(graph: Graph, edge: Edge, computed: Collection[tuple[int, int]] | None) -> bool:
-    if computed is not None:
-        return (edge.source, edge.output) in computed
-    return graph.nodes[edge.source].function is not None
+def _fate(node: Node, edge: Edge, computed: Collection[tuple[int, int]] | None) -> Fate:
+    if computed is not None and (edge.source, edge.output) in computed:
+        return Fate.WASTED
+    if node.function is None:
+        return Fate.WASTED if makes_all_at_once(node) else Fate.SPARED
+    return Fate.UNKNOWN if computed is None else Fate.NEVER_MADE
+
+
+def makes_all_at_once(node: Node) -> bool:
+    """Whether one operator computes all gradients of a built-in node, and is not told which ones are asked for."""
+    return node.short_name.rstrip("0123456789") in ALL_AT_ONCE
 
 
 def _flops(graph: Graph, edges: Sequence[Edge]) -> int:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
@@ -20,6 +21,7 @@ from gradscope.probes.tensors.storages import digest
 from gradscope.torch_internals.find import bound
 
 MOST_THREADS = 1024
+_MARKS = "profiler."  # operators that tell the profiler where the program is, and touch no memory
 PRECISIONS = ("highest", "high", "medium")
 _OTHER_SUM = "the gradients that meet at its input are added in another order, and so their sum is rounded otherwise"
 _UNSEEN = "what it passes on was made out of sight (compiled, or not by torch)"
@@ -86,8 +88,9 @@ class _Run:
         self._stored, self._machine = stored, Machine(stored)
         recorded = [exchange.node for exchange in stored.exchanges]
         self._sums = None if order is None or list(order) == recorded else Sums(graph, stored, self._machine)
-        groups = _groups(stored)
+        first, groups = _groups(stored)
         self._order = [groups.pop(node) for node in (recorded if order is None else order) if node in groups]
+        self._order.insert(0, _Group(None, first))
         self._rest = list(groups.values())
         self._met = {tensor.storage for tensor in stored.tensors}  # storages that gradients may lie in
 
@@ -182,14 +185,18 @@ def _worse(one: Outcome, other: Outcome) -> Outcome:
     return other if one.status is Status.EQUAL and other.status is not Status.EQUAL else one
 
 
-def _groups(stored: StoredBackward) -> dict[int | None, _Group]:
-    """The calls by node, in the order of the nodes' first calls."""
+def _groups(stored: StoredBackward) -> tuple[list[Dispatch], dict[int | None, _Group]]:
+    """The calls before any node, which add up what is given to one root several times; and the rest by node, in the
+    order of the nodes' first calls.
+    """
     found: dict[int | None, _Group] = {}
-    for call in stored.dispatches:
+    calls = [call for call in stored.dispatches if not call.operator.startswith(_MARKS)]
+    first = list(itertools.takewhile(lambda call: call.node is None, calls))
+    for call in calls[len(first) :]:
         found.setdefault(call.node, _Group(call.node, [])).calls.append(call)
     for exchange in stored.exchanges:
         found.setdefault(exchange.node, _Group(exchange.node, [])).exchange = exchange
-    return found
+    return first, found
 
 
 def places(*values: Any) -> Iterator[Place]:

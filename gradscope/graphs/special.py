@@ -1,4 +1,4 @@
-"""Nodes that no box may swallow in silence: custom Functions, nodes with hooks, parameters of several users."""
+"""Nodes that no box may swallow in silence: custom Functions, those with hooks or that raised, shared parameters."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def shared_parameters(graph: Graph) -> frozenset[int]:
 
 def specials(graph: Graph, shared: frozenset[int]) -> frozenset[int]:
     """The ids of all of them. `shared` are those that `shared_parameters` found."""
-    marked = {node.id for node in graph.nodes if node.hooks or node.function is not None}
+    marked = {node.id for node in graph.nodes if node.hooks or node.function is not None or node.raised}
     return shared | marked
 
 
@@ -28,4 +28,4 @@ def likeness(node: Node, shared: frozenset[int]) -> Hashable:
 
 def mark(node: Node, shared: frozenset[int]) -> Hashable:
     """What sets a node apart, whatever its operator."""
-    return node.function is not None, bool(node.hooks), node.id in shared, node.order is None
+    return node.function is not None, bool(node.hooks), node.id in shared, node.order is None, node.raised

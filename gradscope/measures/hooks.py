@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
-from gradscope.engine.order import steps
+from gradscope.engine.order import steps, until_raised
 from gradscope.measures.places import op, single
 from gradscope.model.graph import Graph, Node
 from gradscope.model.hook import Firing, Hook
@@ -43,6 +43,7 @@ class NotFired(enum.Enum):
     CAPTURED = "its node's gradient was only captured for inputs=: hooks of the node itself do not run then"
     NOT_IN_THE_GRAPH = "what it hangs on is not in this graph"
     NO_EFFECT = "no collective ran at its leaves: under no_sync(), or --detail nodes, which sees none"
+    STOPPED = "the backward raised before its turn"
     UNKNOWN = "its node ran: torch gave it no gradient, or it was removed on the way"
 
 
@@ -76,7 +77,7 @@ def _taken(graph: Graph) -> Iterator[Node]:
     """The nodes that ran, and in their places those whose gradient the engine only captured."""
     captured: dict[int, list[Node]] = defaultdict(list)  # by how many nodes had run
     count = 0
-    for step in steps(graph):
+    for step in until_raised(graph, steps(graph)):
         if step.runs:
             count += 1
         else:
@@ -91,7 +92,7 @@ def _taken(graph: Graph) -> Iterator[Node]:
 def _at(node: Node, fired: list[Firing]) -> Iterator[Event]:
     """The node among its firings; retain_grad is torch's own, and stands where torch promises it."""
     before = [firing for firing in fired if PROMISE.get(firing.hook.kind, _NODE) < _NODE]
-    kept = [Event(node, Firing(hook, node.id, False), by_rule=True) for hook in node.hooks if hook.kind == RETAIN]
+    kept = [Event(node, Firing(hook, node.id), by_rule=True) for hook in node.hooks if hook.kind == RETAIN]
     early = [firing for firing in before if PROMISE[firing.hook.kind] < PROMISE[RETAIN]]
     yield from (Event(node, firing) for firing in early)
     yield from kept
@@ -107,7 +108,9 @@ def silent(graph: Graph, registered: Iterable[Hook]) -> Iterator[tuple[Hook, Nod
     fired = {firing.hook.number for firing in graph.firings}
     told = {_origin(firing.hook) for firing in graph.firings if firing.hook.kind == MULTI}  # one hangs on many tensors
     here = {_origin(hook) for node in graph.nodes for hook in node.hooks}
-    captured = {step.node for step in steps(graph) if not step.runs}
+    path = list(steps(graph))
+    captured = {step.node for step in until_raised(graph, path) if not step.runs}
+    missed = {step.node for step in path} - captured if graph.backward.exception is not None else set()
     places = {hook.number: node for node in graph.nodes for hook in node.hooks}
     for hook in registered:
         node = places.get(hook.number)
@@ -117,7 +120,8 @@ def silent(graph: Graph, registered: Iterable[Hook]) -> Iterator[tuple[Hook, Nod
             continue
         if hook.kind == MULTI:
             told.add(_origin(hook))
-        yield hook, node, _why(hook, node, captured)
+        stopped = node is not None and node.id in missed and (node.order is None or node.raised)
+        yield hook, node, NotFired.STOPPED if stopped else _why(hook, node, captured)
 
 
 def _origin(hook: Hook) -> tuple[object, ...]:
@@ -168,7 +172,7 @@ def fired_table(graph: Graph, selection: Selection = ALL, every_node: bool = Fal
         Column("node", help="at which node"),
         Column("hook", help="the function"),
         Column("registered", Unit.PLACE, "the line that registered it"),
-        Column("changed", help="whether the gradient was another one after it"),
+        Column("effect", help="what it did to the gradient: another tensor may hold the same values"),
         Column("before", Unit.NUMBER, "norm of the gradient before it (--detail full)"),
         Column("after", Unit.NUMBER, "norm of the gradient after it (--detail full)"),
         Column("time", Unit.SECONDS, "what it took (--detail full)"),
@@ -201,17 +205,17 @@ def _row(position: int, event: Event, right: bool) -> Row:
         what = RAN if event.node is not None and event.node.order is not None else CAPTURED
         return position, what, node, None, None, None, None, None, None, "yes"
     hook, firing = event.firing.hook, event.firing
-    changed: str | None = "yes" if firing.changed else "no"
+    effect: str | None = None if event.by_rule else firing.words
     promised = "by rule" if event.by_rule else "yes" if right else "no"
     if hook.kind == REDUCER:  # what comes out of the collective is in .grad when the backward returns
-        changed, promised = None, BY_EFFECT
+        effect, promised = None, BY_EFFECT
     return (
         position,
         hook.kind,
         node,
         hook.name,
         _line(hook),
-        changed,
+        effect,
         firing.before,
         firing.after,
         firing.seconds,

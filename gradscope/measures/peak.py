@@ -1,4 +1,4 @@
-"""Memory while a backward runs: what is still saved, and the gradients that wait for their node.
+"""Memory while a backward runs: what is still saved or computed again, and the gradients that wait for their node.
 
 An estimate from the graph: what a node's own operators use in between is not in it.
 """
@@ -12,16 +12,17 @@ from gradscope.model.graph import Graph, Node
 
 @dataclass(frozen=True, slots=True)
 class Peak:
-    """The most bytes in use when a node begins to run: saved activations, and gradients on their way."""
+    """The most bytes in use when a node runs: saved activations, what checkpoints computed again, and gradients."""
 
     node: int | None
     saved: int
     gradients: int
+    again: int = 0
 
     @property
     def bytes(self) -> int:
-        """Both together."""
-        return self.saved + self.gradients
+        """All together."""
+        return self.saved + self.gradients + self.again
 
 
 def peak(graph: Graph) -> Peak:
@@ -32,13 +33,13 @@ def peak(graph: Graph) -> Peak:
     waiting = set(graph.roots)  # nodes whose gradients lie there
     gradients = sum(_gradient(graph.nodes[root]) for root in waiting)
     saved = sum(sizes.values())
-    highest = Peak(None, saved, 0)
+    highest, again = Peak(None, saved, 0), _Again(ran)
     targets: dict[int, list[int]] = {}
     for edge in graph.edges:
         targets.setdefault(edge.source, []).append(edge.target)
     for node in ran:
         gradients += _come(waiting, node)
-        highest = max(highest, Peak(node.id, saved, gradients), key=lambda one: one.bytes)
+        highest = max(highest, Peak(node.id, saved, gradients, again.before(node)), key=lambda one: one.bytes)
         for target in targets.get(node.id, ()):
             if graph.nodes[target].order is not None:
                 gradients += _come(waiting, graph.nodes[target])
@@ -47,7 +48,32 @@ def peak(graph: Graph) -> Peak:
             gradients -= _gradient(node)
         if not graph.backward.keep_graph:
             saved -= _freed(node, uses, sizes)
+        again.after(node)
     return highest
+
+
+class _Again:
+    """What checkpoints have computed again: all of one when its first node runs, and gone node by node."""
+
+    def __init__(self, ran: list[Node]) -> None:
+        self._sizes: dict[int, int] = {}
+        self._there: set[int] = set()
+        self._bytes = 0
+        for node in ran:
+            for one in node.again:
+                self._sizes[one.checkpoint] = self._sizes.get(one.checkpoint, 0) + one.bytes
+
+    def before(self, node: Node) -> int:
+        """The bytes when a node runs."""
+        for one in node.again:
+            if one.checkpoint not in self._there:
+                self._there.add(one.checkpoint)
+                self._bytes += self._sizes[one.checkpoint]
+        return self._bytes
+
+    def after(self, node: Node) -> None:
+        """A node has run, and let go of its part."""
+        self._bytes -= sum(one.bytes for one in node.again)
 
 
 def _come(waiting: set[int], node: Node) -> int:

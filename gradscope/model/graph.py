@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gradscope.model.hook import Firing, Hook
 from gradscope.model.module import ModuleCall
 from gradscope.model.site import Located, Site, Stack, library_site, user_site
-from gradscope.model.tensor import SavedTensor, TensorType
+from gradscope.model.tensor import Recomputed, SavedTensor, TensorType
 
 ACCUMULATE = "AccumulateGrad"
 GENERATED, VMAPPED = "GeneratedBackward", "Vmapped"  # in the names that nodes of custom Functions have under torch.func
@@ -59,7 +59,8 @@ class Node:
     `seq_nr` is None for AccumulateGrad (torch's 2**64 - 1: the engine runs it as soon as it is ready) and for the
     other nodes torch numbers so. `stack` is where the node was built; for AccumulateGrad, where its leaf was first
     used. `order` is the position at which the engine ran it, None when it did not run. `device` is that of
-    the engine's ready queue. `thread` numbers threads of the run from 0, the main one.
+    the engine's ready queue. `thread` numbers threads of the run from 0, the main one. `raised`: its backward call
+    stopped in it, or in a hook before it.
     """
 
     id: int
@@ -74,10 +75,12 @@ class Node:
     device: str = "cpu"
     inputs_meta: tuple[TensorType | None, ...] = ()
     saved: tuple[SavedTensor, ...] = ()
+    again: tuple[Recomputed, ...] = ()
     hooks: tuple[Hook, ...] = ()
     leaf: str | None = None
     function: FunctionClass | None = None
     order: int | None = None
+    raised: bool = False
 
     @property
     def site(self) -> Site | None:
@@ -133,7 +136,8 @@ class Backward(Located):
 
     `number` counts the backward calls of the run from 0. `kind` is "backward" or "grad". `inputs` is None when
     the call named none. `exception` is "Type: message" when it raised. `nested_in` is the number of the
-    backward during which this one started. `step` counts outermost backward calls from 0.
+    backward during which this one started, and `nests` says whether others started during this one. `step` counts
+    outermost backward calls from 0. `stopped` is the node in which it raised, None when that is not known.
     """
 
     number: int
@@ -150,6 +154,8 @@ class Backward(Located):
     exception: str | None = None
     order_source: OrderSource = OrderSource.PREDICTED
     step: int = 0
+    stopped: int | None = None
+    nests: bool = False
 
 
 @dataclass(frozen=True, slots=True)

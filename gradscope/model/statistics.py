@@ -31,3 +31,12 @@ class GradientStatistics:
     zero_share: float
     nan: int
     inf: int
+
+
+def statistics_words(norm: float, most: float, zeros: float, word: str, nan: int, inf: int, digits: int = 4) -> str:
+    """A gradient's statistics for people: norm, maximum and zeros are those of its finite values, if it has any."""
+    bad = [f"{count:,} {name}" for count, name in ((nan, "NaN"), (inf, "Inf")) if count]
+    sizes = f"norm {norm:.{digits}g}, max {most:.{digits}g}, {zeros:.{1 if digits > 4 else 0}%} {word}"
+    if not bad:
+        return sizes
+    return ", ".join(["no finite value" if not (norm or most or zeros) else f"{sizes} among finite values", *bad])

@@ -50,6 +50,17 @@ class SavedTensor:
         return "parameter" if self.leaf is not None else "input" if self.given else "activation"
 
 
+@dataclass(frozen=True, slots=True)
+class Recomputed:
+    """What a node does not save because a checkpoint, numbered in its graph, computes it again.
+
+    An estimate: torch tells shapes, and a tensor that has those of a parameter or input beside it is taken for that.
+    """
+
+    checkpoint: int
+    bytes: int
+
+
 class Role(enum.IntEnum):
     """What a stored tensor is to its backward. The numbers stand in recordings."""
 

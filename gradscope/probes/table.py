@@ -30,7 +30,6 @@ from gradscope.probes.modules.inplace_modules import InplaceModules
 from gradscope.probes.nonfinite.gradient_norms import GradientNorms
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.operators.dataflow import Dataflow
-from gradscope.probes.operators.decompositions import Decompositions
 from gradscope.probes.operators.gradient_buffers import GradientBuffers
 from gradscope.probes.operators.inplace_writes import InplaceWrites
 from gradscope.probes.operators.optimizers import Optimizers
@@ -101,7 +100,7 @@ AT_BACKWARDS = (
     # Before the others hang hooks of ours on nodes.
     Entry("hooks", HookRecorder, NODES, ("hooks",)),
     Entry("reducers", Reducers, NODES, ("hooks", "reducers")),
-    # Takes the operators' mode off where it must: the rest goes by whether it is there.
+    # Stops hearing operators where it must: the rest goes by whether they are heard.
     Entry("gradient buffers", GradientBuffers, OPS),
     # Closes the forward's block before the others look at what ran in it.
     Entry("operations", OperatorRecorder, OPS),
@@ -113,7 +112,6 @@ AT_BACKWARDS = (
     Entry("flow", Dataflow, OPS),
     Entry("optimizers", Optimizers, OPS),
     Entry("survivors", LeakedNodes, OPS),
-    Entry("otherwise", Decompositions, OPS, ("repeats", "hooks"), _watches_no_repeats),
     # After all others of this detail: it goes by what they have found before a call.
     Entry("repeats", RepeatedBackwards, OPS, ("repeats", "hooks"), _watches_no_repeats),
     Entry("values", NodeTimes, FULL),

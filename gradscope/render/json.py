@@ -108,7 +108,8 @@ def _hook(hook: Hook) -> Object:
 
 
 def _firing(firing: Firing) -> Object:
-    return {"hook": firing.hook.number, "kind": firing.hook.kind, "node": firing.node, "changed": firing.changed}
+    return {"hook": firing.hook.number, "kind": firing.hook.kind, "node": firing.node, "changed": firing.changed,
+            "effect": firing.effect.name.lower()}  # fmt: skip
 
 
 def _roots(roots: tuple[Root, ...] | None) -> list[Object] | None:
@@ -131,5 +132,6 @@ def _backward(backward: Backward) -> Object:
         "started": backward.started,
         "duration": backward.duration,
         "exception": backward.exception,
+        "stopped": backward.stopped,
         "order_source": backward.order_source.value,
     }

@@ -49,6 +49,7 @@ def waste(found: Waste) -> Object:
         "left_out": list(found.left_out),
         "not_computed": [_edge(edge) for edge in found.not_computed],
         "wasted": [_edge(edge) for edge in found.wasted],
+        "unknown": [_edge(edge) for edge in found.unknown],
     }
 
 
@@ -67,12 +68,19 @@ def _step(step: ReplayStep) -> Object:
         "device": node.device,
         "module": node.module.label if node.module else None,
         "site": site(node.site),
-        "captured_only": moment.position is None,
+        "captured_only": moment.position is None and not moment.stopped,
+        "stopped": moment.stopped,
         "tied": moment.tied,
         "received": [_statistics(one) for one in details.received],
         "passed": [_statistics(one) for one in details.passed],
         "hooks": [
-            {"hook": one.hook.number, "kind": one.hook.kind, "name": one.hook.name, "changed": one.changed}
+            {
+                "hook": one.hook.number,
+                "kind": one.hook.kind,
+                "name": one.hook.name,
+                "changed": one.changed,
+                "effect": one.effect.name.lower(),
+            }
             for one in details.firings
         ],
         "operators": list(details.operators),

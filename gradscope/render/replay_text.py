@@ -12,14 +12,14 @@ from gradscope.engine.waste import Waste
 from gradscope.model.graph import Node
 from gradscope.model.hook import Firing
 from gradscope.model.printable import printable
-from gradscope.model.statistics import GradientStatistics
+from gradscope.model.statistics import GradientStatistics, statistics_words
 from gradscope.render.styles import STYLES
 from gradscope.view.line import Part, node_line
 from gradscope.view.replay import Replay, ReplayStep
 from gradscope.view.role import Role
 from gradscope.view.scene import Scene
 from gradscope.view.title import subtitles, title
-from gradscope.view.words import TIMES, amount, leaf_words, place, seconds, short_name
+from gradscope.view.words import TIMES, amount, first_line, leaf_words, place, seconds, short_name
 
 MOST = 8  # of differences, moves, queued nodes and operators that are named
 _INDENT = "      "
@@ -48,7 +48,7 @@ def step_lines(replay: Replay, step: ReplayStep, color: bool) -> list[str]:
     """A step: the node, what came, hooks, operators, what goes where, the queue."""
     moment, details, graph = step.moment, step.details, replay.graph
     shown = node_line(0, step.node, step.node.id in graph.roots, replay.run.cwd)
-    place_of = f"#{moment.position}" if moment.position is not None else "captured"
+    place_of = f"#{moment.position}" if moment.position is not None else "not run" if moment.stopped else "captured"
     parts = [Part(place_of, Role.PLACE), *shown.parts[1:], Part(f"[{step.node.id}]", Role.PLACE)]
     lines = ["  ".join(_styled(printable(part.text), part.role, color) for part in parts)]
     rest = [("in", f"{_index(one)}{statistics(one)}") for one in details.received]
@@ -60,6 +60,8 @@ def step_lines(replay: Replay, step: ReplayStep, color: bool) -> list[str]:
         rest.append(("took", seconds(details.seconds)))
     passed = {one.index: one for one in details.passed}
     rest += [(f"out {sent.edge.output}", _sent(replay, sent, passed.get(sent.edge.output))) for sent in moment.sent]
+    if moment.stopped:
+        rest.append(("raised", first_line(graph.backward.exception or "")))
     rest.append(("queue", queue(replay, step)))
     return lines + [f"{_INDENT}{_styled(f'{what:<7}', Role.PLACE, color)}{printable(text)}" for what, text in rest]
 
@@ -76,9 +78,7 @@ def queue(replay: Replay, step: ReplayStep) -> str:
 
 def statistics(one: GradientStatistics) -> str:
     """A gradient's statistics."""
-    words = f"norm {one.norm:.4g}, max {one.max:.4g}, {one.zero_share:.0%} zero"
-    bad = [f"{count:,} {what}" for count, what in ((one.nan, "NaN"), (one.inf, "Inf")) if count]
-    return ", ".join([words, *bad])
+    return statistics_words(one.norm, one.max, one.zero_share, "zero", one.nan, one.inf)
 
 
 def operators(names: Iterable[str]) -> str:
@@ -102,7 +102,8 @@ def _asked(replay: Replay) -> list[str]:
 def _order(replay: Replay) -> list[str]:
     graph, exact = replay.graph, replay.prediction.exact
     if not replay.measured:
-        return [] if exact else ["this order is one of several that are possible: several devices or a tie decide"]
+        told = exact or graph.backward.exception is not None  # else the line about the exception says it
+        return [] if told else ["this order is one of several that are possible: several devices or a tie decide"]
     if not replay.differences:
         return ["the nodes ran in the predicted order" if exact else "the nodes ran in one of the possible orders"]
     lines = [
@@ -131,9 +132,11 @@ def _waste(replay: Replay, found: Waste) -> list[str]:
         kinds = Counter(short_name(nodes[edge.source]) for edge in found.wasted)
         names = ", ".join(name if count == 1 else f"{name} {TIMES}{count}" for name, count in kinds.items())
         time = "" if found.seconds_wasted is None else f", about {seconds(found.seconds_wasted)}"
-        sure = "computed" if found.certain else "probably computed (custom Functions are not told what is asked for)"
         share = f"{_share(found.flops_wasted, total)} of the work{time} (estimated)"
-        lines.append(f"{amount(len(found.wasted), 'gradient')} {sure} for nothing: {share}; {names}")
+        lines.append(f"{amount(len(found.wasted), 'gradient')} computed for nothing: {share}; {names}")
+    if found.unknown:
+        what = amount(len(found.unknown), "gradient")
+        lines.append(f"{what} of custom Functions not asked for: whether computed, a recording of --detail full tells")
     return lines
 
 
@@ -154,8 +157,7 @@ def _sent(replay: Replay, sent: Sent, passed: GradientStatistics | None) -> str:
 def _hook(replay: Replay, firing: Firing) -> str:
     hook = firing.hook
     where = next((f" ({place(site, replay.run.cwd)})" for site in hook.stack if site.origin.value == "user"), "")
-    changed = ", changed the gradient" if firing.changed else ""
-    return f"{hook.kind} {hook.name}{where}{changed}"
+    return f"{hook.kind} {hook.name}{where}: {firing.words}"
 
 
 def _index(one: GradientStatistics) -> str:

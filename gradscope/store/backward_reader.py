@@ -9,20 +9,21 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradscope.model.graph import Backward, Edge, Graph, Node, OrderSource, Parent, Root
-from gradscope.model.hook import Firing, Hook, HookPlace
-from gradscope.model.tensor import SavedTensor, TensorType
+from gradscope.model.hook import Effect, Firing, Hook, HookPlace
+from gradscope.model.tensor import Recomputed, SavedTensor, TensorType
 from gradscope.store.interned import Interned
 from gradscope.store.measurements import read_entered
 from gradscope.store.rows import BYTES, INTEGER, MAYBE, REAL, TEXT, Rows, finite
 
 BACKWARD = """SELECT number, kind, graph, tensors, seq_base, roots, inputs, keep_graph, create_graph, nested_in, step,
-  thread, stack, started, duration, exception,
+  thread, stack, started, duration, exception, stopped,
+  number IN (SELECT nested_in FROM backward WHERE nested_in IS NOT NULL),
   (SELECT entered FROM measurement m JOIN layout l ON l.id = m.layout WHERE m.backward = number) FROM backward"""
 BACKWARD_COLUMNS = (
     *(INTEGER, TEXT, INTEGER | MAYBE, INTEGER | MAYBE, INTEGER, TEXT, TEXT | MAYBE, INTEGER, INTEGER, INTEGER | MAYBE),
-    *(INTEGER, INTEGER, INTEGER, REAL, REAL | MAYBE, INTEGER, BYTES | MAYBE),
+    *(INTEGER, INTEGER, INTEGER, REAL, REAL | MAYBE, INTEGER, INTEGER | MAYBE, INTEGER, BYTES | MAYBE),
 )
-_EDITED = 2  # in firing.changed
+EFFECTS = tuple(Effect)  # by firing.changed
 NODE = """SELECT number, name, seq, stack, call, op, levels, thread, parent, parent_name, parent_stack, leaf, function
   FROM node WHERE graph = ? ORDER BY number"""
 NODE_COLUMNS = (*(INTEGER, INTEGER, INTEGER | MAYBE), *(INTEGER,) * 5, INTEGER | MAYBE, *(INTEGER,) * 4)
@@ -99,6 +100,13 @@ class BackwardReader:
           WHERE s.hook NOT IN (SELECT hook FROM firing) ORDER BY s.hook"""
         return tuple((self._hook(hook), backward) for hook, backward in self._rows.select(sql, (INTEGER,) * 2))
 
+    def hooks_at(self, backward: int) -> Iterator[Hook]:
+        """The hooks that were there when a backward began, on its nodes or elsewhere, by number."""
+        sql = """SELECT hook FROM hook_since WHERE backward <= ?1 AND coalesce(until > ?1, 1)
+          UNION SELECT hook FROM hook_on WHERE backward = ?1 ORDER BY 1"""
+        for (number,) in self._rows.select(sql, (INTEGER,), backward):
+            yield self._hook(number)
+
     def _hook(self, number: int) -> Hook:
         if number not in self._hooks:
             sql = "SELECT kind, name, target, stack FROM hook WHERE number = ?"
@@ -109,7 +117,7 @@ class BackwardReader:
 
     def _call(self, row: tuple[Any, ...]) -> StoredCall:
         number, kind, graph, tensors, seq_base, roots, inputs, keep, create, nested_in, step, *rest = row
-        thread, stack, started, duration, exception, measured = rest
+        thread, stack, started, duration, exception, stopped, nests, measured = rest
         backward = Backward(
             number=number,
             kind=kind,
@@ -125,6 +133,8 @@ class BackwardReader:
             exception=self._interned.name(exception),
             order_source=OrderSource.PREDICTED if measured is None else OrderSource.MEASURED,
             step=step,
+            stopped=stopped,
+            nests=bool(nests),
         )
         return StoredCall(backward, graph, tensors, seq_base, None if measured is None else read_entered(measured))
 
@@ -132,7 +142,7 @@ class BackwardReader:
         assert call.graph is not None
         order = {node: position for position, node in enumerate(call.measured or ())}
         hooks = self._hooks_on(call.backward.number)
-        inputs, saved = self._inputs(call.tensors), self._saved(call.tensors)
+        inputs, saved, again = self._inputs(call.tensors), self._saved(call.tensors), self._again(call.tensors)
         nodes: list[Node] = []
         for row in self._rows.select(NODE, NODE_COLUMNS, call.graph):
             number = row[0]
@@ -143,6 +153,7 @@ class BackwardReader:
                 "device": _queue_device(metas),
                 "inputs_meta": metas,
                 "saved": tuple(saved.get(number, ())),
+                "again": tuple(again.get(number, ())),
                 "hooks": tuple(hooks.get(number, ())),
                 "order": order.get(number),
             }
@@ -187,6 +198,13 @@ class BackwardReader:
             found[node].append(SavedTensor(known.string(name), known.type(kind), *place))
         return found
 
+    def _again(self, tensors: int | None) -> dict[int, list[Recomputed]]:
+        found: dict[int, list[Recomputed]] = defaultdict(list)
+        sql = "SELECT node, checkpoint, bytes FROM again WHERE tensors = ? ORDER BY node, checkpoint"
+        for node, *place in self._rows.select(sql, (INTEGER,) * 3, -1 if tensors is None else tensors):
+            found[node].append(Recomputed(*place))
+        return found
+
     def _hooks_on(self, backward: int) -> dict[int, list[Hook]]:
         sql = "SELECT node, hook FROM hook_on WHERE backward = ? ORDER BY node, hook"
         found: dict[int, list[Hook]] = defaultdict(list)
@@ -201,9 +219,15 @@ class BackwardReader:
         if any(node is not None and not 0 <= node < nodes for _, node, *_ in fired):
             raise ValueError("a hook fired on a node that is not there")
         return tuple(
-            Firing(self._hook(hook), node, bool(changed), before, after, seconds, changed == _EDITED)
+            Firing(self._hook(hook), node, _effect(changed), before, after, seconds)
             for hook, node, changed, before, after, seconds in fired
         )
+
+
+def _effect(changed: int) -> Effect:
+    if not 0 <= changed < len(EFFECTS):
+        raise ValueError("a hook did what none can do")
+    return EFFECTS[changed]
 
 
 def _queue_device(metas: tuple[TensorType | None, ...]) -> str:
@@ -223,5 +247,6 @@ def _check_targets(call: StoredCall, nodes: tuple[Node, ...]) -> None:
     """Everything a call says about nodes must be about nodes of its graph."""
     roots = (root.node for root in (*call.backward.roots, *(call.backward.inputs or ())))
     parents = (node.parent.node for node in nodes if node.parent is not None)
-    if any(node is not None and not 0 <= node < len(nodes) for node in (*roots, *parents, *(call.measured or ()))):
+    named = (*roots, *parents, call.backward.stopped, *(call.measured or ()))
+    if any(node is not None and not 0 <= node < len(nodes) for node in named):
         raise ValueError("a backward call names a node that is not there")

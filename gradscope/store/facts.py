@@ -69,6 +69,7 @@ def kept(work: Callable[[Asked], Told]) -> Callable[[Asked], Told]:
     def once(facts: Asked) -> Told:
         if facts.answers is None:
             return work(facts)
+        facts._pace()
         if work not in facts.answers:
             facts.answers[work] = work(facts)
         answer: Told = facts.answers[work]
@@ -99,6 +100,9 @@ class Facts:
     def __init__(self, tables: OpenTables) -> None:
         self.tables = tables
         self._rows, self._interned, self._backwards = tables.rows, tables.interned, tables.backwards
+
+    def _pace(self) -> None:
+        """Called whenever something is asked: a place to stop a question that takes too long."""
 
     @property
     def path(self) -> Path:
@@ -134,6 +138,11 @@ class Facts:
     def hooks(self) -> tuple[Hook, ...]:
         """Every hook that the run registered, by number."""
         return tuple(self._backwards.hooks())
+
+    def hooks_at(self, backward: int) -> tuple[Hook, ...]:
+        """The hooks that were there when a backward began, by number."""
+        with damage_is_one_sentence(self.path):
+            return tuple(self._backwards.hooks_at(backward))
 
     @fact
     def stale(self) -> tuple[Stale, ...]:
@@ -189,6 +198,12 @@ class Facts:
     def hooks_never_fired(self) -> tuple[tuple[Hook, int], ...]:
         """The hooks that never fired, each with the first backward after its registration."""
         return self._backwards.never_fired()
+
+    @fact
+    def second_names(self) -> dict[str, str]:
+        """The names in use of parameters that have several, by the others."""
+        found = self._rows.select("SELECT other, name FROM second_name", (INTEGER, INTEGER))
+        return {self._interned.string(other): self._interned.string(name) for other, name in found}
 
     @fact
     def transforms(self) -> tuple[Transform, ...]:

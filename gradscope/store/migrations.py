@@ -48,6 +48,14 @@ def _from_2(memory: sqlite3.Connection) -> None:
     memory.execute("ALTER TABLE block_run ADD COLUMN watched INTEGER NOT NULL DEFAULT 1")
 
 
+def _from_3(memory: sqlite3.Connection) -> None:
+    """When hooks were removed was not recorded, nor where a backward stopped, nor what checkpoints compute again."""
+    memory.executescript(TABLES.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "))
+    for table, column in (("hook_since", "until"), ("backward", "stopped")):
+        if column not in {name for _, name, *_ in memory.execute(f"PRAGMA table_info({table})")}:
+            memory.execute(f"ALTER TABLE {table} ADD COLUMN {column} INTEGER")
+
+
 def _pack(memory: sqlite3.Connection, number: int, entered: list[int]) -> None:
     """Turn the measurements of one backward into a layout of its own, and numbers."""
     where = "WHERE backward = ? ORDER BY"
@@ -72,5 +80,5 @@ def _packed(kind: str, rows: list[tuple[float, ...]] | list[list[int]]) -> bytes
         raise ValueError(str(error)) from None
 
 
-_MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_from_1, _from_2)
+_MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_from_1, _from_2, _from_3)
 assert len(_MIGRATIONS) == SCHEMA - 1, "each past schema has a migration"

@@ -23,7 +23,7 @@ _OF_A_BACKWARD = (
     *("stale", "trail", "reused", "hidden_write", "on_context"),
 )
 _BY_GRAPH = ("node", "edge")
-_BY_TENSORS = ("input_meta", "saved", "given")
+_BY_TENSORS = ("input_meta", "saved", "given", "again")
 _BY_BLOCK = ("operation", "written")
 
 

@@ -6,12 +6,14 @@ interned by content, and a `backward` or a `block_run` only points at them. Hist
 1: first version.
 2: what explanations, --tensors, --joint and --compiled-autograd need; measurements as packed numbers.
 3: backward calls that were not watched.
+4: when hooks were removed, what a hook that raised or was not observed did, where a backward stopped,
+   what checkpoints compute again, and second names of parameters.
 """
 
 from __future__ import annotations
 
 APPLICATION_ID = 0x67534350  # "gSCP", shown by file(1)
-SCHEMA = 3
+SCHEMA = 4
 OPEN_BLOCK = 1 << 40  # block_run numbers from here on: blocks that threads were still filling at the last commit
 
 TABLES = """
@@ -51,13 +53,17 @@ CREATE TABLE saved (tensors INTEGER NOT NULL, node INTEGER NOT NULL, position IN
   PRIMARY KEY (tensors, node, position)) WITHOUT ROWID;
 -- the storages in saved, of no leaf, that the forward was given (data, buffers) rather than computed
 CREATE TABLE given (tensors INTEGER NOT NULL, storage INTEGER NOT NULL, PRIMARY KEY (tensors, storage)) WITHOUT ROWID;
+-- bytes that a non-reentrant checkpoint, numbered in its graph, computes again for a node that saved nothing
+CREATE TABLE again (tensors INTEGER NOT NULL, node INTEGER NOT NULL, checkpoint INTEGER NOT NULL, bytes INTEGER NOT NULL,
+  PRIMARY KEY (tensors, node, checkpoint)) WITHOUT ROWID;
 
 -- roots and inputs: JSON lists of [node or null, input_nr]; inputs NULL when none were named. graph NULL: the call
 -- raised before anything could be walked.
--- duration NULL: still running when the recording ended. exception: a string, 0 for none.
+-- duration NULL: still running when the recording ended. exception: a string, 0 for none. stopped: the node in which it
+-- raised, NULL when that is not known.
 CREATE TABLE backward (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, graph INTEGER, tensors INTEGER, seq_base INTEGER NOT NULL,
   roots TEXT NOT NULL, inputs TEXT, keep_graph INTEGER NOT NULL, create_graph INTEGER NOT NULL, nested_in INTEGER, step INTEGER NOT NULL,
-  thread INTEGER NOT NULL, stack INTEGER NOT NULL, started REAL NOT NULL, duration REAL, exception INTEGER NOT NULL);
+  thread INTEGER NOT NULL, stack INTEGER NOT NULL, started REAL NOT NULL, duration REAL, exception INTEGER NOT NULL, stopped INTEGER);
 -- what --detail full measured: `layout` is what repeats from step to step, little-endian 32-bit integers: the nodes in
 -- the order in which they were entered; rows of (node, thread) that ran to their end; rows of (node, side, position, row of
 -- `statistics`). side 0: a gradient that the node received, 1: one that it passed on.
@@ -85,9 +91,11 @@ CREATE TABLE exchange (backward INTEGER NOT NULL, position INTEGER NOT NULL, nod
 CREATE TABLE hook (number INTEGER PRIMARY KEY, kind TEXT NOT NULL, name INTEGER NOT NULL, target INTEGER NOT NULL, stack INTEGER NOT NULL);
 -- which nodes of a backward's graph held which hook when it started
 CREATE TABLE hook_on (backward INTEGER NOT NULL, hook INTEGER NOT NULL, node INTEGER NOT NULL, PRIMARY KEY (backward, hook, node)) WITHOUT ROWID;
--- the first backward that began after a hook was registered, which was then still in place
-CREATE TABLE hook_since (hook INTEGER PRIMARY KEY, backward INTEGER NOT NULL);
--- changed: 0 the gradient was left alone, 1 another one was returned, 2 it, or the parameter of a post_accumulate hook, was edited in place
+-- the first backward that began after a hook was registered, which was then still in place; until: the first after it was
+-- removed, or what it hangs on was gone, NULL while it is there
+CREATE TABLE hook_since (hook INTEGER PRIMARY KEY, backward INTEGER NOT NULL, until INTEGER);
+-- changed: 0 the gradient was left alone, 1 another one was returned, 2 it, or the parameter of a post_accumulate hook, was edited in place,
+-- 3 the hook raised, 4 nobody saw what it did
 -- norm_before, norm_after (of the gradient) and duration: NULL below --detail full
 CREATE TABLE firing (backward INTEGER NOT NULL, position INTEGER NOT NULL, hook INTEGER NOT NULL, node INTEGER, changed INTEGER NOT NULL,
   norm_before REAL, norm_after REAL, duration REAL, PRIMARY KEY (backward, position)) WITHOUT ROWID;
@@ -96,6 +104,8 @@ CREATE TABLE firing (backward INTEGER NOT NULL, position INTEGER NOT NULL, hook 
 -- Jvp or Functionalize; randomness: a string
 CREATE TABLE transform (number INTEGER PRIMARY KEY, outer INTEGER NOT NULL, kind TEXT NOT NULL, level INTEGER NOT NULL, stack INTEGER NOT NULL,
   batch_size INTEGER, randomness INTEGER NOT NULL, calls INTEGER NOT NULL);
+-- a parameter that modules share has one name in `leaf`, and others
+CREATE TABLE second_name (other INTEGER NOT NULL, name INTEGER NOT NULL, PRIMARY KEY (other, name)) WITHOUT ROWID;
 -- a tensor that outlived its transform: where it was made, as what the script keeps it, and the name by which the script's
 -- code puts it there: an attribute's, a variable's, a key's; 0 when it is not known
 CREATE TABLE escaped (transform INTEGER NOT NULL, stack INTEGER NOT NULL, name INTEGER NOT NULL, holder INTEGER NOT NULL);

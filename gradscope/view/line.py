@@ -42,6 +42,8 @@ def node_line(depth: int, node: Node, is_root: bool, folder: str) -> Line:
     parts.extend(_hooks(len(node.hooks)))
     if node.function is not None and node.function.class_site is not None:
         parts.append(Part(f"class at {place(node.function.class_site, folder)}", Role.NOTE))
+    if node.raised:
+        parts.append(Part("raised here", Role.NOTE))
     if node.levels:
         parts.append(Part(" ".join(map(str, node.levels)), Role.NOTE))
     if node.site is not None:

@@ -9,7 +9,11 @@ from gradscope.model.graph import Graph, OrderSource
 
 
 def ordered(graph: Graph) -> Graph:
-    """The graph with an order on its nodes."""
+    """The graph with an order on its nodes, and a mark on the one in which it raised."""
+    stopped = graph.backward.stopped
+    if stopped is not None:
+        marked = (replace(node, raised=True) if node.id == stopped else node for node in graph.nodes)
+        graph = replace(graph, nodes=tuple(marked))
     if graph.backward.order_source is OrderSource.MEASURED:
         return graph
     places = {node: position for position, node in enumerate(predict(graph).order)}

@@ -33,7 +33,7 @@ def contents(story: Story) -> dict[str, Any]:
         if key not in places:
             places[key] = len(graphs)
             graphs.append(graph_columns(recorded.graph, tables))
-        backwards.append(backward_row(recorded, places[key], story.hooks, tables))
+        backwards.append(backward_row(recorded, places[key], tables))
     findings = [_finding(one, tables) for one in without_places(story.findings, calls)]
     return {
         "format": FORMAT,

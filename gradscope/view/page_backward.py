@@ -22,7 +22,7 @@ MICRO = 1_000_000
 MOST_SILENT = 300  # a loop that registers hooks anew has thousands that did not fire in one call
 
 
-def backward_row(recorded: Recorded, graph: int, hooks: Sequence[Hook], tables: PageTables) -> dict[str, Any]:
+def backward_row(recorded: Recorded, graph: int, tables: PageTables) -> dict[str, Any]:
     """A backward call over the graph of that number."""
     nodes, call = recorded.graph.nodes, recorded.graph.backward
     ran = sorted((node.order, node.id) for node in nodes if node.order is not None)
@@ -37,6 +37,7 @@ def backward_row(recorded: Recorded, graph: int, hooks: Sequence[Hook], tables: 
         "step": call.step,
         "stack": tables.stack(call.stack),
         "duration": number(call.duration),
+        "stopped": call.stopped,
         "exception": None if call.exception is None else lines(call.exception),
         "measured": call.order_source is OrderSource.MEASURED,
         "roots": _roots(call.roots),
@@ -46,7 +47,7 @@ def backward_row(recorded: Recorded, graph: int, hooks: Sequence[Hook], tables: 
         "captured": _captured(recorded.graph),
         "hooks": tables.list([part for node in nodes for hook in node.hooks for part in (node.id, tables.hook(hook))]),
         "fired": _fired(recorded.graph, tables),
-        **_silent(recorded.graph, hooks, tables),
+        **_silent(recorded.graph, recorded.hooks, tables),
         "times": _times(recorded, taken),
         "gradients": _gradients(recorded.gradients),
         "operators": tables.list(_operators(recorded, tables)),
@@ -91,9 +92,8 @@ def _silent(graph: Graph, hooks: Sequence[Hook], tables: PageTables) -> dict[str
 
 
 def _firing(firing: Firing, node: int, by_rule: bool, tables: PageTables) -> list[Any]:
-    change = 2 if firing.edited else int(firing.changed)
     measured = [number(value) for value in (firing.before, firing.after, firing.seconds)]
-    return [tables.hook(firing.hook), node, change, int(by_rule), *measured]
+    return [tables.hook(firing.hook), node, tables.string(firing.words), int(by_rule), *measured]
 
 
 def _times(recorded: Recorded, taken: Sequence[int]) -> list[int]:
@@ -133,4 +133,5 @@ def _operators(recorded: Recorded, tables: PageTables) -> list[int]:
 def _peak(graph: Graph) -> str:
     highest = peak(graph)
     where = "before the first node" if highest.node is None else f"at {single(graph.nodes[highest.node])}"
-    return f"{size(highest.bytes)} {where}: {size(highest.saved)} saved, {size(highest.gradients)} of gradients"
+    again = f", {size(highest.again)} computed again" if highest.again else ""
+    return f"{size(highest.bytes)} {where}: {size(highest.saved)} saved, {size(highest.gradients)} of gradients{again}"

@@ -13,20 +13,24 @@ from gradscope.engine.order import Prediction, predict
 from gradscope.engine.replay import Moment, moments
 from gradscope.engine.waste import Waste, waste
 from gradscope.model.graph import Backward, Graph, Node
-from gradscope.model.hook import Firing
+from gradscope.model.hook import Firing, Hook
 from gradscope.model.run import Run
 from gradscope.model.statistics import GradientStatistics, NodeRun
 
 
 @dataclass(frozen=True, slots=True)
 class Recorded:
-    """What a recording holds of one backward. `operators` are (node, name) in the order in which they ran."""
+    """What a recording holds of one backward.
+
+    `operators` are (node, name) in the order in which they ran, `hooks` those that were there when it began.
+    """
 
     graph: Graph
     runs: tuple[NodeRun, ...] = ()
     gradients: tuple[GradientStatistics, ...] = ()
     operators: tuple[tuple[int | None, str], ...] = ()
     nested: tuple[Backward, ...] = ()
+    hooks: tuple[Hook, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

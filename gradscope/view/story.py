@@ -7,7 +7,6 @@ from dataclasses import dataclass, field, replace
 from gradscope.graphs.rules import DEFAULT, Rules
 from gradscope.model.finding import Finding
 from gradscope.model.graph import Graph
-from gradscope.model.hook import Hook
 from gradscope.model.run import Run
 from gradscope.view.replay import Recorded
 from gradscope.view.scene import Scene
@@ -28,7 +27,6 @@ class Story:
     run: Run
     recording: str
     alike: tuple[int, ...] = ()
-    hooks: tuple[Hook, ...] = ()
     findings: tuple[Finding, ...] = ()
     sources: dict[str, str] = field(default_factory=dict)
     left_out: int = 0

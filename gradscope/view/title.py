@@ -5,7 +5,7 @@ from __future__ import annotations
 from gradscope.model.graph import Graph, OrderSource
 from gradscope.model.run import Run
 from gradscope.view.scene import Scene
-from gradscope.view.words import amount, first_line, place, seconds, size
+from gradscope.view.words import amount, first_line, place, seconds, short_name, size
 
 
 def title(scene: Scene) -> str:
@@ -34,12 +34,22 @@ def subtitles(scene: Scene) -> tuple[str, ...]:
     if backward.duration is not None:
         words += f", took {seconds(backward.duration)}"
     words += f"; #n: place in backward order ({_source(scene.graph)})"
-    return (words,) if backward.exception is None else (words, f"raised {first_line(backward.exception)}")
+    return (words,) if backward.exception is None else (words, f"raised {first_line(backward.exception)}{_stop(scene)}")
 
 
 def program(run: Run) -> str:
     """The program's name as its user knows it."""
     return run.program.replace("\\", "/").rpartition("/")[2] or "a program"
+
+
+def _stop(scene: Scene) -> str:
+    """Where a backward stopped; places that rest on a guess are said to."""
+    backward = scene.graph.backward
+    if backward.stopped is not None:
+        node = scene.graph.nodes[backward.stopped]
+        return f"; stopped in {short_name(node)} [{node.id}]"
+    measured = backward.order_source is OrderSource.MEASURED
+    return "" if measured else "; where it stopped is not known: places are those of a run to its end"
 
 
 def _source(graph: Graph) -> str:

@@ -22,7 +22,12 @@ def short_name(node: Node) -> str:
 
 def is_plain(node: Node) -> bool:
     """Whether nothing about a node would be missed if it were shown as one of several."""
-    return not node.hooks and node.function is None and (node.leaf is None or short_name(node) == ACCUMULATE)
+    return (
+        not node.hooks
+        and not node.raised
+        and node.function is None
+        and (node.leaf is None or short_name(node) == ACCUMULATE)
+    )
 
 
 def kinds(nodes: Iterable[Node]) -> str:

@@ -5,7 +5,7 @@ import torch
 import gradscope
 from gradscope.store.reader import load
 from tests.capture.side_by_side import python
-from tests.torch_versions import APPLY_IS_IN_PYTHON
+from tests.torch_versions import APPLY_IS_IN_PYTHON, spoken
 
 # Waits for a commit by the heartbeat: the log beside the recording grows with each.
 WAIT = """
@@ -67,7 +67,7 @@ print(w.grad)
 FULL = """
 import resource, signal, torch
 signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a file may not grow any more: as good as a full disk
-resource.setrlimit(resource.RLIMIT_FSIZE, (1_000_000, resource.RLIM_INFINITY))
+resource.setrlimit(resource.RLIMIT_FSIZE, (2_000_000, resource.RLIM_INFINITY))
 w = torch.ones(3, requires_grad=True)
 for step in range(200):
     y = w * torch.ones(step + 1, 3)
@@ -146,7 +146,7 @@ def test_a_removed_directory_stops_the_recording_and_not_the_run(side_by_side, t
     (tmp_path / "gone").mkdir()
     run = side_by_side.gradscope(tmp_path, "trace", "-o", "gone/run.gscope", "-c", GONE)
     assert (run.stdout, run.status) == ("tensor([12., 12., 12.])\n", 0)
-    left_out, stopped = run.stderr.splitlines()[1:]
+    left_out, stopped = spoken(run.stderr)[1:]
     steps = int(left_out.removeprefix("gradscope: left out: ").removesuffix(" steps after the recording had stopped"))
     assert steps in (2, 3), "a heartbeat may notice it in the middle of the step"
     assert stopped == "gradscope: the recording stopped early: the file has been removed or replaced"
@@ -155,7 +155,7 @@ def test_a_removed_directory_stops_the_recording_and_not_the_run(side_by_side, t
 def test_a_full_disk_stops_the_recording_and_not_the_run(side_by_side, tmp_path):
     run = side_by_side.gradscope(tmp_path, "trace", "-o", "run.gscope", "-c", FULL)
     assert (run.stdout, run.status) == (python(tmp_path, "-c", FULL).stdout, 0)
-    left_out, stopped = run.stderr.splitlines()[1:3]
+    left_out, stopped = spoken(run.stderr)[1:3]
     assert left_out.endswith("steps after the recording had stopped")
     assert stopped.startswith("gradscope: the recording stopped early: ")
     with load(tmp_path / "run.gscope") as recording:
@@ -178,9 +178,9 @@ def test_a_collective_is_preceded_by_a_commit(tmp_path):
 
 
 def test_the_size_that_was_asked_for_holds(side_by_side, tmp_path):
-    grows = FULL.replace("(1_000_000,", "(resource.RLIM_INFINITY,")
+    grows = FULL.replace("(2_000_000,", "(resource.RLIM_INFINITY,")
     run = side_by_side.gradscope(tmp_path, "trace", "-o", "run.gscope", "--max-size", "1MB", "-c", grows)
-    assert run.stderr.splitlines()[1].endswith("steps after --max-size was reached")
+    assert spoken(run.stderr)[1].endswith("steps after --max-size was reached")
     assert 300_000 < (tmp_path / "run.gscope").stat().st_size <= 1_000_000
     with load(tmp_path / "run.gscope") as recording:
         assert recording.run().ended

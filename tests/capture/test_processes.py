@@ -2,6 +2,7 @@
 
 from gradscope.store.reader import load
 from tests.capture.side_by_side import backwards, finish, python, start
+from tests.torch_versions import spoken
 
 FORK = """
 import os, torch
@@ -64,7 +65,7 @@ def test_forked_children_leave_their_parents_recording_alone(side_by_side, tmp_p
 
 def test_only_the_parent_speaks_at_the_end(side_by_side, tmp_path):
     run = side_by_side.gradscope(tmp_path, "trace", "-o", "run.gscope", "-c", FORK)
-    assert [line.split(",")[0] for line in run.stderr.splitlines()][:-1] == ["gradscope: 3 backward calls"]
+    assert [line.split(",")[0] for line in spoken(run.stderr)][:-1] == ["gradscope: 3 backward calls"]
 
 
 def test_workers_and_spawned_children_run_as_ever(side_by_side, tmp_path):

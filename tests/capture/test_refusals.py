@@ -4,6 +4,8 @@ import re
 
 import pytest
 
+from tests.torch_versions import spoken
+
 PROGRAM = "print('ran')"
 BACKWARD = "import torch; torch.ones(2, requires_grad=True).sum().backward()"
 
@@ -45,7 +47,7 @@ def test_force_replaces_a_recording(side_by_side, tmp_path):
 
 def test_the_summary_names_the_recording_and_the_next_command(side_by_side, tmp_path):
     run = side_by_side.gradscope(tmp_path, "trace", "-o", "run.gscope", "-c", BACKWARD)
-    summary, following = run.stderr.splitlines()
+    summary, following = spoken(run.stderr)
     assert run.stdout == ""
     assert re.fullmatch(r"gradscope: 1 backward call, 2 nodes, \d+ kB, [\d.]+ m?s -> run\.gscope", summary)
     assert following == "gradscope: next: gradscope graph run.gscope"

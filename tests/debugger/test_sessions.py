@@ -186,3 +186,14 @@ def test_a_second_ctrl_c_is_the_programs(tmp_path: Path) -> None:
         printed, status = terminal.end()
     assert "KeyboardInterrupt" in printed
     assert status == -signal.SIGINT
+
+
+def test_a_breakpoint_that_no_node_was_at_is_said_to_be_one(tmp_path: Path) -> None:
+    (tmp_path / "script.py").write_text(SCRIPT)
+    options = ("-b", "ExpBackward0", "-b", "TanhBackward", "-b", "MulBackward")
+    command = [sys.executable, "-m", "gradscope", "debug", *options, "script.py"]
+    commands = "step\nstep\ncontinue\ncontinue\ncontinue\n"
+    run = subprocess.run(
+        command, cwd=tmp_path, env=environment(), input=commands, capture_output=True, text=True, check=False
+    )
+    assert run.stderr == "gradscope: the breakpoint ExpBackward0 was never reached\n"

@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import re
+from dataclasses import replace
+from typing import Any
+
 import pytest
+import torch
 
 from gradscope.engine.flops import flops
 from gradscope.engine.order import predict
-from gradscope.engine.waste import waste
+from gradscope.engine.waste import ALL_AT_ONCE, waste
 from gradscope.model.graph import Backward, Edge, FunctionClass, Graph, Node, Root
 from gradscope.model.statistics import NodeRun
 from gradscope.model.tensor import SavedTensor, TensorType
@@ -44,10 +49,42 @@ def test_the_weights_gradient_is_left_out() -> None:
     assert found.flops_spared == 32 + 1024
 
 
-def test_a_custom_function_computes_it_for_nothing() -> None:
+def test_what_a_custom_function_computes_is_not_known_from_the_graph() -> None:
     found = waste(linear(FunctionClass("Linear")))
+    assert [edge.target for edge in found.unknown] == [1, 3]
+    assert (found.not_computed, found.wasted, found.certain) == ((), (), False)
+
+
+def test_what_a_custom_function_never_computes_is_neither_spared_nor_wasted() -> None:
+    found = waste(linear(FunctionClass("Linear")), computed={(0, 1)})
+    assert (found.not_computed, found.wasted, found.unknown) == ((), (), ())
+
+
+def test_one_operator_that_computes_all_gradients_spares_none() -> None:
+    graph = linear()
+    node = replace(graph.nodes[0], name="ScaledDotProductFlashAttentionForCpuBackward0")
+    found = waste(replace(graph, nodes=(node, *graph.nodes[1:])))
     assert [edge.target for edge in found.wasted] == [1, 3]
-    assert (found.not_computed, found.certain) == ((), False)
+    assert found.not_computed == ()
+
+
+def test_the_nodes_that_compute_all_at_once_are_those_of_torchs_schemas() -> None:
+    """Which operators make several gradients and take no mask, as far as torch names a node after its operator."""
+    several = {
+        schema.name.partition("::")[2].strip("_")
+        for schema in torch._C._jit_get_all_schemas()
+        if schema.name.endswith("_backward") and len(schema.returns) > 1 and not _has_mask(schema)
+    }
+    kinds = {name.rstrip("0123456789") for name in dir(torch._C._functions)}
+    assert {kind for kind in kinds if _operator(kind) in several} == ALL_AT_ONCE & kinds
+
+
+def _has_mask(schema: Any) -> bool:
+    return any("mask" in argument.name and "List" in str(argument.type) for argument in schema.arguments)
+
+
+def _operator(kind: str) -> str:
+    return re.sub(r"(?<=[a-z0-9])(?=[A-Z])", "_", kind.replace("2D", "_2d")).lower()
 
 
 def test_what_was_seen_to_come_out_decides() -> None:

@@ -54,7 +54,6 @@ def with_finding() -> Story:
         0,
         by_hand.RUN,
         "train.gscope",
-        hooks=tuple(hook for node in by_hand.small().nodes for hook in node.hooks),
         findings=(FINDING,),
         sources={FILE: SOURCE},
     )

@@ -9,19 +9,7 @@ from gradscope.probes.nonfinite import device_readback
 from gradscope.probes.tensors import accelerators
 from gradscope.store.reader import load
 from tests.accelerator import DEVICE, on_host, pretend
-
-
-@pytest.fixture
-def recorded(tmp_path):
-    """Record a function; the recording."""
-
-    def run(function, detail="ops"):
-        path = tmp_path / "run.gscope"
-        with gradscope.record(path, detail=detail, overwrite=True):
-            function()
-        return load(path)
-
-    return run
+from tests.probes.training import train_with_dropout
 
 
 @pytest.fixture
@@ -278,19 +266,9 @@ def test_other_streams_and_graphs_that_are_captured_are_left_alone(recorded, far
 
 
 def test_looking_changes_no_bit_and_no_random_number(recorded, far):
-    def train():
-        torch.manual_seed(0)
-        model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(), torch.nn.Linear(4, 1))
-        optimizer = torch.optim.Adam(model.parameters())
-        for _ in range(3):
-            optimizer.zero_grad()
-            model(torch.randn(8, 4)).exp().log().square().mean().backward()
-            optimizer.step()
-        return [*(parameter.detach().clone() for parameter in model.parameters()), torch.rand(3)]
-
-    plain = train()
+    plain = train_with_dropout()
     seen = []
-    recorded(lambda: seen.extend(train())).close()
+    recorded(lambda: seen.extend(train_with_dropout())).close()
     assert all(torch.equal(one, other) for one, other in zip(plain, seen, strict=True))
 
 

@@ -3,22 +3,8 @@
 import pytest
 import torch
 
-import gradscope
 from gradscope.probes.nonfinite.operator_risk import ALWAYS, CLOSELY, FORWARD, NEVER, look_of
-from gradscope.store.reader import load
-
-
-@pytest.fixture
-def recorded(tmp_path):
-    """Record a function; the recording."""
-
-    def run(function, detail="ops"):
-        path = tmp_path / "run.gscope"
-        with gradscope.record(path, detail=detail, overwrite=True):
-            function()
-        return load(path)
-
-    return run
+from tests.probes.training import train_with_dropout
 
 
 def test_a_birth_tells_the_values_that_did_it(recorded):
@@ -66,19 +52,9 @@ def test_what_hides_a_birth_is_noted(recorded):
 
 
 def test_looking_changes_no_bit_and_no_random_number(recorded):
-    def train():
-        torch.manual_seed(0)
-        model = torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Dropout(), torch.nn.Linear(4, 1))
-        optimizer = torch.optim.Adam(model.parameters())
-        for _ in range(3):
-            optimizer.zero_grad()
-            model(torch.randn(8, 4)).exp().log().square().mean().backward()
-            optimizer.step()
-        return [*(parameter.detach().clone() for parameter in model.parameters()), torch.rand(3)]
-
-    plain = train()
+    plain = train_with_dropout()
     seen = []
-    recorded(lambda: seen.extend(train())).close()
+    recorded(lambda: seen.extend(train_with_dropout())).close()
     assert all(torch.equal(one, other) for one, other in zip(plain, seen, strict=True))
 
 

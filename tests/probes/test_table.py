@@ -26,4 +26,4 @@ def test_the_detail_decides_and_so_does_what_torch_lacks(tmp_path):
     nodes, ops, full = map(wanted, Detail)
     assert nodes - ops == {"collectives"}
     assert full - ops == {"values"}
-    assert ops - wanted(Detail.OPS, "hooks") == {"hooks", "reducers", "repeats", "otherwise"}
+    assert ops - wanted(Detail.OPS, "hooks") == {"hooks", "reducers", "repeats"}

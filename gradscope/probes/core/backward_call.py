@@ -32,6 +32,7 @@ class BackwardCall:
         "stack",
         "started",
         "step",
+        "stopped",
         "targets",
         "task",
         "thread",
@@ -61,10 +62,12 @@ class BackwardCall:
     targets: Sequence[Any]
     reached: bool  # whether every output had a graph
     failed: bool  # it has raised
+    stopped: int | None  # in this node, where that is known
 
     def __init__(self) -> None:
         self.began = False
         self.started = 0.0
         self.reached = True
         self.failed = False
+        self.stopped = None
         self.task = NO_TASK

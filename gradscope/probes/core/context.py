@@ -48,7 +48,7 @@ class Context:
     events: Events
     options: Options
     started: float  # on the clock of time.perf_counter: the time from which backward calls and blocks count theirs
-    operators: dict[int, Operator] = field(default_factory=dict)  # those that have run, by the identity of torch's own
+    operators: dict[str, Operator] = field(default_factory=dict)  # those that have run, by the identity of torch's own
     _built: dict[Callable[[Context], Any], Any] = field(default_factory=dict)
 
     def get(self, probe: Callable[[Context], Probe]) -> Probe:

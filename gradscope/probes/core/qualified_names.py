@@ -28,13 +28,16 @@ class QualifiedNames:
         self._roots: list[tuple[weakref.ref[Any], str]] = []
         self._learning = threading.RLock()  # each thread may have models of its own
 
-    def learn(self, root: torch.nn.Module) -> None:
-        """Learn the names below a module that is called from outside any other."""
+    def learn(self, root: torch.nn.Module) -> list[tuple[str, str]]:
+        """Learn the names below a module that is called from outside any other.
+
+        Answers with the parameters that have more than one: the name that is used, and another.
+        """
         with self._learning:
             for path, module in root.named_modules():
                 if not self.path(module):
                     self._modules[id(module)] = (weakref.ref(module), path)
-            self._learn_parameters(root, self._label(root))
+            return self._learn_parameters(root, self._label(root))
 
     def path(self, module: torch.nn.Module) -> str | None:
         """The module's qualified name, "" for an outermost one, None when it is not known."""
@@ -76,13 +79,17 @@ class QualifiedNames:
         reference = known.tensor if known is not None else None if other is None else other[0]
         return None if reference is None else reference()
 
-    def _learn_parameters(self, root: torch.nn.Module, label: str) -> None:
-        for path, tensor in root.named_parameters():
+    def _learn_parameters(self, root: torch.nn.Module, label: str) -> list[tuple[str, str]]:
+        others = []
+        for path, tensor in root.named_parameters(remove_duplicate=False):
             known = self._parameters.get(id(tensor))
             if known is None or known.tensor() is not tensor:
                 parameter = self._parameters[id(tensor)] = Parameter(weakref.ref(tensor), path, label)
                 living = [one for one in self._holders.get(path, ()) if one.tensor() is not None]
                 self._holders[path] = [*living, parameter]
+            elif known.path != path:
+                others.append((known.path, path))
+        return others
 
     def _label(self, root: torch.nn.Module) -> str:
         """The model's class, numbered from the second of its class on."""

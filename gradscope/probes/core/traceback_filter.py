@@ -14,7 +14,7 @@ from gradscope.torch_internals.find import Replacement
 
 _OURS = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__)))) + os.sep
 STAND_IN = "gradscope_runs_an_operator"  # the name of functions of ours that have the file of the program's
-_OPERATOR = os.path.join("torch", "_ops.py")  # our dispatch mode calls the operator: its frame follows ours
+_OPERATOR = os.path.join("torch", "_ops.py")  # we call some operators anew: its frame follows ours
 
 
 class TracebackFilter:

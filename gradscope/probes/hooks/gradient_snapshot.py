@@ -57,6 +57,3 @@ def _first(gradient: Any) -> Any:
         return None
     with no_function():
         return gradient.grad if gradient.is_leaf and gradient.requires_grad else gradient
-
-
-NOTHING = GradientSnapshot(None, None)

@@ -6,6 +6,8 @@ from typing import Any
 
 from torch.utils import hooks as torch_hooks
 
+from gradscope.signals import attribute
+
 
 def is_mechanism(frame: Any) -> bool:
     """Whether torch itself registers the hook, to make module hooks work."""
@@ -22,6 +24,13 @@ def calling(frame: Any, name: str) -> Any:
         if frame.f_code.co_name == name:
             return frame
     return None
+
+
+def wrapped_by(hook: Any) -> Any:
+    """The module whose old-style hook torch has wrapped to hang it on a node; None for any other hook."""
+    if type(hook).__name__ != "_WrappedHook" or not attribute(hook, "with_module", False):
+        return None
+    return hook.module()
 
 
 def nothing(*arguments: object) -> None:

@@ -1,14 +1,13 @@
 """Sees hooks being registered and firing.
 
-A hook that torch keeps in a dict is watched by observers placed between the hooks for the length of one backward:
-they see the gradient before and after each hook, add no frame to a traceback and return nothing.
+Where hooks hang is written when a backward begins, and what fired when it ends: observers stood between the hooks
+for that long. The surprise: torch makes a module's old-style hook anew at each forward, as one of a node.
 """
 
 from __future__ import annotations
 
 import itertools
 import sys
-import time
 import weakref
 from collections.abc import Callable
 from typing import Any
@@ -22,15 +21,15 @@ from gradscope.probes.core.node_token import token_of
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.graph.node_creation import node_creation
-from gradscope.probes.hooks.gradient_snapshot import NOTHING, GradientSnapshot, change
+from gradscope.probes.hooks.gradient_snapshot import GradientSnapshot
 from gradscope.probes.hooks.multi_grad import shared
-from gradscope.probes.hooks.owners import calling, holds, is_mechanism
-from gradscope.probes.hooks.registrations import KINDS, ON_A_NODE, Registration, gone, is_registered
+from gradscope.probes.hooks.observers import RAISED, Due, Observers, Turn
+from gradscope.probes.hooks.owners import calling, holds, is_mechanism, wrapped_by
+from gradscope.probes.hooks.registrations import KINDS, ON_A_NODE, Registration, again, gone, is_gone, is_registered
 from gradscope.probes.hooks.retain_grad import RetainGrad, holder_of
 from gradscope.torch_internals.dynamo import skip, skip_methods
 from gradscope.torch_internals.find import Replacement
 from gradscope.torch_internals.guards import no_function
-from gradscope.torch_internals.running import current_node
 
 Fired = tuple[int, int | None, int, float | None, float | None, float | None]  # the columns of `firing`
 
@@ -48,12 +47,10 @@ class HookRecorder(Watcher):
         self._registered: dict[tuple[int, int], Registration] = {}  # (dict, key) -> registration
         self._unwritten: list[Registration] = []
         self._retained: list[Registration] = []
-        self._observed: dict[int, tuple[Any, list[Any], int]] = {}  # dict -> itself, our keys, backwards that use it
         self._fired: dict[int, list[Fired]] = {}
         self._measured = context.options.detail.has(Detail.FULL)  # what each does to the norm, and the time it takes
         self._running: list[BackwardCall] = []
-        self._looks: dict[int, GradientSnapshot] = {}  # thread -> the gradient as it was before a hook
-        self._placed: dict[int, list[int]] = {}  # backward -> the dicts that it has put observers in
+        self._observers = Observers(context, self._measured, self._innermost, self._saw)
         self._off = False
         context.faults.switch(self.probe, self._switch_off)
 
@@ -61,6 +58,7 @@ class HookRecorder(Watcher):
 
     def __enter__(self) -> HookRecorder:
         skip_methods(HookRecorder)
+        skip_methods(Observers)
         self._handles = Replacement("torch.utils.hooks.RemovableHandle.__init__")
         self._module_handles = Replacement("torch.utils.hooks.BackwardHook.__init__")
         handle_init, module_init, threads = self._handles.original, self._module_handles.original, self._threads
@@ -101,12 +99,21 @@ class HookRecorder(Watcher):
             above = calling(frame, "register_multi_grad_hook")
             if above is not None:
                 kind, hook = "multi_grad", above.f_locals.get("fn", hook)
-            registration = self._register(kind, hook, owner, frame)
+            registration = self._of_module(hook) or self._register(kind, hook, owner, frame)
             registration.shared = None if above is None else shared(above.f_locals)
             registration.key, registration.hooks = handle.id, weakref.ref(hooks_dict)
             self._registered[id(hooks_dict), handle.id] = registration
+            if not registration.copied:
+                self._observers.expect(hooks_dict, registration)
         except Exception as error:
             self._faults.note(self.probe, error)
+
+    def _of_module(self, hook: Any) -> Registration | None:
+        """For what torch makes of a module's old-style hook: that hook, at one more place."""
+        module = wrapped_by(hook)
+        known = [] if module is None else self._module_hooks(module, "_backward_hooks")
+        found = next((one for original, one in known if original is hook.hook), None)
+        return None if found is None else again(found, self._nodes.youngest())
 
     def _register(self, kind: str, hook: Any, owner: Any, frame: Any) -> Registration:
         registration = Registration()
@@ -115,6 +122,8 @@ class HookRecorder(Watcher):
         registration.stack = self._stacks.take(frame.f_back, self._threads.current.base)
         registration.uid, registration.hint, registration.leaf, registration.on = 0, self._nodes.youngest(), None, ""
         registration.shared, registration.key, registration.hooks = None, 0, gone
+        registration.looked, registration.since = False, None
+        registration.copied, registration.repeated = kind.startswith("module"), False
         if isinstance(owner, torch.Tensor):
             self._hang_on_tensor(registration, owner)
         elif isinstance(owner, torch.nn.Module):
@@ -158,109 +167,80 @@ class HookRecorder(Watcher):
         self._running.append(call)
         self._fired[call.number] = []
         if not self._registered and not self._retained and not self._unwritten:
-            return
-        for place, registration in list(self._registered.items()):
-            if registration.hooks() is None:
-                del self._registered[place]
+            return self._observe(call)
         self._find_nodes(call)
-        for one in tuple(self._unwritten):
-            if is_registered(one):
-                self._sink.add("hook_since", (one.number, call.number))
+        self._look_at_registrations(call)
         self._write_registrations()
         self._say_where(call)
-        if call.compiled:
-            return
-        self._placed[call.number] = []
-        for hooks in {id(found): found for found in (one.hooks() for one in list(self._registered.values()))}.values():
-            if hooks is not None:
-                self._observe(hooks, call.number)
+        self._observe(call)
+
+    def _observe(self, call: BackwardCall) -> None:
+        if not call.compiled:  # else our hooks would become part of what is compiled
+            found = (one.hooks() for one in list(self._registered.values()) if not one.copied)
+            dicts = {id(hooks): hooks for hooks in found if hooks is not None}
+            self._observers.place(call.number, dicts.values(), self._registered)
+
+    def _look_at_registrations(self, call: BackwardCall) -> None:
+        """Say which hooks were found in their places for the first time, and which are not there any more."""
+        for place, one in list(self._registered.items()):
+            if is_gone(one):
+                del self._registered[place]
+                self._say_since(one, call.number)
+        for one in [one for one in self._retained if is_gone(one)]:
+            self._retained.remove(one)
+            self._say_since(one, call.number)
+        for one in (*self._registered.values(), *self._retained):
+            if one.since is None and not one.looked and is_registered(one):
+                one.since = call.number
+                self._say_since(one, None)
+            one.looked = True
+
+    def _say_since(self, one: Registration, until: int | None) -> None:
+        if one.since is not None and not one.repeated:
+            self._sink.add("hook_since", (one.number, one.since, until))
 
     def after(self, call: BackwardCall, thread: Thread) -> None:
         """Take the observers away and write what fired."""
-        self._take_away(call.number)
+        self._observers.settle(call)
+        self._observers.take_away(call.number)
         fired = self._fired.pop(call.number, [])
         self._sink.add_all("firing", ((call.number, position, *row) for position, row in enumerate(fired)))
 
     def forget(self, call: BackwardCall) -> None:
         """Take away what is left of a call."""
-        self._take_away(call.number)
+        self._observers.take_away(call.number)
         self._fired.pop(call.number, None)
         if call in self._running:
             self._running.remove(call)
 
-    def _take_away(self, backward: int) -> None:
-        """Take away the observers of a backward, unless another one that runs uses them, too."""
-        placed = self._placed.get(backward, [])
-        while placed:
-            hooks, keys, uses = self._observed[placed[-1]]
-            if uses == 1:
-                for ours in keys:
-                    hooks.pop(ours, None)
-            key = placed.pop()  # the rest needs no call that a signal handler could interrupt
-            if uses == 1:
-                del self._observed[key]
-            else:
-                self._observed[key] = (hooks, keys, uses - 1)
-        self._placed.pop(backward, None)
-
     def _switch_off(self) -> None:
-        self._off = True
+        self._off = self._observers.off = True
 
-    def _observe(self, hooks: Any, backward: int) -> None:
-        """Put an observer before the first hook of a dict and after each."""
-        placed = self._placed[backward]
-        if id(hooks) in self._observed:
-            same, ours, uses = self._observed[id(hooks)]
-            self._observed[id(hooks)] = (same, ours, uses + 1)
-            placed.append(id(hooks))
+    def _innermost(self) -> BackwardCall | None:
+        """The call that the running thread works for."""
+        return self._threads.tasks.running(self._threads.current) or (self._running[-1] if self._running else None)
+
+    def _saw(
+        self,
+        one: Registration,
+        turn: Turn,
+        changed: int,
+        now: GradientSnapshot | None,
+        arguments: tuple[Any, ...],
+    ) -> None:
+        """A hook has run."""
+        if now is not None and one.shared is not None and not one.shared.ran():
             return
-        first = _Key()
-        keys: list[Any] = [first]
-        together: dict[Any, Any] = {first: self._observer(None)}
-        for key, hook in hooks.items():
-            behind = _Key()
-            keys.append(behind)
-            together[key] = hook
-            together[behind] = self._observer(self._registered.get((id(hooks), key)))
-        self._observed[id(hooks)] = (hooks, keys, 1)
-        placed.append(id(hooks))
-        try:
-            hooks.clear()  # torch reads the order in which keys were put in: move_to_end does not change that
-        finally:
-            hooks.update(together)
-
-    def _observer(self, registration: Registration | None) -> Callable[..., None]:
-        def observe(*arguments: Any) -> None:
-            if self._off:
-                return
-            try:
-                self._saw(registration, arguments)
-                self._looks[self._threads.current.number].ended = time.perf_counter()  # the next hook begins here
-            except Exception as error:
-                self._faults.note(self.probe, error)
-
-        skip(observe)
-        return observe
-
-    def _saw(self, registration: Registration | None, arguments: tuple[Any, ...]) -> None:
-        thread = self._threads.current
-        call = self._threads.tasks.running(thread) or (self._running[-1] if self._running else None)
-        before = self._looks.get(thread.number, NOTHING)
-        now = self._looks[thread.number] = GradientSnapshot(arguments[0], thread if self._measured else None)
-        changed = 0 if registration is None else change(before.identity, now.identity)
-        if registration is None or call is None or call.walked is None:
-            return
-        if registration.shared is not None and not registration.shared.ran():
-            return
-        if registration.kind == "node_post" and len(arguments) == 1:
-            registration.kind = "node_pre"
-            self._unwritten.append(registration)
-        node = current_node()
-        token = None if node is None else token_of(node)
-        number = None if token is None else call.walked.numbers.get(token.uid)
-        if call.number in self._fired:
-            took = now.began - before.ended if self._measured else None
-            self._fired[call.number].append((registration.number, number, changed, before.norm, now.norm, took))
+        if one.kind == "node_post" and len(arguments) == 1:
+            one.kind = "node_pre"
+            self._unwritten.append(one)
+        if changed == RAISED:
+            turn.call.stopped = turn.node
+        if turn.call.number in self._fired:
+            before = turn.look
+            took = now.began - before.ended if self._measured and now is not None else None
+            after = None if now is None else now.norm
+            self._fired[turn.call.number].append((one.number, turn.node, changed, before.norm, after, took))
 
     def _around(self, module: Any, dictionary: str, hooks: Any) -> Any:
         """A module's backward hooks are copied at its forward: place the observers in the copy."""
@@ -268,35 +248,27 @@ class HookRecorder(Watcher):
             return hooks
         try:
             known = self._module_hooks(module, dictionary)
-            if not known:
+            due: Due = [(number, _take(known, hook)) for number, hook in enumerate(hooks)]
+            if all(registration is None for _, registration in due):
                 return hooks
-            around: list[Any] = [self._module_observer(None)]
-            for hook in hooks:
-                around.append(hook)
-                if id(hook) in known:
-                    around.append(self._module_observer(known[id(hook)]))
-            return around if len(around) > 1 else hooks
+            around: list[Any] = []
+            around.append(_for_a_module(self._observers.before(id(around), lambda: list(due))))
+            for number, hook in enumerate(hooks):
+                around += [hook, _for_a_module(self._observers.behind(id(around), number))]
+            return around
         except Exception as error:
             self._faults.note(self.probe, error)
             return hooks
 
-    def _module_observer(self, registration: Registration | None) -> Callable[..., None]:
-        """Module hooks get (module, grad_input, grad_output) or (module, grad_output)."""
-        observe = self._observer(registration)
-
-        def observe_module(module: Any, *gradients: Any) -> None:
-            observe(*gradients, None)
-
-        skip(observe_module)
-        return observe_module
-
-    def _module_hooks(self, module: Any, dictionary: str) -> dict[int, Registration]:
-        found = {}
-        for hooks in (getattr(module, dictionary), getattr(torch.nn.modules.module, f"_global{dictionary}")):
+    def _module_hooks(self, module: Any, dictionary: str) -> list[tuple[Any, Registration]]:
+        """The hooks of a module that were seen being registered, in the order in which torch copies them."""
+        dicts = (getattr(torch.nn.modules.module, f"_global{dictionary}"), getattr(module, dictionary))
+        found = []
+        for hooks in dicts:
             for key, hook in hooks.items():
                 registration = self._registered.get((id(hooks), key))
                 if registration is not None:
-                    found[id(hook)] = registration
+                    found.append((hook, registration))
         return found
 
     def next_number(self) -> int:
@@ -305,8 +277,7 @@ class HookRecorder(Watcher):
 
     def acted(self, number: int, node: Any) -> None:
         """A hook that another probe sees has acted, at a node."""
-        call = self._threads.tasks.running(self._threads.current) or (self._running[-1] if self._running else None)
-        token = token_of(node)
+        call, token = self._innermost(), token_of(node)
         if call is not None and call.walked is not None and call.number in self._fired:
             place = None if token is None else call.walked.numbers.get(token.uid)
             self._fired[call.number].append((number, place, 0, None, None, None))
@@ -324,10 +295,9 @@ class HookRecorder(Watcher):
 
     def _say_where(self, call: BackwardCall) -> None:
         assert call.walked is not None
-        self._retained = [one for one in self._retained if one.hooks() is not None]
         for one in self._retained:
             one.uid = holder_of(one.hooks()) or one.uid  # an in-place edit takes it along, to the tensor's new node
-        for one in (*self._registered.values(), *self._retained):
+        for one in filter(is_registered, (*self._registered.values(), *self._retained)):
             leaf = None if one.leaf is None else one.leaf()
             node = call.walked.numbers.get(one.uid) if leaf is None else call.walked.leaves.get(id(leaf))
             if node is not None:
@@ -335,7 +305,10 @@ class HookRecorder(Watcher):
 
     def _find_nodes(self, call: BackwardCall) -> None:
         """Node hooks do not say which node they hang on: try the nodes, those made near the registration first."""
-        lost = {id(one.hooks()): one for one in [*self._registered.values()] if one.kind in ON_A_NODE and not one.uid}
+        unknown = [
+            one for one in [*self._registered.values()] if not one.uid and (one.kind in ON_A_NODE or one.repeated)
+        ]
+        lost = {id(one.hooks()): one for one in unknown}
         for one in list(lost.values()):
             live = ((token_of(node), node) for node in call.live)
             near = sorted(
@@ -344,12 +317,30 @@ class HookRecorder(Watcher):
             for _, uid, node in near:
                 kind = holds(node, one.hooks())
                 if kind is not None:
-                    one.uid, one.kind, one.on = uid, kind, node.name()
-                    self._unwritten.append(one)
+                    self._hangs_on(one, uid, kind, node)
                     break
 
+    def _hangs_on(self, one: Registration, uid: int, kind: str, node: Any) -> None:
+        one.uid = uid
+        if not one.repeated:  # else it is a module's
+            one.kind, one.on = kind, node.name()
+            self._unwritten.append(one)
 
-class _Key:
-    """The key of an observer in a dict of hooks: equal to nothing else."""
 
-    __slots__ = ()
+def _take(known: list[tuple[Any, Registration]], hook: Any) -> Registration | None:
+    """The registration of a hook, which may have been registered more than once: the first that is left."""
+    found = next((one for one in known if one[0] is hook), None)
+    if found is None:
+        return None
+    known.remove(found)
+    return found[1]
+
+
+def _for_a_module(observe: Callable[..., None]) -> Callable[..., None]:
+    """Module hooks get (module, grad_input, grad_output) or (module, grad_output)."""
+
+    def observe_module(module: Any, *gradients: Any) -> None:
+        observe(*gradients, None)
+
+    skip(observe_module)
+    return observe_module

@@ -25,7 +25,7 @@ class ModuleCalls:
     """Keeps `Thread.call` and `Thread.base` while modules run."""
 
     def __init__(self, context: Context) -> None:
-        self._threads, self._stacks = context.threads, context.stacks
+        self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
         self._names, self._faults = context.names, context.faults
         self._serials, self._modules = itertools.count(1), itertools.count(1)
         self._places: dict[tuple[int, str, str, int], int] = {}
@@ -97,7 +97,8 @@ class ModuleCalls:
             known = self._known[id(module)] = Known(module, next(self._modules))
         if outer is None:
             if known.root is None:
-                self._names.learn(module)
+                for name, other in self._names.learn(module) or ():
+                    self._sink.add("second_name", (self._sink.string(other), self._sink.string(name)))
                 known.root = ""
         elif known.inner is None:  # one that is not registered under the module that runs is named by that module
             known.inner = self._names.path(module) or f"{outer.path}.{known.module_class}".lstrip(".")

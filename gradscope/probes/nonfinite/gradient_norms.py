@@ -14,7 +14,7 @@ from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.tensors.accelerators import is_capturing, is_far
 from gradscope.probes.tensors.value_samples import is_plain
-from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 
 _NUMBERS = 3  # of a leaf
 
@@ -37,7 +37,7 @@ class GradientNorms(Watcher):
         if count & (count - 1) and not self._nonfinite.alarmed:
             return
         try:
-            with no_function(), no_dispatch(), no_autograd():
+            with unprofiled(), no_function(), no_dispatch(), no_autograd():
                 self._far(call, [leaf for leaf in self._leaves(call) if not self._measure(call, leaf)])
         except Exception as error:
             self._faults.note(self.probe, error)

@@ -13,8 +13,8 @@ from typing import Any
 import torch
 
 from gradscope.probes.graph.interning import UNNUMBERED
+from gradscope.probes.tensors.saved import saved_of
 from gradscope.probes.tensors.value_samples import described_argument, first, is_plain
-from gradscope.signals import let_through
 
 _GIVEN = ("result", "result0", "result1", "output", "out")  # what a node keeps of what its operator gave
 _MOVE = ("Relu", "View", "T", "Transpose", "Permute", "Cat", "Stack", "Select", "Slice", "Expand", "Squeeze",
@@ -38,7 +38,7 @@ def search_graph(live: list[Any], names: Callable[[Any], list[str]]) -> Found | 
     """
     numbered = [node for node in live if node._sequence_nr() != UNNUMBERED]
     for node in sorted(numbered, key=lambda node: node._sequence_nr()):
-        for name, tensor in saved_of(node):
+        for name, tensor in kept_by(node):
             if is_plain(tensor) and tensor.is_floating_point() and not bool(torch.isfinite(tensor).all()):
                 return _judged(node, name, tensor, names(node))
     return None
@@ -72,7 +72,7 @@ def _made(node: Any, tensor: torch.Tensor) -> Found:
         leaf = getattr(target, "variable", None)
         if is_plain(leaf) and bool(torch.isnan(leaf).any()):
             return Found(node, "leaf", leaf, _told(leaf, [("leaf", leaf)]))
-    arguments = [(name, one) for name, one in saved_of(node) if is_plain(one) and name not in _GIVEN]
+    arguments = [(name, one) for name, one in kept_by(node) if is_plain(one) and name not in _GIVEN]
     return Found(node, None, tensor, _told(tensor, arguments))
 
 
@@ -99,16 +99,8 @@ def _moves(node: Any) -> bool:
     return any(name.startswith(f"{kind}Backward") for kind in _MOVE)
 
 
-def saved_of(node: Any) -> Iterator[tuple[str, torch.Tensor]]:
+def kept_by(node: Any) -> Iterator[tuple[str, torch.Tensor]]:
     """What a node keeps, as stored: no hook of the script runs."""
-    for attribute in dir(type(node)):
-        if attribute.startswith("_raw_saved_"):
-            try:
-                value = getattr(node, attribute)
-            except RuntimeError as error:
-                let_through(error)
-                return
-            for one in value if type(value) is tuple else (value,):
-                tensor = None if one is None else one.data
-                if isinstance(tensor, torch.Tensor):
-                    yield attribute.removeprefix("_raw_saved_"), tensor
+    for name, saved in saved_of(node):
+        if isinstance(saved.data, torch.Tensor):
+            yield name.partition("[")[0], saved.data

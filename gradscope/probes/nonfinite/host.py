@@ -7,7 +7,6 @@ not finite descends from, what hid it, and whether it reached a loss or a gradie
 
 from __future__ import annotations
 
-import sys
 from typing import Any
 
 import torch
@@ -26,7 +25,7 @@ from gradscope.probes.tensors.is_leaf import is_leaf
 from gradscope.probes.tensors.metadata import storage_of
 from gradscope.probes.tensors.value_samples import is_plain, named, several, tensors_of, value_sample
 from gradscope.torch_internals.dynamo import is_taken_down, skip, skip_methods
-from gradscope.torch_internals.guards import no_autograd, no_dispatch
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, unprofiled
 from gradscope.torch_internals.running import current_node
 from gradscope.torch_internals.tensors import is_wrapped
 
@@ -72,11 +71,13 @@ class NonfiniteOnHost(Watcher):
         self.on_device.finish()
         self._sink.add_all("notice", ((SOFTMAX, stack) for stack, one in self._softmaxes.items() if one))
 
-    def look(self, operator: Any, result: Any, arguments: tuple[Any, ...], keywords: Any) -> None:
-        """Look at an operator's result. Called from the dispatch mode's function."""
+    def look(
+        self, operator: Any, result: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], frame: Any
+    ) -> None:
+        """Look at the result of an operator that was called from a frame of the program, or from none."""
         try:
             if operator.softmax and torch.is_grad_enabled():
-                self._sized(result, arguments, sys._getframe(1).f_back)
+                self._sized(result, arguments, frame)
             close = self.looking <= CLOSELY
             if not close and operator.harmless is not None and operator.harmless(arguments) and not is_far(result):
                 return
@@ -93,11 +94,10 @@ class NonfiniteOnHost(Watcher):
                         if total - total != 0 or (close and self._origins):
                             thread = self._threads.current
                             if self._steps.recorded and not thread.busy:
-                                frame = sys._getframe(1).f_back
-                                self._closer(thread, operator, tensor, arguments, keywords or {}, frame)
+                                self._closer(thread, operator, tensor, arguments, keywords, frame)
                 elif is_far(tensor) and type(result) is not list:  # lists are an optimizer's
                     near = self._origins if close else None
-                    self.on_device.look(operator, tensor, arguments, keywords or {}, near, sys._getframe(1).f_back)
+                    self.on_device.look(operator, tensor, arguments, keywords, near, frame)
         except Exception as error:
             self._faults.note(self.probe, error)
 
@@ -115,7 +115,7 @@ class NonfiniteOnHost(Watcher):
     def before(self, call: BackwardCall, thread: Thread) -> None:
         """The loss is at hand, and so are the leaves."""
         self._leaves = call.walked.leaves if call.walked is not None else {}
-        with no_dispatch(), no_autograd():
+        with unprofiled(), no_dispatch(), no_autograd():
             for output in call.outputs:
                 if is_plain(output) and not is_wrapped(output):
                     self._root(call, output)
@@ -171,7 +171,7 @@ class NonfiniteOnHost(Watcher):
         elif self._events and call.accumulate:
             thread.busy = True
             try:
-                with no_dispatch(), no_autograd():
+                with unprofiled(), no_dispatch(), no_autograd():
                     self._gradients(call)
             finally:
                 thread.busy = False

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from collections.abc import Sequence
 from typing import Any
@@ -11,11 +12,13 @@ import torch
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.digest import digest
 from gradscope.probes.core.sink import Sink, store
+from gradscope.probes.tensors.checkpoints import Packed, checkpoints
 from gradscope.probes.tensors.saved import saved_of
 from gradscope.probes.tensors.saved_results import arguments_of, is_result
 from gradscope.signals import let_through
 
 _META, _SAVED = 3, 7  # numbers in a row
+_OWN = 1 << 20  # positions of what no node saves itself begin here
 
 
 class TensorTypes:
@@ -62,18 +65,26 @@ class TensorContents:
         """The id of a graph's tensors. `leaves` names the leaves by storage."""
         metas, saved = array("q"), array("q")
         storages: dict[int, int] = {}
+        packed: list[Packed] = []
         for number, node in enumerate(live):
             for position, meta in enumerate(node._input_metadata):
                 metas.extend((number, position, 0 if meta.is_cpp_nested_tensor else self._types.take(meta)))
-            for position, (name, tensor) in enumerate(self.saved(node)):
+            for position, (name, tensor) in enumerate(self.saved(node, number, packed)):
                 saved.extend((number, position, name, *self._describe(tensor, leaves, storages)))
+        found = checkpoints(live, packed) if packed else []
+        for one in found:
+            for position, tensor in enumerate(one.inputs):
+                name = self._sink.string(f"checkpoint's input {position}")
+                saved.extend((one.last, _OWN + position, name, *self._describe(tensor, leaves, storages)))
+        again = [(number, place, size) for place, one in enumerate(found) for number, size in one.again.items()]
 
         def write(number: int) -> None:
             self._write(number, metas, saved)
-            given = self._given(live, leaves, storages)
+            self._sink.add_all("again", ((number, *row) for row in again))
+            given = self._given(live, leaves, storages, [tensor for one in found for tensor in one.inputs])
             self._sink.add_all("given", ((number, storage) for storage in sorted(given)))
 
-        return store(self._sink, "tensors", digest(metas, saved), write)
+        return store(self._sink, "tensors", digest(metas, saved, array("q", itertools.chain(*again))), write)
 
     def _describe(
         self, tensor: torch.Tensor, leaves: dict[int, int], storages: dict[int, int]
@@ -87,7 +98,9 @@ class TensorContents:
         own = storage or -id(tensor)  # what has no storage to share gets a number of its own
         return self._types.take(tensor), size, storages.setdefault(own, len(storages)), leaf
 
-    def _given(self, live: list[Any], leaves: dict[int, int], storages: dict[int, int]) -> set[int]:
+    def _given(
+        self, live: list[Any], leaves: dict[int, int], storages: dict[int, int], inputs: list[torch.Tensor]
+    ) -> set[int]:
         """The storages of no leaf that the forward did not compute."""
         given, computed = set[int](), set[int]()
         for node in live:
@@ -99,6 +112,11 @@ class TensorContents:
                     known = True if tensor.requires_grad else self._computed(storage)
                     made = is_result(arguments, name) if known is None else known
                     (computed if made else given).add(storages[storage])
+        for tensor in inputs:
+            storage = storage_of(tensor)[0]
+            if storage in storages and storage not in leaves:
+                known = True if tensor.requires_grad else self._computed(storage)
+                (computed if known else given).add(storages[storage])
         return given - computed
 
     def _computed(self, storage: int) -> bool | None:
@@ -117,10 +135,12 @@ class TensorContents:
         self._sink.add_all("input_meta", ((tensors, *metas[at : at + _META]) for at in range(0, len(metas), _META)))
         self._sink.add_all("saved", ((tensors, *saved[at : at + _SAVED]) for at in range(0, len(saved), _SAVED)))
 
-    def saved(self, node: Any) -> Sequence[tuple[int, torch.Tensor]]:
+    def saved(
+        self, node: Any, number: int = 0, packed: list[Packed] | None = None
+    ) -> Sequence[tuple[int, torch.Tensor]]:
         """Name and tensor of what a node keeps, as stored: no unpack hook runs, no version is checked, none once freed.
 
-        What a pack hook of the script has put in a tensor's place is no tensor, and is left out.
+        What a pack hook has put in a tensor's place is no tensor: it is left out, and added to `packed`.
         """
         kind = type(node)
         attributes = self._attributes.get(kind)
@@ -140,6 +160,8 @@ class TensorContents:
                 tensor = None if one is None else one.data
                 if isinstance(tensor, torch.Tensor):
                     found.append((self._sink.string(f"{attribute[11:]}[{position}]") if several else name, tensor))
+                elif tensor is not None and packed is not None:
+                    packed.append((number, attribute[11:], one))
         return found
 
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradscope.signals import let_through
-from gradscope.torch_internals.tensors import HAS_SAVED_DATA
+from gradscope.torch_internals.tensors import HAS_SAVED_DATA, unpack_saved
 
 _RAW = "_raw_saved_"
 _TENSORS = "_raw_saved_tensors"  # those of a custom Function
@@ -48,8 +48,18 @@ def moved(node: Any, name: str, saved: Any) -> tuple[int, int] | None:
     except RuntimeError as error:
         let_through(error)
         found = _VERSIONS.search(str(error))
-        return None if found is None else (int(found[2]), int(found[1]))
+        if found is None or not _means(node, name, saved, version := int(found[1])):
+            return None
+        return int(found[2]), version
     return None
+
+
+def _means(node: Any, name: str, saved: Any, version: int) -> bool:
+    """Whether torch's refusal is of this tensor: where all of a custom Function are asked at once, versions tell."""
+    if unpack_saved is not None or not name.startswith("tensors["):
+        return True
+    alike = [one for one in getattr(node, _TENSORS) if one is not None and one.data._version == version]
+    return len(alike) == 1 and saved.data._version == version
 
 
 def is_freed(node: Any) -> bool | None:
@@ -82,7 +92,9 @@ def _answers(node: Any, name: str) -> bool:
 
 def _unpack(node: Any, name: str, saved: Any) -> None:
     """Ask for a saved tensor as the node's own backward does, so that its version is checked."""
-    if name.startswith("tensors["):
-        saved.unpack()
-    else:
+    if not name.startswith("tensors["):
         getattr(node, "_saved_" + name.partition("[")[0])
+    elif unpack_saved is not None:
+        unpack_saved(saved)
+    elif all(one is None or one.unpack_hook is None for one in getattr(node, _TENSORS)):
+        node.saved_tensors  # noqa: B018 -- the property checks them all

@@ -13,7 +13,7 @@ from typing import Any
 import torch
 
 from gradscope.probes.core.thread_state import Thread
-from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 from gradscope.torch_internals.tensors import is_wrapped
 
 Statistics = tuple[float, float, float, int, int]  # norm, largest magnitude, zero share, NaN and Inf count
@@ -49,7 +49,7 @@ def statistics_of(gradient: torch.Tensor) -> Statistics | None:
         return _of_all_kinds(values.double())
     least, most = torch.aminmax(values)
     zeros = count - int(torch.count_nonzero(values).item())
-    return norm, max(-least.item(), most.item()), zeros / count, 0, 0
+    return norm, max(abs(least.item()), abs(most.item())), zeros / count, 0, 0
 
 
 def is_dense(tensor: torch.Tensor) -> bool:
@@ -101,7 +101,7 @@ def norm_of(thread: Thread, gradient: Any) -> float | None:
     """A gradient's 2-norm over its finite values; None for what has no plain values to look at."""
     busy, thread.busy = thread.busy, True
     try:
-        with no_function(), no_dispatch(), no_autograd():
+        with unprofiled(), no_function(), no_dispatch(), no_autograd():
             found = statistics_of(gradient)
     finally:
         thread.busy = busy

@@ -180,7 +180,7 @@ class Backward {
     this.order.forEach((node, place) => (this.position[node] = place));
     this.registered = grouped(pairs(book.list(row.hooks)), ([node]) => node);
     this.firings = row.fired.map(([hook, node, change, byRule, before, after, seconds]) => {
-      return { hook, node, change: ["no", "yes", "edited in place"][change], byRule, before, after, seconds };
+      return { hook, node, change: book.strings[change], byRule, before, after, seconds };
     });
     this.firedAt = grouped(this.firings, (firing) => firing.node);
     this.findings = book.data.findings.filter((one) => one.backward === row.number && one.node !== null);

@@ -16,6 +16,7 @@ function about(app) {
       ["call", `${backward.kind}(${[backward.create && "create_graph", backward.keep && !backward.create && "retain_graph"].filter(Boolean).join(", ")})`],
       ["took", backward.duration === null ? "" : duration(backward.duration)],
       ["raised", backward.exception],
+      ["stopped in", backward.stopped === null ? "" : nodeButton(app, backward.stopped)],
       ["nodes", `${graph.size.toLocaleString("en")}, of which ${backward.order.length.toLocaleString("en")} ran`],
       ["order", backward.measured ? "measured" : "predicted"],
       ["starts at", backward.roots.length ? backward.roots.map((node) => nodeButton(app, node)) : ""],
@@ -37,7 +38,7 @@ function nodeDetails(app, node) {
     make("p", {}, button("Copy as text", () => app.copy(), { class: "small" }), " ", button("Copy link", () => app.copyLink(), { class: "small" })),
     ...findingsHere(app, node),
     facts([
-      ["place", place < 0 ? (backward.captured.includes(node) ? "did not run: only its gradient is taken" : "did not run") : `#${place} of ${backward.order.length} (${backward.measured ? "measured" : "predicted"})`],
+      ["place", place < 0 ? (node === backward.stopped ? "the backward raised before it ran" : backward.captured.includes(node) ? "did not run: only its gradient is taken" : "did not run") : `#${place} of ${backward.order.length} (${backward.measured ? "measured" : "predicted"})`],
       ["parameter", graph.leaf(node)],
       ["module", moduleWords(book, columns.call[node])],
       ["group", tree.path(node)],
@@ -118,7 +119,7 @@ function hookDetails(app, node) {
 function firingWords(firing) {
   const norms = firing.before === null ? "" : `, norm ${shown(firing.before)}${firing.after === null ? "" : ` → ${shown(firing.after)}`}`;
   const took = firing.seconds === null ? "" : `, ${duration(firing.seconds)}`;
-  return `gradient changed: ${firing.change}${norms}${took}${firing.byRule ? ", place by rule" : ""}`;
+  return `${firing.change}${norms}${took}${firing.byRule ? ", place by rule" : ""}`;
 }
 
 function hookItem(app, hook, words) {

@@ -4,6 +4,7 @@ import torch
 from torch.autograd import Function
 
 from tests.functions.corpus.base import one
+from tests.functions.corpus.numbers import CleanHalfOutput
 
 
 class FusedAccumulation(Function):
@@ -71,27 +72,16 @@ class BoxedGradientsSwapped(BoxedGradients):
         return first * x.cos() - grads.pop() * x.sin()
 
 
-class WideGradient(Function):
+class WideGradient(CleanHalfOutput):
     # clean: GS401 GS402 GS403
     """Gives bfloat16 and asks for its gradient in float32."""
 
     needs = "torch.autograd.function.FunctionCtx.set_output_grad_dtype"
-    gradscope_level = "eager"
-    gradscope_inputs = staticmethod(one())
-
-    @staticmethod
-    def forward(x):
-        return (x * x).bfloat16()
 
     @staticmethod
     def setup_context(ctx, inputs, output):
         ctx.save_for_backward(*inputs)
         ctx.set_output_grad_dtype(torch.float32)
-
-    @staticmethod
-    def backward(ctx, grad):
-        (x,) = ctx.saved_tensors
-        return 2 * grad.to(x.dtype) * x
 
 
 class WideGradientHalved(WideGradient):

@@ -1,0 +1,28 @@
+"""What is said of gradients that are not finite: no norm of nothing."""
+
+from __future__ import annotations
+
+import pytest
+import torch
+
+from gradscope.debugger.tensors import words
+from gradscope.model.statistics import GradientStatistics
+from gradscope.probes.tensors.statistics import statistics_of
+from gradscope.render.replay_text import statistics
+
+INF, NAN = float("inf"), float("nan")
+SAID = {
+    "no finite value, 2 Inf": [INF, -INF],
+    "no finite value, 1 NaN, 1 Inf": [NAN, INF],
+    "norm 5, max 4, 0% zero among finite values, 1 Inf": [3.0, -4.0, INF],
+    "norm 0, max 0, 50% zero among finite values, 1 NaN": [0.0, NAN],
+    "norm 0, max 0, 100% zero": [0.0, 0.0],
+}
+
+
+@pytest.mark.parametrize(("said", "values"), SAID.items(), ids=list(SAID))
+def test_norms_are_those_of_finite_values_and_are_said_to_be(said: str, values: list[float]) -> None:
+    found = statistics_of(torch.tensor(values))
+    assert found is not None
+    assert statistics(GradientStatistics(0, "in", 0, *found)) == said
+    assert ("no finite value" in words(torch.tensor(values))[0]) == said.startswith("no finite")
