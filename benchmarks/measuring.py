@@ -52,7 +52,9 @@ def quiet(times: list[float]) -> float:
     return quantiles(times, n=4, method="inclusive")[0]
 
 
-def prices(workload: Workload, ways: dict[str, Way], rounds: int) -> dict[str, Price]:
+def prices(
+    workload: Workload, ways: dict[str, Way], rounds: int, typical: Callable[[list[float]], float] = quiet
+) -> dict[str, Price]:
     """The price of each way, measured in turn with the plain step, round after round."""
     _, _, step = workload.build()
     plain: dict[str, list[float]] = {name: [] for name in ways}
@@ -64,10 +66,12 @@ def prices(workload: Workload, ways: dict[str, Way], rounds: int) -> dict[str, P
             for name, way in ways.items():
                 plain[name] += blocks(step, workload.steps)
                 with way(Path(folder)):
-                    first[name].append((seconds(step, FIRST) - quiet(plain[name])) * FIRST)
+                    first[name].append((seconds(step, workload.first) - typical(plain[name])) * workload.first)
                     watched[name] += blocks(step, workload.steps)
     return {
-        name: Price(quiet(watched[name]) / quiet(plain[name]), quiet(plain[name]) * 1000, median(first[name]) * 1000)
+        name: Price(
+            typical(watched[name]) / typical(plain[name]), typical(plain[name]) * 1000, median(first[name]) * 1000
+        )
         for name in ways
     }
 

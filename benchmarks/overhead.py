@@ -9,6 +9,7 @@ from __future__ import annotations
 import argparse
 import importlib.util
 import statistics
+import tempfile
 from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
@@ -17,7 +18,7 @@ from pathlib import Path
 import torch
 from measuring import FIRST, Price, Way, machine, prices, seconds
 from probes import PROBES
-from workloads import WORKLOADS, Workload
+from workloads import VARIED, WORKLOADS, Workload
 
 import gradscope
 
@@ -54,6 +55,29 @@ def table(workloads: tuple[Workload, ...], ways: dict[str, Way], rounds: int) ->
     return [*head, *rows, *first_steps(found)]
 
 
+def varied(rounds: int) -> Iterator[str]:
+    """Programs whose graph differs at each step, beside encoders, at `ops`: a row each. Ratios are of medians."""
+    yield "| | a plain step | ratio | the first steps take more | bytes a step |\n|---|---|---|---|---|"
+    for workload in VARIED:
+        (price,) = prices(workload, {"ops": recorded("ops")}, rounds, statistics.median).values()
+        first = f"{workload.first}: {price.first / 1000:.1f} s"
+        bytes_ = f"{bytes_of_a_step(workload):,.0f}"
+        yield f"| {workload.name} | {price.plain:.1f} ms | {price.ratio:.2f}x | {first} | {bytes_} |"
+
+
+def bytes_of_a_step(workload: Workload) -> float:
+    """What one more step adds to a recording that has seen the first ones."""
+    sizes = []
+    with tempfile.TemporaryDirectory() as folder:
+        for steps in (workload.first, workload.first + 2 * workload.steps):
+            _, _, step = workload.build()
+            path = Path(folder) / "run.gscope"
+            with gradscope.record(path, overwrite=True):
+                seconds(step, steps)
+            sizes.append(path.stat().st_size)
+    return (sizes[1] - sizes[0]) / (2 * workload.steps)
+
+
 def first_steps(found: dict[str, list[Price]]) -> Iterator[str]:
     """What our own ways take at the beginning of a recording, in a line each."""
     for name in (name for name in found if name in DETAILS):
@@ -83,10 +107,15 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--details", action="store_true", help="only what gradscope's details cost the encoders")
+    options.add_argument("--varied", action="store_true", help="only programs whose graph differs at each step, at ops")
     chosen = options.parse_args()
     rounds = chosen.rounds
     torch.set_num_threads(1)
     print(f"{machine()}, {rounds} rounds\n")
+    if chosen.varied:
+        for row in varied(rounds):
+            print(row, flush=True)
+        return
     if chosen.details:
         print(*table(WORKLOADS[:2], DETAILS | NOISE, rounds), sep="\n")
         return
@@ -94,6 +123,8 @@ def main() -> None:
     row = torchlens_row(rounds)
     if row is not None:
         print(row)
+    print("\nGraphs that differ at each step:\n")
+    print(*varied(rounds), sep="\n", flush=True)
     print("\nWhere it comes from:\n")
     print(*table(WORKLOADS[:2], PROBES, rounds), sep="\n", flush=True)
 

@@ -20,10 +20,11 @@ from gradscope.probes.graph.backward_calls import BackwardCalls
 from gradscope.probes.graph.leaked_nodes import LeakedNodes
 from gradscope.probes.graph.node_times import NodeTimes, Run
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
-from gradscope.probes.operators.dispatch_mode import DispatchMode
+from gradscope.probes.operators.hearing import Hearing
 from gradscope.probes.operators.optimizers import Optimizers
 from gradscope.probes.operators.recorder import OperatorRecorder
 from gradscope.probes.operators.repeated_backwards import RepeatedBackwards
+from gradscope.torch_internals.dispatch_key import pass_on
 
 
 @contextmanager
@@ -44,20 +45,15 @@ def empty_node_hook(folder: Path) -> Iterator[None]:
         yield
 
 
-def pass_on(mode: Any, operator: Any, types: Any, arguments: Any = (), keywords: Any = None) -> Any:
-    """A dispatch mode's function that does nothing."""
-    return operator._op(*arguments, **keywords) if keywords else operator._op(*arguments)
-
-
-def empty_mode(folder: Path) -> AbstractContextManager[Any]:
-    """A dispatch mode that only passes each operator on."""
-    return DispatchMode(pass_on)
+def empty_key(folder: Path) -> AbstractContextManager[Any]:
+    """Stands in the dispatcher and only passes each operator on."""
+    return Hearing(pass_on)
 
 
 @contextmanager
 def both_empty(folder: Path) -> Iterator[None]:
     """What recording operators rests on, without a recording."""
-    with empty_node_callback(folder), empty_mode(folder):
+    with empty_node_callback(folder), empty_key(folder):
         yield
 
 
@@ -85,7 +81,7 @@ HAS_HOOK = hasattr(torch.autograd.graph, "node_creation_hook")
 PROBES: dict[str, Way] = {
     **({"node hook that notes nothing": empty_node_hook} if HAS_HOOK else {}),
     "anomaly mode that notes nothing": empty_node_callback,
-    "dispatch mode that does nothing": empty_mode,
+    "a key in the dispatcher that does nothing": empty_key,
     "both": both_empty,
     "`nodes`": without("nodes"),
     "`nodes`, without looking at graphs": without("nodes", (BackwardCalls, "_look", nothing)),

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from collections.abc import Callable
 from dataclasses import dataclass
 
@@ -11,11 +12,15 @@ from torch import nn
 
 @dataclass(frozen=True)
 class Workload:
-    """A training step: `build` makes it, `steps` is how many of them are one block of a measurement."""
+    """A training step: `build` makes it, `steps` is how many of them are one block of a measurement.
+
+    `first` is how many steps a recording takes until what it meets is no longer new.
+    """
 
     name: str
     build: Callable[[], tuple[nn.Module, torch.Tensor, Callable[[], None]]]
     steps: int
+    first: int = 20
 
 
 def encoder(width: int, batch: int, length: int, heads: int) -> tuple[nn.Module, torch.Tensor, Callable[[], None]]:
@@ -69,3 +74,84 @@ SMALL = Workload("encoder d=16", lambda: encoder(16, 2, 4, 2), 60)
 LARGE = Workload("encoder d=256", lambda: encoder(256, 8, 64, 8), 4)
 DEEP = Workload("GPT, 12 layers", lambda: gpt(12), 3)
 WORKLOADS = (SMALL, LARGE, DEEP)
+
+
+class Text(nn.Module):
+    """A language model that goes through a text token by token."""
+
+    def __init__(self, width: int) -> None:
+        super().__init__()
+        self.tokens, self.cell, self.head = nn.Embedding(100, width), nn.LSTMCell(width, width), nn.Linear(width, 100)
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        """Logits, batch x length x vocabulary, for tokens, batch x length."""
+        state = (torch.zeros(len(tokens), self.cell.hidden_size), torch.zeros(len(tokens), self.cell.hidden_size))
+        found = []
+        for token in tokens.unbind(1):
+            state = self.cell(self.tokens(token), state)
+            found.append(self.head(state[0]))
+        return torch.stack(found, 1)
+
+
+def text(width: int, batch: int) -> tuple[nn.Module, torch.Tensor, Callable[[], None]]:
+    """Training on texts of 17 lengths, with AdamW."""
+    torch.manual_seed(0)
+    chosen, model, everything = random.Random(0), Text(width), torch.randint(100, (batch, 20))
+    optimizer = torch.optim.AdamW(model.parameters())
+
+    def step() -> None:
+        tokens = everything[:, : chosen.randrange(4, 21)]
+        optimizer.zero_grad()
+        nn.functional.cross_entropy(model(tokens).flatten(0, 1), tokens.flatten()).backward()
+        optimizer.step()
+
+    return model, everything, step
+
+
+def lbfgs(length: int) -> tuple[nn.Module, torch.Tensor, Callable[[], None]]:
+    """L-BFGS with a line search, over so many time steps: each step has as many backward calls as it takes."""
+    torch.manual_seed(0)
+    model = nn.ModuleList((nn.RNNCell(4, 8), nn.Linear(8, 1)))
+    cell, head = model
+    inputs, targets = torch.randn(length, 4, 4), torch.randn(length, 4, 1)
+    optimizer = torch.optim.LBFGS(model.parameters(), 0.05, max_iter=5, line_search_fn="strong_wolfe")
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        state, loss = torch.zeros(4, 8), torch.zeros(())
+        for one, target in zip(inputs, targets, strict=True):
+            state = cell(one, state)
+            loss = loss + (head(state) - target).square().mean()
+        loss.backward()
+        return loss
+
+    return model, inputs, lambda: optimizer.step(closure)
+
+
+def maml() -> tuple[nn.Module, torch.Tensor, Callable[[], None]]:
+    """Meta-learning: one to four inner steps with create_graph, and a backward through all of them."""
+    torch.manual_seed(0)
+    chosen, x = random.Random(0), torch.randn(8, 1)
+    model = nn.Sequential(nn.Linear(1, 16), nn.Tanh(), nn.Linear(16, 1))
+    optimizer = torch.optim.Adam(model.parameters())
+
+    def loss(weights: dict[str, torch.Tensor]) -> torch.Tensor:
+        return torch.func.functional_call(model, weights, x).square().mean()
+
+    def step() -> None:
+        optimizer.zero_grad()
+        weights: dict[str, torch.Tensor] = dict(model.named_parameters())
+        for _ in range(chosen.randrange(1, 5)):
+            slopes = torch.autograd.grad(loss(weights), list(weights.values()), create_graph=True)
+            weights = {name: one - 0.1 * slope for (name, one), slope in zip(weights.items(), slopes, strict=True)}
+        loss(weights).backward()
+        optimizer.step()
+
+    return model, x, step
+
+
+TEXT = Workload("text, 17 lengths, d=16", lambda: text(16, 4), 40, 300)
+LONG_TEXT = Workload("text, 17 lengths, d=256", lambda: text(256, 64), 10, 100)
+LBFGS = Workload("L-BFGS, 120 time steps", lambda: lbfgs(120), 1, 10)
+MAML = Workload("MAML", maml, 20, 100)
+VARIED = (SMALL, LARGE, TEXT, LONG_TEXT, LBFGS, MAML)  # what differs at each step, beside what does not
