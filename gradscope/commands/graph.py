@@ -9,7 +9,6 @@ from typing import Any
 import click
 from click.core import ParameterSource
 
-from gradscope.anomaly import explain
 from gradscope.commands import drawing, options, pages
 from gradscope.commands.progress import waiting
 from gradscope.errors import NothingCheckedError, UsageError
@@ -152,7 +151,7 @@ def _findings(opened: Recording, graph: Graph, level: int | None, questions: tup
     if not questions:
         return ()
     drawn = {node.id: node.id for node in graph.nodes} if level is None else numbers_of_level(graph, level)
-    found = (one for one in explain(opened, kinds=questions).findings if one.backward == graph.backward.number)
+    found = (one for one in pages.explained(opened, questions) if one.backward == graph.backward.number)
     return tuple(
         replace(one, node=None if one.node is None else drawn[one.node])
         for one in found

@@ -8,6 +8,9 @@ from typing import Any
 import click
 
 from gradscope.anomaly import explain
+from gradscope.commands import options
+from gradscope.explain.findings.kind import Kind
+from gradscope.explain.findings.table import QUESTIONS
 from gradscope.model.finding import Finding
 from gradscope.store.reader import Recording
 from gradscope.view.ordered import ordered
@@ -31,6 +34,14 @@ others: Decorator = click.option(
 )
 
 
+def explained(opened: Recording, questions: tuple[Kind, ...] = QUESTIONS) -> tuple[Finding, ...]:
+    """What is found in a recording; which question took too long is said, because its marks may be missing."""
+    report = explain(opened, kinds=questions)
+    if report.gap is not None:
+        options.talk(report.gap)
+    return report.findings
+
+
 def _nothing(words: str) -> None:
     pass
 
@@ -41,7 +52,7 @@ def gather(
     """What a page shows: a backward call, the last unless one is named, and others. `doing` is told what goes on."""
     chosen = opened.graph(backward).backward.number
     doing("looking for findings")
-    findings = explain(opened).findings
+    findings = explained(opened)
     groups = opened.by_graph()
     first = {number: group[0] for group in groups for number in group}
     numbers = _beside(opened, chosen, findings, first, others)

@@ -20,7 +20,13 @@ def render(report: Report) -> str:
     """The whole report as one run."""
     rules = {finding.code: rule_object(finding) for finding in report.findings}
     driver = {"name": "gradscope", "version": __version__, "rules": list(rules.values())}
-    run = {"tool": {"driver": driver}, "results": [result_object(finding) for finding in report.findings]}
+    run: dict[str, Any] = {
+        "tool": {"driver": driver},
+        "results": [result_object(finding) for finding in report.findings],
+    }
+    if report.gap is not None:
+        said = {"level": "warning", "message": {"text": report.gap}}
+        run["invocations"] = [{"executionSuccessful": True, "toolExecutionNotifications": [said]}]
     return json.dumps({"$schema": SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2, ensure_ascii=False) + "\n"
 
 

@@ -6,6 +6,7 @@ import ast
 import json
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import count
 from pathlib import Path
 from unittest.mock import patch
@@ -13,6 +14,7 @@ from unittest.mock import patch
 import pytest
 
 from gradscope.anomaly import explain
+from gradscope.commands import pages
 from gradscope.commands.reporting import exit_status
 from gradscope.errors import Exit
 from gradscope.explain.deductions.cause import Cause
@@ -20,7 +22,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import Syntax
 from gradscope.explain.findings.kind import Kind
 from gradscope.model.finding import Severity
-from gradscope.render import github, junit, report_json, report_text
+from gradscope.render import github, junit, report_json, report_text, sarif
 from gradscope.store.reader import Recording, load
 from tests import by_hand
 from tests.recordings import write
@@ -80,7 +82,17 @@ def test_what_is_left_out_is_said(recording: Recording) -> None:
     assert "GS901 took too long" in github.render(report)
     assert '<skipped message="looking for it took too long"' in junit.render(report)
     assert json.loads(report_json.render(report))["left_out"] == ["GS901"]
+    (invocation,) = json.loads(sarif.render(report))["runs"][0]["invocations"]
+    assert "GS901 took too long" in invocation["toolExecutionNotifications"][0]["message"]["text"]
     assert exit_status(report, "error") is Exit.NOTHING_CHECKED
+
+
+def test_what_a_picture_or_page_may_lack_is_said(
+    recording: Recording, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(pages, "explain", partial(explain, clock=ticking()))
+    assert pages.explained(recording, (ENDLESS, QUICK))
+    assert "looking for GS901 took too long" in capsys.readouterr().err
 
 
 def test_nothing_is_said_when_all_was_answered(recording: Recording) -> None:

@@ -56,4 +56,6 @@ def recomputed(function):
 
 
 # Recomputation ends by an exception inside a backward: where the mode is on, torch warns of the nodes it passes.
-print(derivative(recomputed(derivative(recomputed(lambda x: x.sin().exp()))))(torch.ones((), requires_grad=True)).item())
+print(
+    derivative(recomputed(derivative(recomputed(lambda x: x.sin().exp()))))(torch.ones((), requires_grad=True)).item()
+)
