@@ -22,7 +22,7 @@ class Details:
 
     def __init__(self, scene: Scene) -> None:
         self._show = scene.show
-        self._norms = {one.node: one.norm for one in reversed(scene.gradients) if one.side == "in"}
+        self._gradients = {one.node: one for one in reversed(scene.gradients) if one.side == "in"}
         self._findings: dict[int, list[Finding]] = defaultdict(list)
         for finding in scene.findings:
             if finding.node is not None:
@@ -45,8 +45,8 @@ class Details:
         """Whether gradients of several uses are added, and the norm of what comes in."""
         if Show.GRADS in self._show and sums > 1:
             yield Row(f"adds {sums} gradients", Role.ADDITION)
-        if Show.GRADS in self._show and node.id in self._norms:
-            yield Row(f"gradient's norm {self._norms[node.id]:.3g}", Role.TYPE)
+        if Show.GRADS in self._show and node.id in self._gradients:
+            yield Row(self._gradients[node.id].norm_words, Role.TYPE)
 
     def saved(self, node: Node) -> Iterator[Row]:
         """Each tensor that it keeps, parameters left out."""

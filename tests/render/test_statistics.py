@@ -26,3 +26,14 @@ def test_norms_are_those_of_finite_values_and_are_said_to_be(said: str, values: 
     assert found is not None
     assert statistics(GradientStatistics(0, "in", 0, *found)) == said
     assert ("no finite value" in words(torch.tensor(values))[0]) == said.startswith("no finite")
+
+
+def test_a_box_says_the_norm_of_finite_values_only() -> None:
+    def of(values: list[float]) -> str:
+        found = statistics_of(torch.tensor(values))
+        assert found is not None
+        return GradientStatistics(0, "in", 0, *found).norm_words
+
+    assert of([3.0, -4.0]) == "gradient's norm 5"
+    assert of([3.0, -4.0, INF]) == "gradient's norm 5 among finite values, 1 Inf"
+    assert of([NAN, INF]) == "gradient has no finite value, 1 NaN, 1 Inf"

@@ -122,6 +122,15 @@ def test_measurements_are_kept_to_four_digits() -> None:
     json.dumps(row, allow_nan=False)
 
 
+def test_a_gradient_without_finite_values_has_no_norm() -> None:
+    gradients = (
+        GradientStatistics(1, "in", 0, 0.0, 0.0, 0.0, 1, 2),
+        GradientStatistics(2, "in", 0, 0.0, 0.0, 1.0, 0, 0),
+    )
+    (row,) = contents(story(Recorded(by_hand.small(), gradients=gradients)))["backwards"]
+    assert row["gradients"]["norm"] == row["gradients"]["max"] == [None, 0.0]
+
+
 def test_operators_stand_with_their_node() -> None:
     recorded = Recorded(
         by_hand.small(), operators=((2, "aten.mm"), (2, "aten.mm"), (None, "aten.add"), (3, "aten.sum"))

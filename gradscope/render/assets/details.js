@@ -94,7 +94,7 @@ const shown = (value) => (typeof value === "number" ? Number(value.toPrecision(4
 function gradientDetails(app, node) {
   const flows = app.backward.flows.get(node);
   if (!flows) return [];
-  const rows = flows.map((flow) => ({ cells: [`${flow.out ? "out" : "in"} ${flow.index}`, shown(flow.norm), shown(flow.max), `${Math.round(flow.zeros * 100)} %`, flow.nan + flow.inf] }));
+  const rows = flows.map((flow) => ({ cells: [`${flow.out ? "out" : "in"} ${flow.index}`, shown(flow.norm), shown(flow.max), flow.norm === null ? "–" : `${Math.round(flow.zeros * 100)} %`, flow.nan + flow.inf] }));
   const heads = [{ name: "gradient" }, { name: "norm", number: true }, { name: "max", number: true }, { name: "zeros", number: true }, { name: "NaN, Inf", number: true }];
   return [heading("Gradients"), table(heads, rows, { label: "gradients" })];
 }
