@@ -5,16 +5,14 @@ from pathlib import Path
 import pytest
 
 from gradscope.store.reader import load
-from tests.capture.side_by_side import finish, start
 
 SAMPLE_SCRIPTS = sorted((Path(__file__).parent.parent / "sample_scripts").glob("*.py"))
 
 
 @pytest.mark.parametrize("script", SAMPLE_SCRIPTS, ids=lambda script: script.stem)
 def test_prints_the_same_with_and_without_gradscope(script, side_by_side, tmp_path):
-    beside = start(tmp_path, script)
+    plain = side_by_side.plain(tmp_path, script)
     traced, path = side_by_side.traced(tmp_path, script)
-    plain = finish(beside)
     assert plain.status == 0, plain.stderr
     assert plain.stdout.splitlines()[-1].startswith("final loss ")
     assert traced == plain

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -21,26 +22,30 @@ RECORDING = [part for part in TABLE if CAPABILITIES[part.capability].detail and 
 DISPENSABLE = [part for part in RECORDING if not CAPABILITIES[part.capability].needed]
 NEEDED = [part for part in RECORDING if CAPABILITIES[part.capability].needed and not part.refines]
 OF_COMMANDS = [part for part in TABLE if not CAPABILITIES[part.capability].detail and there(part) is not None]
-SOME = 8  # parts that one test takes away, one after another
 Run = tuple[int, str, str]
+Runs = Callable[[Part], tuple[Run, Run]]
 
 
 def names_of(part: Part) -> list[str]:
     return [part.name, *part.variants]
 
 
-def runs(parts: list[Part], folder: Path) -> dict[str, tuple[Run, Run]]:
-    folder.mkdir()
-    found = subprocess.run(
-        [sys.executable, "-W", "ignore", HERE / "without.py", folder, "full"],
-        input=json.dumps([names_of(part) for part in parts]),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert found.returncode == 0, found.stderr
-    answer: dict[str, tuple[Run, Run]] = json.loads(found.stdout)
-    return answer
+@pytest.fixture(scope="module")
+def runs(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Runs]:
+    """The plain and the recorded run of a program without a part, from one process that has imported torch."""
+    command = [sys.executable, "-W", "ignore", str(HERE / "without.py"), str(tmp_path_factory.mktemp("runs")), "full"]
+    with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as forking:
+        assert forking.stdin is not None
+        assert forking.stdout is not None
+        asks, answers = forking.stdin, forking.stdout
+
+        def without(part: Part) -> tuple[Run, Run]:
+            print(json.dumps(names_of(part)), file=asks, flush=True)
+            (*plain,), (*recorded,) = json.loads(answers.readline())
+            return tuple(plain), tuple(recorded)
+
+        yield without
+        asks.close()
 
 
 def ours(text: str) -> list[str]:
@@ -69,20 +74,18 @@ def wrong(part: Part, plain: Run, recorded: Run) -> list[str]:
     return found
 
 
-@pytest.mark.parametrize("first", range(0, len(DISPENSABLE), SOME))
-def test_a_run_without_a_part_is_as_a_plain_one_and_says_what_is_lost(first: int, tmp_path: Path) -> None:
-    parts = DISPENSABLE[first : first + SOME]
-    found = runs(parts, tmp_path / "runs")
-    assert list(found) == [part.name for part in parts]
-    offences = [text for part in parts for text in wrong(part, *found[part.name])]
+@pytest.mark.parametrize("part", DISPENSABLE, ids=lambda part: part.name)
+def test_a_run_without_a_part_is_as_a_plain_one_and_says_what_is_lost(part: Part, runs: Runs) -> None:
+    offences = wrong(part, *runs(part))
     assert offences == [], "\n".join(offences)
 
 
-def test_what_nothing_goes_without_is_refused_before_the_program_starts(tmp_path: Path) -> None:
-    for name, (_, (status, out, err)) in runs(NEEDED, tmp_path / "a").items():
-        assert (status, out) == (2, ""), name
-        assert "Traceback" not in err
-        assert "without which nothing can be recorded" in err, name
+@pytest.mark.parametrize("part", NEEDED, ids=lambda part: part.name)
+def test_what_nothing_goes_without_is_refused_before_the_program_starts(part: Part, runs: Runs) -> None:
+    _, (status, out, err) = runs(part)
+    assert (status, out) == (2, "")
+    assert "Traceback" not in err
+    assert "without which nothing can be recorded" in err
 
 
 @pytest.mark.parametrize("part", OF_COMMANDS, ids=lambda part: part.name)

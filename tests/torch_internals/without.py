@@ -1,7 +1,7 @@
-"""Runs a program plain and recorded, each part of torch taken away in turn: `python without.py FOLDER DETAIL`.
+"""Runs a program plain and recorded without parts of torch: `python without.py FOLDER DETAIL`.
 
-Each run is a fork of one process that has imported torch, so that a hundred of them take a minute. Prints a JSON
-object: by the part's name, status, stdout and stderr of both runs.
+Each run is a fork of one process that has imported torch, so that a hundred of them take a minute. For each line that
+it reads, a JSON list of a part's names, it prints one: status, stdout and stderr of both runs.
 """
 
 import importlib
@@ -102,5 +102,5 @@ if __name__ == "__main__":
     folder, detail = Path(sys.argv[1]), sys.argv[2]
     for late in LATE:
         importlib.import_module(late)
-    wanted = json.loads(sys.stdin.read())
-    print(json.dumps({names[0]: both(names, folder, detail) for names in wanted}))
+    for line in sys.stdin:
+        print(json.dumps(both(json.loads(line), folder, detail)), flush=True)

@@ -25,12 +25,8 @@ def steps(count):
     return sys.getallocatedblocks()
 
 
-def least():
-    """The fewest of some looks: what waits to be written comes and goes, and is more on a busy machine."""
-    return min(steps(100) for _ in range(3))
-
-
-steps(200)  # until every table has its size
-before = least()
-steps(400)
-print("grows by less than three blocks a step:", least() - before < 3 * 700)
+steps(150)  # until every table has its size
+before = max(steps(50), steps(50))
+steps(300)
+# What waits to be written comes and goes, and is more on a busy machine: some look finds little. What grows stays.
+print("grows by less than three blocks a step:", any(steps(50) - before < 3 * 300 for _ in range(20)))
