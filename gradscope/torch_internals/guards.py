@@ -7,14 +7,31 @@ without gradients. These guards are C++ objects, which are entered and left in o
 from __future__ import annotations
 
 from contextlib import AbstractContextManager, nullcontext
+from functools import partial, reduce
+from operator import or_
 from typing import Any
+
+import torch
 
 from gradscope.torch_internals.find import bound
 
 no_autograd: Any = bound("torch._C._AutoDispatchBelowAutograd")
 no_function: Any = bound("torch._C.DisableTorchFunction")
 no_function_of_classes: Any = bound("torch._C.DisableTorchFunctionSubclass")  # function modes stay
-no_dispatch: Any = bound("torch._C._DisableTorchDispatch")
+_exclude: Any = bound("torch._C._ExcludeDispatchKeyGuard", None)
+_key: Any = bound("torch._C._dispatch_key_parse", None)
+# Those that _DisableTorchDispatch leaves out, and the one under which we hear operators.
+_DISPATCH = ("Python", "PythonTLSSnapshot", "PreDispatch", "Fake")
+
+
+def _without_dispatch() -> Any:
+    if not (_exclude and _key):
+        return bound("torch._C._DisableTorchDispatch")
+    keys = reduce(or_, (torch._C.DispatchKeySet(_key(name)) for name in _DISPATCH))
+    return partial(_exclude, keys)
+
+
+no_dispatch: Any = _without_dispatch()
 _profiled: Any = bound("torch._C._autograd._profiler_enabled", lambda: False)
 _record: Any = bound("torch._C._autograd._enable_record_function", lambda on: None)
 _NOT_PROFILED: AbstractContextManager[None] = nullcontext()

@@ -96,6 +96,7 @@ TABLE: tuple[Part, ...] = (
     Part("torch._C._AutoDispatchBelowAutograd", "operators", "measures without autograd"),
     Part("torch._C._autograd._profiler_enabled", "operators", "stays out of the script's profile", refines=True),
     Part("torch._C._autograd._enable_record_function", "operators", "while it measures", refines=True),
+    Part("torch._C._ExcludeDispatchKeyGuard", "operators", "measures without hearing it", refines=True),
     Part("torch._C._DisableTorchDispatch", "operators", "measures without recording it"),
     Part(f"{_FUNCTORCH}.is_functorch_wrapped_tensor", "operators", "leaves tensors under a transform alone"),
     Part(f"{_FUNCTORCH}.get_unwrapped", "operators", "finds a wrapped tensor's storage"),
