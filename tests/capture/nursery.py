@@ -1,10 +1,12 @@
 """Forks each run from one process that has imported torch already, because importing it is what costs.
 
 A job is a line of JSON: the folder to run in, the command line after `gradscope` (or after `--plain`: a script to run
-without it), and where output goes. Its own arguments name more modules to import beforehand. A run that hangs is
-ended, and its stack stands in its stderr: one such must not hold up all that come after it.
+without it), and where output goes. Its own arguments name more modules to import beforehand; with `--skip-end` among
+them, children leave out the end of Python itself, which takes longer than a small program. A run that hangs is ended,
+and its stack stands in its stderr: one such must not hold up all that come after it.
 """
 
+import atexit
 import contextlib
 import faulthandler
 import gc
@@ -13,16 +15,29 @@ import json
 import os
 import signal
 import sys
+import threading
 
 import gradscope.capture  # noqa: F401 - for its torch
 from gradscope.cli import main
 from gradscope.launch import program
-from tests.capture.side_by_side import SECONDS
+from tests.capture.side_by_side import SECONDS, SKIP_END
 
 
 def run_plainly(script):
     """What `python SCRIPT` would do: the same runner, and no recorder."""
     sys.exit(program.run(program.script(script, ()), lambda: None, lambda: None))
+
+
+def without_the_end(arguments):
+    """Run a command, and what Python runs at its end, but take nothing apart."""
+    try:
+        main(arguments)
+    finally:
+        threading._shutdown()
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+        os._exit(0)
 
 
 def end_the_child():
@@ -31,7 +46,8 @@ def end_the_child():
         os.kill(child, signal.SIGABRT)
 
 
-for name in sys.argv[1:]:
+run = without_the_end if SKIP_END in sys.argv else main
+for name in set(sys.argv[1:]) - {SKIP_END}:
     importlib.import_module(name)
 gc.collect()
 gc.freeze()  # what was imported here must not decide when a child collects garbage
@@ -48,7 +64,7 @@ for line in sys.stdin:
         faulthandler.enable()
         if arguments[0] == "--plain":
             run_plainly(arguments[1])
-        main(arguments)
+        run(arguments)
     signal.alarm(SECONDS)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     signal.alarm(0)

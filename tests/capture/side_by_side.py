@@ -17,6 +17,7 @@ from tests.torch_versions import without_noise
 ROOT = Path(__file__).parent.parent.parent
 # The store's server chooses its port itself, so that nobody else can have it; and no name server is asked.
 _HERE = ("--standalone", "--local-addr", "127.0.0.1")
+SKIP_END = "--skip-end"  # of the nursery: for runs at whose end nobody looks
 TORCHRUN = ("-m", "torch.distributed.run", *_HERE, "--nproc-per-node", "2")
 
 

@@ -10,13 +10,13 @@ import pytest
 from gradscope.anomaly import explain
 from gradscope.model.report import Report
 from gradscope.store.reader import load
-from tests.capture.side_by_side import SideBySide
+from tests.capture.side_by_side import SKIP_END, SideBySide
 
 
 @pytest.fixture(scope="session")
 def nursery(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SideBySide]:
     slow_to_import = "torch._dynamo"  # which most programs pay for at the first step of an optimizer
-    with SideBySide(tmp_path_factory.mktemp("explained"), slow_to_import, OMP_NUM_THREADS="1") as runs:
+    with SideBySide(tmp_path_factory.mktemp("explained"), slow_to_import, SKIP_END, OMP_NUM_THREADS="1") as runs:
         yield runs
 
 
