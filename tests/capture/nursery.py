@@ -1,9 +1,9 @@
 """Forks each run from one process that has imported torch already, because importing it is what costs.
 
 A job is a line of JSON: the folder to run in, the command line after `gradscope` (or after `--plain`: a script to run
-without it), and where output goes. Its own arguments name more modules to import beforehand; with `--skip-end` among
-them, children leave out the end of Python itself, which takes longer than a small program. A run that hangs is ended,
-and its stack stands in its stderr: one such must not hold up all that come after it.
+without it), the file that is its input, and where output goes. Its own arguments name more modules to import
+beforehand; with `--skip-end` among them, children leave out the end of Python itself, which takes longer than a small
+program. A run that hangs is ended, and its stack stands in its stderr: one such must not hold up all that come after.
 """
 
 import atexit
@@ -54,11 +54,12 @@ gc.freeze()  # what was imported here must not decide when a child collects garb
 child = 0
 signal.signal(signal.SIGALRM, lambda number, frame: end_the_child())
 for line in sys.stdin:
-    folder, arguments, stdout, stderr = json.loads(line)
+    folder, arguments, stdin, stdout, stderr = json.loads(line)
     child = os.fork()
     if child == 0:
         signal.signal(signal.SIGALRM, signal.SIG_DFL)
         os.chdir(folder)
+        os.dup2(os.open(stdin, os.O_RDONLY), 0)
         for stream, path in ((1, stdout), (2, stderr)):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
         faulthandler.enable()

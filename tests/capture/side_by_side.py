@@ -78,11 +78,11 @@ class SideBySide:
             self._command, env=self._environment, stdin=pipe, stdout=pipe, text=True, start_new_session=True
         )
 
-    def gradscope(self, folder, *arguments):
-        """Run a gradscope command."""
+    def gradscope(self, folder, *arguments, stdin=os.devnull):
+        """Run a gradscope command. `stdin` is a file that it reads."""
         number = next(self._numbers)
         stdout, stderr = self._folder / f"{number}.out", self._folder / f"{number}.err"
-        job = [str(folder), [str(argument) for argument in arguments], str(stdout), str(stderr)]
+        job = [str(folder), [str(argument) for argument in arguments], str(stdin), str(stdout), str(stderr)]
         try:
             print(json.dumps(job), file=self._nursery.stdin, flush=True)
             status = int(self._nursery.stdout.readline())

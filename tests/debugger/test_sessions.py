@@ -5,14 +5,15 @@ from __future__ import annotations
 import signal
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
 
-from tests.capture.side_by_side import environment, python
+from tests.capture.side_by_side import SideBySide, environment, python
 from tests.terminal import CTRL_C, CTRL_D, Terminal
 
+Session = Callable[..., str]
 SCRIPT = """\
 import os, signal, sys
 import torch
@@ -37,38 +38,38 @@ def plain(tmp_path_factory: pytest.TempPathFactory) -> str:
     return python(tmp_path_factory.mktemp("plain"), "-c", SCRIPT).stdout
 
 
-def session(tmp_path: Path, *commands: str, options: tuple[str, ...] = (), arguments: tuple[str, ...] = ()) -> str:
-    (tmp_path / "script.py").write_text(SCRIPT)
-    command = [sys.executable, "-m", "gradscope", "debug", *options, "script.py", *arguments]
-    run = subprocess.run(
-        command,
-        cwd=tmp_path,
-        env=environment(),
-        input="".join(f"{line}\n" for line in commands),
-        capture_output=True,
-        text=True,
-        check=False,
-    )
-    assert (run.returncode, run.stderr) == (0, "")
-    assert list(tmp_path.iterdir()) == [tmp_path / "script.py"], "nothing is left behind"
-    return run.stdout
+@pytest.fixture
+def session(side_by_side: SideBySide, tmp_path: Path, tmp_path_factory: pytest.TempPathFactory) -> Session:
+    """What a session prints whose commands are piped in."""
+
+    def run(*commands: str, options: tuple[str, ...] = (), arguments: tuple[str, ...] = ()) -> str:
+        (tmp_path / "script.py").write_text(SCRIPT)
+        typed = tmp_path_factory.mktemp("typed") / "commands"
+        typed.write_text("".join(f"{line}\n" for line in commands))
+        ran = side_by_side.gradscope(tmp_path, "debug", *options, "script.py", *arguments, stdin=typed)
+        assert (ran.status, ran.stderr) == (0, "")
+        assert list(tmp_path.iterdir()) == [tmp_path / "script.py"], "nothing is left behind"
+        printed: str = ran.stdout
+        return printed
+
+    return run
 
 
-def test_stops_before_the_first_node_and_goes_on_without_a_trace(plain: str, tmp_path: Path) -> None:
-    printed = session(tmp_path, "continue")
+def test_stops_before_the_first_node_and_goes_on_without_a_trace(plain: str, session: Session) -> None:
+    printed = session("continue")
     assert "stopped before the next node, in backward 0\n-> 0 SumBackward0" in printed
     assert printed.endswith(plain)
 
 
-def test_walks_node_by_node_in_the_engines_order(tmp_path: Path) -> None:
-    printed = session(tmp_path, "next", "n", "", "n", "c")
+def test_walks_node_by_node_in_the_engines_order(session: Session) -> None:
+    printed = session("next", "n", "", "n", "c")
     stops = [line.split()[2] for line in printed.splitlines() if line.startswith("-> ")]
     assert stops == ["SumBackward0", "TanhBackward0", "MulBackward0", "AccumulateGrad", "AccumulateGrad"]
 
 
-def test_answers_questions(tmp_path: Path) -> None:
+def test_answers_questions(session: Session) -> None:
     printed = session(
-        tmp_path, "where", "grads", "saved", "hooks", "order", "queue", "nonsense", "c", options=("-b", "MulBackward0")
+        "where", "grads", "saved", "hooks", "order", "queue", "nonsense", "c", options=("-b", "MulBackward0")
     )
     assert "> script.py:8 <module>  y = (x * w).tanh()" in printed
     assert "float32[2, 2] cpu  norm 1.5729, max 0.786448, 0.0% zeros" in printed
@@ -79,8 +80,8 @@ def test_answers_questions(tmp_path: Path) -> None:
     assert "there is no command nonsense" in printed
 
 
-def test_set_changes_what_is_computed(plain: str, tmp_path: Path) -> None:
-    printed = session(tmp_path, "set 0 g * 0", "clear", "c", options=("-b", "TanhBackward0"))
+def test_set_changes_what_is_computed(plain: str, session: Session) -> None:
+    printed = session("set 0 g * 0", "clear", "c", options=("-b", "TanhBackward0"))
     assert "100.0% zeros  (set)" in printed
     assert printed.splitlines()[-1] != plain.strip()
 
@@ -89,21 +90,21 @@ def test_set_changes_what_is_computed(plain: str, tmp_path: Path) -> None:
     ("command", "answer"),
     [("set 0 1", "no tensor of shape"), ("set 5 g", "position below 1"), ("set 0 g +", "SyntaxError")],
 )
-def test_a_wrong_set_changes_nothing(command: str, answer: str, plain: str, tmp_path: Path) -> None:
-    printed = session(tmp_path, command, "c")
+def test_a_wrong_set_changes_nothing(command: str, answer: str, plain: str, session: Session) -> None:
+    printed = session(command, "c")
     assert answer in printed
     assert printed.endswith(plain)
 
 
-def test_stops_at_the_first_gradient_that_is_not_finite(tmp_path: Path) -> None:
-    printed = session(tmp_path, "grads", "q", options=("-b", "nan"), arguments=("nan",))
+def test_stops_at_the_first_gradient_that_is_not_finite(session: Session) -> None:
+    printed = session("grads", "q", options=("-b", "nan"), arguments=("nan",))
     assert "stopped at a gradient that is not finite" in printed
     assert "SubBackward0" in printed
     assert "4 NaN" in printed
 
 
-def test_until_runs_to_a_node_once(plain: str, tmp_path: Path) -> None:
-    printed = session(tmp_path, "until script.py:8", "c")
+def test_until_runs_to_a_node_once(plain: str, session: Session) -> None:
+    printed = session("until script.py:8", "c")
     assert [line.split()[2] for line in printed.splitlines() if line.startswith("-> ")][:2] == [
         "SumBackward0",
         "TanhBackward0",
@@ -111,14 +112,14 @@ def test_until_runs_to_a_node_once(plain: str, tmp_path: Path) -> None:
     assert printed.endswith(plain)
 
 
-def test_only_in_the_backward_that_was_named(tmp_path: Path) -> None:
-    printed = session(tmp_path, "c", "c", options=("-b", "TanhBackward0", "--backward", "1"))
+def test_only_in_the_backward_that_was_named(session: Session) -> None:
+    printed = session("c", "c", options=("-b", "TanhBackward0", "--backward", "1"))
     assert "in backward 1" in printed
     assert "in backward 0" not in printed
 
 
-def test_the_end_of_input_quits(tmp_path: Path) -> None:
-    assert "gradient" not in session(tmp_path)
+def test_the_end_of_input_quits(session: Session) -> None:
+    assert "gradient" not in session()
 
 
 @pytest.fixture
@@ -130,8 +131,8 @@ def ctrl_c_is_heard() -> Iterator[None]:
 
 
 @pytest.mark.usefixtures("ctrl_c_is_heard")
-def test_ctrl_c_stops_before_the_next_node(tmp_path: Path) -> None:
-    printed = session(tmp_path, "q", options=("-b", "AccumulateGrad"), arguments=("interrupt",))
+def test_ctrl_c_stops_before_the_next_node(session: Session) -> None:
+    printed = session("q", options=("-b", "AccumulateGrad"), arguments=("interrupt",))
     assert "stopped by Ctrl-C, in backward 0\n-> 1 TanhBackward0" in printed
 
 
