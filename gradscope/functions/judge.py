@@ -6,7 +6,8 @@ import linecache
 from collections.abc import Iterator
 
 from gradscope.functions.rules.case import LEVELS, Case
-from gradscope.functions.rules.rule import Fault, Rule
+from gradscope.functions.rules.fault import Fault
+from gradscope.functions.rules.rule import Rule
 from gradscope.functions.rules.table import TABLE
 from gradscope.model.choice import Choice, silences
 from gradscope.model.finding import Confidence, Finding, Severity

@@ -34,19 +34,27 @@ class Part:
     """One private part: a dotted name under torch (or the standard library), and what works through it.
 
     `capability` is the name of the one that is lost without it. `variants` are names that do the same in other
-    versions, tried in their order when `name` is not there. `trial` uses it, and returns what is wrong or None;
-    without one, being there is all that is asked. `quick` trials also run before every recording: they may not start
-    torch's engine, whose threads would keep the program from forking. `refines` is True where only a refinement is
-    lost: what uses the part does without.
+    versions, tried in their order when `name` is not there. `refines` is True where only a refinement is lost: what
+    uses the part does without.
     """
 
     name: str
     capability: str
     gives: str
-    trial: Callable[[], str | None] | None = None
     variants: tuple[str, ...] = ()
-    quick: bool = False
     refines: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """Uses a part, and returns what is wrong or None; a part without one only has to be there.
+
+    `quick` trials also run before every recording: they may not start torch's engine, whose threads would keep the
+    program from forking.
+    """
+
+    run: Callable[[], str | None]
+    quick: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,10 +9,11 @@ from collections.abc import Iterable
 
 from gradscope.errors import UsageError
 from gradscope.model.capabilities import CAPABILITIES, of_detail
-from gradscope.model.torch_part import Checked, Lack, Part, State
+from gradscope.model.torch_part import Checked, Lack, Part, State, Trial
 from gradscope.torch_internals.apart import apart
 from gradscope.torch_internals.find import there
 from gradscope.torch_internals.parts import TABLE
+from gradscope.torch_internals.trials import TRIALS
 
 
 def checked(part: Part, quick: bool = False) -> Checked:
@@ -20,14 +21,14 @@ def checked(part: Part, quick: bool = False) -> Checked:
     found = there(part)
     if found is None:
         return Checked(part, State.ABSENT)
-    note = "" if part.trial is None or (quick and not part.quick) else _tried(part)
+    trial = TRIALS.get(part.name)
+    note = "" if trial is None or (quick and not trial.quick) else _tried(trial)
     return Checked(part, State.CHANGED if note else State.PRESENT, found, note)
 
 
-def _tried(part: Part) -> str:
-    assert part.trial is not None
+def _tried(trial: Trial) -> str:
     try:
-        return part.trial() or ""
+        return trial.run() or ""
     except Exception as error:
         return f"{type(error).__name__}: {error}"
 

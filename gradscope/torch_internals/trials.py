@@ -1,7 +1,7 @@
 """Tries torch's private parts on a graph of three nodes. Each trial returns what is wrong, or None.
 
 No two of them run at once, nor beside a recording: each stands in for a part of torch and takes itself out again.
-torch is imported inside: the table of parts, which names them, is also read where torch is not installed.
+torch is imported inside: whoever asks which trials there are need not have it.
 """
 
 from __future__ import annotations
@@ -10,6 +10,8 @@ import logging
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
+
+from gradscope.model.torch_part import Trial
 
 
 @contextmanager
@@ -254,3 +256,23 @@ def reducer() -> str | None:
 
     used = torch.nn.parallel.DistributedDataParallel._ddp_init_helper.__code__.co_names
     return None if "Reducer" in used else "DistributedDataParallel does not make it"
+
+
+# By the name of the part in the table of parts.
+TRIALS: dict[str, Trial] = {
+    "torch._C._autograd._push_node_creation_hook": Trial(node_creation, quick=True),
+    "torch.autograd.graph._engine_run_backward": Trial(engine),
+    "torch.autograd.graph._register_logging_hooks_on_whole_graph": Trial(engine_asks, quick=True),
+    "torch.autograd.graph.log": Trial(engine_asks, quick=True),
+    "torch._C._functorch.maybe_current_level": Trial(level, quick=True),
+    "torch._C._current_autograd_node": Trial(current_node),
+    "torch._C._dynamo.eval_frame.set_code_exec_strategy": Trial(skip, quick=True),
+    "torch.autograd.Function.apply": Trial(function_calls),
+    "torch.utils.hooks.RemovableHandle.__init__": Trial(hooks, quick=True),
+    "torch.distributed.Reducer": Trial(reducer),
+    "torch.nn.Module._wrapped_call_impl": Trial(modules, quick=True),
+    "torch._C._autograd.SavedTensor.data": Trial(saved, quick=True),
+    "torch.distributed.distributed_c10d._rank_not_in_group": Trial(collectives),
+    "torch._C._dispatch_library": Trial(operators, quick=True),
+    "torch._functorch._aot_autograd.graph_compile._partition_joint_graph_into_fw_bw": Trial(partition, quick=True),
+}

@@ -19,7 +19,7 @@ from gradscope.errors import Exit, UsageError
 from gradscope.model.torch_part import State
 from gradscope.torch_internals import lacks, trials
 from gradscope.torch_internals.find import find
-from gradscope.torch_internals.parts import TABLE
+from gradscope.torch_internals.parts import PARTS, TABLE
 from tests.torch_versions import HAS_NODE_CREATION_HOOK
 
 ROOT = Path(__file__).parent.parent.parent
@@ -125,7 +125,8 @@ def test_quick_trials_are_not_seen_by_the_thread_that_asks() -> None:
 def test_every_trial_is_in_the_table() -> None:
     tree = ast.parse(Path(trials.__file__).read_text())
     named = {node.name for node in tree.body if isinstance(node, ast.FunctionDef) and not node.name.startswith("_")}
-    assert named == {part.trial.__name__ for part in TABLE if part.trial is not None}
+    assert named == {trial.run.__name__ for trial in trials.TRIALS.values()}
+    assert trials.TRIALS.keys() <= PARTS.keys()
 
 
 def test_recording_without_what_is_needed_is_refused_in_one_sentence(

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradscope.functions.rules.case import REVERSE, SECOND_ORDER, VMAPS, Case, hint
-from gradscope.functions.rules.rule import Fault
+from gradscope.functions.rules.fault import Fault
 from gradscope.functions.rules.saving import first_write
 from gradscope.functions.source import Method, called_name
 from gradscope.model.finding import Severity

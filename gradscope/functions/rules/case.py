@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gradscope.functions.rules.rule import Fault
+from gradscope.functions.rules.fault import Fault
 from gradscope.functions.source import Method
 from gradscope.functions.subject import Subject
 from gradscope.functions.trials.outcome import SKIPPED, Outcome

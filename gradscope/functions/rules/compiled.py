@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gradscope.functions.rules.backward import through_numpy
 from gradscope.functions.rules.case import COMPILED, Case
-from gradscope.functions.rules.rule import Fault
+from gradscope.functions.rules.fault import Fault
 
 
 def jvp_stops_fullgraph(case: Case) -> Iterator[Fault]:

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradscope.functions.rules.case import FUNC, SECOND_ORDER, Case
-from gradscope.functions.rules.rule import Fault
+from gradscope.functions.rules.fault import Fault
 from gradscope.functions.source import is_attribute_of
 from gradscope.model.finding import Severity
 from gradscope.model.site import Site

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradscope.functions.rules.case import SECOND_ORDER, TANGENTS, Case
-from gradscope.functions.rules.rule import Fault
+from gradscope.functions.rules.fault import Fault
 
 
 def no_jvp(case: Case) -> Iterator[Fault]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from gradscope.functions.rules.case import REVERSE, VMAPS, Case
-from gradscope.functions.rules.rule import Fault
+from gradscope.functions.rules.fault import Fault
 from gradscope.functions.rules.saving import first_write
 from gradscope.functions.source import Method
 from gradscope.model.site import Site

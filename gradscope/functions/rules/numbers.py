@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradscope.functions.rules.case import REVERSE, SECOND_ORDER, Case
+from gradscope.functions.rules.fault import Fault
 from gradscope.functions.rules.marking import pairs
-from gradscope.functions.rules.rule import Fault
 from gradscope.model.finding import Severity
 
 ENOUGH = (

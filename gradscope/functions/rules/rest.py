@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradscope.functions.rules.case import Case
+from gradscope.functions.rules.fault import Fault
 from gradscope.functions.rules.returns import below_promise
-from gradscope.functions.rules.rule import Fault
 from gradscope.model.finding import Severity
 
 

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradscope.functions.rules.case import VMAPS, Case
-from gradscope.functions.rules.rule import Fault
+from gradscope.functions.rules.fault import Fault
 from gradscope.model.finding import Severity
 
 TORCH_SPEAKS = ("NotImplementedError",)

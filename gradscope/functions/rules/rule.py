@@ -5,35 +5,16 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
-from gradscope.model.finding import Related, Severity
+from gradscope.functions.rules.case import Case
+from gradscope.functions.rules.fault import Fault
+from gradscope.model.finding import Severity
 from gradscope.model.page import line, section
-from gradscope.model.site import Site
-
-if TYPE_CHECKING:
-    from gradscope.functions.rules.case import Case
 
 HEADINGS = ("What it flags", "Why", "Do instead", "How it is decided")
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
-    """A fault that a rule found. `explains` are the trials that fail because of it: no other rule need explain them.
-
-    `severity` replaces the rule's own; `certain` is False for a hint in the source that no run could confirm.
-    """
-
-    message: str
-    site: Site | None = None
-    explains: tuple[str, ...] = ()
-    severity: Severity | None = None
-    certain: bool = True
-    advice: str = ""
-    related: tuple[Related, ...] = ()
-
-
-Check = Callable[["Case"], Iterable[Fault]]
+Check = Callable[[Case], Iterable[Fault]]
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradscope.functions.rules.case import REVERSE, Case, hint
 from gradscope.functions.rules.context import save_site
-from gradscope.functions.rules.rule import Fault
+from gradscope.functions.rules.fault import Fault
 from gradscope.functions.source import Method
 from gradscope.model.finding import Severity
 from gradscope.model.site import Site

@@ -8,7 +8,7 @@ import inspect
 from collections.abc import Iterator
 
 from gradscope.functions.rules.case import COMPILED, VMAPS, Case
-from gradscope.functions.rules.rule import Fault
+from gradscope.functions.rules.fault import Fault
 from gradscope.functions.source import called_name
 from gradscope.functions.subject import METHODS, module_tree
 from gradscope.model.finding import Severity

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from gradscope.functions.rules.backward import through_numpy
 from gradscope.functions.rules.case import VMAPS, Case
-from gradscope.functions.rules.rule import Fault
+from gradscope.functions.rules.fault import Fault
 
 OVER = ("vmap", "vmap_lastdim", "vmap_mixed", "vmap_partial", "vmap_vmap")
 JACOBIANS = ("jacrev", "jacfwd", "hessian")
