@@ -11,13 +11,17 @@ if TYPE_CHECKING:
     from gradscope.capture import record
     from gradscope.functions.check import check_function
     from gradscope.library import load
+    from gradscope.version import __version__
 
-__version__ = "0.1.0"
 __all__ = ["__version__", "check_function", "load", "record"]
 
 
 def __getattr__(name: str) -> Any:
     """Load the library's verbs on first use: `record` and `check_function` need torch, `load` does not."""
+    if name == "__version__":
+        from gradscope.version import __version__
+
+        return __version__
     if name == "record":
         from gradscope.capture import record
 

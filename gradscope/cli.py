@@ -11,9 +11,9 @@ from typing import NoReturn
 
 import click
 
-from gradscope import __version__
 from gradscope.commands import settings
 from gradscope.errors import Exit, GradscopeError
+from gradscope.version import __version__
 
 ISSUES = "https://github.com/gradscope/gradscope/issues"
 

@@ -14,12 +14,12 @@ from pathlib import Path
 
 import click
 
-from gradscope import __version__
 from gradscope.commands import options, settings
 from gradscope.errors import Exit, UsageError
 from gradscope.model.capabilities import DETAILS
 from gradscope.model.torch_part import Lack
 from gradscope.render.doctor import to_json, to_text
+from gradscope.version import __version__
 from gradscope.view.health import Health, Seen
 
 FORMATS = {"text": to_text, "json": to_json}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 import torch
 
-from gradscope import __version__
+from gradscope.version import __version__
 
 _ENVIRONMENT = (
     "CUDA_VISIBLE_DEVICES",

@@ -6,11 +6,11 @@ import json
 from collections.abc import Iterable, Sequence
 from typing import Any
 
-from gradscope import __version__
 from gradscope.model.answer import PathStep, Touch, Who, Why
 from gradscope.model.site import Site
 from gradscope.render.report_json import FORMAT, site_object
 from gradscope.render.report_text import place
+from gradscope.version import __version__
 
 _MOST = 40  # lines of one table
 

@@ -7,13 +7,13 @@ from collections.abc import Callable
 from pathlib import PurePath
 from typing import Any
 
-from gradscope import __version__
 from gradscope.model.compiled import Captured, CompiledRun, CompiledStep
 from gradscope.model.graph import Node
 from gradscope.model.printable import printable
 from gradscope.render import tables
 from gradscope.render.drawn import DRAWN, Drawn
 from gradscope.render.json import site
+from gradscope.version import __version__
 from gradscope.view.compiled import CompiledScene, line_of, matched, why
 from gradscope.view.compiled import tables as tables_of
 from gradscope.view.compiled_drawing import draw

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 
-from gradscope import __version__
 from gradscope.model.execution import Execution, Outcome, Status
 from gradscope.model.printable import printable
 from gradscope.render.json import FORMAT, site
+from gradscope.version import __version__
 from gradscope.view.replay import Replay
 from gradscope.view.title import title_of
 from gradscope.view.words import amount, place, short_name

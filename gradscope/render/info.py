@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from dataclasses import asdict
 
-from gradscope import __version__
 from gradscope.model.printable import printable
 from gradscope.model.summary import Calls
 from gradscope.render.json import FORMAT, Object, site
+from gradscope.version import __version__
 from gradscope.view.contents import Contents, rows, table
 
 

@@ -8,7 +8,6 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from gradscope import __version__
 from gradscope.errors import UsageError
 from gradscope.model.joint import EagerTensor, Fact, JointNode, Partition, PartitionStep, Region
 from gradscope.model.printable import printable
@@ -16,6 +15,7 @@ from gradscope.model.tensor import TensorType
 from gradscope.render import tables
 from gradscope.render.drawn import DRAWN, Drawn
 from gradscope.render.json import site
+from gradscope.version import __version__
 from gradscope.view.joint import JointScene, remark
 from gradscope.view.joint import tables as tables_of
 from gradscope.view.joint_drawing import draw

@@ -9,11 +9,11 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
-from gradscope import __version__
 from gradscope.model.graph import Backward, Node, Root
 from gradscope.model.hook import Firing, Hook
 from gradscope.model.site import Site, Stack
 from gradscope.model.tensor import SavedTensor, TensorType
+from gradscope.version import __version__
 from gradscope.view.scene import Scene
 
 FORMAT = 1

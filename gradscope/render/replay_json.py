@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable
 from dataclasses import asdict
 
-from gradscope import __version__
 from gradscope.engine.replay import Sent
 from gradscope.engine.waste import Waste
 from gradscope.model.graph import Edge
 from gradscope.model.statistics import GradientStatistics
 from gradscope.render.json import FORMAT, Object, site
+from gradscope.version import __version__
 from gradscope.view.replay import Replay, ReplayStep
 
 

@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gradscope import __version__
 from gradscope.model.finding import Finding, Related
 from gradscope.model.report import Report, SubjectReport
 from gradscope.model.site import Site
+from gradscope.version import __version__
 
 FORMAT = 1
 

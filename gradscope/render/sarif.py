@@ -7,10 +7,10 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-from gradscope import __version__
 from gradscope.model.finding import Finding, Severity
 from gradscope.model.report import Report
 from gradscope.model.site import Site
+from gradscope.version import __version__
 
 SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 LEVELS = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.INFO: "note"}

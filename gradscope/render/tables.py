@@ -9,11 +9,11 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from pathlib import Path, PurePath
 
-from gradscope import __version__
 from gradscope.errors import UsageError
 from gradscope.model.printable import printable
 from gradscope.model.table import Column, Row, Table, Unit, Value, curve
 from gradscope.render import grid, plot
+from gradscope.version import __version__
 from gradscope.view.sparkline import sparkline
 from gradscope.view.words import seconds, short_file, size
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradscope import __version__
 from gradscope.graphs.rules import Rules
 from gradscope.model.finding import Finding, Related
 from gradscope.model.printable import printable
 from gradscope.model.site import Site
+from gradscope.version import __version__
 from gradscope.view.page_backward import backward_row
 from gradscope.view.page_graph import graph_columns
 from gradscope.view.page_tables import PageTables, lines

@@ -8,11 +8,11 @@ from dataclasses import replace
 
 import pytest
 
-from gradscope import __version__
 from gradscope.errors import UsageError
 from gradscope.model.graph import Graph
 from gradscope.render.drawn import DRAWN
 from gradscope.render.formats import FORMATS, Format, choose
+from gradscope.version import __version__
 from gradscope.view.scene import Scene
 from gradscope.view.style import Style
 from tests import by_hand
