@@ -11,6 +11,7 @@ from click.testing import CliRunner
 
 import gradscope
 from gradscope.commands.replay import command
+from tests.torch_versions import needs_saved_tensors
 
 PAGE = Path(__file__).parent.parent / "docs" / "engine.md"
 EXAMPLE = re.compile(
@@ -32,6 +33,7 @@ def story(program: str, options: str, folder: Path) -> str:
     return "".join(f"{MEASURED.sub('', line)}\n" for line in said.splitlines() if TOLD.match(line))
 
 
+@needs_saved_tensors
 @pytest.mark.parametrize("number", range(len(EXAMPLES)))
 def test_the_example_tells_what_the_page_shows(number: int, tmp_path: Path, request: pytest.FixtureRequest) -> None:
     example = EXAMPLES[number]

@@ -58,7 +58,7 @@ SILENCED: dict[str, tuple[str, ...]] = {
     "hooks": ("GS72", "GS734", "GS735", "GS736", "GS738", "GS75", "GS781"),
     "retain_grad": ("GS75",),
     "module calls": ("GS725", "GS726", "GS727", "GS752", "GS754"),
-    "saved tensors": ("GS70", "GS711", "GS74"),
+    "saved tensors": ("GS70", "GS71", "GS74", "GS781"),
     "transforms": ("GS221", "GS72", "GS77"),
     "threads": ("GS70", "GS72", "GS73", "GS781"),
     "operators": ("GS70", "GS72", "GS73", "GS741", "GS742", "GS781"),

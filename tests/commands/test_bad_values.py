@@ -27,7 +27,9 @@ from tests import by_hand
 from tests.commands.test_fuzz import ANSWERS, talk_of
 from tests.store.test_compiled_tables import CAPTURED, RUN
 from tests.store.test_joint_tables import REGION
+from tests.torch_versions import needs_saved_tensors
 
+pytestmark = needs_saved_tensors
 LAX = re.sub(r" NOT NULL| REFERENCES string| WITHOUT ROWID", "", TABLES)  # a file may be of any make
 COLUMNS = {
     table: [(row[1], row[2]) for row in made.execute(f"PRAGMA table_info({table})")]

@@ -20,7 +20,7 @@ from gradscope.model.torch_part import State
 from gradscope.torch_internals import lacks, trials
 from gradscope.torch_internals.find import find
 from gradscope.torch_internals.parts import PARTS, TABLE
-from tests.torch_versions import HAS_NODE_CREATION_HOOK
+from tests.torch_versions import HAS_NODE_CREATION_HOOK, needs_saved_tensors
 
 ROOT = Path(__file__).parent.parent.parent
 WITHOUT_TORCH = "import sys; sys.modules['torch'] = None\nimport importlib.util as u; find = u.find_spec\n"
@@ -35,6 +35,7 @@ def python(code: str) -> subprocess.CompletedProcess[str]:
     return subprocess.run([sys.executable, "-c", code], cwd=ROOT, capture_output=True, text=True, check=False)
 
 
+@needs_saved_tensors
 def test_all_is_well_here() -> None:
     result = doctor()
     assert result.return_value == Exit.OK, result.stdout
@@ -42,12 +43,14 @@ def test_all_is_well_here() -> None:
     assert all(any(f"  {name} " in result.stdout for name in (part.name, *part.variants)) for part in TABLE)
 
 
+@needs_saved_tensors
 def test_everything_that_a_small_program_does_is_seen() -> None:
     page = json.loads(doctor("--fmt", "json").stdout)
     assert {one["what"] for one in page["seen"]} >= {"node", "operator", "hook", "custom Function", "module call"}
     assert [one for one in page["seen"] if not one["seen"]] == []
 
 
+@needs_saved_tensors
 def test_json_has_the_same() -> None:
     page = json.loads(doctor("--fmt", "json").stdout)
     assert page["well"]
@@ -57,6 +60,7 @@ def test_json_has_the_same() -> None:
     assert page["details"] == {"nodes": [], "ops": [], "full": []}
 
 
+@needs_saved_tensors
 def test_an_absent_part_is_named_with_what_it_costs(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.delattr("torch._C._storage_Use_Count")
     result = doctor()

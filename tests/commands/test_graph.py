@@ -17,6 +17,7 @@ from gradscope.errors import Exit, GradscopeError, NothingCheckedError, Unreadab
 from gradscope.model.graph import Graph
 from tests import by_hand
 from tests.recordings import write
+from tests.torch_versions import needs_saved_tensors
 
 ROOT = Path(__file__).parents[2]
 
@@ -201,6 +202,7 @@ def test_show_takes_a_list(recording: Path) -> None:
     assert "saved,hooks,order,grads,levels,findings" in caught.value.hint
 
 
+@needs_saved_tensors
 def test_what_a_finding_points_at_is_marked(tmp_path: Path) -> None:
     """A recorded program: the sample of an in-place edit."""
     script = ROOT / "sample_scripts" / "faults" / "inplace" / "running_buffer.py"

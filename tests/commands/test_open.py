@@ -21,6 +21,7 @@ from gradscope.errors import GradscopeError, NothingCheckedError, UsageError
 from tests import by_hand
 from tests.commands.test_graph import gradscope
 from tests.recordings import write
+from tests.torch_versions import needs_saved_tensors
 
 SOURCE = "\n".join(f"line {number}" for number in range(60))
 
@@ -128,6 +129,7 @@ def test_nothing_to_show(tmp_path: Path) -> None:
         run(open.command, write(tmp_path / "a.gscope"))
 
 
+@needs_saved_tensors
 def test_findings_of_a_faulty_script_lead_to_a_node(tmp_path: Path) -> None:
     root = Path(__file__).parents[2]
     script = root / "sample_scripts" / "faults" / "inplace" / "activation_elsewhere" / "main.py"

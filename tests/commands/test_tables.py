@@ -13,6 +13,7 @@ from gradscope.cli import COMMANDS, gradscope
 from gradscope.errors import NothingCheckedError, UsageError
 from tests import by_hand
 from tests.recordings import write
+from tests.torch_versions import needs_saved_tensors
 
 TABLES = ("times", "grads", "memory", "hooks")
 
@@ -37,11 +38,13 @@ def run(*arguments):
     return CliRunner().invoke(gradscope, [*arguments], catch_exceptions=False, standalone_mode=False)
 
 
+@needs_saved_tensors
 @pytest.mark.parametrize("name", TABLES)
 def test_prints_a_table(name, recording):
     assert len(run(name, recording).stdout.splitlines()) > 2
 
 
+@needs_saved_tensors
 @pytest.mark.parametrize("name", TABLES)
 def test_json_is_one_object(name, recording):
     assert json.loads(run(name, recording, "--fmt", "json").stdout)[name]["rows"]
@@ -69,6 +72,7 @@ def test_the_rows_of_memory_add_up_in_csv(recording, by):
         assert sum(int(row[kind]) for row in rest) == int(total[kind])
 
 
+@needs_saved_tensors
 def test_memory_says_its_total(recording):
     assert run("memory", recording).stdout.splitlines()[-2].startswith("total  ")
 

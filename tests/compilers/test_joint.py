@@ -18,7 +18,7 @@ from gradscope.store.reader import load
 from sample_scripts import compiled
 from tests.capture.side_by_side import python
 from tests.compilers import subjects
-from tests.torch_versions import PARTITION, needs
+from tests.torch_versions import PARTITION, needs, needs_saved_tensors
 
 PARTITIONERS = {"default": default_partition, "min-cut": min_cut_rematerialization_partition}
 
@@ -72,6 +72,7 @@ def test_saves_what_the_compiled_function_saves(block, name):
     assert block.saved_bytes(block.partition(name)) == expected > 0
 
 
+@needs_saved_tensors
 def test_eager_saves_what_a_recording_says(tmp_path):
     torch.manual_seed(0)
     model, arguments = compiled.Block(), compiled.batch()

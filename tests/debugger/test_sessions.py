@@ -12,6 +12,7 @@ import pytest
 
 from tests.capture.side_by_side import SideBySide, environment, python
 from tests.terminal import CTRL_C, CTRL_D, Terminal
+from tests.torch_versions import needs_saved_tensors
 
 Session = Callable[..., str]
 SCRIPT = """\
@@ -67,6 +68,7 @@ def test_walks_node_by_node_in_the_engines_order(session: Session) -> None:
     assert stops == ["SumBackward0", "TanhBackward0", "MulBackward0", "AccumulateGrad", "AccumulateGrad"]
 
 
+@needs_saved_tensors
 def test_answers_questions(session: Session) -> None:
     printed = session(
         "where", "grads", "saved", "hooks", "order", "queue", "nonsense", "c", options=("-b", "MulBackward0")

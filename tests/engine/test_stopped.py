@@ -21,6 +21,7 @@ from gradscope.model.graph import Graph
 from gradscope.view.ordered import ordered
 from tests.engine.programs import OPERATIONS, random_tensors
 from tests.probes.against import recording
+from tests.torch_versions import needs_saved_tensors
 
 
 def fail(*arguments: Any) -> None:
@@ -79,6 +80,7 @@ def last(path: Path) -> Graph:
         return opened.graph()
 
 
+@needs_saved_tensors
 @pytest.mark.parametrize("name", RAISING)
 def test_the_predicted_order_ends_where_the_measured_does(name: str, tmp_path: Path) -> None:
     program, where = RAISING[name]

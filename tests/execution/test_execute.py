@@ -23,6 +23,7 @@ from gradscope.model.graph import Graph
 from gradscope.model.tensor import TensorType
 from tests.engine.live import live_graph
 from tests.engine.programs import OPERATIONS, random_tensors, reentrant
+from tests.torch_versions import needs_saved_tensors
 
 Recorded = tuple[Graph, StoredBackward]
 
@@ -66,6 +67,7 @@ def test_random_graphs_are_equal(seed: int, tmp_path: Path) -> None:
     assert found.first is None
 
 
+@needs_saved_tensors
 def test_another_memory_is_named_where_it_first_shows(small: Recorded) -> None:
     graph, stored = small
     saved = next(tensor for tensor in stored.tensors if name(graph, tensor.node) == "TanhBackward0")

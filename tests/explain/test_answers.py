@@ -14,7 +14,7 @@ from gradscope.commands.why import command as why
 from gradscope.errors import UsageError
 from tests.capture.side_by_side import SideBySide
 from tests.explain.corpus import FAULTS
-from tests.torch_versions import needs
+from tests.torch_versions import needs_saved_tensors
 
 SCRIPT = FAULTS / "no_gradient" / "detach_between_layers.py"
 LINES = SCRIPT.read_text(encoding="utf-8").splitlines()
@@ -86,7 +86,7 @@ z.sum().backward()
 """
 
 
-@needs("torch._C._autograd.SavedTensor.data")
+@needs_saved_tensors
 def test_a_result_is_saved_by_its_own_node_and_by_those_that_read_it(nursery: SideBySide, tmp_path: Path) -> None:
     (tmp_path / "kept.py").write_text(KEPT)
     _, path = nursery.traced(tmp_path, tmp_path / "kept.py")

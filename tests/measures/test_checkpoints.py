@@ -17,7 +17,9 @@ from gradscope.measures.peak import peak
 from gradscope.model.graph import Graph
 from gradscope.view.ordered import ordered
 from tests.probes.against import recording
+from tests.torch_versions import needs_saved_tensors
 
+pytestmark = needs_saved_tensors
 Run = Callable[..., Any]
 
 

@@ -13,6 +13,7 @@ from gradscope.commands.pages import gather
 from gradscope.measures.hooks import timeline
 from gradscope.view.story import Story
 from tests.page.browser import Opener, boxes
+from tests.torch_versions import needs_saved_tensors
 
 ROOT = Path(__file__).parents[2]
 
@@ -28,6 +29,7 @@ def story(tmp_path_factory: pytest.TempPathFactory) -> Story:
         return gather(recording, None, 8, source=True)
 
 
+@needs_saved_tensors
 def test_its_tabs(opened: Opener, story: Story) -> None:
     page = opened(story, "#tab=hooks")
     fired = sum(event.firing is not None for event in timeline(story.scene.graph))

@@ -83,7 +83,7 @@ def tests(folder: Path) -> int:
         if not (folder / name).exists():
             print(f"{name} is not there")
             continue
-        pytest = ("-p", "no:cacheprovider", "-p", "no:xdist", "-q", "-rA", name)
+        pytest = ("--noconftest", "-p", "no:cacheprovider", "-p", "no:xdist", "-q", "-rA", name)
         plain = outcomes(run("-m", "pytest", *pytest, folder=folder))
         for detail in DETAILS:
             seen = outcomes(traced(detail, "-m", "pytest", *pytest, folder=folder))

@@ -10,6 +10,7 @@ from torch import nn
 import gradscope
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.operators.blocks import is_alone, numbered
+from tests.torch_versions import needs_saved_tensors
 
 
 def test_a_new_storage_at_a_dead_ones_address_gets_a_number_of_its_own():
@@ -19,6 +20,7 @@ def test_a_new_storage_at_a_dead_ones_address_gets_a_number_of_its_own():
     assert [*seen, numbered(thread, second)] == [(0, 0), (0, 1), (1, 0)]
 
 
+@needs_saved_tensors
 def test_an_alias_by_data_keeps_its_storages_number():
     thread, owner = Thread(0), torch.zeros(2)
     assert numbered(thread, owner) == (0, 0)

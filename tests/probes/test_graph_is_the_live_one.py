@@ -17,6 +17,7 @@ from gradscope.model.graph import Graph
 from gradscope.store.reader import Recording
 from tests.engine.programs import OPERATIONS, random_tensors, reentrant
 from tests.probes.against import LiveNode, assert_same, live_nodes, recording
+from tests.torch_versions import needs_saved_tensors
 
 Live = tuple[list[LiveNode], list[int]]
 
@@ -164,6 +165,7 @@ def test_a_root_that_is_a_leaf(tmp_path: Path) -> None:
         assert node.accumulates
 
 
+@needs_saved_tensors
 def test_saved_tensors_are_told_apart_and_shared(tmp_path: Path) -> None:
     with recording(tmp_path) as path:
         weight = torch.randn(3, 3, requires_grad=True)

@@ -5,6 +5,7 @@ import torch
 
 import gradscope
 from gradscope.probes.operators.inplace_writes import InplaceWrites
+from tests.torch_versions import needs_saved_tensors
 
 
 @pytest.fixture
@@ -27,6 +28,7 @@ def under_no_grad(result):
         result.add_(1)
 
 
+@needs_saved_tensors
 @pytest.mark.parametrize("edit", [through_data, through_a_view_of_data, under_no_grad])
 def test_a_hidden_write_is_noted(edit, noted, tmp_path):
     with gradscope.record(tmp_path / "run.gscope"):

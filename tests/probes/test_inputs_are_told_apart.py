@@ -13,6 +13,7 @@ from torch.utils.checkpoint import checkpoint
 
 import gradscope
 from gradscope.measures.memory import memory
+from tests.torch_versions import needs_saved_tensors
 
 Kinds = tuple[int, int, int]  # bytes of activations, inputs, parameters
 Program = tuple[nn.Module, tuple[torch.Tensor, ...]]
@@ -111,6 +112,7 @@ def by_gradscope(program: Callable[[], Program], path: Path, steps: int = 1, det
     return [(total[1], total[3], total[4]) for table in tables if (total := table.total)]  # type: ignore[misc]
 
 
+@needs_saved_tensors
 @pytest.mark.parametrize("program", [convolutions, words, from_numbers])
 def test_as_torch_saves_them(program: Callable[[], Program], tmp_path: Path) -> None:
     torch.manual_seed(0)
@@ -125,12 +127,14 @@ def test_later_steps_say_the_same(tmp_path: Path) -> None:
     assert rest == [first] * 19
 
 
+@needs_saved_tensors
 def test_without_operators_the_schemas_tell(tmp_path: Path) -> None:
     """At --detail nodes; but nothing tells there what an operator made out of autograd's sight."""
     expected = by_torch(from_numbers)
     assert by_gradscope(from_numbers, tmp_path / "a.gscope", detail="nodes") == [expected]
 
 
+@needs_saved_tensors
 def test_functions_without_modules(tmp_path: Path) -> None:
     with gradscope.record(tmp_path / "a.gscope"):
         data, weight = torch.randn(4, 3), torch.randn(3, 2, requires_grad=True)

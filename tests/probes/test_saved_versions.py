@@ -5,9 +5,9 @@ import torch
 
 from gradscope.probes.tensors import saved
 from tests.functions.cases.choices import Combined
-from tests.torch_versions import needs
+from tests.torch_versions import needs_saved_tensors
 
-pytestmark = needs("torch._C._autograd.SavedTensor.data")
+pytestmark = needs_saved_tensors
 
 
 @pytest.fixture(params=["alone", "together"])

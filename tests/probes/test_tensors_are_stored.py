@@ -18,6 +18,7 @@ from gradscope.capture import Recorder
 from gradscope.errors import UsageError
 from gradscope.model.dispatch import Phase, StoredBackward
 from gradscope.model.tensor import Role
+from tests.torch_versions import needs_saved_tensors
 
 FOUR = [1.0, 2.0, 3.0, 4.0]
 
@@ -36,6 +37,7 @@ def floats(data: bytes) -> list[float]:
     return list(array("f", data))
 
 
+@needs_saved_tensors
 def test_saved_tensors_and_root_gradients_with_their_bytes(tmp_path: Path) -> None:
     path = tmp_path / "run.gscope"
     with gradscope.record(path, tensors=True):

@@ -3,6 +3,7 @@
 import torch
 
 import gradscope
+from tests.torch_versions import needs_saved_tensors
 
 STEPS, FROM = 40, 10
 
@@ -21,6 +22,7 @@ class Hoards(torch.autograd.Function):
         return 2 * grad, None
 
 
+@needs_saved_tensors
 def test_what_a_repeated_graph_saves_is_noticed_when_it_changes(tmp_path):
     x = torch.ones(3, requires_grad=True)
     with gradscope.record(tmp_path / "run.gscope", watch_all=True):

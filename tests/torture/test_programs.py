@@ -8,6 +8,7 @@ from subprocess import Popen
 import pytest
 
 from tests.capture.side_by_side import finish, start
+from tests.torch_versions import skip_where_different
 from tests.torture.compare import ONE_THREAD, assert_same, assert_sound, details, options, programs
 
 pytestmark = pytest.mark.timeout(600)  # four runs each, on a machine that may be busy
@@ -15,6 +16,7 @@ pytestmark = pytest.mark.timeout(600)  # four runs each, on a machine that may b
 
 @pytest.mark.parametrize("program", programs(), ids=lambda path: path.stem)
 def test_is_the_same_when_recorded(side_by_side, program, tmp_path):
+    skip_where_different(program.stem)
     python = options(program)
     plain = side_by_side.plain(tmp_path, program) if python is None else start(tmp_path, *python, program, **ONE_THREAD)
     for detail in details(program):

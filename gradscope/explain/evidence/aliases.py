@@ -14,7 +14,7 @@ from gradscope.model.flow import FlowOperation, FlowTensor, Read
 from gradscope.model.site import Origin, Site, Stack
 
 ALIAS = "aten.detach.default"  # what torch does there, without its dispatcher
-_WAYS = (".data", "Parameter(")
+_WAYS = ((".data", "Parameter("), (".detach(",))  # the second is out of sight on torch 2.9 alone
 _TRANSFORMS = "/torch/_functorch/"  # which take tensors out of their wrappers
 
 
@@ -68,27 +68,32 @@ def _is_transformed(operation: FlowOperation) -> bool:
 
 def _stack(before: FlowOperation, after: FlowOperation, syntax: Syntax) -> Stack:
     """Where the alias was made: at the line of the operator before or after, or at one between them that says so."""
+    found = (_said(before, after, ways, syntax) for ways in _WAYS)
+    return next((stack for stack in found if stack is not None), after.operation.stack)
+
+
+def _said(before: FlowOperation, after: FlowOperation, ways: tuple[str, ...], syntax: Syntax) -> Stack | None:
     for one in (before, after):
-        if one.site is not None and _is_a_way(one.site.source):
+        if one.site is not None and _says(one.site.source, ways):
             return one.operation.stack
     first, last = before.site, after.site
     if last is None:
-        return after.operation.stack
+        return None
     start = first.line if first is not None and _same_function(first, last) else 0
     lines = syntax.parsed(last.file).lines
     for number in range(last.line - 1, start, -1):
         site = syntax.site(last.file, number)
-        if _is_a_way(lines[number - 1] if number <= len(lines) else None) and site.function == last.function:
+        if _says(lines[number - 1] if number <= len(lines) else None, ways) and site.function == last.function:
             return _with_line(after.operation.stack, replace(last, line=number, source=site.source))
-    return after.operation.stack
+    return None
 
 
 def _same_function(one: Site, other: Site) -> bool:
     return (one.file, one.function) == (other.file, other.function)
 
 
-def _is_a_way(source: str | None) -> bool:
-    return source is not None and any(way in source for way in _WAYS)
+def _says(source: str | None, ways: tuple[str, ...]) -> bool:
+    return source is not None and any(way in source for way in ways)
 
 
 def _with_line(stack: Stack, line: Site) -> Stack:
