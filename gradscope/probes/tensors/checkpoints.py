@@ -105,18 +105,20 @@ def _looks_of(node: Any, given: dict[int, Look], results: dict[Any, list[Look]])
 
 def _inputs(frame: Any) -> Iterator[torch.Tensor]:
     """The tensors that it will be called with again."""
-    saver = attribute(attribute(frame, "input_saver"), "_raw_saved_tensors")  # until torch 2.12
-    waiting = [*(attribute(frame, "saved_args") or ()), *(saver or ())]
+    saver = attribute(frame, "input_saver")  # a node until torch 2.12, what it gave until 2.11
+    kept = attribute(saver.grad_fn if isinstance(saver, torch.Tensor) else saver, "_raw_saved_tensors")
+    waiting = [*(attribute(frame, "saved_args") or ()), *(kept or ())]
     while waiting:
         one = waiting.pop()
         if isinstance(one, torch.Tensor):
-            yield one
+            if one.numel():  # torch's own, whose gradient makes the node, has none
+                yield one
         elif isinstance(one, (list, tuple)):
             waiting.extend(one)
         elif isinstance(one, dict):
             waiting.extend(one.values())
         elif isinstance(attribute(one, "data"), torch.Tensor):
-            yield one.data
+            waiting.append(one.data)
 
 
 def _before(node: Any) -> Iterator[tuple[Any, bool]]:
