@@ -12,6 +12,8 @@ import sys
 import tempfile
 from pathlib import Path
 
+from gradscope.probes.core.node_token import HAS_HOOK
+
 DETAILS = ("nodes", "ops", "full")
 CHUNK = 80  # operators a process
 HOURS = 2 * 3600
@@ -20,6 +22,8 @@ TESTS = ("test_autograd.py", "functorch/test_eager_transforms.py", "autograd/tes
 
 # Differences that are torch's: what it says of them, by the operator's name.
 EXPECTED: dict[str, str] = {}
+# Tests of what anomaly mode does, which nodes are seen through below torch 2.14 (docs/transparency.md).
+OF_ANOMALY_MODE = ("test_nested_anomaly_detect_nan", "TestNestedCheckpoint")
 
 
 def run(*command: str | Path, folder: Path | None = None) -> list[str]:
@@ -88,9 +92,11 @@ def tests(folder: Path) -> int:
         for detail in DETAILS:
             seen = outcomes(traced(detail, "-m", "pytest", *pytest, folder=folder))
             others = sorted(one for one in plain.keys() | seen.keys() if plain.get(one) != seen.get(one))
-            differ += len(others)
             for one in others:
-                print(f"{detail}: {one}: {plain.get(one)} plainly, {seen.get(one)} traced")
+                expected = not HAS_HOOK and any(words in one for words in OF_ANOMALY_MODE)
+                differ += not expected
+                why = ": expected, anomaly mode" if expected else ""
+                print(f"{detail}: {one}: {plain.get(one)} plainly, {seen.get(one)} traced{why}")
         print(f"{name}: {len(plain)} tests compared", flush=True)
     return differ
 
