@@ -34,13 +34,14 @@ needs_saved_tensors = needs(_SAVED_TENSOR)
 _WITHOUT_IT = {
     "nonfinite/division_in_the_dataset": "the NaN is first seen in what a node keeps",
     "nonfinite/missing_values": "the NaN is first seen in what a node keeps",
+    "line of a custom backward": "torch.compile gives it the line of its call",
     "profiled": "a profile lacks the event <forked function>",
     "signals": "torch warns of tensors that are deallocated early",
 }
 
 
 def skip_where_different(name: str) -> None:
-    """Skip what docs/compatibility.md says is different with this torch: a fault of the corpus, a torture program."""
+    """Skip what docs/compatibility.md says is different with this torch: a fault of the corpus, a torture program, or more."""
     if name in _WITHOUT_IT and not has(_SAVED_TENSOR):
         pytest.skip(f"this torch has no {_SAVED_TENSOR}: {_WITHOUT_IT[name]}")
 
