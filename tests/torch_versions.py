@@ -41,7 +41,7 @@ _WITHOUT_IT = {
 
 
 def skip_where_different(name: str) -> None:
-    """Skip what docs/compatibility.md says is different with this torch: a fault of the corpus, a torture program, or more."""
+    """Skip what docs/compatibility.md says is different with this torch: a fault, a torture program, or more."""
     if name in _WITHOUT_IT and not has(_SAVED_TENSOR):
         pytest.skip(f"this torch has no {_SAVED_TENSOR}: {_WITHOUT_IT[name]}")
 
