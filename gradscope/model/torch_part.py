@@ -46,7 +46,7 @@ class Part:
 
 
 @dataclass(frozen=True, slots=True)
-class Trial:
+class PartTrial:
     """Uses a part, and returns what is wrong or None; a part without one only has to be there.
 
     `quick` trials also run before every recording: they may not start torch's engine, whose threads would keep the

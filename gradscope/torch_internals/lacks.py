@@ -9,7 +9,7 @@ from collections.abc import Iterable
 
 from gradscope.errors import UsageError
 from gradscope.model.capabilities import CAPABILITIES, of_detail
-from gradscope.model.torch_part import Checked, Lack, Part, State, Trial
+from gradscope.model.torch_part import Checked, Lack, Part, PartTrial, State
 from gradscope.torch_internals.apart import apart
 from gradscope.torch_internals.find import there
 from gradscope.torch_internals.parts import TABLE
@@ -26,7 +26,7 @@ def checked(part: Part, quick: bool = False) -> Checked:
     return Checked(part, State.CHANGED if note else State.PRESENT, found, note)
 
 
-def _tried(trial: Trial) -> str:
+def _tried(trial: PartTrial) -> str:
     try:
         return trial.run() or ""
     except Exception as error:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from gradscope.model.torch_part import Trial
+from gradscope.model.torch_part import PartTrial
 
 
 @contextmanager
@@ -259,20 +259,20 @@ def reducer() -> str | None:
 
 
 # By the name of the part in the table of parts.
-TRIALS: dict[str, Trial] = {
-    "torch._C._autograd._push_node_creation_hook": Trial(node_creation, quick=True),
-    "torch.autograd.graph._engine_run_backward": Trial(engine),
-    "torch.autograd.graph._register_logging_hooks_on_whole_graph": Trial(engine_asks, quick=True),
-    "torch.autograd.graph.log": Trial(engine_asks, quick=True),
-    "torch._C._functorch.maybe_current_level": Trial(level, quick=True),
-    "torch._C._current_autograd_node": Trial(current_node),
-    "torch._C._dynamo.eval_frame.set_code_exec_strategy": Trial(skip, quick=True),
-    "torch.autograd.Function.apply": Trial(function_calls),
-    "torch.utils.hooks.RemovableHandle.__init__": Trial(hooks, quick=True),
-    "torch.distributed.Reducer": Trial(reducer),
-    "torch.nn.Module._wrapped_call_impl": Trial(modules, quick=True),
-    "torch._C._autograd.SavedTensor.data": Trial(saved, quick=True),
-    "torch.distributed.distributed_c10d._rank_not_in_group": Trial(collectives),
-    "torch._C._dispatch_library": Trial(operators, quick=True),
-    "torch._functorch._aot_autograd.graph_compile._partition_joint_graph_into_fw_bw": Trial(partition, quick=True),
+TRIALS: dict[str, PartTrial] = {
+    "torch._C._autograd._push_node_creation_hook": PartTrial(node_creation, quick=True),
+    "torch.autograd.graph._engine_run_backward": PartTrial(engine),
+    "torch.autograd.graph._register_logging_hooks_on_whole_graph": PartTrial(engine_asks, quick=True),
+    "torch.autograd.graph.log": PartTrial(engine_asks, quick=True),
+    "torch._C._functorch.maybe_current_level": PartTrial(level, quick=True),
+    "torch._C._current_autograd_node": PartTrial(current_node),
+    "torch._C._dynamo.eval_frame.set_code_exec_strategy": PartTrial(skip, quick=True),
+    "torch.autograd.Function.apply": PartTrial(function_calls),
+    "torch.utils.hooks.RemovableHandle.__init__": PartTrial(hooks, quick=True),
+    "torch.distributed.Reducer": PartTrial(reducer),
+    "torch.nn.Module._wrapped_call_impl": PartTrial(modules, quick=True),
+    "torch._C._autograd.SavedTensor.data": PartTrial(saved, quick=True),
+    "torch.distributed.distributed_c10d._rank_not_in_group": PartTrial(collectives),
+    "torch._C._dispatch_library": PartTrial(operators, quick=True),
+    "torch._functorch._aot_autograd.graph_compile._partition_joint_graph_into_fw_bw": PartTrial(partition, quick=True),
 }

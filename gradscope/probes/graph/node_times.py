@@ -34,7 +34,7 @@ Passed = tuple[weakref.ref[torch.Tensor], int, int]  # a gradient that a node ha
 Received = tuple[int, int, int, int]  # a gradient that a node has received: position, identity, version, row
 
 
-class Run:
+class MeasuredBackward:
     """What is measured of one backward while it runs, as flat lists of numbers."""
 
     __slots__ = (
@@ -133,18 +133,18 @@ class NodeTimes(Watcher):
 
     def __init__(self, context: Context) -> None:
         self._sink, self._threads, self._faults = context.sink, context.threads, context.faults
-        self._runs: dict[int, Run] = {}
+        self._runs: dict[int, MeasuredBackward] = {}
         self._free: list[HookSet] = []
         self._latest: tuple[Any, int] = (None, 0)  # what was stored as a layout last
         self._off = False
         context.faults.switch(self.probe, self._switch_off)
         skip_methods(NodeTimes)
-        skip_methods(Run)
+        skip_methods(MeasuredBackward)
 
     def before(self, call: BackwardCall, thread: Thread) -> None:
         """Hook every node; none where one may ask for gradient buffers, which torch refuses then."""
         hooks = self._free.pop() if self._free else HookSet(self._enter, self._leave)
-        run = self._runs[call.number] = Run(call, hooks)
+        run = self._runs[call.number] = MeasuredBackward(call, hooks)
         if not (call.compiled or self._off or any(map(asks_for_buffers, call.live))):
             hooks.place(run, call.live)
 
@@ -158,7 +158,7 @@ class NodeTimes(Watcher):
         measured = [struct.pack(f"<{len(one)}d", *one) for one in (run.times, run.statistics)]
         self._sink.add("measurement", (call.number, self._layout(run), *measured))
 
-    def _layout(self, run: Run) -> int:
+    def _layout(self, run: MeasuredBackward) -> int:
         """The id of what repeats, most often that of the call before."""
         found = (run.entered, run.ran, run.gradients)
         latest, number = self._latest
@@ -203,7 +203,7 @@ class NodeTimes(Watcher):
         except Exception as error:
             self._faults.note(self.probe, error)
 
-    def _is_of(self, run: Run | None) -> TypeGuard[Run]:
+    def _is_of(self, run: MeasuredBackward | None) -> TypeGuard[MeasuredBackward]:
         """Whether the node runs for this backward: not for another one, over the same nodes, in it or beside it.
 
         A hook may have stayed, without a run, where a signal handler raised while it was placed.

@@ -25,7 +25,7 @@ PLAIN, NO_GRAD = -1, -2  # in place of a node, for operators outside of a backwa
 Places = tuple[list[int], list[int], list[int]]
 
 
-class Ran(NamedTuple):
+class BlockOperator(NamedTuple):
     """An operator of a block. `name` and `stack` are ids of the recording, `call` is the module call's number in the
     block, 0 for none, `node` the node of the running backward, or PLAIN or NO_GRAD. `written` has four numbers for each
     tensor: the argument's name, the version before, -1 for none, the storage's number in the block, the leaf's name."""
@@ -37,13 +37,13 @@ class Ran(NamedTuple):
     written: list[int]
 
 
-def operators_of(numbers: list[int]) -> Iterator[Ran]:
+def operators_of(numbers: list[int]) -> Iterator[BlockOperator]:
     """What a block holds: the only place that takes its numbers apart."""
     at = 0
     while at < len(numbers):
         end = at + HEAD + WRITE * numbers[at + HEAD - 1]
         name, stack, call, node, _ = numbers[at : at + HEAD]
-        yield Ran(name, stack, call, node, numbers[at + HEAD : end])
+        yield BlockOperator(name, stack, call, node, numbers[at + HEAD : end])
         at = end
 
 

@@ -31,7 +31,7 @@ _FREED = "second time"  # in torch's words when what a node saved is gone
 _FAILURES = 8  # backward calls that are looked into after they raised
 
 
-class Ran:
+class FinishedBackward:
     """A backward call that has run: its number, whether it kept the graph, and the number of each node by uid."""
 
     __slots__ = ("kept", "number", "numbers")
@@ -50,7 +50,7 @@ class InplaceWrites(Watcher):
     def __init__(self, context: Context) -> None:
         self._sink, self._nodes, self._faults = context.sink, context.get(node_creation), context.faults
         self._blocks: deque[tuple[int, array[int]]] = deque(maxlen=_BLOCKS)  # number of the run, its storages in order
-        self._ran: deque[Ran] = deque(maxlen=_RUNS)
+        self._ran: deque[FinishedBackward] = deque(maxlen=_RUNS)
         self._remembered = 0
         self._hidden = array("q")  # storage, uid of the next node, operator, stack
         self._latest = 0  # uid at the last hidden write
@@ -94,7 +94,7 @@ class InplaceWrites(Watcher):
         """Remember the nodes of a call."""
         if call.walked is None:
             return
-        self._ran.append(Ran(call.number, call.keep_graph, call.walked.numbers))
+        self._ran.append(FinishedBackward(call.number, call.keep_graph, call.walked.numbers))
         self._remembered += len(call.walked.numbers)
         while self._remembered > _NODES and len(self._ran) > 1:
             self._remembered -= len(self._ran.popleft().numbers)
