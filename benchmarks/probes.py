@@ -18,7 +18,7 @@ from measuring import Way
 import gradscope
 from gradscope.probes.graph.backward_calls import BackwardCalls
 from gradscope.probes.graph.leaked_nodes import LeakedNodes
-from gradscope.probes.graph.node_times import NodeTimes, Run
+from gradscope.probes.graph.node_times import MeasuredBackward, NodeTimes
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.operators.hearing import Hearing
 from gradscope.probes.operators.optimizers import Optimizers
@@ -96,6 +96,6 @@ PROBES: dict[str, Way] = {
     ),
     "`ops`, without asking what outlives its step": without("ops", (LeakedNodes, "after", nothing)),
     "`full`": without("full"),
-    "`full`, without measuring gradients": without("full", (Run, "_measured", lambda self, gradient: -1)),
+    "`full`, without measuring gradients": without("full", (MeasuredBackward, "_measured", lambda self, gradient: -1)),
     "`full`, without hooks on nodes": without("full", (NodeTimes, "before", nothing)),
 }
