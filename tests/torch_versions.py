@@ -35,7 +35,6 @@ _WITHOUT_IT = {
     "nonfinite/division_in_the_dataset": "the NaN is first seen in what a node keeps",
     "nonfinite/missing_values": "the NaN is first seen in what a node keeps",
     "line of a custom backward": "torch.compile gives it the line of its call",
-    "profiled": "a profile lacks the event <forked function>",
     "signals": "torch warns of tensors that are deallocated early",
 }
 

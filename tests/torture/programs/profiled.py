@@ -22,7 +22,8 @@ traced = torch.jit.trace(named, torch.rand(3, 4))
 both = torch.jit.trace(forked, torch.rand(3, 4))
 with profile() as seen:
     both(torch.rand(3, 4))
-print(sorted(event.name for event in seen.function_events))
+# Whether the fork's own event is there, is a race of torch: its thread may end after the result is there.
+print(sorted(event.name for event in seen.function_events if event.name != "<forked function>"))
 
 layer = torch.nn.Linear(3, 3)
 optimizer = torch.optim.SGD(layer.parameters(), lr=0.1)
