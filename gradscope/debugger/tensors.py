@@ -42,9 +42,10 @@ class _unseen:
     """Look without autograd, function modes or dispatch modes, ours among them, noticing."""
 
     def __enter__(self) -> None:
-        self._guards = (no_function(), no_dispatch(), no_autograd())
-        for guard in self._guards:
-            guard.__enter__()
+        self._guards: list[Any] = []
+        for guard in (no_function, no_dispatch, no_autograd):  # some begin when they are made, and end in turn
+            self._guards.append(guard())
+            self._guards[-1].__enter__()
 
     def __exit__(self, *error: object) -> None:
         for guard in reversed(self._guards):

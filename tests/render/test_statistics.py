@@ -37,3 +37,9 @@ def test_a_box_says_the_norm_of_finite_values_only() -> None:
     assert of([3.0, -4.0]) == "gradient's norm 5"
     assert of([3.0, -4.0, INF]) == "gradient's norm 5 among finite values, 1 Inf"
     assert of([NAN, INF]) == "gradient has no finite value, 1 NaN, 1 Inf"
+
+
+def test_looking_leaves_torchs_switches_as_they_were() -> None:
+    before = str(torch._C._dispatch_tls_local_exclude_set())
+    words(torch.ones(2))
+    assert str(torch._C._dispatch_tls_local_exclude_set()) == before
