@@ -36,7 +36,10 @@ def thrown_away(case: Case) -> Iterator[Cause]:
     How it is found:
         The parameter held no gradient when the next backward began, no optimizer that holds it had stepped in between,
         and no operator read a gradient of its shape. The cost is that of the products for the weights' gradients.
+        Nothing is said where several threads call backward: what they read in between is not told apart.
     """
+    if len({call.thread for call in case.backwards()}) > 1:
+        return
     groups: dict[object, list[tuple[Backward, list[LeafGradient]]]] = defaultdict(list)
     recorded = {operation.backward for operation in dataflow(case).operations}
     for call in case.backwards():

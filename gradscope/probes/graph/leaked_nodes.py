@@ -42,7 +42,7 @@ class LeakedNodes(Watcher):
         self._sink, self._nodes, self._tasks = context.sink, context.get(node_creation), context.threads.tasks
         self._cohorts: dict[int, list[weakref.ref[Token]]] = {}
         self._ended: dict[int, deque[int]] = {}  # by thread: the steps that it ended last
-        self._searched = False
+        self._searched, self._latest = False, 0
         skip_methods(LeakedNodes)
 
     def after(self, call: BackwardCall, thread: Thread) -> None:
@@ -51,8 +51,10 @@ class LeakedNodes(Watcher):
             return
         step = call.step
         self._ended.setdefault(thread.number, deque(maxlen=_GRACE + 1)).append(step)
-        if self._nodes.newborn is not None:
-            self._cohorts[step], self._nodes.newborn = self._nodes.newborn, None
+        self._latest = max(self._latest, step)  # this call may have begun long before others that have ended
+        newborn, self._nodes.newborn = self._nodes.newborn, None
+        if newborn is not None:
+            self._cohorts[self._latest] = newborn
         if step in _COHORTS or step - _GRACE in _COHORTS:
             self._count(step)
         if step + 1 in _COHORTS:
