@@ -70,7 +70,7 @@ HAS_NODE_CREATION_HOOK = hasattr(torch.autograd.graph, "node_creation_hook")
 def healthy_here() -> frozenset[str]:
     """The faults of the corpus that are none with this torch.
 
-    From 2.15 on clamp passes no gradient on at its bounds, so that the derivative behind it does no harm there.
+    From 2.14 on clamp passes no gradient on at its bounds, so that the derivative behind it does no harm there.
     """
     x = torch.ones(1, requires_grad=True)
     x.clamp(-1, 1).sum().backward()
