@@ -15,13 +15,13 @@ import torch
 
 from gradscope.torch_internals.dynamo import skip
 from gradscope.torch_internals.find import bound
-from gradscope.torch_internals.guards import no_function_of_classes, unprofiled
+from gradscope.torch_internals.guards import HEARD, no_function_of_classes, unprofiled
 
 # Is given the operator's name, the keys that called, and its arguments.
 Listener = Callable[[str, Any, tuple[Any, ...], dict[str, Any]], Any]
 
 _parse: Any = bound("torch._C._dispatch_key_parse", lambda name: None)
-_FAKE, _PYTHON = _parse("Fake"), _parse("Python")
+_FAKE, _PYTHON = _parse(HEARD), _parse("Python")
 _switch: Any = bound("torch._C._dispatch_tls_set_dispatch_key_included")
 _is_on: Any = bound("torch._C._dispatch_tls_is_dispatch_key_included")
 _is_excluded: Any = bound("torch._C._dispatch_tls_is_dispatch_key_excluded")
@@ -71,7 +71,7 @@ def listen(listener: Listener | None) -> None:
     if not _libraries:
         skip(_heard, _heard_late, pass_on, without_it)
         _libraries["_"] = _library("IMPL", "_", "")
-        _libraries["_"].fallback("Fake", _heard_late, True)
+        _libraries["_"].fallback(HEARD, _heard_late, True)
         for name in _all_names():
             _register(name)
 
@@ -93,7 +93,7 @@ def _register(name: str) -> None:
     namespace, _, rest = name.partition("::")
     if namespace not in _libraries:
         _libraries[namespace] = _library("IMPL", namespace, "")
-    _libraries[namespace].impl(rest, "Fake", partial(_heard, name), True)
+    _libraries[namespace].impl(rest, HEARD, partial(_heard, name), True)
 
 
 def _heard(name: str, keys: Any, *arguments: Any, **keywords: Any) -> Any:

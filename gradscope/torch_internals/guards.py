@@ -20,8 +20,13 @@ no_function: Any = bound("torch._C.DisableTorchFunction")
 no_function_of_classes: Any = bound("torch._C.DisableTorchFunctionSubclass")  # function modes stay
 _exclude: Any = bound("torch._C._ExcludeDispatchKeyGuard", None)
 _key: Any = bound("torch._C._dispatch_key_parse", None)
-# Those that _DisableTorchDispatch leaves out, and the one under which we hear operators.
-_DISPATCH = ("Python", "PythonTLSSnapshot", "PreDispatch", "Fake")
+HEARD = "Fake"  # the dispatch key under which we hear operators
+_DISPATCH = (
+    "Python",
+    "PythonTLSSnapshot",
+    "PreDispatch",
+    HEARD,
+)  # the first three: what _DisableTorchDispatch excludes
 
 
 def _without_dispatch() -> Any:
