@@ -21,12 +21,8 @@ no_function_of_classes: Any = bound("torch._C.DisableTorchFunctionSubclass")  # 
 _exclude: Any = bound("torch._C._ExcludeDispatchKeyGuard", None)
 _key: Any = bound("torch._C._dispatch_key_parse", None)
 HEARD = "Fake"  # the dispatch key under which we hear operators
-_DISPATCH = (
-    "Python",
-    "PythonTLSSnapshot",
-    "PreDispatch",
-    HEARD,
-)  # the first three: what _DisableTorchDispatch excludes
+# Those that _DisableTorchDispatch leaves out, and ours.
+_DISPATCH = ("Python", "PythonTLSSnapshot", "PreDispatch", HEARD)
 
 
 def _without_dispatch() -> Any:
