@@ -289,3 +289,14 @@ def test_a_process_whose_backward_never_repeats_forgets(tmp_path):
 
     seen = watched(record(tmp_path / "run.gscope", step, steps=200))
     assert all(seen.values())
+
+
+def test_a_parameter_that_lies_otherwise_in_memory(tmp_path):
+    model, _, step = training()
+
+    def turned(number):
+        if number == ODD:
+            model[0].weight.data = model[0].weight.data.t().contiguous().t()
+        step(number)
+
+    assert is_told_apart(tmp_path / "run.gscope", turned)

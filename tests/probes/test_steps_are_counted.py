@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import groupby
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,8 @@ def test_the_last_steps_are_as_in_a_recording_of_all(tmp_path: Path) -> None:
             assert all(contents(last, number))
         kept = stretches(last)
         assert kept == stretches(whole)[-len(kept) :]
-        assert [backward for _, backward in kept] == [None, 7, None, 8, None, 9, None]
+        # what is between two backward calls may be several: the update's operators are one of their own
+        assert [backward for backward, _ in groupby(one for _, one in kept)] == [None, 7, None, 8, None, 9, None]
 
 
 def contents(recorded: Recording, number: int) -> list[object]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from array import array
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,13 +10,14 @@ from typing import Any
 
 from gradscope.probes.core.digest import digest
 from gradscope.probes.core.module_call import InternedCalls, ModuleCall
-from gradscope.probes.core.node_token import Token
+from gradscope.probes.core.node_token import DerivedToken, Token
 from gradscope.probes.core.sink import Sink, store
 from gradscope.probes.graph.function_classes import FunctionClasses
 
 UNNUMBERED = 2**64 - 1  # the sequence number of AccumulateGrad
 _AFTER_ITS_OPERATOR = "torch::autograd::CopySlices"  # made after the in-place operator that it belongs to
 _WIDTH = 12  # numbers in a node's row
+_UNDERIVED = (0, -1, 0, 0)  # made under no transform and in no backward
 
 
 @dataclass(slots=True)
@@ -50,6 +52,7 @@ class GraphSignature:
     leaves: list[int]
     leaf_numbers: list[int]
     shapes: list[Any]
+    derivations: list[tuple[int, int, int, int]]  # levels, and the parent's number, name and stack; empty: none has any
     edges: Edges
 
 
@@ -59,25 +62,27 @@ class InternedGraphs:
     def __init__(self, sink: Sink, functions: FunctionClasses, calls: InternedCalls) -> None:
         self._sink, self._functions, self._calls = sink, functions, calls
 
-    def take(self, look: GraphSignature, live: list[Any], tokens: list[Token], numbers: dict[int, int]) -> int:
+    def take(self, look: GraphSignature, live: list[Any], tokens: list[Token]) -> int:
         """The id of a graph."""
         calls = _calls(look, tokens)
         call_ids = self._calls.ids({call.serial: call for call in calls if call is not None})
         leaves = dict(zip(look.leaf_numbers, look.leaves, strict=True))
         rows, edges = array("q"), array("q")
-        for number, token in enumerate(tokens):
+        derivations = look.derivations or itertools.repeat(_UNDERIVED)
+        for number, (token, derivation) in enumerate(zip(tokens, derivations, strict=False)):
             call = calls[number]
+            levels, parent, parent_name, parent_stack = derivation
             rows.extend(
                 (
                     *self._of_type(live[number], token),
                     look.sequence[number],
                     token.stack,
                     0 if call is None else call_ids[call.serial],
-                    token.levels,
+                    levels,
                     token.thread,
-                    numbers.get(token.parent, -1) if token.parent else -1,
-                    token.parent_name,
-                    token.parent_stack,
+                    parent,
+                    parent_name,
+                    parent_stack,
                     leaves.get(number, 0),
                 )
             )
@@ -102,6 +107,16 @@ class InternedGraphs:
             place: tuple[Any, ...] = (name, _none(seq), stack, call, op, levels, thread)
             self._sink.add("node", (graph, number, *place, _none(parent), parent_name, parent_stack, leaf, function))
         self._sink.add_all("edge", ((graph, *edges[at : at + 4]) for at in range(0, len(edges), 4)))
+
+
+def derivations_of(tokens: list[Token], numbers: dict[int, int]) -> list[tuple[int, int, int, int]]:
+    """What tells nodes made under transforms or in a backward from others; `numbers` has those of the graph's nodes."""
+    if DerivedToken not in set(map(type, tokens)):
+        return []
+    return [
+        (one.levels, numbers.get(one.parent, -1) if one.parent else -1, one.parent_name, one.parent_stack)
+        for one in tokens
+    ]
 
 
 def _calls(look: GraphSignature, tokens: list[Token]) -> list[ModuleCall | None]:

@@ -1,7 +1,8 @@
 """Walks the live graph of a backward call. Holds nodes and tensors only while it walks.
 
 Steps repeat, so a walk first asks whether the graph looks like one of the last few: the same node types, lines,
-operators, calls, relative sequence numbers, edges, leaves and shapes. Only a graph that does not is taken apart.
+operators, calls, levels, parents, relative sequence numbers, edges, leaves and shapes. Only a graph that does not is
+taken apart.
 """
 
 from __future__ import annotations
@@ -17,7 +18,7 @@ from gradscope.probes.core.module_call import InternedCalls
 from gradscope.probes.core.node_token import KEY, DerivedToken, Token, token_of
 from gradscope.probes.core.walked_graph import WalkedGraph
 from gradscope.probes.graph.function_classes import FunctionClasses
-from gradscope.probes.graph.interning import UNNUMBERED, Edges, GraphSignature, InternedGraphs
+from gradscope.probes.graph.interning import UNNUMBERED, Edges, GraphSignature, InternedGraphs, derivations_of
 from gradscope.probes.graph.node_creation import node_creation
 from gradscope.probes.tensors.metadata import TensorContents, storage_of
 from gradscope.signals import let_through
@@ -67,8 +68,9 @@ class Walker:
         base = min(sequence, default=0)
         if base == UNNUMBERED:
             base = 0
-        look = self._look(live, tokens, [-1 if seq == UNNUMBERED else seq - base for seq in sequence], variables, edges)
-        graph, tensors = self._recall(look, live, tokens, numbers, variables)
+        relative = [-1 if seq == UNNUMBERED else seq - base for seq in sequence]
+        look = self._look(live, tokens, relative, variables, derivations_of(tokens, numbers), edges)
+        graph, tensors = self._recall(look, live, tokens, variables)
         leaves = {id(variable): number for number, variable in variables.items()}
         return WalkedGraph(graph, tensors, base, numbers, leaves), live
 
@@ -81,7 +83,13 @@ class Walker:
         return tokens
 
     def _look(
-        self, live: list[Any], tokens: list[Token], sequence: list[int], variables: dict[int, Any], edges: Edges
+        self,
+        live: list[Any],
+        tokens: list[Token],
+        sequence: list[int],
+        variables: dict[int, Any],
+        derivations: list[tuple[int, int, int, int]],
+        edges: Edges,
     ) -> GraphSignature:
         calls = [token.call for token in tokens]
         for number in variables:
@@ -99,27 +107,20 @@ class Walker:
             leaves=[self._sink.string(self._names.leaf(variable)) for variable in variables.values()],
             leaf_numbers=list(variables),
             shapes=_shapes(live),
+            derivations=derivations,
             edges=edges,
         )
 
     def _recall(
-        self,
-        look: GraphSignature,
-        live: list[Any],
-        tokens: list[Token],
-        numbers: dict[int, int],
-        variables: dict[int, Any],
+        self, look: GraphSignature, live: list[Any], tokens: list[Token], variables: dict[int, Any]
     ) -> tuple[int, int]:
         """The interned ids of a graph that may have been seen before."""
-        plain = DerivedToken not in set(map(type, tokens))
-        if plain:
-            for one in tuple(self._remembered):  # other threads put theirs in
-                if one.is_like(look, live):
-                    return self._again(one, look, live, variables)
-        graph = self._structures.take(look, live, tokens, numbers)
+        for one in tuple(self._remembered):  # other threads put theirs in
+            if one.is_like(look, live):
+                return self._again(one, look, live, variables)
+        graph = self._structures.take(look, live, tokens)
         tensors = self.contents.take(live, _leaf_storages(look, variables))
-        if plain:
-            self._remembered.appendleft(Remembered(look, live, graph, tensors))
+        self._remembered.appendleft(Remembered(look, live, graph, tensors))
         return graph, tensors
 
     def _again(

@@ -21,6 +21,7 @@ from gradscope.torch_internals.tensors import owners_of
 
 HEAD, WRITE = 5, 4  # numbers per operator, and per tensor written
 PLAIN, NO_GRAD = -1, -2  # in place of a node, for operators outside of a backward
+MODE = 3  # where a block has its first operator's node: if that is NO_GRAD, all of its operators ran without gradients
 
 Places = tuple[list[int], list[int], list[int]]
 

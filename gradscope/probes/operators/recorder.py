@@ -44,6 +44,7 @@ from gradscope.probes.nonfinite.operator_risk import (
 )
 from gradscope.probes.operators import torch_function_classes
 from gradscope.probes.operators.blocks import (
+    MODE,
     NO_GRAD,
     PLAIN,
     WRITE,
@@ -198,7 +199,8 @@ class OperatorRecorder(Watcher):
 
     def _noting(self) -> Any:
         """What notes that an operator runs."""
-        take, open_block, number_of, grad_enabled = self._stacks.take, self._open, node_number, torch.is_grad_enabled
+        take, open_block, begin_block = self._stacks.take, self._open, self._begin
+        number_of, grad_enabled = node_number, torch.is_grad_enabled
         engine = bound("torch.autograd.graph._engine_run_backward").__code__
 
         def note(found: Operator, thread: Thread, frame: FrameType | None, arguments: Any, keywords: Any) -> None:
@@ -212,11 +214,13 @@ class OperatorRecorder(Watcher):
             if not 0 < len(numbers) < thread.room:
                 numbers = open_block(thread)
             backward = thread.backward
+            node = number_of(backward) if backward is not None else PLAIN if grad_enabled() else NO_GRAD
+            if node == PLAIN and numbers and numbers[MODE] == NO_GRAD:
+                numbers = begin_block(thread)
             if thread.call is not thread.last_call:
                 enter_call(thread)
             at_base = frame is None or (backward is not None and frame.f_code is engine)
             stack = thread.base if at_base else take(frame, thread.base)
-            node = number_of(backward) if backward is not None else PLAIN if grad_enabled() else NO_GRAD
             if found.writes:
                 self._note_writes(thread, (name, stack, thread.place, node), found.writes, arguments, keywords)
             else:
@@ -302,6 +306,10 @@ class OperatorRecorder(Watcher):
         """Begin a block, after one that is full or another backward's if there is one, and answer with its numbers."""
         if self._threads.tasks.running(thread) is thread.owner and 0 < len(thread.operations) < BLOCK:
             return thread.operations
+        return self._begin(thread)
+
+    def _begin(self, thread: Thread) -> list[int]:
+        """Begin a block. What an optimizer does without gradients gets its own: it may differ where forwards repeat."""
         with self._turn:
             self.close(thread)
             thread.owner = thread.backward

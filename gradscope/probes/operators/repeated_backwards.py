@@ -19,7 +19,7 @@ from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.hooks.recorder import HookRecorder
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
-from gradscope.probes.operators.blocks import WRITE, operators_of
+from gradscope.probes.operators.blocks import MODE, NO_GRAD, WRITE, operators_of
 from gradscope.probes.operators.dataflow import Dataflow
 from gradscope.probes.operators.recorder import OperatorRecorder
 from gradscope.torch_internals.dynamo import has_compiled, skip_methods
@@ -85,8 +85,10 @@ class RepeatedBackwards(Watcher):
         skip_methods(RepeatedBackwards)
 
     def closed(self, thread: Thread, block: int, numbers: list[int]) -> None:
-        """A block of a thread's operators is stored."""
-        if len(thread.closed) < _BLOCKS:
+        """A block of a thread's operators is stored. What ran without gradients has no part in any backward."""
+        if numbers[MODE] == NO_GRAD:
+            self._looked = self._nonfinite.looked
+        elif len(thread.closed) < _BLOCKS:
             call = thread.owner
             foreseen = call is None or (not any(thread.versions) and self._is_foreseen(numbers, call))
             thread.closed.append(block if foreseen else _UNFORESEEN)
@@ -181,19 +183,24 @@ def _key(call: BackwardCall, forward: tuple[int, ...], looks: int) -> Hashable:
         call.keep_graph,
         forward,
         looks,  # a look tells of arguments that were not harmless
-        tuple((one.dtype, one.stride()) for one in call.gradients),
+        tuple((one.dtype, one.stride()) for one in (*call.gradients, *_leaves(call))),
         torch.are_deterministic_algorithms_enabled(),
         torch.is_autocast_enabled("cpu"),
         torch.is_autocast_enabled("cuda"),
     )
 
 
+def _leaves(call: BackwardCall) -> list[torch.Tensor]:
+    assert call.walked is not None
+    return [call.live[number].variable for number in call.walked.leaves.values()]
+
+
 def _are_fresh(call: BackwardCall) -> bool:
     """Whether no leaf has a gradient to add to, nor a hook: one may be older than the recording."""
-    assert call.walked is not None
-    for number in call.walked.leaves.values():
-        leaf = call.live[number].variable
+    for leaf in _leaves(call):
         if (call.accumulate and leaf.grad is not None) or leaf._backward_hooks or leaf._post_accumulate_grad_hooks:
+            return False
+        if leaf.layout is not torch.strided:
             return False
     return True
 
