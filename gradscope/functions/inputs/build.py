@@ -12,6 +12,7 @@ from gradscope.errors import UsageError
 from gradscope.functions.inputs.sample import Sample, make_sample
 from gradscope.functions.inputs.spec import TensorSpec, parse_spec
 from gradscope.functions.loading import trimmed_traceback
+from gradscope.functions.seeding import seed_torch
 
 
 def samples_from_spec(text: str) -> list[Sample]:
@@ -57,7 +58,7 @@ def samples_from_data(data: Any, origin: str) -> list[Sample]:
     """Samples from one tuple or a list of tuples, or from a callable that makes them."""
     if callable(data) and not isinstance(data, Tensor):
         try:
-            torch.manual_seed(0)
+            seed_torch(0)
             data = data()
         except Exception as error:
             raise UsageError(f"{origin} raises {type(error).__name__}: {error}", trimmed_traceback(error)) from None

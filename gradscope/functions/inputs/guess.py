@@ -17,6 +17,7 @@ from torch import Tensor
 
 from gradscope.functions.inputs.build import finite
 from gradscope.functions.inputs.sample import Sample, make_sample, tensors_in
+from gradscope.functions.seeding import seed_torch
 from gradscope.functions.source import Method
 from gradscope.functions.subject import Subject
 
@@ -123,7 +124,7 @@ def same_kind(args: tuple[Any, ...], others: tuple[Any, ...]) -> bool:
 def outputs_of(apply: Callable[..., Any], sample: Sample) -> list[Tensor]:
     """The tensors that forward gives for it, or none when it refuses or gives NaN."""
     try:
-        torch.manual_seed(0)
+        seed_torch(0)
         # no leaves, because forward may write in place
         args = [value * 1 if isinstance(value, Tensor) and value.requires_grad else value for value in sample.fresh()]
         outputs = tensors_in(apply(*args))

@@ -17,6 +17,7 @@ import torch
 from torch import Tensor
 
 from gradscope.functions.inputs.sample import Sample, tensors_in
+from gradscope.functions.seeding import seed_torch
 from gradscope.functions.trials.ctx import Kept, describe_context, name_tensor, shares_storage
 
 CTX_CALLS = ("save_for_backward", "save_for_forward", "mark_dirty", "mark_non_differentiable", "set_materialize_grads")
@@ -94,7 +95,7 @@ def examine(function: Any, sample: Sample) -> Anatomy:
 
 def run(function: Any, log: _Log) -> None:
     """Apply, then send a gradient of ones into every differentiable output."""
-    torch.manual_seed(0)
+    seed_torch(0)
     before = [value.detach().clone() if isinstance(value, Tensor) else None for value in log.args]
     try:
         outputs = function.apply(*log.args)

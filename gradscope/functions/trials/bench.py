@@ -15,12 +15,12 @@ import torch
 from torch import Tensor
 
 from gradscope.functions.inputs.sample import Sample, tensors_in
+from gradscope.functions.seeding import SEED
 from gradscope.functions.trials.anatomy import Anatomy, examine
 from gradscope.functions.trials.draws import seed, states
 from gradscope.functions.trials.outcome import NotApplicable, NotTried
 from gradscope.functions.trials.precision import EXACT, HALF, SINGLE, Precision, precision_of
 
-SEED = 20
 HALVES = {torch.float16, torch.bfloat16}
 Tensors = tuple[Tensor, ...]
 

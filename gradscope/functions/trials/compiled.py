@@ -7,6 +7,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gradscope.functions.seeding import seed_torch
 from gradscope.functions.trials.bench import Bench
 from gradscope.functions.trials.outcome import OK, Outcome, wrong
 from gradscope.functions.trials.transforms import compare_gradient, plain
@@ -36,7 +37,7 @@ def compile_full(bench: Bench) -> Outcome:
     """torch.compile(fullgraph=True, backend="aot_eager") gives eager's gradient."""
     function, args, inputs = weighed(bench)
     bound("torch._dynamo.reset")()
-    torch.manual_seed(20)
+    seed_torch()
     compiled: Any = torch.compile(function, fullgraph=True, backend="aot_eager")
     total = compiled(*args)
     return compare_gradient(bench, zeros_for_none(torch.autograd.grad(total, inputs, allow_unused=True), inputs))

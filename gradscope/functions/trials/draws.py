@@ -13,6 +13,7 @@ from typing import Any
 import torch
 from torch import Tensor
 
+from gradscope.functions.seeding import seed_torch
 from gradscope.torch_internals.find import bound
 
 _MODE: Any = bound("torch.utils._python_dispatch.TorchDispatchMode", object)
@@ -57,7 +58,7 @@ def states(device: str) -> tuple[list[Tensor], Any]:
 
 def seed(number: int) -> None:
     """One random state for torch, Python and numpy."""
-    torch.manual_seed(number)
+    seed_torch(number)
     random.seed(number)
     if "numpy" in sys.modules:
         sys.modules["numpy"].random.seed(number)

@@ -26,6 +26,7 @@ import torch
 
 from gradscope.functions.inputs.guess import guess, guessed_again, refusal
 from gradscope.functions.inputs.sample import Sample
+from gradscope.functions.seeding import seed_torch
 from gradscope.functions.source import Method
 from gradscope.functions.subject import METHODS, Subject
 from gradscope.functions.trials.anatomy import Anatomy
@@ -267,7 +268,7 @@ def attempt(subject: Subject, benches: list[Bench], name: str) -> Outcome:
     outcomes = []
     for bench in benches:
         with contextlib.suppress(AttributeError):
-            torch.manual_seed(0)
+            seed_torch()
         try:
             outcomes.append(TRIALS[name].run(bench))
         except NotApplicable as reason:
