@@ -45,7 +45,7 @@ def golden(request: pytest.FixtureRequest) -> Callable[[str, str], None]:
 @pytest.fixture(scope="session")
 def side_by_side(tmp_path_factory: pytest.TempPathFactory) -> Iterator[SideBySide]:
     """Forks programs from one process that has imported torch: for all tests whose programs need no new Python."""
-    with SideBySide(tmp_path_factory.mktemp("side_by_side")) as runs:
+    with SideBySide(tmp_path_factory.mktemp("side_by_side"), "tests.capture.all_heard") as runs:
         yield runs
 
 

@@ -17,7 +17,9 @@ import signal
 import sys
 import threading
 
-import gradscope.capture  # noqa: F401 - for its torch
+import gradscope.anomaly
+import gradscope.capture
+import gradscope.commands.trace  # noqa: F401 - what each run would import
 from gradscope.cli import main
 from gradscope.launch import program
 from tests.capture.side_by_side import SECONDS, SKIP_END

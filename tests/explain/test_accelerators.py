@@ -27,7 +27,7 @@ LATER = {"nonfinite/missing_values": 1}  # lines: the first operator that is loo
 @pytest.fixture(scope="module")
 def explained(tmp_path_factory):
     """Trace a script as a user with an accelerator does, and explain its recording."""
-    preloaded = ("torch._dynamo", "tests.explain.on_accelerator", SKIP_END)
+    preloaded = ("torch._dynamo", "tests.explain.on_accelerator", "tests.capture.all_heard", SKIP_END)
     with SideBySide(tmp_path_factory.mktemp("far"), *preloaded, OMP_NUM_THREADS="1") as runs:
 
         def run(script: Path):

@@ -58,15 +58,15 @@ def test_odd_graphs(format: Format, graph: Graph) -> None:
 
 @pytest.fixture(scope="module")
 def long_chain() -> Graph:
-    return by_hand.chain(100_000)
+    return by_hand.chain(30_000)
 
 
 @names
-def test_chain_of_100000(format: Format, long_chain: Graph) -> None:
+def test_a_long_chain(format: Format, long_chain: Graph) -> None:
     """No recursion; quadratic work would meet the suite's time limit."""
     text = str(format.render(by_hand.scene(long_chain)))
     assert text.endswith("\n")
-    assert "100,000 nodes" in text or text.count('"seq_nr"') == 100_000  # json has the nodes themselves
+    assert "30,000 nodes" in text or text.count('"seq_nr"') == 30_000  # json has the nodes themselves
 
 
 def test_json_is_the_whole_graph() -> None:

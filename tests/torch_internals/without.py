@@ -46,7 +46,7 @@ def start(names, out, act):
     child = os.fork()
     if child == 0:
         status = 99
-        signal.alarm(20)  # torch without one of its parts may wait for ever
+        signal.alarm(8)  # torch without one of its parts may wait for ever
         try:
             for number, kind in ((1, "out"), (2, "err")):
                 os.dup2(os.open(out / kind, os.O_CREAT | os.O_WRONLY | os.O_TRUNC), number)
