@@ -19,7 +19,7 @@ ISSUES = "https://github.com/gradscope/gradscope/issues"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class Subcommand:
     """One subcommand: its module holds a click command named `command`. `help` is what `gradscope --help` prints.
 
     `reads` tells that it takes a RECORDING, which is untrusted: the tests throw damaged ones at it.
@@ -31,38 +31,42 @@ class Entry:
 
 
 COMMANDS = {
-    "trace": Entry("gradscope.commands.trace", "Run a script unchanged and record what autograd does."),
-    "graph": Entry("gradscope.commands.graph", "Draw the graph of a recorded backward.", reads=True),
-    "open": Entry("gradscope.commands.open", "Show a recorded backward as a page in the browser.", reads=True),
-    "debug": Entry("gradscope.commands.debug", "Stop inside a backward and step through it, node by node."),
-    "explain": Entry(
+    "trace": Subcommand("gradscope.commands.trace", "Run a script unchanged and record what autograd does."),
+    "graph": Subcommand("gradscope.commands.graph", "Draw the graph of a recorded backward.", reads=True),
+    "open": Subcommand("gradscope.commands.open", "Show a recorded backward as a page in the browser.", reads=True),
+    "debug": Subcommand("gradscope.commands.debug", "Stop inside a backward and step through it, node by node."),
+    "explain": Subcommand(
         "gradscope.commands.explain", "Say why a backward failed or went wrong, and which line to edit.", reads=True
     ),
-    "who": Entry("gradscope.commands.who", "Say who wrote a tensor last, who saved it, who reads it.", reads=True),
-    "why": Entry(
+    "who": Subcommand("gradscope.commands.who", "Say who wrote a tensor last, who saved it, who reads it.", reads=True),
+    "why": Subcommand(
         "gradscope.commands.why", "Show the way from the loss to a parameter, or where it is cut.", reads=True
     ),
-    "hooks": Entry("gradscope.commands.hooks", "Show the hooks of a backward in firing order.", reads=True),
-    "times": Entry("gradscope.commands.times", "Say where the time of a backward went.", reads=True),
-    "grads": Entry("gradscope.commands.grads", "Show how gradients flow.", reads=True),
-    "memory": Entry("gradscope.commands.memory", "Say what a graph keeps in memory for its backward.", reads=True),
-    "levels": Entry("gradscope.commands.levels", "Show the torch.func transforms of a run.", reads=True),
-    "joint": Entry("gradscope.commands.joint", "Show what torch.compile makes of forward and backward.", reads=True),
-    "compiled": Entry(
+    "hooks": Subcommand("gradscope.commands.hooks", "Show the hooks of a backward in firing order.", reads=True),
+    "times": Subcommand("gradscope.commands.times", "Say where the time of a backward went.", reads=True),
+    "grads": Subcommand("gradscope.commands.grads", "Show how gradients flow.", reads=True),
+    "memory": Subcommand("gradscope.commands.memory", "Say what a graph keeps in memory for its backward.", reads=True),
+    "levels": Subcommand("gradscope.commands.levels", "Show the torch.func transforms of a run.", reads=True),
+    "joint": Subcommand(
+        "gradscope.commands.joint", "Show what torch.compile makes of forward and backward.", reads=True
+    ),
+    "compiled": Subcommand(
         "gradscope.commands.compiled", "Show what compiled autograd captured, and why again.", reads=True
     ),
-    "replay": Entry(
+    "replay": Subcommand(
         "gradscope.commands.replay", "Walk a recorded backward as the engine ran it, or would run it.", reads=True
     ),
-    "check-function": Entry("gradscope.commands.check_function", "Check custom autograd.Functions."),
-    "rule": Entry("gradscope.commands.rule", "Print a rule's page."),
-    "info": Entry("gradscope.commands.info", "Say what a recording holds.", reads=True),
-    "doctor": Entry("gradscope.commands.doctor", "Say what works with this installation of torch."),
-    "scrub": Entry("gradscope.commands.scrub", "Copy a recording without sources, paths and arguments.", reads=True),
+    "check-function": Subcommand("gradscope.commands.check_function", "Check custom autograd.Functions."),
+    "rule": Subcommand("gradscope.commands.rule", "Print a rule's page."),
+    "info": Subcommand("gradscope.commands.info", "Say what a recording holds.", reads=True),
+    "doctor": Subcommand("gradscope.commands.doctor", "Say what works with this installation of torch."),
+    "scrub": Subcommand(
+        "gradscope.commands.scrub", "Copy a recording without sources, paths and arguments.", reads=True
+    ),
 }
 
 
-class Table(click.Group):
+class Subcommands(click.Group):
     """Subcommands from COMMANDS, imported on use: `gradscope --help` loads none of them, and reading loads no torch."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
@@ -96,7 +100,7 @@ class Table(click.Group):
             formatter.write_dl([(name, entry.help) for name, entry in COMMANDS.items()])
 
 
-@click.group(cls=Table, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Subcommands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(__version__, "-V", "--version", prog_name="gradscope")
 def gradscope() -> None:
     """A microscope for PyTorch's autograd.

@@ -149,7 +149,7 @@ def _execute(opened: Recording, told: Replay, fmt: str, output: str | None, quie
 
     require_torch("replay --execute")
     from gradscope.execution.execute import execute
-    from gradscope.model.execution import Status
+    from gradscope.model.execution import NodeStatus
 
     order = told.prediction.order if told.priorities else None
     found = execute(told.graph, stored, order)
@@ -157,7 +157,7 @@ def _execute(opened: Recording, told: Replay, fmt: str, output: str | None, quie
     options.deliver(write(told, found), output, quiet)
     if found.first is not None:
         return Exit.FINDINGS
-    return Exit.OK if found.count(Status.EQUAL) else Exit.NOTHING_CHECKED
+    return Exit.OK if found.count(NodeStatus.EQUAL) else Exit.NOTHING_CHECKED
 
 
 def _write_script(opened: Recording, told: Replay, name: str, output: str | None, force: bool, quiet: bool) -> None:

@@ -27,7 +27,7 @@ _HANDED_ON = "partition_fn"
 _PARTITION = "torch._functorch._aot_autograd.graph_compile._partition_joint_graph_into_fw_bw"
 
 
-class Watch:
+class RegionWatch:
     """Gathers regions and graph breaks while it is entered; `took` is called with each as it is found."""
 
     def __init__(
@@ -39,7 +39,7 @@ class Watch:
         self._where: tuple[str, Stack] = ("", ())
 
     @contextlib.contextmanager
-    def entered(self) -> Iterator[Watch]:
+    def entered(self) -> Iterator[RegionWatch]:
         """Look on at torch's private parts. Raises UsageError when this torch has them elsewhere.
 
         A region that AOTAutograd takes from its cache has no joint graph, so that cache is not asked. Inductor's own

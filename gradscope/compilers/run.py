@@ -14,7 +14,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
-from gradscope.compilers.joint import Watch
+from gradscope.compilers.joint import RegionWatch
 from gradscope.compilers.lines import Whose, stack_of_frames
 from gradscope.compilers.reasons import in_one_sentence
 from gradscope.errors import NothingCheckedError, UsageError
@@ -69,7 +69,7 @@ def parameters_of(target: Any) -> list[Tensor]:
 def capture(target: Callable[..., Any], name: str, calls: list[Arguments], dynamic: bool, whose: Whose) -> Capture:
     """Compile it and call it once for each list of arguments. Raises NothingCheckedError when no graph came of it."""
     found = Capture()
-    watch = Watch(found.take, found.faults.append, whose, own=False)
+    watch = RegionWatch(found.take, found.faults.append, whose, own=False)
     bound("torch._dynamo.reset")()
     with watch.entered(), _quiet():
         compiled: Any = torch.compile(target, backend=_backend(found), dynamic=dynamic or None)

@@ -7,7 +7,7 @@ from contextlib import AbstractContextManager
 from typing import Any
 
 from gradscope.compilers.compiled import CompiledWatch
-from gradscope.compilers.joint import Watch
+from gradscope.compilers.joint import RegionWatch
 from gradscope.compilers.lines import Whose
 from gradscope.torch_internals.lacks import require
 
@@ -34,7 +34,7 @@ def watches(
         return lambda error: note(name, error)
 
     if joint is not None:
-        yield "joint", Watch(joint, fault("joint"), whose, own=True).entered()
+        yield "joint", RegionWatch(joint, fault("joint"), whose, own=True).entered()
     if compiled is not None:
         watch = CompiledWatch(compiled, fault("compiled autograd"), whose, backward)
         yield "compiled autograd", watch.entered()

@@ -14,7 +14,7 @@ from gradscope.errors import NothingCheckedError
 from gradscope.execution.machine import Machine, NotRepeatableError
 from gradscope.execution.sums import Sums
 from gradscope.model.dispatch import Dispatch, Exchange, Phase, Place, StoredBackward
-from gradscope.model.execution import Execution, Outcome, Status
+from gradscope.model.execution import Execution, NodeOutcome, NodeStatus
 from gradscope.model.graph import Graph
 from gradscope.probes.operators.tensor_data import conditions
 from gradscope.probes.tensors.storages import digest
@@ -41,7 +41,7 @@ def execute(graph: Graph, stored: StoredBackward, order: Sequence[int] | None = 
 def _execute(graph: Graph, stored: StoredBackward, order: Sequence[int] | None) -> Execution:
     with as_recorded(stored):
         found = _Run(graph, stored, order).outcomes()
-        first = next((one for one in found if one[0].status is Status.DIFFERS), None)
+        first = next((one for one in found if one[0].status is NodeStatus.DIFFERS), None)
         if first is not None:
             again = first in _Run(graph, stored, order).outcomes()
             found = [(replace(one[0], again=again), one[1]) if one is first else one for one in found]
@@ -94,7 +94,7 @@ class _Run:
         self._rest = list(groups.values())
         self._met = {tensor.storage for tensor in stored.tensors}  # storages that gradients may lie in
 
-    def outcomes(self) -> list[tuple[Outcome, tuple[str, ...]]]:
+    def outcomes(self) -> list[tuple[NodeOutcome, tuple[str, ...]]]:
         """The outcome of each node, with digests of all it made."""
         groups = [*self._order, *self._rest]
         last = {storage: number for number, group in enumerate(groups) for storage in _storages(group)}
@@ -108,12 +108,12 @@ class _Run:
             found += [(self._captured(node), ()) for node in sorted(captured)]
         return [one for one in found if one[0].node >= 0]
 
-    def _node(self, group: _Group) -> tuple[Outcome, tuple[str, ...]]:
+    def _node(self, group: _Group) -> tuple[NodeOutcome, tuple[str, ...]]:
         node = -1 if group.node is None else group.node
         start = len(self._machine.made)
-        wrong = Outcome(node, Status.EQUAL)
+        wrong = NodeOutcome(node, NodeStatus.EQUAL)
         if self._sums is not None and not self._sums.settle(node):
-            wrong = Outcome(node, Status.DIFFERS, None, _OTHER_SUM)
+            wrong = NodeOutcome(node, NodeStatus.DIFFERS, None, _OTHER_SUM)
         for call in group.calls:
             if call.phase is not Phase.AFTER:
                 wrong = _worse(wrong, self._call(node, call))
@@ -123,9 +123,9 @@ class _Run:
         wrong = _worse(wrong, self._add(group))
         return wrong, made
 
-    def _add(self, group: _Group) -> Outcome:
+    def _add(self, group: _Group) -> NodeOutcome:
         """Add up what the node passed on: by the recorded additions, or in this order's own way."""
-        node, outcome = -1 if group.node is None else group.node, Outcome(-1, Status.EQUAL)
+        node, outcome = -1 if group.node is None else group.node, NodeOutcome(-1, NodeStatus.EQUAL)
         if self._sums is None:
             for call in group.calls:
                 if call.phase is Phase.AFTER:
@@ -134,37 +134,37 @@ class _Run:
             try:
                 self._sums.arrive(group.exchange)
             except NotRepeatableError as error:
-                outcome = Outcome(node, Status.NOT_REPEATED, None, str(error))
+                outcome = NodeOutcome(node, NodeStatus.NOT_REPEATED, None, str(error))
         return outcome
 
-    def _call(self, node: int, call: Dispatch) -> Outcome:
+    def _call(self, node: int, call: Dispatch) -> NodeOutcome:
         if _writes(call):
             self._met.update(place.storage for place in places(call.results))
         try:
             for detail in self._machine.call(call):
-                return Outcome(node, Status.DIFFERS, call.operator, detail)
+                return NodeOutcome(node, NodeStatus.DIFFERS, call.operator, detail)
         except NotRepeatableError as error:
-            return Outcome(node, Status.NOT_REPEATED, call.operator, str(error))
-        return Outcome(node, Status.EQUAL)
+            return NodeOutcome(node, NodeStatus.NOT_REPEATED, call.operator, str(error))
+        return NodeOutcome(node, NodeStatus.EQUAL)
 
-    def _passed(self, exchange: Exchange) -> Outcome:
+    def _passed(self, exchange: Exchange) -> NodeOutcome:
         """Compare what a node passes on, which covers what it made out of sight."""
         self._met.update(place.storage for place in exchange.received if place is not None)
         for place in exchange.passed:
             if place is None:
                 continue
             if place.storage in self._stored.storages and place.storage not in self._met:
-                return Outcome(exchange.node, Status.NOT_REPEATED, None, _UNSEEN)
+                return NodeOutcome(exchange.node, NodeStatus.NOT_REPEATED, None, _UNSEEN)
             try:
                 if digest(self._machine.tensor(place)) != place.digest:
-                    return Outcome(exchange.node, Status.DIFFERS, None, "what it passes on has other bits")
+                    return NodeOutcome(exchange.node, NodeStatus.DIFFERS, None, "what it passes on has other bits")
             except NotRepeatableError as error:
-                return Outcome(exchange.node, Status.NOT_REPEATED, None, str(error))
-        return Outcome(exchange.node, Status.EQUAL)
+                return NodeOutcome(exchange.node, NodeStatus.NOT_REPEATED, None, str(error))
+        return NodeOutcome(exchange.node, NodeStatus.EQUAL)
 
-    def _captured(self, node: int) -> Outcome:
+    def _captured(self, node: int) -> NodeOutcome:
         same = self._sums is None or self._sums.settle(node)
-        return Outcome(node, Status.EQUAL) if same else Outcome(node, Status.DIFFERS, None, _OTHER_SUM)
+        return NodeOutcome(node, NodeStatus.EQUAL) if same else NodeOutcome(node, NodeStatus.DIFFERS, None, _OTHER_SUM)
 
 
 def _writes(call: Dispatch) -> bool:
@@ -180,9 +180,9 @@ def _storages(group: _Group) -> set[int]:
     return {place.storage for place in places(*gradients, *named)}
 
 
-def _worse(one: Outcome, other: Outcome) -> Outcome:
+def _worse(one: NodeOutcome, other: NodeOutcome) -> NodeOutcome:
     """The first that is not equal; that an operator differs says more than that what it led to was not repeated."""
-    return other if one.status is Status.EQUAL and other.status is not Status.EQUAL else one
+    return other if one.status is NodeStatus.EQUAL and other.status is not NodeStatus.EQUAL else one
 
 
 def _groups(stored: StoredBackward) -> tuple[list[Dispatch], dict[int | None, _Group]]:

@@ -11,11 +11,11 @@ from gradscope.functions.inputs.build import samples_from_data
 from gradscope.functions.inputs.sample import Sample
 from gradscope.functions.judge import judge
 from gradscope.functions.loading import is_function_class
-from gradscope.functions.rules.case import Case
+from gradscope.functions.rules.case import FunctionCase
 from gradscope.functions.subject import Subject, read
 from gradscope.functions.trials.anatomy import Anatomy
 from gradscope.functions.trials.outcome import Outcome
-from gradscope.functions.trials.run import FIRST, Evidence, Plan, gather
+from gradscope.functions.trials.run import FIRST, Evidence, TrialPlan, gather
 from gradscope.functions.trials.table import TRIALS
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
@@ -70,19 +70,21 @@ def said_once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
     return tuple(kept)
 
 
-def plan_for(subject: Subject, settings: Settings) -> Plan:
+def plan_for(subject: Subject, settings: Settings) -> TrialPlan:
     """What to run on one candidate; nothing on something that is no Function."""
     custom = settings.custom_gradient or subject.custom_gradient
     runnable = subject.function is not None and subject.has("forward")
     samples, source = inputs_for(subject, settings)
     trials = settings.trials if runnable else ()
-    return Plan(subject, trials, samples, settings.reference, custom, settings.device, settings.timeout, source=source)
+    return TrialPlan(
+        subject, trials, samples, settings.reference, custom, settings.device, settings.timeout, source=source
+    )
 
 
-def report_one(plan: Plan, evidence: Evidence, settings: Settings) -> tuple[SubjectReport, tuple[Finding, ...]]:
+def report_one(plan: TrialPlan, evidence: Evidence, settings: Settings) -> tuple[SubjectReport, tuple[Finding, ...]]:
     """Ask the rules what one candidate's trials mean."""
     outcomes = {name: evidence.outcomes.get(name, Outcome(Status.SKIPPED, reason(evidence, name))) for name in TRIALS}
-    case = Case(plan.subject, evidence.anatomy, outcomes, settings.level, plan.custom_gradient, plan.source)
+    case = FunctionCase(plan.subject, evidence.anatomy, outcomes, settings.level, plan.custom_gradient, plan.source)
     findings, silenced = judge(case, settings.choice)
     return summary(case, evidence, findings, silenced), findings
 
@@ -117,7 +119,7 @@ def reason(evidence: Evidence, name: str) -> str:
     return "no inputs were found" if not evidence.inputs else "not run"
 
 
-def summary(case: Case, evidence: Evidence, findings: tuple[Finding, ...], silenced: int) -> SubjectReport:
+def summary(case: FunctionCase, evidence: Evidence, findings: tuple[Finding, ...], silenced: int) -> SubjectReport:
     """The report on one Function; without inputs it is "not checked", never "ok"."""
     checked = bool(evidence.inputs) and case.ran(*TRIALS)
     worth = (Severity.ERROR, Severity.WARNING) if checked else (Severity.ERROR,)
@@ -138,7 +140,7 @@ def summary(case: Case, evidence: Evidence, findings: tuple[Finding, ...], silen
     )
 
 
-def not_checked(case: Case, evidence: Evidence) -> list[str]:
+def not_checked(case: FunctionCase, evidence: Evidence) -> list[str]:
     """What could not be looked at, in sentences."""
     gaps: list[str] = []
     first = evidence.outcomes.get(FIRST)

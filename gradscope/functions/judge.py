@@ -5,8 +5,8 @@ from __future__ import annotations
 import linecache
 from collections.abc import Iterator
 
-from gradscope.functions.rules.case import LEVELS, Case
-from gradscope.functions.rules.fault import Fault
+from gradscope.functions.rules.case import LEVELS, FunctionCase
+from gradscope.functions.rules.fault import Violation
 from gradscope.functions.rules.rule import Rule
 from gradscope.functions.rules.table import TABLE
 from gradscope.model.choice import Choice, silences
@@ -15,7 +15,7 @@ from gradscope.model.report import Source
 from gradscope.model.site import Site
 
 
-def judge(case: Case, choice: Choice) -> tuple[tuple[Finding, ...], int]:
+def judge(case: FunctionCase, choice: Choice) -> tuple[tuple[Finding, ...], int]:
     """The findings, worst first and causes before symptoms, and how many a comment in the source silences."""
     findings = [finding_of(case, rule, fault) for rule, fault in faults(case)]
     wanted = [f for f in findings if choice.wants(f.code)]
@@ -23,7 +23,7 @@ def judge(case: Case, choice: Choice) -> tuple[tuple[Finding, ...], int]:
     return tuple(sorted(heard, key=lambda f: f.severity.rank)), len(wanted) - len(heard)
 
 
-def faults(case: Case) -> Iterator[tuple[Rule, Fault]]:
+def faults(case: FunctionCase) -> Iterator[tuple[Rule, Violation]]:
     """All faults; what one explains, later rules do not see any more."""
     for rule in TABLE:
         for fault in rule.check(case):
@@ -31,7 +31,7 @@ def faults(case: Case) -> Iterator[tuple[Rule, Fault]]:
             case.explained.update(fault.explains)
 
 
-def finding_of(case: Case, rule: Rule, fault: Fault) -> Finding:
+def finding_of(case: FunctionCase, rule: Rule, fault: Violation) -> Finding:
     """The finding for a fault."""
     return Finding(
         code=rule.code,
@@ -46,7 +46,7 @@ def finding_of(case: Case, rule: Rule, fault: Fault) -> Finding:
     )
 
 
-def severity_of(case: Case, rule: Rule, fault: Fault) -> Severity:
+def severity_of(case: FunctionCase, rule: Rule, fault: Violation) -> Severity:
     """The rule's severity: info beyond what the author promises, a warning where guessed inputs may be to blame."""
     severity = fault.severity or rule.severity
     if LEVELS.index(rule.promise) > LEVELS.index(case.level):
@@ -56,7 +56,7 @@ def severity_of(case: Case, rule: Rule, fault: Fault) -> Severity:
     return severity
 
 
-def _may_be_the_guess(case: Case, rule: Rule, fault: Fault) -> bool:
+def _may_be_the_guess(case: FunctionCase, rule: Rule, fault: Violation) -> bool:
     everywhere = any(case.fact(name, "everywhere") for name in fault.explains)
     return rule.by_shape or (not rule.on_guesses and not everywhere)
 

@@ -61,7 +61,7 @@ class Recomputed:
     bytes: int
 
 
-class Role(enum.IntEnum):
+class TensorRole(enum.IntEnum):
     """What a stored tensor is to its backward. The numbers stand in recordings."""
 
     ROOT_GRADIENT = 0
@@ -76,7 +76,7 @@ class StoredTensor:
     place among the node's saved tensors. `storage` numbers the storages of one backward call.
     """
 
-    role: Role
+    role: TensorRole
     node: int
     position: int
     type: TensorType

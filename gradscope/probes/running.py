@@ -20,7 +20,7 @@ from gradscope.probes.core.threads import Threads
 from gradscope.probes.graph.backward_calls import BackwardCalls
 from gradscope.probes.graph.uncaught_exceptions import UncaughtExceptions
 from gradscope.probes.operators.partial_blocks import PartialBlocks, Tail
-from gradscope.probes.table import AT_BACKWARDS, ENTERED, Entry
+from gradscope.probes.table import AT_BACKWARDS, ENTERED, ProbeEntry
 
 Visitor = tuple[str, contextlib.AbstractContextManager[object]]  # its name among the faults
 Beat = Callable[[Callable[[], Iterator[Tail]]], None]  # is given what tells of the open blocks
@@ -65,7 +65,7 @@ class RunningProbes:
         context.steps.begin()
         self._enter("heartbeat", PeriodicFlush(self._beating(beat), context.sink.fault))
 
-    def _wanted(self, entries: Iterable[Entry]) -> list[Entry]:
+    def _wanted(self, entries: Iterable[ProbeEntry]) -> list[ProbeEntry]:
         return [entry for entry in entries if entry.is_wanted(self._context.options)]
 
     def _enter(self, name: str, probe: contextlib.AbstractContextManager[object]) -> None:

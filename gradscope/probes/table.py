@@ -45,7 +45,7 @@ def _always(options: Options) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class ProbeEntry:
     """A probe: its name among the faults, what builds it, the least detail it belongs to, the capabilities of torch
     without which it is left out, and when else it is wanted."""
 
@@ -78,42 +78,42 @@ def _stores_tensors(options: Options) -> bool:
 
 
 ENTERED = (
-    Entry("tracebacks", _traceback_filter, NODES, ("tracebacks",)),
-    Entry("modules", ModuleCalls, NODES, ("module calls",)),
-    Entry("transforms", Transforms, NODES, ("transforms",)),
-    Entry("custom Functions", FunctionArguments, NODES, ("custom Functions",)),
-    Entry("nodes", node_creation),
-    Entry("hooks", HookRecorder, NODES, ("hooks",)),
-    Entry("reducers", Reducers, NODES, ("hooks", "reducers")),
-    Entry("births", NonfiniteOnHost, OPS),
-    Entry("declarations", InplaceModules, OPS),
-    Entry("optimizers", Optimizers, OPS),
+    ProbeEntry("tracebacks", _traceback_filter, NODES, ("tracebacks",)),
+    ProbeEntry("modules", ModuleCalls, NODES, ("module calls",)),
+    ProbeEntry("transforms", Transforms, NODES, ("transforms",)),
+    ProbeEntry("custom Functions", FunctionArguments, NODES, ("custom Functions",)),
+    ProbeEntry("nodes", node_creation),
+    ProbeEntry("hooks", HookRecorder, NODES, ("hooks",)),
+    ProbeEntry("reducers", Reducers, NODES, ("hooks", "reducers")),
+    ProbeEntry("births", NonfiniteOnHost, OPS),
+    ProbeEntry("declarations", InplaceModules, OPS),
+    ProbeEntry("optimizers", Optimizers, OPS),
     # Last of this detail: operators are seen from here on. It is left first, and closes the open blocks before the
     # others write what they know at the end.
-    Entry("operations", OperatorRecorder, OPS),
-    Entry("collectives", Collectives, NODES, ("collectives",), _without_operators),
+    ProbeEntry("operations", OperatorRecorder, OPS),
+    ProbeEntry("collectives", Collectives, NODES, ("collectives",), _without_operators),
     # After those that are entered in each thread that begins.
-    Entry("threads", ThreadStarts, NODES, ("threads",)),
+    ProbeEntry("threads", ThreadStarts, NODES, ("threads",)),
 )
 
 AT_BACKWARDS = (
     # Before the others hang hooks of ours on nodes.
-    Entry("hooks", HookRecorder, NODES, ("hooks",)),
-    Entry("reducers", Reducers, NODES, ("hooks", "reducers")),
+    ProbeEntry("hooks", HookRecorder, NODES, ("hooks",)),
+    ProbeEntry("reducers", Reducers, NODES, ("hooks", "reducers")),
     # Stops hearing operators where it must: the rest goes by whether they are heard.
-    Entry("gradient buffers", GradientBuffers, OPS),
+    ProbeEntry("gradient buffers", GradientBuffers, OPS),
     # Closes the forward's block before the others look at what ran in it.
-    Entry("operations", OperatorRecorder, OPS),
-    Entry("mutations", InplaceWrites, OPS),
-    Entry("contexts", ContextTensors, OPS),
-    Entry("declarations", InplaceModules, OPS),
-    Entry("births", NonfiniteOnHost, OPS),
-    Entry("sizes", GradientNorms, OPS),
-    Entry("flow", Dataflow, OPS),
-    Entry("optimizers", Optimizers, OPS),
-    Entry("survivors", LeakedNodes, OPS),
+    ProbeEntry("operations", OperatorRecorder, OPS),
+    ProbeEntry("mutations", InplaceWrites, OPS),
+    ProbeEntry("contexts", ContextTensors, OPS),
+    ProbeEntry("declarations", InplaceModules, OPS),
+    ProbeEntry("births", NonfiniteOnHost, OPS),
+    ProbeEntry("sizes", GradientNorms, OPS),
+    ProbeEntry("flow", Dataflow, OPS),
+    ProbeEntry("optimizers", Optimizers, OPS),
+    ProbeEntry("survivors", LeakedNodes, OPS),
     # After all others of this detail: it goes by what they have found before a call.
-    Entry("repeats", RepeatedBackwards, OPS, ("repeats", "hooks"), _watches_no_repeats),
-    Entry("values", NodeTimes, FULL),
-    Entry("tensors", TensorData, NODES, (), _stores_tensors),
+    ProbeEntry("repeats", RepeatedBackwards, OPS, ("repeats", "hooks"), _watches_no_repeats),
+    ProbeEntry("values", NodeTimes, FULL),
+    ProbeEntry("tensors", TensorData, NODES, (), _stores_tensors),
 )

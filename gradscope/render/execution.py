@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from gradscope.model.execution import Execution, Outcome, Status
+from gradscope.model.execution import Execution, NodeOutcome, NodeStatus
 from gradscope.model.printable import printable
 from gradscope.render.json import FORMAT, site
 from gradscope.version import __version__
@@ -21,11 +21,11 @@ def to_text(replay: Replay, found: Execution) -> str:
     lines = [
         title_of(replay.graph, replay.run),
         f"run again in {order}, with torch {found.torch} on {amount(found.threads, 'thread')}",
-        f"{amount(found.count(Status.EQUAL), 'node')} equal to the bit",
+        f"{amount(found.count(NodeStatus.EQUAL), 'node')} equal to the bit",
     ]
     if found.first is not None:
         lines += _first(replay, found, found.first)
-    missing = [one for one in found.outcomes if one.status is Status.NOT_REPEATED]
+    missing = [one for one in found.outcomes if one.status is NodeStatus.NOT_REPEATED]
     if missing:
         lines.append(f"{amount(len(missing), 'node')} not repeated:")
         lines += [f"  {_name(replay, one)}: {_what(one)}" for one in missing[:MOST]]
@@ -61,8 +61,8 @@ def to_json(replay: Replay, found: Execution) -> str:
     return json.dumps(head, indent=1, allow_nan=False) + "\n"
 
 
-def _first(replay: Replay, found: Execution, first: Outcome) -> list[str]:
-    others = found.count(Status.DIFFERS) - 1
+def _first(replay: Replay, found: Execution, first: NodeOutcome) -> list[str]:
+    others = found.count(NodeStatus.DIFFERS) - 1
     lines = [f"the first that differs: {_name(replay, first)}: {_what(first)}"]
     if first.operator is not None and first.again is False:
         lines.append("  it gave something else again when run once more: this operator is not deterministic")
@@ -78,11 +78,11 @@ def _first(replay: Replay, found: Execution, first: Outcome) -> list[str]:
     return lines
 
 
-def _what(one: Outcome) -> str:
+def _what(one: NodeOutcome) -> str:
     return f"{one.operator}: {one.detail}" if one.operator else one.detail
 
 
-def _name(replay: Replay, one: Outcome) -> str:
+def _name(replay: Replay, one: NodeOutcome) -> str:
     node = replay.graph.nodes[one.node]
     where = f" at {place(node.site, replay.run.cwd)}" if node.site else ""
     leaf = f" {node.leaf}" if node.leaf else ""

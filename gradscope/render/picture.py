@@ -58,7 +58,7 @@ class Words:
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
+class PicturePart:
     """What belongs together, with what a pointer's rest on it says."""
 
     kind: str
@@ -74,7 +74,7 @@ class Picture:
     height: float
     title: str
     captions: tuple[str, ...]
-    parts: tuple[Part, ...]
+    parts: tuple[PicturePart, ...]
 
 
 INK, QUIET, ARROW = Paint("ink"), Paint("quiet"), Paint("arrow")
@@ -112,12 +112,12 @@ def compose(drawing: Drawing, panels: Sequence[Panel], layout: Layout, escape: E
     at = (MARGIN + (across - layout.width) / 2, top)
     legend, bottom = _legend(drawing.roles, across, top + layout.height + 14.0)
     parts = [
-        Part("heading", tuple(heading)),
+        PicturePart("heading", tuple(heading)),
         *(_frame(drawing, number, _moved(rect, at), escape) for number, rect in enumerate(layout.clusters)),
         *(_arrow(drawing, number, route, at) for number, route in enumerate(layout.routes)),
         *(_name(drawing, number, _moved(rect, at), escape) for number, rect in enumerate(layout.clusters)),
         *(_box(drawing, number, _moved(rect, at), panels[number]) for number, rect in enumerate(layout.boxes)),
-        Part("legend", tuple(legend)),
+        PicturePart("legend", tuple(legend)),
     ]
     return Picture(across + 2 * MARGIN, bottom + MARGIN, title, captions, tuple(parts))
 
@@ -135,24 +135,24 @@ def _heading(title: str, captions: Sequence[str], across: float) -> tuple[list[W
     return words, y + 10.0
 
 
-def _frame(drawing: Drawing, number: int, rect: Rect, escape: Escape) -> Part:
+def _frame(drawing: Drawing, number: int, rect: Rect, escape: Escape) -> PicturePart:
     cluster = drawing.clusters[number]
     _, mark = look(LIGHT, cluster.roles)
     line, pen = (mark.line or "solid", mark.width or 1.0) if cluster.roles else ("solid", 1.0)
     shape = Shape(_rounded(rect, 6.0), Paint("frame", cluster.roles), pen, line)
-    return Part("frame", (shape,), escape(cluster.title))
+    return PicturePart("frame", (shape,), escape(cluster.title))
 
 
-def _name(drawing: Drawing, number: int, rect: Rect, escape: Escape) -> Part:
+def _name(drawing: Drawing, number: int, rect: Rect, escape: Escape) -> PicturePart:
     """A frame's name, on a plate of its own: arrows may pass below it."""
     cluster = drawing.clusters[number]
     text = shorten(escape(cluster.title))
     plate = Rect(rect.x + 6.0, rect.y + 5.0, width(text, NOTE, bold=True) * 1.06 + 6.0, 14.0)
     words = Words(rect.x + 9.0, rect.y + 12.0, text, NOTE, QUIET, bold=True)
-    return Part("name", (Shape(_rounded(plate, 2.0), Paint("plate", cluster.roles), 0.0), words))
+    return PicturePart("name", (Shape(_rounded(plate, 2.0), Paint("plate", cluster.roles), 0.0), words))
 
 
-def _arrow(drawing: Drawing, number: int, route: Route, at: Point) -> Part:
+def _arrow(drawing: Drawing, number: int, route: Route, at: Point) -> PicturePart:
     arrow = drawing.arrows[number]
     pruned = Role.PRUNED in arrow.roles
     way: list[tuple[str, tuple[float, ...]]] = [("M", _shift(route.start, at))]
@@ -165,10 +165,10 @@ def _arrow(drawing: Drawing, number: int, route: Route, at: Point) -> Part:
     if arrow.count > 1 and route.label is not None:
         x, y = _shift(route.label, at)
         shapes.append(Words(x + 5.0, y, f"{TIMES}{arrow.count}", 9.5, QUIET))
-    return Part("arrow", tuple(shapes))
+    return PicturePart("arrow", tuple(shapes))
 
 
-def _box(drawing: Drawing, number: int, rect: Rect, panel: Panel) -> Part:
+def _box(drawing: Drawing, number: int, rect: Rect, panel: Panel) -> PicturePart:
     roles = drawing.boxes[number].roles
     shapes: list[Shape | Words] = list(_outline(rect, roles))
     inset = (rect.width - panel.width) / 2 + STRIP + (8.0 if Role.CUSTOM in roles else 0.0)
@@ -179,7 +179,7 @@ def _box(drawing: Drawing, number: int, rect: Rect, panel: Panel) -> Part:
             shapes.append(Shape(_rounded(strip, 2.0), Paint("strip", frozenset({line.strip})), 0.0))
         paint = QUIET if line.quiet else INK
         shapes.append(Words(rect.x + rect.width / 2, y, line.text, line.size, paint, line.bold, centred=True))
-    return Part("box", tuple(shapes), panel.tooltip)
+    return PicturePart("box", tuple(shapes), panel.tooltip)
 
 
 def _outline(rect: Rect, roles: frozenset[Role]) -> Iterator[Shape]:

@@ -10,7 +10,7 @@ from gradscope.model.printable import printable
 from gradscope.render.engines import lay_out
 from gradscope.render.metrics import FONT
 from gradscope.render.panel import panel
-from gradscope.render.picture import ARROW, PRUNED, Paint, Part, Picture, Shape, Words, colours, compose
+from gradscope.render.picture import ARROW, PRUNED, Paint, Picture, PicturePart, Shape, Words, colours, compose
 from gradscope.view.drawing import Drawing
 from gradscope.view.style import Style
 from gradscope.view.theme import Theme
@@ -71,7 +71,7 @@ def _head(name: str, key: str) -> str:
     return f'<marker id="{key}{name}" {place} orient="auto"><path class="{name}h" d="M0 0.5L8 4L0 7.5z"/></marker>'
 
 
-def _part(part: Part, paints: dict[Paint, str]) -> str:
+def _part(part: PicturePart, paints: dict[Paint, str]) -> str:
     inner = "".join(_shape(one, paints) if isinstance(one, Shape) else _words(one, paints) for one in part.shapes)
     tooltip = f"<title>{_text(part.tooltip)}</title>" if part.tooltip else ""
     return f'<g class="{part.kind}">{tooltip}{inner}</g>'

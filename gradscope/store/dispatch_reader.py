@@ -6,7 +6,7 @@ import json
 from typing import Any
 
 from gradscope.model.dispatch import Constant, Dispatch, Exchange, Phase, Place, StoredBackward, Zeros
-from gradscope.model.tensor import Role, StoredTensor, TensorType
+from gradscope.model.tensor import StoredTensor, TensorRole, TensorType
 from gradscope.store.interned import Interned
 from gradscope.store.rows import BYTES, INTEGER, MAYBE, TEXT, Rows
 
@@ -31,7 +31,7 @@ def read_tensors(rows: Rows, interned: Interned, backward: int) -> tuple[StoredT
     """The root gradients and saved tensors among what was stored."""
     sql = "SELECT role, node, position, type, storage FROM tensor WHERE backward = ? ORDER BY role, node, position"
     return tuple(
-        StoredTensor(Role(role), node, position, interned.type(kind), storage)
+        StoredTensor(TensorRole(role), node, position, interned.type(kind), storage)
         for role, node, position, kind, storage in rows.select(sql, (INTEGER,) * 5, backward)
     )
 

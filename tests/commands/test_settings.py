@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 import pytest
 
-from gradscope.cli import COMMANDS, Table, gradscope
+from gradscope.cli import COMMANDS, Subcommands, gradscope
 from gradscope.commands import settings
 from gradscope.errors import UsageError
 from gradscope.store.reader import load
@@ -33,7 +33,7 @@ def write(text: str) -> None:
 
 def found(name: str) -> dict[str, object]:
     table = gradscope
-    assert isinstance(table, Table)
+    assert isinstance(table, Subcommands)
     context = click.Context(table)
     table.resolve_command(context, [name])
     assert context.default_map is not None

@@ -18,7 +18,7 @@ from gradscope.errors import NothingCheckedError
 from gradscope.execution.execute import execute
 from gradscope.execution.extract import extract
 from gradscope.model.dispatch import Dispatch, Phase, Place, StoredBackward
-from gradscope.model.execution import Status
+from gradscope.model.execution import NodeStatus
 from gradscope.model.graph import Graph
 from gradscope.model.tensor import TensorType
 from tests.engine.live import live_graph
@@ -63,7 +63,7 @@ def test_random_graphs_are_equal(seed: int, tmp_path: Path) -> None:
         pool = random_tensors(choose, OPERATIONS, 20)
     graph, stored = recorded(tmp_path, program)
     found = execute(graph, stored)
-    assert [one for one in found.outcomes if one.status is not Status.EQUAL] == []
+    assert [one for one in found.outcomes if one.status is not NodeStatus.EQUAL] == []
     assert found.first is None
 
 
@@ -77,7 +77,7 @@ def test_another_memory_is_named_where_it_first_shows(small: Recorded) -> None:
     assert found.first is not None
     assert name(graph, found.first.node) == "TanhBackward0" or found.first.operator is not None
     assert found.first.again is True
-    equal = [name(graph, one.node) for one in found.outcomes if one.status is Status.EQUAL]
+    equal = [name(graph, one.node) for one in found.outcomes if one.status is NodeStatus.EQUAL]
     assert "PowBackward0" in equal
 
 
@@ -98,15 +98,15 @@ def noise(stored: StoredBackward) -> Place:
 def test_what_was_not_stored_is_said(small: Recorded) -> None:
     graph, stored = small
     found = execute(graph, replace(stored, storages={}))
-    assert found.count(Status.EQUAL) == 0 or found.count(Status.NOT_REPEATED) > 0
-    assert "not stored" in next(one.detail for one in found.outcomes if one.status is Status.NOT_REPEATED)
+    assert found.count(NodeStatus.EQUAL) == 0 or found.count(NodeStatus.NOT_REPEATED) > 0
+    assert "not stored" in next(one.detail for one in found.outcomes if one.status is NodeStatus.NOT_REPEATED)
 
 
 def test_sparse_gradients_cannot_be_repeated(tmp_path: Path) -> None:
     table = torch.nn.Embedding(4, 2, sparse=True)
     graph, stored = recorded(tmp_path, lambda: table(torch.tensor([1])).sum().backward())
     found = execute(graph, stored)
-    assert "no plain memory" in next(one.detail for one in found.outcomes if one.status is Status.NOT_REPEATED)
+    assert "no plain memory" in next(one.detail for one in found.outcomes if one.status is NodeStatus.NOT_REPEATED)
 
 
 @pytest.mark.parametrize(
@@ -166,11 +166,11 @@ def test_another_order_gives_what_the_engine_gives_in_that_order(seed: int, tmp_
     order = predict(with_priorities(graph, priorities)).order
     assert order == tuple(each.node for each in stored_changed.exchanges)
     found = execute(graph, stored, order)
-    differ = {one.node for one in found.outcomes if one.status is Status.DIFFERS}
+    differ = {one.node for one in found.outcomes if one.status is NodeStatus.DIFFERS}
     plain, other = passed(stored), passed(stored_changed)
     assert all((plain[node] == other[node]) for node in plain if node not in differ)
     assert {node for node in plain if plain[node] != other[node]} <= differ
-    assert all(one.status is not Status.NOT_REPEATED for one in found.outcomes)
+    assert all(one.status is not NodeStatus.NOT_REPEATED for one in found.outcomes)
 
 
 def passed(stored: StoredBackward) -> dict[int, list[str | None]]:
@@ -234,7 +234,7 @@ def test_what_a_node_passes_on_counts_too(small: Recorded) -> None:
     found = execute(graph, replace(stored, exchanges=tuple(exchanges)))
     assert found.first is not None
     assert (found.first.node, found.first.operator) == (exchanges[1].node, None)
-    assert found.count(Status.DIFFERS) == 1
+    assert found.count(NodeStatus.DIFFERS) == 1
 
 
 class Numpy(torch.autograd.Function):
@@ -250,5 +250,5 @@ class Numpy(torch.autograd.Function):
 def test_what_no_operator_made_is_not_called_repeated(tmp_path: Path) -> None:
     apply: Any = Numpy.apply
     graph, stored = recorded(tmp_path, lambda: apply(torch.ones(2, requires_grad=True).exp()).sum().backward())
-    unseen = [one for one in execute(graph, stored).outcomes if one.status is Status.NOT_REPEATED]
+    unseen = [one for one in execute(graph, stored).outcomes if one.status is NodeStatus.NOT_REPEATED]
     assert [(name(graph, one.node), one.operator) for one in unseen] == [("NumpyBackward", None)]

@@ -13,7 +13,7 @@ import gradscope
 from gradscope.commands.replay import command
 from gradscope.errors import NothingCheckedError
 from gradscope.execution.execute import execute
-from gradscope.model.execution import Status
+from gradscope.model.execution import NodeStatus
 from tests.execution.test_execute import recorded
 
 
@@ -55,7 +55,7 @@ PROGRAMS = [one_tensor_as_two_roots, one_gradient_for_two_roots, a_backward_in_a
 def test_every_node_is_equal(program: Callable[[], None], tmp_path: Path) -> None:
     graph, stored = recorded(tmp_path, program)
     found = execute(graph, stored)
-    assert [outcome.status for outcome in found.outcomes] == [Status.EQUAL] * len(graph.nodes)
+    assert [outcome.status for outcome in found.outcomes] == [NodeStatus.EQUAL] * len(graph.nodes)
 
 
 def hint(path: Path, number: int) -> Any:

@@ -10,7 +10,7 @@ from gradscope.engine.compare import differences
 from gradscope.errors import NothingCheckedError
 from gradscope.execution.execute import execute
 from gradscope.execution.extract import extract
-from gradscope.model.execution import Status
+from gradscope.model.execution import NodeStatus
 from gradscope.model.graph import OrderSource
 from gradscope.store.reader import Recording, load
 from tests.capture.side_by_side import SideBySide
@@ -45,7 +45,7 @@ def test_bit_for_bit(script: Path, side_by_side: SideBySide, tmp_path: Path) -> 
             if backward.nested_in is None:
                 execution = execute(graph, stored)
                 assert {outcome.node for outcome in execution.outcomes} >= {each.node for each in stored.exchanges}
-                assert [one for one in execution.outcomes if one.status is not Status.EQUAL] == []
+                assert [one for one in execution.outcomes if one.status is not NodeStatus.EQUAL] == []
         written = extracted(recording, tmp_path)
     (tmp_path / "all.py").write_text(RUN_ALL.format(written))
     ran = side_by_side.plain(tmp_path, "all.py")

@@ -10,7 +10,7 @@ from gradscope.functions.inputs.guess import guess
 from gradscope.functions.inputs.sample import make_sample, tensors_in
 from gradscope.functions.subject import read
 from gradscope.functions.trials import run
-from gradscope.functions.trials.run import Plan, make_benches
+from gradscope.functions.trials.run import TrialPlan, make_benches
 from tests.functions.corpus.base import Square
 
 ABSENT = "xpu:7"
@@ -26,13 +26,13 @@ def devices(args):
 
 def test_given_inputs_move_to_the_device_with_what_is_inside_containers():
     sample = make_sample((torch.rand(3, requires_grad=True), [torch.rand(2), {"scale": torch.rand(2)}], 2))
-    (bench,) = make_benches(Plan(subject(), (), (sample,), device="meta"))
+    (bench,) = make_benches(TrialPlan(subject(), (), (sample,), device="meta"))
     assert devices(bench.sample.args) == devices(bench.arguments()) == {"meta"}
     assert bench.sample.args[0].requires_grad
 
 
 def test_directions_and_weights_are_made_on_the_device():
-    (bench,) = make_benches(Plan(subject(), (), (make_sample((torch.rand(3),)),), device="meta"))
+    (bench,) = make_benches(TrialPlan(subject(), (), (make_sample((torch.rand(3),)),), device="meta"))
     assert devices(bench.directions()) == devices(bench.cotangents(bench.inputs())) == {"meta"}
 
 

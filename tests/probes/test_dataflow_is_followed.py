@@ -10,7 +10,7 @@ import pytest
 import torch
 
 import gradscope
-from gradscope.explain.evidence.dataflow import Dataflow
+from gradscope.explain.evidence.dataflow import RecordedDataflow
 from gradscope.model.flow import FlowOperation, GradientState
 from gradscope.store.reader import Recording, load
 
@@ -103,7 +103,9 @@ def test_what_a_backward_starts_from_is_recorded_when_it_is_refused(path: Path) 
     with load(path) as recorded:
         (end,) = recorded.flow_ends()
         assert not end.requires_grad
-        assert [at.operation.name for at in Dataflow(recorded.flow(), recorded.flow_tensors(), ()).operations][:2] == [
+        assert [at.operation.name for at in RecordedDataflow(recorded.flow(), recorded.flow_tensors(), ()).operations][
+            :2
+        ] == [
             "aten.ones.default",
             "aten.sum.default",
         ]

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 import gradscope
-from gradscope.probes.core.stacks import Mark, Stacks
+from gradscope.probes.core.stacks import FrameMark, Stacks
 
 
 class Rows:
@@ -245,7 +245,7 @@ def test_a_debugger_stops_in_a_marked_frame_as_in_any_other(watch):
 
 
 def test_a_mark_does_nothing_when_python_calls_it():
-    mark = Mark(object(), 0, test_a_mark_does_nothing_when_python_calls_it.__code__, False)
+    mark = FrameMark(object(), 0, test_a_mark_does_nothing_when_python_calls_it.__code__, False)
     mark[0] = 1
     assert not mark
     assert mark(sys._getframe(), "line", None) is None

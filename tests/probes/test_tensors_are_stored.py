@@ -17,7 +17,7 @@ from gradscope.bounds import tensor_limit
 from gradscope.capture import Recorder
 from gradscope.errors import UsageError
 from gradscope.model.dispatch import Phase, StoredBackward
-from gradscope.model.tensor import Role
+from gradscope.model.tensor import TensorRole
 from tests.torch_versions import needs_saved_tensors
 
 FOUR = [1.0, 2.0, 3.0, 4.0]
@@ -49,7 +49,11 @@ def test_saved_tensors_and_root_gradients_with_their_bytes(tmp_path: Path) -> No
             (tensor.role, tensor.node, tensor.position): floats(found.storages[tensor.storage])
             for tensor in recording.tensors(0)
         }
-    assert values == {(Role.ROOT_GRADIENT, 0, 0): [7.0] * 4, (Role.SAVED, 0, 0): FOUR, (Role.SAVED, 0, 1): FOUR}
+    assert values == {
+        (TensorRole.ROOT_GRADIENT, 0, 0): [7.0] * 4,
+        (TensorRole.SAVED, 0, 0): FOUR,
+        (TensorRole.SAVED, 0, 1): FOUR,
+    }
 
 
 def test_nothing_without_the_option(tmp_path: Path) -> None:

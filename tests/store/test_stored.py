@@ -12,7 +12,7 @@ import pytest
 
 from gradscope.errors import UnreadableError
 from gradscope.model.dispatch import Constant, Dispatch, Exchange, Phase, Place, StoredBackward, Zeros
-from gradscope.model.tensor import Role, StoredTensor, TensorType
+from gradscope.model.tensor import StoredTensor, TensorRole, TensorType
 from gradscope.store.reader import load
 from tests import by_hand
 from tests.recordings import Writer, write_backward, write_graph
@@ -56,7 +56,7 @@ def test_it_is_read_as_it_was_written(tmp_path: Path) -> None:
     arguments = tuple(expected for _, expected in KINDS)
     assert found == StoredBackward(
         {3: b"\x00" * 12},
-        (StoredTensor(Role.SAVED, 2, 0, TensorType((2,), "float32"), 3),),
+        (StoredTensor(TensorRole.SAVED, 2, 0, TensorType((2,), "float32"), 3),),
         (
             Dispatch(0, 2, Phase.INSIDE, "aten.neg.default", arguments, {"beta": 1}, None, PLACE),
             Dispatch(1, None, Phase.BEFORE, "aten.sparse.default", None, None, None, None),

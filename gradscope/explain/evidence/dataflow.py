@@ -41,7 +41,7 @@ class Way:
     ends: list[int] = field(default_factory=list)  # operators whose results nobody read
 
 
-class Dataflow:
+class RecordedDataflow:
     """The recorded flow. Operators are named by their index in `operations`."""
 
     def __init__(
@@ -243,10 +243,10 @@ class Dataflow:
 
 
 @kept
-def dataflow(facts: Facts) -> Dataflow:
+def dataflow(facts: Facts) -> RecordedDataflow:
     """The flow of tensors through the operators that were examined."""
     tensors = {tensor.number: tensor for tensor in facts.flow_tensors()}
-    return Dataflow(with_aliases(facts.flow(), tensors, syntax(facts)), tensors.values(), facts.flow_ends())
+    return RecordedDataflow(with_aliases(facts.flow(), tensors, syntax(facts)), tensors.values(), facts.flow_ends())
 
 
 def reads_shape_only(operation: FlowOperation) -> bool:

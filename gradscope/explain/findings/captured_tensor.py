@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.transform_calls import called_at
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import Dataflow, dataflow, is_inside_function
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_inside_function
 from gradscope.graphs.transforms import Under, transforms
 from gradscope.model.finding import Related
 from gradscope.model.graph import FunctionClass
@@ -36,7 +36,7 @@ def captured_tensor(case: Case) -> Iterator[Cause]:
             yield Cause(message, one.site, _places(one.function, under), tensor=one.name, function=one.function.name)
 
 
-def _goes_on(flow: Dataflow, stack: Stack) -> bool:
+def _goes_on(flow: RecordedDataflow, stack: Stack) -> bool:
     """Whether numbers that an operator computed leave the forward: a check of the values takes no gradient away.
 
     True where the recording cannot tell.

@@ -36,7 +36,7 @@ class TensorSpec:
 
 
 @dataclass(frozen=True, slots=True)
-class Token:
+class SpecToken:
     """A piece of the text and the column at which it starts."""
 
     kind: str
@@ -52,18 +52,18 @@ def parse_spec(text: str) -> tuple[tuple[Argument, ...], ...]:
     return _Parser(text).samples()
 
 
-def tokens_of(text: str) -> list[Token]:
+def tokens_of(text: str) -> list[SpecToken]:
     """Cut the text into tokens, ending with one of kind "end"."""
-    found: list[Token] = []
+    found: list[SpecToken] = []
     position = 0
     while text[position:].strip():
         match = TOKEN.match(text, position)
         if match is None:
             raise at_column(text, len(text) - len(text[position:].lstrip()), "this character belongs to nothing")
         kind = match.lastgroup or ""
-        found.append(Token(kind, match.group(kind), match.start(kind)))
+        found.append(SpecToken(kind, match.group(kind), match.start(kind)))
         position = match.end()
-    return [*found, Token("end", "the end", len(text))]
+    return [*found, SpecToken("end", "the end", len(text))]
 
 
 def at_column(text: str, column: int, problem: str) -> UsageError:
@@ -81,7 +81,7 @@ class _Parser:
         self.position = 0
 
     @property
-    def token(self) -> Token:
+    def token(self) -> SpecToken:
         return self.tokens[self.position]
 
     def samples(self) -> tuple[tuple[Argument, ...], ...]:
@@ -189,7 +189,7 @@ class _Parser:
                 self.expect(",")
         return values
 
-    def take(self) -> Token:
+    def take(self) -> SpecToken:
         token = self.token
         self.position += 1
         return token

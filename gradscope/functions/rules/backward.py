@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradscope.functions.rules.case import REVERSE, SECOND_ORDER, VMAPS, Case, hint
-from gradscope.functions.rules.fault import Fault
+from gradscope.functions.rules.case import REVERSE, SECOND_ORDER, VMAPS, FunctionCase, hint
+from gradscope.functions.rules.fault import Violation
 from gradscope.functions.rules.saving import first_write
 from gradscope.functions.source import Method, called_name
 from gradscope.model.finding import Severity
@@ -32,18 +32,18 @@ def through_numpy(method: Method | None) -> ast.AST | None:
     return None
 
 
-def not_twice(case: Case, node: ast.AST | None, message: str) -> Iterator[Fault]:
+def not_twice(case: FunctionCase, node: ast.AST | None, message: str) -> Iterator[Violation]:
     """The fault of a backward that cannot be differentiated and does not say so."""
     if node is None or case.subject.once_differentiable:
         return
     explains = case.failing(*SECOND_ORDER)
     if explains:
-        yield Fault(f"{message}: second derivatives are silently wrong", case.at("backward", node), explains)
+        yield Violation(f"{message}: second derivatives are silently wrong", case.at("backward", node), explains)
     elif not case.ran(*SECOND_ORDER):
         yield hint(f"{message}: second derivatives could not be tried", case.at("backward", node))
 
 
-def detached_backward(case: Case) -> Iterator[Fault]:
+def detached_backward(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward uses .data, detach() or no_grad and is not declared once_differentiable.
     Why: the gradient comes out right, but nothing connects it with the inputs: second derivatives are silently zero
     or wrong.
@@ -54,7 +54,7 @@ def detached_backward(case: Case) -> Iterator[Fault]:
     yield from not_twice(case, detaching(case.backward), "backward detaches what it computes with")
 
 
-def numpy_backward(case: Case) -> Iterator[Fault]:
+def numpy_backward(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward goes through numpy and is not declared once_differentiable.
     Why: autograd does not see numpy: second derivatives are silently zero or wrong.
     Do instead: put @once_differentiable above backward, or wrap the numpy part in a Function of its own.
@@ -64,7 +64,7 @@ def numpy_backward(case: Case) -> Iterator[Fault]:
     yield from not_twice(case, through_numpy(case.backward), "backward computes with numpy")
 
 
-def grad_output_mutated(case: Case) -> Iterator[Fault]:
+def grad_output_mutated(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward writes into the gradient that it gets.
     Why: the same tensor may go to other nodes as well (an addition passes it on unchanged): their gradients are
     silently wrong.
@@ -73,7 +73,7 @@ def grad_output_mutated(case: Case) -> Iterator[Fault]:
     """
     if case.gives_wrong("gout_mutated"):
         first = case.at("backward", first_write(case.backward))
-        yield Fault(
+        yield Violation(
             "backward writes into the incoming gradient",
             first,
             case.failing(
@@ -88,7 +88,7 @@ def grad_output_mutated(case: Case) -> Iterator[Fault]:
         )
 
 
-def nondeterministic_backward(case: Case) -> Iterator[Fault]:
+def nondeterministic_backward(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward gives different gradients for the same inputs and the same random state.
     Why: runs cannot be repeated; random numbers drawn in backward are not those of forward.
     Do instead: draw random numbers in forward and save them.
@@ -103,14 +103,14 @@ def nondeterministic_backward(case: Case) -> Iterator[Fault]:
         else []
     )
     if case.fact("eager_bwd", "nondeterministic") or (draws and case.failing("backward_twice")):
-        yield Fault(
+        yield Violation(
             "the same backward gives different gradients",
             case.at("backward", draws[0] if draws else None),
             case.failing(),
         )
 
 
-def noncontiguous_input(case: Case) -> Iterator[Fault]:
+def noncontiguous_input(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: wrong values or an exception for inputs whose elements are not contiguous in memory.
     Why: as_strided, view and raw pointers read memory in storage order; transposed inputs are common.
     Do instead: call .contiguous() first, or use reshape and the tensor's own strides.
@@ -120,7 +120,7 @@ def noncontiguous_input(case: Case) -> Iterator[Fault]:
     if explains and case.ok("eager_fwd"):
         outcome = case.outcome("noncontig")
         in_forward = case.fact("noncontig", "forward") is not False and outcome.method != "backward"
-        yield Fault(
+        yield Violation(
             f"non-contiguous inputs: {outcome.detail}",
             outcome.site or case.site("forward" if in_forward else "backward"),
             (
@@ -131,7 +131,7 @@ def noncontiguous_input(case: Case) -> Iterator[Fault]:
         )
 
 
-def expanded_grad_output(case: Case) -> Iterator[Fault]:
+def expanded_grad_output(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward fails or is wrong for an incoming gradient that is expanded or not contiguous.
     Why: sum() sends one number expanded to the whole shape (strides 0): view, as_strided and writes in place do not
     work on it.
@@ -141,36 +141,36 @@ def expanded_grad_output(case: Case) -> Iterator[Fault]:
     explains = case.failing("expanded_gout")
     if explains and (case.outcome("eager_bwd").status.failed is False):
         outcome = case.outcome("expanded_gout")
-        yield Fault(
+        yield Violation(
             f"expanded or transposed incoming gradient: {outcome.detail}",
             outcome.site or case.site("backward"),
             (*explains, *case.same_cause("expanded_gout")) if outcome.site else explains,
         )
 
 
-def gradient_buffer_reused(case: Case) -> Iterator[Fault]:
+def gradient_buffer_reused(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward returns a buffer that it uses again.
     Why: autograd may keep the returned tensor as .grad without a copy: the next backward overwrites it.
     Do instead: return a new tensor.
     How it is decided: a gradient is compared with a copy of itself after another backward.
     """
     if case.gives_wrong("grad_buffer_reuse"):
-        yield Fault(
+        yield Violation(
             "backward returns a buffer that a later backward overwrites", case.site("backward"), case.needing_backward()
         )
 
 
-def grad_output_ignored(case: Case) -> Iterator[Fault]:
+def grad_output_ignored(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward does not multiply with the incoming gradient.
     Why: the gradient is right only when the Function is the last step of the loss; anywhere else it is silently wrong.
     Do instead: multiply with grad_output.
     How it is decided: twice the incoming gradient must give twice the gradient.
     """
     if case.failing("eager_bwd") and case.fact("eager_bwd", "nonlinear") and not case.custom_gradient:
-        yield Fault("the gradient does not follow the incoming gradient", case.site("backward"), case.failing())
+        yield Violation("the gradient does not follow the incoming gradient", case.site("backward"), case.failing())
 
 
-def depends_on_grad_mode(case: Case) -> Iterator[Fault]:
+def depends_on_grad_mode(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward computes other values under torch.no_grad() than with grad mode on.
     Why: evaluation and training silently disagree.
     Do instead: let forward compute the same in both.
@@ -179,10 +179,10 @@ def depends_on_grad_mode(case: Case) -> Iterator[Fault]:
     if case.fact("eager_fwd", "grad_mode") and case.failing("eager_fwd"):
         forward = case.method("forward")
         node = next(iter(forward.calls("is_grad_enabled", "is_inference_mode_enabled")), None) if forward else None
-        yield Fault("forward gives other values under torch.no_grad()", case.at("forward", node), case.failing())
+        yield Violation("forward gives other values under torch.no_grad()", case.at("forward", node), case.failing())
 
 
-def depends_on_transform(case: Case) -> Iterator[Fault]:
+def depends_on_transform(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward computes other values under a torch.func transform than in eager mode.
     Why: per-sample gradients, Hessians and training silently disagree.
     Do instead: do not ask in forward whether a transform is active, and do not write to tensors that are outputs.
@@ -204,12 +204,12 @@ def depends_on_transform(case: Case) -> Iterator[Fault]:
             *VMAPS,
         )
         if explains:
-            yield Fault(
+            yield Violation(
                 "forward gives other values under a transform than in eager mode", case.site("forward"), explains
             )
 
 
-def grad_in_backward(case: Case) -> Iterator[Fault]:
+def grad_in_backward(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward calls torch.autograd.grad, .backward() or requires_grad_().
     Why: eager mode takes it (checkpointing does it), but torch.func refuses it inside of transforms, and
     torch.compile too.
@@ -233,10 +233,12 @@ def grad_in_backward(case: Case) -> Iterator[Fault]:
     )
     raising = tuple(n for n in explains if case.outcome(n).status.value == "raises")
     if calls and raising:
-        yield Fault("backward uses autograd itself, which torch.func refuses", case.at("backward", calls[0]), raising)
+        yield Violation(
+            "backward uses autograd itself, which torch.func refuses", case.at("backward", calls[0]), raising
+        )
 
 
-def outlives_transform(case: Case) -> Iterator[Fault]:
+def outlives_transform(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: the Function keeps a tensor from inside a transform (a cache in a global or on the class) and
     uses it after the transform has ended.
     Why: the tensor is a wrapper of that transform: one of vmap has the whole batch inside and raises "escaped from
@@ -249,10 +251,10 @@ def outlives_transform(case: Case) -> Iterator[Fault]:
     outcome = case.outcome("dead_wrapper")
     if case.failing("dead_wrapper") and case.ok("eager_fwd"):
         explains = (*case.failing("dead_wrapper"), *case.raising("escaped from inside a function"))
-        yield Fault(f"after a transform: {outcome.detail}", outcome.site or case.site("forward"), explains)
+        yield Violation(f"after a transform: {outcome.detail}", outcome.site or case.site("forward"), explains)
 
 
-def once_differentiable_under_func(case: Case) -> Iterator[Fault]:
+def once_differentiable_under_func(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: @once_differentiable on a Function that promises torch.func.
     Why: func.grad(func.grad(f)) is silently zero and so is autograd.grad, which prunes the node that would raise;
     only .backward() raises.
@@ -264,7 +266,7 @@ def once_differentiable_under_func(case: Case) -> Iterator[Fault]:
     explains = case.failing(*trials)
     if case.subject.once_differentiable and case.wrong(*trials) and explains:
         severity = None if case.promises_func else Severity.INFO
-        yield Fault(
+        yield Violation(
             "once_differentiable does not hold under torch.func: second derivatives are silently wrong",
             case.site("backward"),
             explains,

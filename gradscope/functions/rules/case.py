@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
-from gradscope.functions.rules.fault import Fault
+from gradscope.functions.rules.fault import Violation
 from gradscope.functions.source import Method
 from gradscope.functions.subject import Subject
 from gradscope.functions.trials.outcome import SKIPPED, Outcome
@@ -65,7 +65,7 @@ COMPILED = ("compile", "compiled_autograd", "export", "make_fx")
 
 
 @dataclass
-class Case:
+class FunctionCase:
     """One Function before the rules. `explained` grows while the rules run in the table's order, causes first."""
 
     subject: Subject
@@ -194,8 +194,8 @@ class Case:
         return self.failing(*SECOND_ORDER)
 
 
-def hint(message: str, site: Site | None, advice: str = "") -> Fault:
+def hint(message: str, site: Site | None, advice: str = "") -> Violation:
     """A fault that only the source hints at."""
     from gradscope.model.finding import Severity
 
-    return Fault(message, site, severity=Severity.WARNING, certain=False, advice=advice)
+    return Violation(message, site, severity=Severity.WARNING, certain=False, advice=advice)

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradscope.functions.rules.backward import through_numpy
-from gradscope.functions.rules.case import COMPILED, Case
-from gradscope.functions.rules.fault import Fault
+from gradscope.functions.rules.case import COMPILED, FunctionCase
+from gradscope.functions.rules.fault import Violation
 
 
-def jvp_stops_fullgraph(case: Case) -> Iterator[Fault]:
+def jvp_stops_fullgraph(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a jvp method on a Function that shall be compiled.
     Why: Dynamo raises "Unsupported custom jvp" with fullgraph=True, and breaks the graph without it.
     Do instead: nothing, or a twin without jvp for compiled code.
@@ -17,10 +17,10 @@ def jvp_stops_fullgraph(case: Case) -> Iterator[Fault]:
     """
     explains = case.raising("custom jvp", trials=COMPILED)
     if explains:
-        yield Fault("torch.compile stops at a Function with jvp", case.site("jvp"), explains)
+        yield Violation("torch.compile stops at a Function with jvp", case.site("jvp"), explains)
 
 
-def defaults_omitted(case: Case) -> Iterator[Fault]:
+def defaults_omitted(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward has defaults, and apply is called without those arguments under torch.compile.
     Why: eager mode fills the defaults in when setup_context exists; Dynamo counts the gradients against the
     arguments that were passed.
@@ -32,14 +32,14 @@ def defaults_omitted(case: Case) -> Iterator[Fault]:
     given = len(case.anatomy.input_shapes)
     parameters = len(forward.names) - (0 if case.subject.separate_context else 1) if forward else 0
     if explains and parameters > given:
-        yield Fault(
+        yield Violation(
             f"forward has {parameters} parameters, {given} are passed: torch.compile does not fill in the defaults",
             case.site("forward"),
             explains,
         )
 
 
-def compile_unsupported(case: Case) -> Iterator[Fault]:
+def compile_unsupported(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: torch.compile or compiled autograd cannot take the Function, or computes something else.
     Why: control flow on values, .backward() inside backward and side effects cannot be traced.
     Do instead: remove them, or wrap the call in torch.compiler.disable.
@@ -47,7 +47,7 @@ def compile_unsupported(case: Case) -> Iterator[Fault]:
     """
     explains = case.failing("compile", "compiled_autograd")
     if explains:
-        yield Fault(
+        yield Violation(
             f"{explains[0]}: {case.outcome(explains[0]).detail}",
             case.raised_at(explains, "forward"),
             (
@@ -58,7 +58,7 @@ def compile_unsupported(case: Case) -> Iterator[Fault]:
         )
 
 
-def numpy_in_forward(case: Case) -> Iterator[Fault]:
+def numpy_in_forward(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward computes with numpy under make_fx or export.
     Why: the tracer does not see numpy: the result is baked in as a constant, silently, or the trace raises.
     Do instead: use torch operators, or register a torch.library.custom_op.
@@ -66,14 +66,14 @@ def numpy_in_forward(case: Case) -> Iterator[Fault]:
     """
     explains = case.failing("make_fx", "export")
     if explains and (case.fact("make_fx", "baked") or through_numpy(case.method("forward"))):
-        yield Fault(
+        yield Violation(
             "a trace holds the values of the first inputs as constants",
             case.at("forward", through_numpy(case.method("forward"))),
             explains,
         )
 
 
-def custom_backward_lost(case: Case) -> Iterator[Fault]:
+def custom_backward_lost(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: make_fx and export trace forward's operators and drop the custom backward.
     Why: the exported program has the operators' own gradient: another one when the custom backward differs on
     purpose, none when forward detaches.
@@ -82,4 +82,4 @@ def custom_backward_lost(case: Case) -> Iterator[Fault]:
     """
     explains = tuple(n for n in case.failing("make_fx", "export") if case.fact(n, "gradient_lost"))
     if explains:
-        yield Fault("a trace loses the custom backward", case.site("backward"), explains)
+        yield Violation("a trace loses the custom backward", case.site("backward"), explains)

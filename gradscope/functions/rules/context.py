@@ -5,8 +5,8 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradscope.functions.rules.case import FUNC, SECOND_ORDER, Case
-from gradscope.functions.rules.fault import Fault
+from gradscope.functions.rules.case import FUNC, SECOND_ORDER, FunctionCase
+from gradscope.functions.rules.fault import Violation
 from gradscope.functions.source import is_attribute_of
 from gradscope.model.finding import Severity
 from gradscope.model.site import Site
@@ -31,7 +31,7 @@ RESERVED = (
 )
 
 
-def store_site(case: Case, attribute: str) -> Site | None:
+def store_site(case: FunctionCase, attribute: str) -> Site | None:
     """The line that sets an attribute of ctx."""
     for method in case.subject.context_methods:
         node = method.context_stores().get(attribute)
@@ -40,7 +40,7 @@ def store_site(case: Case, attribute: str) -> Site | None:
     return case.site("setup_context", "forward")
 
 
-def kept_as(case: Case, kind: str) -> Iterator[Fault]:
+def kept_as(case: FunctionCase, kind: str) -> Iterator[Violation]:
     """A fault for each attribute of ctx that holds tensors in one kind of holder; outputs are told elsewhere."""
     for kept in case.anatomy.kept:
         if kept.kind != kind or kept.what.startswith("output"):
@@ -52,7 +52,7 @@ def kept_as(case: Case, kind: str) -> Iterator[Fault]:
             if stale
             else "saved-tensor hooks and version checks do not see it"
         )
-        yield Fault(
+        yield Violation(
             f"ctx.{kept.attribute} holds {article(kept.what)}: {related}",
             store_site(case, kept.attribute),
             (*stale, *case.failing("ctx_tensors")),
@@ -65,7 +65,7 @@ def article(what: str) -> str:
     return "an intermediate tensor" if what == "intermediate" else what
 
 
-def tensor_on_ctx(case: Case) -> Iterator[Fault]:
+def tensor_on_ctx(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: ctx.x = x with a tensor.
     Why: there is no version check: when the tensor is overwritten before backward, the gradient is silently wrong;
     saved_tensors_hooks (offloading, checkpointing) do not see it.
@@ -76,7 +76,7 @@ def tensor_on_ctx(case: Case) -> Iterator[Fault]:
     yield from kept_as(case, "tensor")
 
 
-def output_on_ctx(case: Case) -> Iterator[Fault]:
+def output_on_ctx(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: an output of forward kept as an attribute of ctx.
     Why: the output holds its grad_fn, the grad_fn is ctx, and ctx holds the output: the cycle keeps all memory
     until the garbage collector runs.
@@ -86,14 +86,14 @@ def output_on_ctx(case: Case) -> Iterator[Fault]:
     for kept in case.anatomy.kept:
         if kept.what.startswith("output"):
             explains = case.failing("leak", "ctx_tensors", "out_inplace", "retained_inputs", "saved_inplace")
-            yield Fault(
+            yield Violation(
                 f"ctx.{kept.attribute} holds {kept.what}: a reference cycle keeps it and the graph alive",
                 store_site(case, kept.attribute),
                 explains,
             )
 
 
-def tensor_in_container_on_ctx(case: Case) -> Iterator[Fault]:
+def tensor_in_container_on_ctx(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a list, tuple, dict or object with tensors as an attribute of ctx.
     Why: the container hides tensors from the version check and from saved_tensors_hooks: gradients go silently
     wrong once one is overwritten.
@@ -103,7 +103,7 @@ def tensor_in_container_on_ctx(case: Case) -> Iterator[Fault]:
     yield from kept_as(case, "container")
 
 
-def tensor_in_closure_on_ctx(case: Case) -> Iterator[Fault]:
+def tensor_in_closure_on_ctx(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a function kept on ctx that closes over tensors.
     Why: as with a tensor on ctx there is no version check, and the graph behind the captured tensor is lost: the
     second derivative is wrong.
@@ -113,7 +113,7 @@ def tensor_in_closure_on_ctx(case: Case) -> Iterator[Fault]:
     yield from kept_as(case, "closure")
 
 
-def numpy_on_ctx(case: Case) -> Iterator[Fault]:
+def numpy_on_ctx(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a numpy array kept on ctx.
     Why: it is outside of autograd: no second derivative, no transform, no compile, and it may share memory with a
     tensor that changes.
@@ -122,14 +122,14 @@ def numpy_on_ctx(case: Case) -> Iterator[Fault]:
     """
     for kept in case.anatomy.kept:
         if kept.kind == "numpy":
-            yield Fault(
+            yield Violation(
                 f"ctx.{kept.attribute} holds a numpy array",
                 store_site(case, kept.attribute),
                 case.failing("ctx_tensors", "saved_inplace", *FUNC),
             )
 
 
-def reserved_ctx_name(case: Case) -> Iterator[Fault]:
+def reserved_ctx_name(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: an assignment to a name that torch itself uses on ctx: to_save, saved_tensors,
     needs_input_grad, name, ...
     Why: the assignment replaces or hides torch's own state: "autograd internal error", or a value that is never
@@ -140,10 +140,10 @@ def reserved_ctx_name(case: Case) -> Iterator[Fault]:
     for method in case.subject.methods.values():
         for attribute, node in method.context_stores().items():
             if attribute in RESERVED and method.name != "vmap":
-                yield Fault(f"ctx.{attribute} is torch's own", method.at(node), case.failing())
+                yield Violation(f"ctx.{attribute} is torch's own", method.at(node), case.failing())
 
 
-def retained_input(case: Case) -> Iterator[Fault]:
+def retained_input(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: an input that stays alive after everything made from it is gone, in a global list or on the
     class for instance.
     Why: memory grows with every call; torch.compile refuses the side effect.
@@ -151,12 +151,12 @@ def retained_input(case: Case) -> Iterator[Fault]:
     How it is decided: weak references to the inputs after forward and backward, outputs dropped and garbage collected.
     """
     if case.gives_wrong("retained_inputs"):
-        yield Fault(
+        yield Violation(
             case.outcome("retained_inputs").detail, case.site("forward"), case.failing("retained_inputs", "leak")
         )
 
 
-def backward_mutates_ctx(case: Case) -> Iterator[Fault]:
+def backward_mutates_ctx(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward changes attributes of ctx (a counter, a cache, a flag), so that its second run differs.
     Why: backward runs again with retain_graph=True, in jacobians and under gradcheck: the second pass computes
     something else.
@@ -169,7 +169,7 @@ def backward_mutates_ctx(case: Case) -> Iterator[Fault]:
         severity = None if trials else Severity.WARNING
         backward = case.backward
         node = backward.context_stores().get(changed[0]) if backward else None
-        yield Fault(
+        yield Violation(
             f"backward changes ctx.{changed[0]}" + (": its second run gives another gradient" if trials else ""),
             case.at("backward", node),
             (*trials, *case.failing("gradcheck", "jacrev", "threads") * bool(trials)),
@@ -177,7 +177,7 @@ def backward_mutates_ctx(case: Case) -> Iterator[Fault]:
         )
 
 
-def backward_saves_again(case: Case) -> Iterator[Fault]:
+def backward_saves_again(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: ctx.save_for_backward called in backward.
     Why: it replaces what forward saved, so that the second pass over the graph finds other tensors.
     Do instead: save in forward or setup_context only.
@@ -187,7 +187,7 @@ def backward_saves_again(case: Case) -> Iterator[Fault]:
     calls = backward.context_calls("save_for_backward") if backward else []
     if case.anatomy.saves_in_backward or calls:
         explains = case.failing("backward_twice", "gradcheck", "jacrev")
-        yield Fault(
+        yield Violation(
             "backward calls ctx.save_for_backward",
             case.at("backward", calls[0] if calls else None),
             explains,
@@ -195,7 +195,7 @@ def backward_saves_again(case: Case) -> Iterator[Fault]:
         )
 
 
-def state_on_class(case: Case) -> Iterator[Fault]:
+def state_on_class(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward or backward stores values on the class (MyFn.x = ...) or in a global to hand them over.
     Why: they are shared: two applications before a backward, and two threads at once, overwrite each other's values.
     Do instead: keep them on ctx.
@@ -206,12 +206,12 @@ def state_on_class(case: Case) -> Iterator[Fault]:
     changed = case.anatomy.class_changed
     if not changed and node is None and case.fact("threads", "interleaved") and case.gives_wrong("threads"):
         detail = f"{case.outcome('threads').detail}: backward reads what forward keeps outside of ctx"
-        yield Fault(detail, case.site("forward"), case.failing("threads"))
+        yield Violation(detail, case.site("forward"), case.failing("threads"))
     if changed or node is not None:
         explains = case.failing()
         what = changed[0] if changed else getattr(node, "attr", "")
         certain = bool(changed)
-        yield Fault(
+        yield Violation(
             f"{case.subject.short_name}.{what} is changed by a run",
             case.at(method, node),
             explains,
@@ -220,7 +220,7 @@ def state_on_class(case: Case) -> Iterator[Fault]:
         )
 
 
-def class_store(case: Case) -> tuple[ast.AST | None, str]:
+def class_store(case: FunctionCase) -> tuple[ast.AST | None, str]:
     """The first assignment to an attribute of the class in one of its methods, and the method's name."""
     for method in case.subject.methods.values():
         for node in method.walk():
@@ -230,7 +230,7 @@ def class_store(case: Case) -> tuple[ast.AST | None, str]:
     return None, "forward"
 
 
-def view_of_output_saved(case: Case) -> Iterator[Fault]:
+def view_of_output_saved(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a view of an output (y.view(...), y[0], y.detach()) saved or kept, so that the graph is never
     freed.
     Why: torch unpacks a saved output without a cycle, but a view of it holds the output's grad_fn: the leak
@@ -239,20 +239,20 @@ def view_of_output_saved(case: Case) -> Iterator[Fault]:
     How it is decided: a weak reference to the node survives its outputs and a garbage collection.
     """
     if case.failing("leak") and case.fact("leak", "survives"):
-        yield Fault(
+        yield Violation(
             "the node is never freed: it holds a view of its own output",
             save_site(case),
             case.failing("leak", "retained_inputs", "out_inplace", "saved_inplace", *SECOND_ORDER),
         )
     elif case.failing("leak") and any("output" in name for names in case.anatomy.saved for name in names):
-        yield Fault(
+        yield Violation(
             "the node is freed only by the garbage collector: it holds a view of its own output",
             save_site(case),
             case.failing("leak", *SECOND_ORDER),
         )
 
 
-def save_site(case: Case) -> Site | None:
+def save_site(case: FunctionCase) -> Site | None:
     """The line of the first ctx.save_for_backward."""
     for method in case.subject.context_methods:
         calls = method.context_calls("save_for_backward")

@@ -9,7 +9,7 @@ from gradscope.model.site import Site
 
 
 @dataclass(frozen=True, slots=True)
-class Fault:
+class Violation:
     """A fault that a rule found. `explains` are the trials that fail because of it: no other rule need explain them.
 
     `severity` replaces the rule's own; `certain` is False for a hint in the source that no run could confirm.

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradscope.functions.rules.case import SECOND_ORDER, TANGENTS, Case
-from gradscope.functions.rules.fault import Fault
+from gradscope.functions.rules.case import SECOND_ORDER, TANGENTS, FunctionCase
+from gradscope.functions.rules.fault import Violation
 
 
-def no_jvp(case: Case) -> Iterator[Fault]:
+def no_jvp(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a Function without jvp.
     Why: forward-mode AD raises NotImplementedError "You must implement the jvp function": jvp, jacfwd and hessian.
     Do instead: write jvp(ctx, *tangents); where it is short, it also makes hessian cheap.
@@ -16,12 +16,12 @@ def no_jvp(case: Case) -> Iterator[Fault]:
     """
     subject = case.subject
     if subject.function is not None and subject.has("forward") and not subject.has("jvp"):
-        yield Fault(
+        yield Violation(
             "there is no jvp: forward-mode AD raises", subject.site, case.raising("implement the jvp function", "jvp")
         )
 
 
-def jvp_wrong(case: Case) -> Iterator[Fault]:
+def jvp_wrong(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: jvp returns tangents that disagree with numerical differences and so with backward.
     Why: jacfwd, hessian and jvp are silently wrong.
     Do instead: correct the formula; jvp is the Jacobian times the tangent, backward its transpose times the gradient.
@@ -32,10 +32,10 @@ def jvp_wrong(case: Case) -> Iterator[Fault]:
     first_order = [n for n in explains if n not in SECOND_ORDER]
     if case.subject.has("jvp") and first_order:
         first = first_order[0]
-        yield Fault(f"jvp is wrong: {case.outcome(first).detail}", case.site("jvp"), explains)
+        yield Violation(f"jvp is wrong: {case.outcome(first).detail}", case.site("jvp"), explains)
 
 
-def jvp_without_save_for_forward(case: Case) -> Iterator[Fault]:
+def jvp_without_save_for_forward(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: jvp reads ctx.saved_tensors, which nobody filled with save_for_forward.
     Why: save_for_backward does not serve jvp: saved_tensors is empty there, and unpacking raises ValueError.
     Do instead: call ctx.save_for_forward with the same tensors, too.
@@ -48,14 +48,14 @@ def jvp_without_save_for_forward(case: Case) -> Iterator[Fault]:
         return
     explains = case.failing(*TANGENTS)
     if explains:
-        yield Fault(
+        yield Violation(
             "jvp reads ctx.saved_tensors, but save_for_forward is never called",
             method.at(method.attributes("saved_tensors")[0]),
             explains,
         )
 
 
-def jvp_none_tangent(case: Case) -> Iterator[Fault]:
+def jvp_none_tangent(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: jvp fails when one input has no tangent.
     Why: torch passes None for it: TypeError or AttributeError. Differentiating with respect to one of several
     inputs is the usual case.
@@ -64,14 +64,14 @@ def jvp_none_tangent(case: Case) -> Iterator[Fault]:
     """
     explains = case.raising("NoneType", trials=TANGENTS)
     if case.subject.has("jvp") and explains:
-        yield Fault(
+        yield Violation(
             f"jvp does not expect None for a missing tangent: {case.outcome(explains[0]).detail}",
             case.raised_at(explains, "jvp"),
             (*explains, *case.failing(*TANGENTS)),
         )
 
 
-def jvp_arity(case: Case) -> Iterator[Fault]:
+def jvp_arity(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: jvp takes another number of tangents than forward has inputs, or returns another number than
     it has outputs.
     Why: torch passes one per input, None for those that are no tensors: TypeError; a wrong number of returned
@@ -93,10 +93,10 @@ def jvp_arity(case: Case) -> Iterator[Fault]:
             if misfit
             else "jvp returns another number of tangents than forward has outputs"
         )
-        yield Fault(what, method.site, (*explains, *returned, *(case.failing(*TANGENTS) if misfit else ())))
+        yield Violation(what, method.site, (*explains, *returned, *(case.failing(*TANGENTS) if misfit else ())))
 
 
-def jvp_view_rule(case: Case) -> Iterator[Fault]:
+def jvp_view_rule(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a Function whose output is a view of its input and whose jvp returns a tangent that is no view.
     Why: plain forward-mode AD raises then; torch.func.jvp does not.
     Do instead: return from jvp the same view of the tangent, or return a copy from forward.
@@ -109,14 +109,14 @@ def jvp_view_rule(case: Case) -> Iterator[Fault]:
         and "fwad" in explains
         and case.outcome("fwad").status.value == "raises"
     ):
-        yield Fault(
+        yield Violation(
             f"plain forward-mode AD refuses what func.jvp takes: {case.outcome('fwad').detail}",
             case.site("jvp"),
             explains,
         )
 
 
-def functionalize(case: Case) -> Iterator[Fault]:
+def functionalize(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: torch.func.functionalize on a Function with setup_context.
     Why: torch 2.13 has no rule for it: "NYI: Functionalize rule for custom_function_call", whatever the Function does.
     Do instead: nothing; functionalize the code around it, or use torch.library.custom_op.
@@ -124,4 +124,4 @@ def functionalize(case: Case) -> Iterator[Fault]:
     """
     explains = case.raising("Functionalize rule")
     if explains:
-        yield Fault("torch.func.functionalize takes no custom Function (said once)", case.subject.site, explains)
+        yield Violation("torch.func.functionalize takes no custom Function (said once)", case.subject.site, explains)

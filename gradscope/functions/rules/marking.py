@@ -7,14 +7,14 @@ import inspect
 from collections.abc import Iterator
 from typing import Any
 
-from gradscope.functions.rules.case import REVERSE, VMAPS, Case
-from gradscope.functions.rules.fault import Fault
+from gradscope.functions.rules.case import REVERSE, VMAPS, FunctionCase
+from gradscope.functions.rules.fault import Violation
 from gradscope.functions.rules.saving import first_write
 from gradscope.functions.source import Method
 from gradscope.model.site import Site
 
 
-def call_site(case: Case, name: str) -> Site | None:
+def call_site(case: FunctionCase, name: str) -> Site | None:
     """The line of the first ctx.<name>(...) in forward or setup_context."""
     for method in case.subject.context_methods:
         calls = method.context_calls(name)
@@ -23,7 +23,7 @@ def call_site(case: Case, name: str) -> Site | None:
     return case.site("setup_context", "forward")
 
 
-def unmarked_inplace(case: Case) -> Iterator[Fault]:
+def unmarked_inplace(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward writes into an input without ctx.mark_dirty, perhaps through numpy.
     Why: autograd does not learn of it: the graph before the input keeps using old values, and gradients are
     silently wrong.
@@ -32,10 +32,10 @@ def unmarked_inplace(case: Case) -> Iterator[Fault]:
     """
     if case.gives_wrong("input_mutated"):
         write = first_write(case.method("forward"))
-        yield Fault(case.outcome("input_mutated").detail, case.at("forward", write), case.failing())
+        yield Violation(case.outcome("input_mutated").detail, case.at("forward", write), case.failing())
 
 
-def dirty_not_input(case: Case) -> Iterator[Fault]:
+def dirty_not_input(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: ctx.mark_dirty called with a tensor that is no input.
     Why: only inputs can be dirty; torch warns and ignores it, the values are right.
     Do instead: leave the call out.
@@ -43,28 +43,28 @@ def dirty_not_input(case: Case) -> Iterator[Fault]:
     """
     strange = [name for name in case.anatomy.dirty if not name.startswith("input")]
     if strange:
-        yield Fault(
+        yield Violation(
             f"ctx.mark_dirty gets {strange[0]}, which is no input",
             call_site(case, "mark_dirty"),
             case.raising("Only input", "dirty"),
         )
 
 
-def dirty_not_returned(case: Case) -> Iterator[Fault]:
+def dirty_not_returned(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: an input is marked dirty but not returned.
     Why: RuntimeError "Some elements marked as dirty during the forward method were not returned as output".
     Do instead: return the tensor that was written.
     How it is decided: torch's own refusal in eager mode.
     """
     if case.raising("marked as dirty during the forward", trials=("eager_fwd",)):
-        yield Fault(
+        yield Violation(
             "an input is marked dirty but not returned",
             call_site(case, "mark_dirty"),
             case.raising("marked as dirty during the forward"),
         )
 
 
-def dirty_with_generated_vmap(case: Case) -> Iterator[Fault]:
+def dirty_with_generated_vmap(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: ctx.mark_dirty together with generate_vmap_rule = True.
     Why: torch 2.13 takes mark_dirty under grad, jvp and a hand-written vmap rule, but the generated rule loses the
     tensor's identity and raises under vmap.
@@ -73,14 +73,14 @@ def dirty_with_generated_vmap(case: Case) -> Iterator[Fault]:
     """
     explains = case.raising("marked as dirty during the forward", trials=VMAPS)
     if case.subject.generates_vmap and explains:
-        yield Fault(
+        yield Violation(
             "mark_dirty does not work with generate_vmap_rule",
             call_site(case, "mark_dirty"),
             (*explains, *case.failing(*VMAPS)),
         )
 
 
-def input_as_is_saved(case: Case) -> Iterator[Fault]:
+def input_as_is_saved(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: an input returned unchanged is saved as an output.
     Why: RuntimeError "A input that has been returned as-is as output is being saved for backward"; torch.compile
     takes it.
@@ -89,10 +89,10 @@ def input_as_is_saved(case: Case) -> Iterator[Fault]:
     """
     explains = case.raising("returned as-is as output is being saved")
     if explains:
-        yield Fault("an input that is returned as it is gets saved", call_site(case, "save_for_backward"), explains)
+        yield Violation("an input that is returned as it is gets saved", call_site(case, "save_for_backward"), explains)
 
 
-def view_output(case: Case) -> Iterator[Fault]:
+def view_output(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: an output that is a view of an input.
     Why: a caller who writes into it in place gets RuntimeError: the custom backward cannot follow writes through a
     view.
@@ -101,16 +101,16 @@ def view_output(case: Case) -> Iterator[Fault]:
     """
     explains = case.raising("is a view and is being modified", "view", trials=("out_inplace", "saved_inplace"))
     if explains and ("view" in case.anatomy.outputs or "input" in case.anatomy.outputs):
-        yield Fault("an output is a view of an input: writing into it raises", case.site("forward"), explains)
+        yield Violation("an output is a view of an input: writing into it raises", case.site("forward"), explains)
 
 
-def pairs(case: Case) -> dict[tuple[int, int], str]:
+def pairs(case: FunctionCase) -> dict[tuple[int, int], str]:
     """How gradcheck's outputs and inputs compare."""
     found: dict[tuple[int, int], str] = case.fact("gradcheck", "pairs") or {}
     return found
 
 
-def nondiff_output_unmarked(case: Case) -> Iterator[Fault]:
+def nondiff_output_unmarked(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: one of several outputs whose gradient backward drops, without ctx.mark_non_differentiable.
     Why: the output says requires_grad, so a loss may use it, and its share of the gradient is silently zero.
     Do instead: mark it with ctx.mark_non_differentiable, or use its gradient.
@@ -128,14 +128,14 @@ def nondiff_output_unmarked(case: Case) -> Iterator[Fault]:
     if case.unexplained("gradcheck") and len(by_output) > 1 and dropped and len(dropped) < len(by_output):
         number = differentiable_outputs(case)[dropped[0]]
         explains = tuple(n for n in case.failing(*REVERSE, "one_output") if case.fact(n, "differs") != "eager")
-        yield Fault(
+        yield Violation(
             f"backward drops the gradient of output {number}, which is not marked non-differentiable",
             case.site("backward"),
             explains,
         )
 
 
-def used(case: Case, output: int) -> bool:
+def used(case: FunctionCase, output: int) -> bool:
     """Whether backward reads the gradient of a differentiable output at all."""
     backward = case.method("backward")
     position = differentiable_outputs(case)[output] + 1
@@ -147,7 +147,7 @@ def used(case: Case, output: int) -> bool:
     )
 
 
-def differentiable_outputs(case: Case) -> list[int]:
+def differentiable_outputs(case: FunctionCase) -> list[int]:
     """The positions of the outputs that gradcheck compares."""
     floating = ("float", "view", "input")
     return [
@@ -155,7 +155,7 @@ def differentiable_outputs(case: Case) -> list[int]:
     ]
 
 
-def wrong_output_marked(case: Case) -> Iterator[Fault]:
+def wrong_output_marked(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: ctx.mark_non_differentiable on the wrong output, so that the values do not require grad.
     Why: the loss does not depend on the inputs any more: silent zero gradient or "does not require grad".
     Do instead: mark the outputs that have no derivative (indices, masks), not the values.
@@ -175,14 +175,14 @@ def wrong_output_marked(case: Case) -> Iterator[Fault]:
         backward and marked and marked[0] + 1 < len(backward.names) and backward.reads(backward.names[marked[0] + 1])
     )
     if marked and reads and (none_left or any(anatomy.outputs[i] == "integer" for i in free)):
-        yield Fault(
+        yield Violation(
             f"output {marked[0]} is marked non-differentiable although backward computes its gradient",
             call_site(case, "mark_non_differentiable"),
             case.failing(),
         )
 
 
-def materialize_none(case: Case) -> Iterator[Fault]:
+def materialize_none(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: ctx.set_materialize_grads(False) and a backward that does not expect None.
     Why: the gradient of an unused output then arrives as None instead of zeros: TypeError, or an AttributeError.
     Do instead: handle None in backward, or leave set_materialize_grads alone.
@@ -196,24 +196,24 @@ def materialize_none(case: Case) -> Iterator[Fault]:
         if "None" in case.outcome(n).message
     )
     if explains and not case.anatomy.materialize:
-        yield Fault(
+        yield Violation(
             "backward gets None for an unused output and does not expect it",
             case.raised_at(explains, "backward"),
             (*explains, *case.same_cause(explains[0])),
         )
 
 
-def needs_input_grad_ignored(case: Case) -> Iterator[Fault]:
+def needs_input_grad_ignored(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward computes gradients that nobody asked for.
     Why: frozen inputs are common; their gradients are computed and thrown away.
     Do instead: compute each gradient only if ctx.needs_input_grad says so, and return None otherwise.
     How it is decided: backward is run with one input requiring grad, and what it returns for the others is looked at.
     """
     if case.gives_wrong("needless_grad") and case.ok("eager_bwd"):
-        yield Fault(case.outcome("needless_grad").detail, case.site("backward"), case.failing("needless_grad"))
+        yield Violation(case.outcome("needless_grad").detail, case.site("backward"), case.failing("needless_grad"))
 
 
-def needs_input_grad_wrong_index(case: Case) -> Iterator[Fault]:
+def needs_input_grad_wrong_index(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: ctx.needs_input_grad read at the wrong index.
     Why: the indices count all arguments of forward, tensors or not: with the wrong one the gradient is silently
     None when only a subset requires grad.
@@ -223,14 +223,14 @@ def needs_input_grad_wrong_index(case: Case) -> Iterator[Fault]:
     backward = case.backward
     reads = backward.attributes("needs_input_grad") if backward else []
     if case.gives_wrong("subset_grad") and reads:
-        yield Fault(
+        yield Violation(
             case.outcome("subset_grad").detail + ": ctx.needs_input_grad is read at the wrong index",
             case.at("backward", reads[0]),
             case.failing("subset_grad", "needless_grad", "jvp_partial", "grad_vmap_partial"),
         )
 
 
-def captured_tensor(case: Case) -> Iterator[Fault]:
+def captured_tensor(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward uses a tensor that requires grad from a global, a closure or the class instead of an
     argument.
     Why: autograd follows arguments only: the captured tensor silently gets no gradient, and vmap of grad may fail
@@ -257,7 +257,7 @@ def captured_tensor(case: Case) -> Iterator[Fault]:
                 if forward
                 else None
             )
-            yield Fault(
+            yield Violation(
                 f"forward uses {name} from outside: it requires grad and gets none",
                 case.at("forward", node),
                 case.raising("internal assert", "INTERNAL ASSERT"),

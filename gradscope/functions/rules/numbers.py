@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradscope.functions.rules.case import REVERSE, SECOND_ORDER, Case
-from gradscope.functions.rules.fault import Fault
+from gradscope.functions.rules.case import REVERSE, SECOND_ORDER, FunctionCase
+from gradscope.functions.rules.fault import Violation
 from gradscope.functions.rules.marking import pairs
 from gradscope.model.finding import Severity
 
@@ -23,13 +23,13 @@ ENOUGH = (
 )
 
 
-def numerically_wrong(case: Case) -> tuple[str, ...]:
+def numerically_wrong(case: FunctionCase) -> tuple[str, ...]:
     """The unexplained trials that disagree with numerical differences, and what follows from such a gradient."""
     direct = tuple(n for n in case.failing(*REVERSE) if case.fact(n, "differs") == "numbers")
     return (*direct, *case.failing("complex", "float32")) if direct else ()
 
 
-def gradient_shape(case: Case) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
+def gradient_shape(case: FunctionCase) -> tuple[int, tuple[int, ...], tuple[int, ...]] | None:
     """The first input whose gradient was returned in another shape: its position, the gradient's shape, its own."""
     for index, (returned, shape) in enumerate(zip(case.anatomy.returned, case.anatomy.input_shapes, strict=False)):
         if returned.kind == "tensor" and shape is not None and returned.shape != shape:
@@ -37,7 +37,7 @@ def gradient_shape(case: Case) -> tuple[int, tuple[int, ...], tuple[int, ...]] |
     return None
 
 
-def broadcast_not_reduced(case: Case) -> Iterator[Fault]:
+def broadcast_not_reduced(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward broadcasts an input, and backward does not sum its gradient back correctly.
     Why: torch sums over broadcast dimensions only where the shapes tell; a repeated or wrongly reduced gradient
     raises or is silently wrong.
@@ -55,7 +55,7 @@ def broadcast_not_reduced(case: Case) -> Iterator[Fault]:
         return
     if (refused and shape and shape[0] in small) or (wrong and wrong <= small and numerically_wrong(case)):
         index = shape[0] if shape else min(wrong)
-        yield Fault(
+        yield Violation(
             f"the gradient of input {index}, which forward broadcasts, is not summed to its shape as it should be",
             case.site("backward"),
             (*refused, *numerically_wrong(case)),
@@ -70,7 +70,7 @@ def prod(shape: tuple[int, ...]) -> int:
     return total
 
 
-def gradient_too_small(case: Case) -> Iterator[Fault]:
+def gradient_too_small(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward returns a gradient that has fewer elements than the input.
     Why: RuntimeError "returned an invalid gradient at index ...: expected shape compatible with".
     Do instead: return a gradient of the input's shape (expand or broadcast it).
@@ -84,10 +84,10 @@ def gradient_too_small(case: Case) -> Iterator[Fault]:
             if found
             else case.outcome(explains[0]).detail
         )
-        yield Fault(f"the gradient does not fit: {detail}", case.site("backward"), case.needing_backward())
+        yield Violation(f"the gradient does not fit: {detail}", case.site("backward"), case.needing_backward())
 
 
-def gradient_too_big(case: Case) -> Iterator[Fault]:
+def gradient_too_big(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward returns a gradient with more dimensions or elements than the input.
     Why: torch silently sums it to the input's shape: right after broadcasting, silently wrong otherwise.
     Do instead: return the gradient in the input's shape: grad.sum_to_size(x.shape).
@@ -104,7 +104,7 @@ def gradient_too_big(case: Case) -> Iterator[Fault]:
         vmapped = (
             case.failing("vmap_grad", "grad_vmap", "grad_vmap_partial", "eager_grad_of_vmap", "jacrev") if wrong else ()
         )
-        yield Fault(
+        yield Violation(
             message,
             case.site("backward"),
             (*(wrong or ()), *raising, *vmapped),
@@ -112,7 +112,7 @@ def gradient_too_big(case: Case) -> Iterator[Fault]:
         )
 
 
-def wrong_gradient(case: Case) -> Iterator[Fault]:
+def wrong_gradient(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward's gradient disagrees with numerical differences of forward.
     Why: training goes in a wrong direction without any message.
     Do instead: correct the formula; when the difference is meant (straight-through, reversal), say custom_gradient
@@ -123,49 +123,49 @@ def wrong_gradient(case: Case) -> Iterator[Fault]:
     if case.gradient_wrong and explains:
         name = "gradcheck" if case.wrong("gradcheck") else explains[0]
         everything = (*explains, *case.failing(*ENOUGH), *silent_second(case))
-        yield Fault(f"the gradient is wrong: {case.outcome(name).detail}", case.site("backward", "vjp"), everything)
+        yield Violation(f"the gradient is wrong: {case.outcome(name).detail}", case.site("backward", "vjp"), everything)
 
 
-def silent_second(case: Case) -> tuple[str, ...]:
+def silent_second(case: FunctionCase) -> tuple[str, ...]:
     """Second-order trials that fail besides a wrong first order: told first things first."""
     return case.failing(*SECOND_ORDER)
 
 
-def gradient_dtype(case: Case) -> Iterator[Fault]:
+def gradient_dtype(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward returns a gradient of another dtype than the input's.
     Why: torch casts it silently; it costs memory and time, and torch.compile may refuse it.
     Do instead: grad.to(x.dtype).
     How it is decided: float32 inputs, and the dtype that backward returned.
     """
     if case.fact("float32", "gradient_dtype") and case.failing("float32"):
-        yield Fault(case.outcome("float32").detail, case.site("backward"), case.failing("float32"))
+        yield Violation(case.outcome("float32").detail, case.site("backward"), case.failing("float32"))
 
 
-def output_always_double(case: Case) -> Iterator[Fault]:
+def output_always_double(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: float32 inputs give float64 outputs.
     Why: everything after the Function silently computes in double precision, slowly.
     Do instead: create tensors with dtype=x.dtype (numpy and Python floats default to double).
     How it is decided: float32 inputs, and the dtype of the outputs.
     """
     if case.fact("float32", "output_double"):
-        yield Fault("float32 inputs give float64 outputs", case.site("forward"), case.failing("float32"))
+        yield Violation("float32 inputs give float64 outputs", case.site("forward"), case.failing("float32"))
 
 
-def zero_size(case: Case) -> Iterator[Fault]:
+def zero_size(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward takes tensors without elements, backward fails on them.
     Why: empty batches occur at the end of data and under sharding.
     Do instead: let backward handle numel() == 0: reshape with explicit sizes instead of -1, reductions with care.
     How it is decided: inputs whose first dimension is empty.
     """
     if case.failing("zero_size"):
-        yield Fault(
+        yield Violation(
             f"empty tensors: {case.outcome('zero_size').detail}",
             case.outcome("zero_size").site or case.site("backward"),
             case.failing("zero_size"),
         )
 
 
-def missing_conj(case: Case) -> Iterator[Fault]:
+def missing_conj(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: the gradient of complex inputs is wrong, usually because a conjugate is missing.
     Why: for complex numbers backward multiplies with the conjugate of the derivative.
     Do instead: use grad * derivative.conj().
@@ -174,7 +174,7 @@ def missing_conj(case: Case) -> Iterator[Fault]:
     declared = bool(case.fact("complex", "declared"))
     if case.gives_wrong("complex") and not case.custom_gradient and (declared or not case.gradient_wrong):
         explains = ("complex", *(numerically_wrong(case) if declared else ()))
-        yield Fault(
+        yield Violation(
             "the gradient of complex inputs is wrong",
             case.site("backward"),
             explains,
@@ -182,17 +182,17 @@ def missing_conj(case: Case) -> Iterator[Fault]:
         )
 
 
-def nan_at_edge(case: Case) -> Iterator[Fault]:
+def nan_at_edge(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: the gradient is NaN at zero although forward is finite there.
     Why: norms, square roots and divisions by the output give 0/0; one padded row of zeros turns all weights into NaN.
     Do instead: add eps, or choose the value at zero with torch.where before the division.
     How it is decided: forward and backward with all inputs zero.
     """
     if case.fact("eager_bwd", "edge"):
-        yield Fault("the gradient is NaN at zero although forward is finite there", case.site("backward"))
+        yield Violation("the gradient is NaN at zero although forward is finite there", case.site("backward"))
 
 
-def autocast_dtype(case: Case) -> Iterator[Fault]:
+def autocast_dtype(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward runs under autocast, backward after it fails or is far off.
     Why: forward's operators give bfloat16 under autocast, while backward runs outside and mixes it with saved
     float32 tensors.
@@ -201,6 +201,6 @@ def autocast_dtype(case: Case) -> Iterator[Fault]:
     """
     if case.failing("autocast") and not case.custom_gradient:
         outcome = case.outcome("autocast")
-        yield Fault(
+        yield Violation(
             f"under autocast: {outcome.detail}", outcome.site or case.site("backward"), case.failing("autocast")
         )

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradscope.functions.rules.case import Case
-from gradscope.functions.rules.fault import Fault
+from gradscope.functions.rules.case import FunctionCase
+from gradscope.functions.rules.fault import Violation
 from gradscope.functions.rules.returns import below_promise
 from gradscope.model.finding import Severity
 
 
-def unexplained(case: Case) -> Iterator[Fault]:
+def unexplained(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a trial that fails although no other rule says why.
     Why: torch or the Function raises, or gives other values, for a reason that gradscope has no rule for.
     Do instead: read torch's own message; if the Function is right, tell gradscope's authors.
@@ -22,7 +22,7 @@ def unexplained(case: Case) -> Iterator[Fault]:
         explains = case.same_cause(first)
         outcome = case.outcome(first)
         refused = outcome.error == "NotImplementedError" and outcome.site is not None
-        yield Fault(
+        yield Violation(
             f"{first} {outcome.status.value}: {outcome.detail}",
             outcome.site or case.subject.site,
             explains,

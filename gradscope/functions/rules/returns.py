@@ -5,14 +5,14 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradscope.functions.rules.case import VMAPS, Case
-from gradscope.functions.rules.fault import Fault
+from gradscope.functions.rules.case import VMAPS, FunctionCase
+from gradscope.functions.rules.fault import Violation
 from gradscope.model.finding import Severity
 
 TORCH_SPEAKS = ("NotImplementedError",)
 
 
-def backward_arity(case: Case) -> Iterator[Fault]:
+def backward_arity(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward takes more or fewer gradients than forward returns outputs.
     Why: torch passes one gradient per output, also for outputs that are not differentiable: TypeError in the
     backward pass.
@@ -30,14 +30,14 @@ def backward_arity(case: Case) -> Iterator[Fault]:
         case.subject.function, "boxed_grads_call", False
     ):
         explains = case.needing_backward()
-        yield Fault(
+        yield Violation(
             f"backward takes {len(backward.names) - 1} gradients, forward returns {count} outputs",
             backward.site,
             explains,
         )
 
 
-def grad_count(case: Case) -> Iterator[Fault]:
+def grad_count(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward returns more or fewer gradients than forward has inputs. A list counts as one gradient.
     Why: RuntimeError "returned an incorrect number of gradients"; surplus trailing None are allowed; torch.compile
     hides it.
@@ -48,14 +48,14 @@ def grad_count(case: Case) -> Iterator[Fault]:
     kind = case.anatomy.returned_kind
     if explains or kind == "list":
         what = "a list, which counts as one gradient" if kind == "list" else f"{len(case.anatomy.returned)} gradients"
-        yield Fault(
+        yield Violation(
             f"backward returns {what} for {len(case.anatomy.input_shapes)} inputs",
             case.site("backward"),
             case.needing_backward(),
         )
 
 
-def setup_args_swapped(case: Case) -> Iterator[Fault]:
+def setup_args_swapped(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: setup_context(ctx, output, inputs): the last two parameters in the wrong order.
     Why: torch passes (ctx, inputs, output) by position; the names hide that the wrong tensors are saved, and the
     gradient is silently wrong.
@@ -69,7 +69,7 @@ def setup_args_swapped(case: Case) -> Iterator[Fault]:
     if second.startswith(("out", "result", "ret")) or third.startswith(("inp", "arg")):
         explains = (*case.failing("gradcheck", "eager_bwd", "eager_fwd"), *case.failing())
         severity = None if explains else Severity.WARNING
-        yield Fault(
+        yield Violation(
             f"setup_context takes ({method.names[1]}, {method.names[2]}); torch passes (inputs, output)",
             method.site,
             explains,
@@ -78,7 +78,7 @@ def setup_args_swapped(case: Case) -> Iterator[Fault]:
         )
 
 
-def grad_for_nontensor(case: Case) -> Iterator[Fault]:
+def grad_for_nontensor(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward returns a gradient for an input that is no tensor.
     Why: RuntimeError "returned a gradient different than None at position ..., but the corresponding forward input
     was not a Variable".
@@ -92,14 +92,14 @@ def grad_for_nontensor(case: Case) -> Iterator[Fault]:
             for i, r in enumerate(case.anatomy.returned)
             if r.kind != "none" and i < len(case.anatomy.input_shapes) and case.anatomy.input_shapes[i] is None
         ]
-        yield Fault(
+        yield Violation(
             f"backward returns a gradient for input {bad[0] if bad else '?'}, which is no tensor",
             case.site("backward"),
             case.needing_backward(),
         )
 
 
-def list_or_dict_output(case: Case) -> Iterator[Fault]:
+def list_or_dict_output(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward returns a list or a dict of tensors.
     Why: torch looks for tensors in a tuple only: the outputs in a list or dict silently do not require grad, and
     vmap asserts.
@@ -109,42 +109,42 @@ def list_or_dict_output(case: Case) -> Iterator[Fault]:
     if case.anatomy.output_kind in ("list", "dict"):
         forward = case.method("forward")
         returns = [n for n in forward.walk() if isinstance(n, ast.Return)] if forward else []
-        yield Fault(
+        yield Violation(
             f"forward returns a {case.anatomy.output_kind}: its tensors get no gradient",
             case.at("forward", returns[-1] if returns else None),
             case.failing(),
         )
 
 
-def tensors_in_pytree(case: Case) -> Iterator[Fault]:
+def tensors_in_pytree(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: tensors that require grad inside a list, tuple or dict argument.
     Why: autograd sees only arguments that are tensors themselves; those inside containers silently get no gradient.
     Do instead: pass the tensors flat (apply(*tensors)) and put them together inside forward.
     How it is decided: from the inputs and from what arrives after a backward.
     """
     if case.anatomy.nested:
-        yield Fault(
+        yield Violation(
             f"input {case.anatomy.nested[0]} is a container of tensors that require grad: they get none",
             case.site("forward"),
             case.failing("grad_none_requires", "eager_bwd"),
         )
 
 
-def namedtuple_output(case: Case) -> Iterator[Fault]:
+def namedtuple_output(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward returns a namedtuple.
     Why: apply gives back a plain tuple in eager mode, so the names are lost; vmap asserts.
     Do instead: return a plain tuple and let a wrapper around apply build the namedtuple.
     How it is decided: from what forward returned when it was run.
     """
     if case.anatomy.output_kind == "namedtuple":
-        yield Fault(
+        yield Violation(
             "forward returns a namedtuple, which apply turns into a plain tuple",
             case.site("forward"),
             case.failing(*VMAPS, "jacrev", "jacfwd", "hessian", "jvp_grad"),
         )
 
 
-def backward_return_type(case: Case) -> Iterator[Fault]:
+def backward_return_type(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward returns something that is neither a tensor nor None, a float for instance.
     Why: TypeError "expected Variable or None".
     Do instead: return a tensor of the input's shape.
@@ -153,14 +153,14 @@ def backward_return_type(case: Case) -> Iterator[Fault]:
     explains = case.raising("expected Variable or None", "expected Tensor or None")
     bad = [r.kind for r in case.anatomy.returned if r.kind not in ("tensor", "none")]
     if explains or (bad and case.anatomy.returned_kind != "list"):
-        yield Fault(
+        yield Violation(
             f"backward returns {bad[0] if bad else 'something'} where a tensor or None belongs",
             case.site("backward"),
             case.needing_backward(),
         )
 
 
-def inference_tensor_saved(case: Case) -> Iterator[Fault]:
+def inference_tensor_saved(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a tensor made in inference mode is saved for backward.
     Why: RuntimeError "Inference tensors cannot be saved for backward".
     Do instead: clone the tensor outside of inference mode, or do not enter inference_mode in forward.
@@ -168,7 +168,7 @@ def inference_tensor_saved(case: Case) -> Iterator[Fault]:
     """
     explains = case.raising("Inference tensors cannot be saved")
     if explains:
-        yield Fault(
+        yield Violation(
             "an inference tensor is saved for backward",
             case.raised_at(explains, "forward"),
             explains,
@@ -176,7 +176,7 @@ def inference_tensor_saved(case: Case) -> Iterator[Fault]:
         )
 
 
-def one_tuple_output(case: Case) -> Iterator[Fault]:
+def one_tuple_output(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward returns a tensor and setup_context unpacks a tuple, or the reverse.
     Why: setup_context gets exactly what forward returned: `y, = output` on a tensor unpacks its first dimension.
     Do instead: unpack in setup_context what forward returns.
@@ -193,7 +193,7 @@ def one_tuple_output(case: Case) -> Iterator[Fault]:
     )
     if mixed and case.failing():
         returned = "a tensor" if kind == "tensor" else "a tuple of one tensor"
-        yield Fault(
+        yield Violation(
             f"forward returns {returned}, setup_context treats it as the other",
             method.at(unpacked) if unpacked else method.site,
             case.failing(),
@@ -210,7 +210,7 @@ def unpacks(node: ast.AST, name: str) -> bool:
     )
 
 
-def method_raises(case: Case) -> Iterator[Fault]:
+def method_raises(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward, setup_context, backward, jvp or vmap raises an exception of its own on valid inputs.
     Why: a name that was never unpacked, a wrong attribute or a shape that does not fit shows only when the method runs.
     Do instead: mend the line that raises.
@@ -229,18 +229,20 @@ def method_raises(case: Case) -> Iterator[Fault]:
         if refuses_on_purpose(case, outcome.method, outcome.site.line if outcome.site else 0):
             continue
         explains = case.same_cause(name)
-        yield Fault(f"{outcome.method} raises {outcome.detail}", outcome.site, explains, below_promise(case, explains))
+        yield Violation(
+            f"{outcome.method} raises {outcome.detail}", outcome.site, explains, below_promise(case, explains)
+        )
         case.explained.update(explains)
 
 
-def below_promise(case: Case, trials: tuple[str, ...]) -> Severity | None:
+def below_promise(case: FunctionCase, trials: tuple[str, ...]) -> Severity | None:
     """Info when only trials fail that the author does not promise."""
     if case.promises_func or any(t in ("eager_fwd", "eager_bwd", "gradcheck") for t in trials):
         return None
     return Severity.INFO
 
 
-def refuses_on_purpose(case: Case, method: str, line: int) -> bool:
+def refuses_on_purpose(case: FunctionCase, method: str, line: int) -> bool:
     """Whether the line is a `raise` of the author's own."""
     found = case.method(method)
     return (

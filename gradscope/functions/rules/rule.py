@@ -6,15 +6,15 @@ import inspect
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 
-from gradscope.functions.rules.case import Case
-from gradscope.functions.rules.fault import Fault
+from gradscope.functions.rules.case import FunctionCase
+from gradscope.functions.rules.fault import Violation
 from gradscope.model.finding import Severity
 from gradscope.model.page import line, section
 
 HEADINGS = ("What it flags", "Why", "Do instead", "How it is decided")
 
 
-Check = Callable[[Case], Iterable[Fault]]
+Check = Callable[[FunctionCase], Iterable[Violation]]
 
 
 @dataclass(frozen=True, slots=True)

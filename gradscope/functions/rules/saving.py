@@ -5,28 +5,28 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradscope.functions.rules.case import REVERSE, Case, hint
+from gradscope.functions.rules.case import REVERSE, FunctionCase, hint
 from gradscope.functions.rules.context import save_site
-from gradscope.functions.rules.fault import Fault
+from gradscope.functions.rules.fault import Violation
 from gradscope.functions.source import Method
 from gradscope.model.finding import Severity
 from gradscope.model.site import Site
 
 
-def saved_intermediates(case: Case) -> bool:
+def saved_intermediates(case: FunctionCase) -> bool:
     """Whether something is saved that is neither an input nor an output."""
     return any(name == "intermediate" for names in case.anatomy.saved for name in names)
 
 
-def second_order(case: Case, message: str, explains: tuple[str, ...]) -> Iterator[Fault]:
+def second_order(case: FunctionCase, message: str, explains: tuple[str, ...]) -> Iterator[Violation]:
     """The fault if a second-order trial failed; a warning if none ran; nothing when they were right."""
     if explains:
-        yield Fault(message + ": second derivatives are silently wrong", save_site(case), explains)
+        yield Violation(message + ": second derivatives are silently wrong", save_site(case), explains)
     elif not case.ran("eager_bwd2", "gradgradcheck") and not case.subject.once_differentiable and case.backward:
         yield hint(message + "; whether second derivatives are right could not be tried", save_site(case))
 
 
-def compute_in_setup_context(case: Case) -> Iterator[Fault]:
+def compute_in_setup_context(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: setup_context computes a tensor from inputs or outputs and saves it.
     Why: setup_context runs outside of the graph: backward sees a constant, and the second derivative is silently wrong.
     Do instead: compute it in backward from saved inputs, or return it from forward as a further output; or declare
@@ -38,7 +38,7 @@ def compute_in_setup_context(case: Case) -> Iterator[Fault]:
         yield from second_order(case, "setup_context saves a tensor that it computed", case.second_order_fault())
 
 
-def saved_intermediate(case: Case) -> Iterator[Fault]:
+def saved_intermediate(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward saves a tensor that is neither an input nor an output.
     Why: nothing connects it with the inputs: backward treats it as a constant, and the second derivative is
     silently wrong.
@@ -52,7 +52,7 @@ def saved_intermediate(case: Case) -> Iterator[Fault]:
         )
 
 
-def intermediate_grad_ignored(case: Case) -> Iterator[Fault]:
+def intermediate_grad_ignored(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a helper tensor is returned as an output and saved, but backward ignores the gradient that
     comes for it.
     Why: double backward sends a gradient into that output; ignoring it makes the second derivative silently wrong.
@@ -77,10 +77,10 @@ def intermediate_grad_ignored(case: Case) -> Iterator[Fault]:
         explains = (*case.second_order_fault(), *case.failing(*REVERSE, "one_output"))
         message = f"backward reads the saved output {index} but ignores its gradient {parameter}"
         if explains:
-            yield Fault(message + ": second derivatives are silently wrong", backward.site, explains)
+            yield Violation(message + ": second derivatives are silently wrong", backward.site, explains)
 
 
-def save_twice(case: Case) -> Iterator[Fault]:
+def save_twice(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: ctx.save_for_backward called more than once.
     Why: the last call wins; what earlier calls saved is silently gone.
     Do instead: one call with all tensors.
@@ -89,14 +89,14 @@ def save_twice(case: Case) -> Iterator[Fault]:
     if len(case.anatomy.saved) > 1:
         calls = [(m, c) for m in case.subject.context_methods for c in m.context_calls("save_for_backward")]
         site = calls[1][0].at(calls[1][1]) if len(calls) > 1 else save_site(case)
-        yield Fault(
+        yield Violation(
             f"ctx.save_for_backward is called {len(case.anatomy.saved)} times; only the last call counts",
             site,
             case.failing(),
         )
 
 
-def save_nontensor(case: Case) -> Iterator[Fault]:
+def save_nontensor(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: something that is no tensor passed to ctx.save_for_backward.
     Why: TypeError "save_for_backward can only save variables"; torch.compile takes it, which hides the fault.
     Do instead: keep plain values as attributes: ctx.dim = dim.
@@ -105,10 +105,10 @@ def save_nontensor(case: Case) -> Iterator[Fault]:
     bad = [name for names in case.anatomy.saved for name in names if name.startswith("no tensor")]
     explains = case.failing()
     if bad and case.failing("eager_fwd"):
-        yield Fault(f"ctx.save_for_backward gets {bad[0]}", save_site(case), explains)
+        yield Violation(f"ctx.save_for_backward gets {bad[0]}", save_site(case), explains)
 
 
-def clear_saved_on_access(case: Case) -> Iterator[Fault]:
+def clear_saved_on_access(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: clear_saved_tensors_on_access = True, and ctx.saved_tensors read more than once.
     Why: the first read frees the tensors: a second read raises, and so does a second backward with retain_graph=True.
     Do instead: read ctx.saved_tensors once into names; leave the flag out when the graph is used twice.
@@ -119,7 +119,7 @@ def clear_saved_on_access(case: Case) -> Iterator[Fault]:
     backward = case.backward
     reads = backward.attributes("saved_tensors") if backward else []
     if len(reads) > 1:
-        yield Fault(
+        yield Violation(
             "ctx.saved_tensors is read twice although the first read clears it",
             case.at("backward", reads[1]),
             case.failing(),
@@ -131,7 +131,7 @@ def clear_saved_on_access(case: Case) -> Iterator[Fault]:
             ),
             *case.failing("backward_twice", "gradcheck", "jacrev"),
         )
-        yield Fault(
+        yield Violation(
             "clear_saved_tensors_on_access rules out a second backward over the same graph",
             case.subject.site,
             explains,
@@ -139,7 +139,7 @@ def clear_saved_on_access(case: Case) -> Iterator[Fault]:
         )
 
 
-def saved_tensor_mutated(case: Case) -> Iterator[Fault]:
+def saved_tensor_mutated(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward writes into a saved tensor.
     Why: the second pass over the graph raises a version error, other users of the tensor see the change, and
     func.vjp silently changes its own output.
@@ -147,10 +147,10 @@ def saved_tensor_mutated(case: Case) -> Iterator[Fault]:
     How it is decided: the versions of the saved tensors before and after backward.
     """
     if case.anatomy.saved_changed and not case.anatomy.saves_in_backward:
-        yield Fault("backward writes into a saved tensor", inplace_site(case), case.needing_backward())
+        yield Violation("backward writes into a saved tensor", inplace_site(case), case.needing_backward())
 
 
-def inplace_site(case: Case) -> Site | None:
+def inplace_site(case: FunctionCase) -> Site | None:
     """The first line of backward that looks like a write in place."""
     return case.at("backward", first_write(case.backward))
 
@@ -168,7 +168,7 @@ def first_write(method: Method | None) -> ast.AST | None:
     return None
 
 
-def save_order_differs(case: Case) -> Iterator[Fault]:
+def save_order_differs(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: save_for_backward and save_for_forward with different tensors or another order, under
     generate_vmap_rule.
     Why: the generated rule keeps one list of batch dimensions for both: grad of vmap with in_dims=(0, None) is
@@ -181,14 +181,14 @@ def save_order_differs(case: Case) -> Iterator[Fault]:
     for method in case.subject.context_methods:
         backward, forward = method.context_calls("save_for_backward"), method.context_calls("save_for_forward")
         if backward and forward and [ast.dump(a) for a in backward[-1].args] != [ast.dump(a) for a in forward[-1].args]:
-            yield Fault(
+            yield Violation(
                 "save_for_forward and save_for_backward differ, which the generated vmap rule mixes up",
                 method.at(forward[-1]),
                 case.failing("grad_vmap", "grad_vmap_partial", "eager_grad_of_vmap", "vmap_grad"),
             )
 
 
-def saved_never_read(case: Case) -> Iterator[Fault]:
+def saved_never_read(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a saved tensor that does not influence the gradient: never read, or read for its shape only.
     Why: it keeps memory alive from forward to backward for nothing.
     Do instead: do not save it; keep x.shape on ctx when only the shape is needed.
@@ -197,7 +197,7 @@ def saved_never_read(case: Case) -> Iterator[Fault]:
     """
     if case.gives_wrong("saved_read"):
         number = case.fact("saved_read", "number")
-        yield Fault(
+        yield Violation(
             case.outcome("saved_read").detail,
             save_site(case),
             case.failing("saved_read"),

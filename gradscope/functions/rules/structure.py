@@ -7,8 +7,8 @@ import difflib
 import inspect
 from collections.abc import Iterator
 
-from gradscope.functions.rules.case import COMPILED, VMAPS, Case
-from gradscope.functions.rules.fault import Fault
+from gradscope.functions.rules.case import COMPILED, VMAPS, FunctionCase
+from gradscope.functions.rules.fault import Violation
 from gradscope.functions.source import called_name
 from gradscope.functions.subject import METHODS, module_tree
 from gradscope.model.finding import Severity
@@ -35,7 +35,7 @@ USUAL_SLIPS = (
 )
 
 
-def not_a_function_class(case: Case) -> Iterator[Fault]:
+def not_a_function_class(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a dotted name that leads to something other than a subclass of torch.autograd.Function.
     Why: there is nothing here that autograd would call; a plain function or a Module has no backward of its own.
     Do instead: name the class itself, for example pkg.mod.MyFn, not MyFn.apply and not a function that calls it.
@@ -43,20 +43,22 @@ def not_a_function_class(case: Case) -> Iterator[Fault]:
     """
     if case.subject.function is None:
         kind = type(case.subject.candidate).__name__
-        yield Fault(f"{case.subject.name} is a {kind}, not a subclass of torch.autograd.Function", case.subject.site)
+        yield Violation(
+            f"{case.subject.name} is a {kind}, not a subclass of torch.autograd.Function", case.subject.site
+        )
 
 
-def missing_forward(case: Case) -> Iterator[Fault]:
+def missing_forward(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a Function without a forward.
     Why: apply raises NotImplementedError: "You must implement the forward function".
     Do instead: write a static method forward that takes the inputs and returns the outputs.
     How it is decided: from the class's attributes.
     """
     if case.subject.function is not None and not case.subject.has("forward"):
-        yield Fault(f"{case.subject.short_name} has no forward", case.subject.site, case.failing())
+        yield Violation(f"{case.subject.short_name} has no forward", case.subject.site, case.failing())
 
 
-def legacy_instance_methods(case: Case) -> Iterator[Fault]:
+def legacy_instance_methods(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: methods that take self, or an __init__, as Functions had before torch 0.4.
     Why: Functions are never instantiated: calling an instance raises, and apply passes ctx in the place of self.
     Do instead: make forward and backward static methods and pass values as arguments of forward.
@@ -69,14 +71,14 @@ def legacy_instance_methods(case: Case) -> Iterator[Fault]:
     own_init = "__init__" in vars(owner)
     if selfish or own_init:
         what = f"{selfish.name} takes self" if selfish else "the class defines __init__"
-        yield Fault(
+        yield Violation(
             f"{what}, but torch never makes an instance of a Function",
             selfish.site if selfish else case.subject.site,
             case.failing() if selfish else (),
         )
 
 
-def missing_staticmethod(case: Case) -> Iterator[Fault]:
+def missing_staticmethod(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward, backward or another method without @staticmethod.
     Why: a plain def works because torch calls it on the class; a classmethod breaks torch.compile and compiled
     autograd.
@@ -85,17 +87,17 @@ def missing_staticmethod(case: Case) -> Iterator[Fault]:
     """
     for method in case.subject.methods.values():
         if method.kind == "classmethod":
-            yield Fault(
+            yield Violation(
                 f"{method.name} is a classmethod, which torch.compile refuses",
                 method.site,
                 case.failing(*COMPILED),
                 Severity.WARNING,
             )
         elif method.kind == "function" and method.context != "self":
-            yield Fault(f"{method.name} is not a staticmethod", method.site)
+            yield Violation(f"{method.name} is not a staticmethod", method.site)
 
 
-def no_backward(case: Case) -> Iterator[Fault]:
+def no_backward(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a Function whose outputs require grad but that has no backward (perhaps a misspelt one).
     Why: apply works; NotImplementedError comes only when a backward pass reaches the Function.
     Do instead: write backward, or mark every output with ctx.mark_non_differentiable.
@@ -109,24 +111,26 @@ def no_backward(case: Case) -> Iterator[Fault]:
         return
     slip = next((n for n in vars(subject.function) if difflib.SequenceMatcher(None, n, "backward").ratio() > 0.75), "")
     message = f"{subject.short_name} has no backward" + (f"; {slip} looks like a misspelt one" if slip else "")
-    yield Fault(
+    yield Violation(
         message,
         subject.site,
         case.raising("implement either the backward or vjp", "derivative for") or case.failing("eager_bwd"),
     )
 
 
-def backward_and_vjp(case: Case) -> Iterator[Fault]:
+def backward_and_vjp(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a class that overrides both backward and vjp.
     Why: eager backward raises "Implementing both 'backward' and 'vjp'"; torch.func uses backward.
     Do instead: keep backward, delete vjp.
     How it is decided: from the class's attributes.
     """
     if case.subject.has("backward") and case.subject.has("vjp"):
-        yield Fault("backward and vjp are both defined", case.site("vjp"), case.raising("both 'backward' and 'vjp'"))
+        yield Violation(
+            "backward and vjp are both defined", case.site("vjp"), case.raising("both 'backward' and 'vjp'")
+        )
 
 
-def vjp_only(case: Case) -> Iterator[Fault]:
+def vjp_only(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a class that overrides vjp instead of backward.
     Why: eager mode takes it, but every reverse transform of torch.func and torch.compile look for backward and raise.
     Do instead: rename vjp to backward.
@@ -136,10 +140,10 @@ def vjp_only(case: Case) -> Iterator[Fault]:
         explains = case.raising("implement either the backward or vjp", "backward") or case.failing(
             "grad", "vjp", "jacrev", *COMPILED
         )
-        yield Fault("vjp is defined and backward is not", case.site("vjp"), explains)
+        yield Violation("vjp is defined and backward is not", case.site("vjp"), explains)
 
 
-def combined_forward(case: Case) -> Iterator[Fault]:
+def combined_forward(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward takes ctx, so that computing and saving are one method.
     Why: eager mode takes it; every transform of torch.func raises "it must override the setup_context staticmethod".
     Do instead: let forward take the inputs alone, and move what uses ctx to setup_context(ctx, inputs, output).
@@ -148,7 +152,7 @@ def combined_forward(case: Case) -> Iterator[Fault]:
     subject = case.subject
     if subject.function is not None and subject.has("forward") and not subject.separate_context:
         severity = Severity.ERROR if case.promises_func else Severity.WARNING
-        yield Fault(
+        yield Violation(
             "forward takes ctx: no torch.func transform accepts this",
             case.site("forward"),
             case.raising("must override the setup_context"),
@@ -156,7 +160,7 @@ def combined_forward(case: Case) -> Iterator[Fault]:
         )
 
 
-def ctx_and_setup_context(case: Case) -> Iterator[Fault]:
+def ctx_and_setup_context(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward still takes ctx although setup_context is defined.
     Why: with setup_context, forward gets the inputs alone: apply raises TypeError for a missing argument.
     Do instead: drop ctx from forward's parameters.
@@ -164,10 +168,10 @@ def ctx_and_setup_context(case: Case) -> Iterator[Fault]:
     """
     forward = case.method("forward")
     if forward and case.subject.separate_context and forward.names[:1] in CONTEXT_NAMES:
-        yield Fault("forward takes ctx although setup_context is defined", forward.site, case.failing())
+        yield Violation("forward takes ctx although setup_context is defined", forward.site, case.failing())
 
 
-def kw_only_forward(case: Case) -> Iterator[Fault]:
+def kw_only_forward(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: keyword-only parameters in forward together with setup_context.
     Why: apply hands forward positional arguments only, so a keyword-only parameter without default can never be given.
     Do instead: make the parameters positional.
@@ -176,12 +180,12 @@ def kw_only_forward(case: Case) -> Iterator[Fault]:
     forward = case.method("forward")
     names = [p.name for p in forward.parameters if p.kind is inspect.Parameter.KEYWORD_ONLY] if forward else []
     if names and forward and case.subject.separate_context:
-        yield Fault(
+        yield Violation(
             f"forward's parameter {names[0]} is keyword-only: apply cannot pass it", forward.site, case.failing()
         )
 
 
-def direct_forward_call(case: Case) -> Iterator[Fault]:
+def direct_forward_call(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: MyFn.forward(...) called directly somewhere in the module.
     Why: only apply builds a graph; a direct call computes the values and silently cuts the gradient, or
     differentiates forward's own operators.
@@ -201,14 +205,14 @@ def direct_forward_call(case: Case) -> Iterator[Fault]:
             and not delegates
             and site
         ):
-            yield Fault(
+            yield Violation(
                 f"{case.subject.short_name}.forward is called directly: no graph is built",
                 type(site)(site.file, node.lineno),
             )
             return
 
 
-def unknown_member(case: Case) -> Iterator[Fault]:
+def unknown_member(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: an attribute whose name is nearly that of one torch looks for: backwards, setup_ctx,
     generate_vmap_rules.
     Why: torch ignores names it does not know, so the method is never called and the flag never read.
@@ -222,10 +226,10 @@ def unknown_member(case: Case) -> Iterator[Fault]:
         near = difflib.get_close_matches(name, KNOWN, 1, 0.8)
         if name in USUAL_SLIPS or near:
             meant = near[0] if near else difflib.get_close_matches(name, KNOWN, 1, 0.0)[0]
-            yield Fault(f"{name} means nothing to torch; {meant} was probably meant", case.subject.site)
+            yield Violation(f"{name} means nothing to torch; {meant} was probably meant", case.subject.site)
 
 
-def boxed_grads_call(case: Case) -> Iterator[Fault]:
+def boxed_grads_call(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: boxed_grads_call = True together with setup_context.
     Why: backward then gets one list of gradients; eager mode does that, torch.func and compiled autograd pass them
     one by one and raise.
@@ -245,4 +249,4 @@ def boxed_grads_call(case: Case) -> Iterator[Fault]:
             "compiled_autograd",
             "compile",
         )
-        yield Fault("boxed_grads_call is combined with setup_context", case.subject.site, trials)
+        yield Violation("boxed_grads_call is combined with setup_context", case.subject.site, trials)

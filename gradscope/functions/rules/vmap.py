@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradscope.functions.rules.backward import through_numpy
-from gradscope.functions.rules.case import VMAPS, Case
-from gradscope.functions.rules.fault import Fault
+from gradscope.functions.rules.case import VMAPS, FunctionCase
+from gradscope.functions.rules.fault import Violation
 
 OVER = ("vmap", "vmap_lastdim", "vmap_mixed", "vmap_partial", "vmap_vmap")
 JACOBIANS = ("jacrev", "jacfwd", "hessian")
 
 
-def no_vmap(case: Case) -> Iterator[Fault]:
+def no_vmap(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: neither a vmap method nor generate_vmap_rule.
     Why: vmap raises "does not have vmap support", also when the Function's own input is not batched; jacrev, jacfwd
     and hessian use vmap.
@@ -20,28 +20,28 @@ def no_vmap(case: Case) -> Iterator[Fault]:
     How it is decided: from the class's attributes. It is a limit, not a defect.
     """
     if case.subject.separate_context and not case.subject.has("vmap") and not case.subject.generates_vmap:
-        yield Fault(
+        yield Violation(
             "there is no vmap rule: vmap raises, and jacfwd and hessian with it",
             case.subject.site,
             case.raising("does not have vmap support"),
         )
 
 
-def vmap_and_generate(case: Case) -> Iterator[Fault]:
+def vmap_and_generate(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a vmap method together with generate_vmap_rule = True.
     Why: vmap raises because it cannot know which one is meant.
     Do instead: delete one of them.
     How it is decided: from the class's attributes.
     """
     if case.subject.has("vmap") and case.subject.generates_vmap:
-        yield Fault(
+        yield Violation(
             "vmap is defined and generate_vmap_rule is True",
             case.site("vmap"),
             case.raising("has both generate_vmap_rule"),
         )
 
 
-def vmap_return(case: Case) -> Iterator[Fault]:
+def vmap_return(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: vmap returns something other than a tuple (output, out_dims).
     Why: RuntimeError "Expected the vmap staticmethod to have two returns"; a list of two counts as wrong, too.
     Do instead: return output, out_dims.
@@ -49,10 +49,10 @@ def vmap_return(case: Case) -> Iterator[Fault]:
     """
     explains = case.raising("to have two returns")
     if explains:
-        yield Fault("vmap does not return a tuple (output, out_dims)", case.site("vmap"), explains)
+        yield Violation("vmap does not return a tuple (output, out_dims)", case.site("vmap"), explains)
 
 
-def vmap_out_dims_structure(case: Case) -> Iterator[Fault]:
+def vmap_out_dims_structure(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: out_dims without the structure of the output.
     Why: RuntimeError "incompatible (output, out_dims) tuple"; a list in the place of a tuple counts as another
     structure.
@@ -61,10 +61,10 @@ def vmap_out_dims_structure(case: Case) -> Iterator[Fault]:
     """
     explains = case.raising("incompatible (output, out_dims)")
     if explains:
-        yield Fault("out_dims does not have the structure of vmap's output", case.site("vmap"), explains)
+        yield Violation("out_dims does not have the structure of vmap's output", case.site("vmap"), explains)
 
 
-def vmap_in_dim_ignored(case: Case) -> Iterator[Fault]:
+def vmap_in_dim_ignored(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a vmap method that takes the batch to be in front, returns a wrong out_dim, or treats None
     wrongly.
     Why: with another in_dim the result is silently transposed or mixed between samples.
@@ -84,14 +84,14 @@ def vmap_in_dim_ignored(case: Case) -> Iterator[Fault]:
     if only_moved or shape_fault:
         first = (*moved, *explains)[0]
         message = "vmap does not follow in_dims" if only_moved else "vmap returns a wrong out_dim"
-        yield Fault(
+        yield Violation(
             f"{message}: {case.outcome(first).detail}",
             case.outcome(first).site or case.site("vmap"),
             (*case.failing(*VMAPS), *case.failing(*JACOBIANS)),
         )
 
 
-def vmap_none_in_dim(case: Case) -> Iterator[Fault]:
+def vmap_none_in_dim(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a vmap method that fails when one input is not batched (its in_dim is None).
     Why: TypeError: movedim gets None. Weights shared by the batch are the usual case.
     Do instead: test for None before moving the dimension.
@@ -113,14 +113,14 @@ def vmap_none_in_dim(case: Case) -> Iterator[Fault]:
     partial = case.outcome("vmap_partial")
     if case.subject.has("vmap") and case.ok("vmap") and "vmap_partial" in case.failing() and partial.error:
         site = partial.site if partial.method == "vmap" else case.site("vmap")
-        yield Fault(
+        yield Violation(
             f"vmap does not expect an input that is not batched: {partial.detail}",
             site,
             (*explains, *case.failing("vmap_partial", "grad_vmap_partial", *JACOBIANS)),
         )
 
 
-def vmap_bypasses_apply(case: Case) -> Iterator[Fault]:
+def vmap_bypasses_apply(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: a vmap method that computes the result without calling apply.
     Why: the values are right, but under grad of vmap the Function's own backward is silently not used.
     Do instead: move the batch dimension and call MyFn.apply inside vmap.
@@ -132,28 +132,28 @@ def vmap_bypasses_apply(case: Case) -> Iterator[Fault]:
         return
     explains = case.failing("grad_vmap", "grad_vmap_partial", "eager_grad_of_vmap", "vmap_grad")
     if explains and case.ok("vmap"):
-        yield Fault(
+        yield Violation(
             "vmap bypasses apply: the custom backward is lost under grad of vmap",
             method.site,
             (*explains, *case.failing(*JACOBIANS)),
         )
 
 
-def vmap_is_not_map(case: Case) -> Iterator[Fault]:
+def vmap_is_not_map(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: vmap computes something else than applying forward to every sample.
     Why: silently other values: a reduction over the batch, or a normalisation that mixes samples.
     Do instead: make vmap give exactly what a loop over the batch gives.
     How it is decided: vmap is compared with a Python loop over the batch.
     """
     if case.subject.has("vmap") and case.gives_wrong("vmap"):
-        yield Fault(
+        yield Violation(
             f"vmap is not a map: {case.outcome('vmap').detail}",
             case.site("vmap"),
             (*case.failing(*VMAPS), *case.failing(*JACOBIANS)),
         )
 
 
-def data_dependent(case: Case) -> Iterator[Fault]:
+def data_dependent(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: generate_vmap_rule = True with a forward or backward that branches on values or calls .item().
     Why: under vmap there is no single value to branch on: RuntimeError.
     Do instead: use torch.where, or write vmap by hand.
@@ -163,7 +163,7 @@ def data_dependent(case: Case) -> Iterator[Fault]:
     yield from generated(case, texts, "a value of a tensor decides what is computed")
 
 
-def numpy_under_generated(case: Case) -> Iterator[Fault]:
+def numpy_under_generated(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: generate_vmap_rule = True with methods that use numpy or raw data pointers.
     Why: batched tensors have no storage of their own: RuntimeError.
     Do instead: write vmap by hand.
@@ -175,12 +175,12 @@ def numpy_under_generated(case: Case) -> Iterator[Fault]:
         )
         explains = (*raising, *case.failing(*VMAPS, *JACOBIANS))
         if explains:
-            yield Fault(
+            yield Violation(
                 "numpy does not work under a generated vmap rule", case.raised_at(explains, "forward"), explains
             )
 
 
-def random_under_generated(case: Case) -> Iterator[Fault]:
+def random_under_generated(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: generate_vmap_rule = True with a forward that draws random numbers.
     Why: vmap raises unless the caller chooses randomness="same" or "different"; then backward must draw the very
     same numbers again.
@@ -192,14 +192,14 @@ def random_under_generated(case: Case) -> Iterator[Fault]:
     yield from generated(case, ("random operation",), what)
 
 
-def generated(case: Case, texts: tuple[str, ...], what: str) -> Iterator[Fault]:
+def generated(case: FunctionCase, texts: tuple[str, ...], what: str) -> Iterator[Violation]:
     """The fault when vmap raises one of these texts under a generated rule."""
     explains = case.raising(*texts, trials=(*VMAPS, *JACOBIANS))
     if case.subject.generates_vmap and explains:
-        yield Fault(f"{what}, which a generated vmap rule cannot do", case.raised_at(explains, "forward"), explains)
+        yield Violation(f"{what}, which a generated vmap rule cannot do", case.raised_at(explains, "forward"), explains)
 
 
-def inplace_on_unbatched(case: Case) -> Iterator[Fault]:
+def inplace_on_unbatched(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: torch.zeros(...) filled in place with batched values.
     Why: "vmap: inplace arithmetic(self, *extra_args) is not possible because there exists a Tensor `other`": the
     buffer has no batch dimension.
@@ -214,7 +214,7 @@ def inplace_on_unbatched(case: Case) -> Iterator[Fault]:
         trials=(*VMAPS, *JACOBIANS, "grad", "vjp"),
     )
     if explains:
-        yield Fault(
+        yield Violation(
             "a buffer without batch dimension is filled in place with batched values",
             case.raised_at(explains, "forward"),
             explains,

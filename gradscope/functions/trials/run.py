@@ -48,7 +48,7 @@ FORK_FAILS = (  # torch's words when autograd's device threads, or a CUDA in use
 
 
 @dataclass(frozen=True)
-class Plan:
+class TrialPlan:
     """What to run on which Function with which inputs; without samples, inputs are guessed."""
 
     subject: Subject
@@ -76,7 +76,7 @@ class Evidence:
     refusal: str = ""  # what the Function says to guesses when it takes none
 
 
-def gather(plan: Plan, note: Callable[[str], None] = lambda name: None) -> Evidence:
+def gather(plan: TrialPlan, note: Callable[[str], None] = lambda name: None) -> Evidence:
     """Run the plan's trials, each isolated; `note` is told which one begins."""
     evidence = Evidence()
     if not plan.trials:
@@ -115,7 +115,7 @@ def warm_up() -> None:
                 importlib.import_module(name)
 
 
-def gather_here(plan: Plan, evidence: Evidence, note: Callable[[str], None]) -> Evidence:
+def gather_here(plan: TrialPlan, evidence: Evidence, note: Callable[[str], None]) -> Evidence:
     """Run without isolation, where a process cannot be forked."""
     evidence.isolated = False
     for name, value in steps(plan, [FIRST, *plan.trials]):
@@ -124,7 +124,7 @@ def gather_here(plan: Plan, evidence: Evidence, note: Callable[[str], None]) -> 
     return evidence
 
 
-def run_child(plan: Plan, names: list[str], evidence: Evidence, note: Callable[[str], None]) -> list[str]:
+def run_child(plan: TrialPlan, names: list[str], evidence: Evidence, note: Callable[[str], None]) -> list[str]:
     """Run as many steps as one child survives; the step that kills it has its outcome, too."""
     parent, process = fork(plan, names)
     done: list[str] = []
@@ -150,7 +150,7 @@ def run_child(plan: Plan, names: list[str], evidence: Evidence, note: Callable[[
     return done
 
 
-def fork(plan: Plan, names: list[str]) -> tuple[Connection, Any]:
+def fork(plan: TrialPlan, names: list[str]) -> tuple[Connection, Any]:
     """Start a child; one at a time, so that no child inherits the writing end of another's pipe."""
     context = multiprocessing.get_context("fork")
     with FORKING, warnings.catch_warnings():
@@ -193,7 +193,7 @@ def take(evidence: Evidence, name: str, value: Any) -> None:
         evidence.inputs, evidence.guesses, evidence.anatomy, evidence.refusal = value
 
 
-def child_main(plan: Plan, names: list[str], pipe: Connection) -> None:
+def child_main(plan: TrialPlan, names: list[str], pipe: Connection) -> None:
     """The child: silent, one thread, and every result sent at once."""
     silence = os.open(os.devnull, os.O_RDWR)
     for descriptor in (0, 1, 2):
@@ -210,7 +210,7 @@ def child_main(plan: Plan, names: list[str], pipe: Connection) -> None:
         os._exit(0)
 
 
-def steps(plan: Plan, names: list[str]) -> Iterator[tuple[str, Any]]:
+def steps(plan: TrialPlan, names: list[str]) -> Iterator[tuple[str, Any]]:
     """Run the named steps; benches are made once for all of them."""
     warnings.simplefilter("ignore")
     benches: list[Bench] = []
@@ -226,7 +226,7 @@ def steps(plan: Plan, names: list[str]) -> Iterator[tuple[str, Any]]:
             yield name, attempt(plan.subject, benches, name)
 
 
-def prepared(plan: Plan, benches: list[Bench]) -> Any:
+def prepared(plan: TrialPlan, benches: list[Bench]) -> Any:
     """The first step's result, or the news that autograd does not work in a forked child here."""
     try:
         (torch.ones(1, requires_grad=True) * 2).sum().backward()  # type: ignore[no-untyped-call]
@@ -252,7 +252,7 @@ def blinded(bench: Bench) -> Bench:
     return bench
 
 
-def make_benches(plan: Plan) -> list[Bench]:
+def make_benches(plan: TrialPlan) -> list[Bench]:
     """One bench for each sample, on the device asked for."""
     samples = list(plan.samples) or guessed_again(plan.subject, plan.guesses)
     samples = [s.on(plan.device) for s in samples] or guess(plan.subject, blind=plan.blind, device=plan.device)

@@ -7,7 +7,7 @@ from collections import Counter
 from gradscope.probes.core.sink import Sink
 
 
-class ModuleCall:
+class RunningModuleCall:
     """One running or finished module call: plain data, kept alive by the nodes that were made in it."""
 
     __slots__ = ("base", "children", "module", "module_class", "parent", "path", "place", "position", "root", "serial")
@@ -16,7 +16,7 @@ class ModuleCall:
         self,
         path: str,
         module_class: str,
-        parent: ModuleCall | None,
+        parent: RunningModuleCall | None,
         position: int,
         serial: int,
         base: int,
@@ -45,7 +45,7 @@ class InternedCalls:
     def __init__(self, sink: Sink) -> None:
         self._sink = sink
 
-    def ids(self, calls: dict[int, ModuleCall]) -> dict[int, int]:
+    def ids(self, calls: dict[int, RunningModuleCall]) -> dict[int, int]:
         """The interned id of each call, by serial number. `calls` maps serial numbers to calls."""
         if not calls:
             return {}
@@ -59,7 +59,7 @@ class InternedCalls:
         totals = Counter(call.module for call in ordered)
         return self._intern(ordered, totals)
 
-    def _intern(self, ordered: list[ModuleCall], totals: Counter[int]) -> dict[int, int]:
+    def _intern(self, ordered: list[RunningModuleCall], totals: Counter[int]) -> dict[int, int]:
         ids: dict[int, int] = {}
         seen: Counter[int] = Counter()
         roots = 0

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, ClassVar
 
-from gradscope.probes.core.module_call import ModuleCall
+from gradscope.probes.core.module_call import RunningModuleCall
 from gradscope.probes.core.stacks import Stacks
 from gradscope.torch_internals.find import there
 from gradscope.torch_internals.parts import PARTS
@@ -31,7 +31,7 @@ class Token:
     uid: int
     stack: int
     thread: int
-    call: ModuleCall | None
+    call: RunningModuleCall | None
     operator: int
     previous: int  # the operator before this node: the one that made a CopySlices
 

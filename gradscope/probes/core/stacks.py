@@ -19,7 +19,7 @@ from gradscope.probes.core.sink import Sink
 _RESUMED = inspect.CO_GENERATOR | inspect.CO_COROUTINE | inspect.CO_ITERABLE_COROUTINE | inspect.CO_ASYNC_GENERATOR
 
 
-class Mark(dict[int, int]):
+class FrameMark(dict[int, int]):
     """The stack of each instruction of a function that was called from `caller`, as far as it was asked for.
 
     To debuggers, which read and replace f_trace, it is false; called by Python, it does nothing.
@@ -42,7 +42,7 @@ class Mark(dict[int, int]):
         """Stand where Python expects a function that traces lines."""
 
 
-_MAY_BE_REPLACED = (type(None), Mark)  # nobody's, and one of an earlier recording
+_MAY_BE_REPLACED = (type(None), FrameMark)  # nobody's, and one of an earlier recording
 
 
 class Stacks:
@@ -55,7 +55,7 @@ class Stacks:
         self.anchors: set[int] = set()
         self._sink = sink
         self._owner = object()
-        self._marks: dict[tuple[int, int], Mark] = {}  # by caller and code
+        self._marks: dict[tuple[int, int], FrameMark] = {}  # by caller and code
         self._codes: dict[int, CodeType] = {}  # keeps them alive: their ids are keys
         self._frames: dict[tuple[int, int], int] = {}
         self._described: dict[int, tuple[int, CodeType, int]] = {}  # stack -> caller, code, instruction
@@ -71,7 +71,7 @@ class Stacks:
         if frame is None:
             return base  # the engine's own threads have no frames
         mark: Any = frame.f_trace
-        if type(mark) is Mark and mark.owner is self._owner:
+        if type(mark) is FrameMark and mark.owner is self._owner:
             return mark.get(frame.f_lasti) or self._at(mark, frame.f_lasti)
         if id(frame.f_code) in self.anchors:
             return base
@@ -83,7 +83,7 @@ class Stacks:
         if frame is None:
             return 0
         mark: Any = frame.f_trace
-        if type(mark) is Mark and mark.owner is self._owner:
+        if type(mark) is FrameMark and mark.owner is self._owner:
             return mark.get(frame.f_lasti) or self._at(mark, frame.f_lasti)
         return base if id(frame.f_code) in self.anchors else None
 
@@ -105,14 +105,14 @@ class Stacks:
         mark = self._marks.get(key)
         if mark is None:
             watched = self._is_watched(frame.f_code)
-            mark = self._marks.setdefault(key, Mark(self._owner, caller, frame.f_code, watched))
+            mark = self._marks.setdefault(key, FrameMark(self._owner, caller, frame.f_code, watched))
         if mark.watched:
             self._met(frame)
         if mark.stays and sys.gettrace() is None and type(frame.f_trace) in _MAY_BE_REPLACED:
             frame.f_trace = mark
         return mark.get(frame.f_lasti) or self._at(mark, frame.f_lasti)
 
-    def _at(self, mark: Mark, instruction: int) -> int:
+    def _at(self, mark: FrameMark, instruction: int) -> int:
         stack = mark[instruction] = self.push(mark.caller, mark.code, instruction)
         return stack
 

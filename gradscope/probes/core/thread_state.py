@@ -6,7 +6,7 @@ from array import array
 from collections import deque
 
 from gradscope.probes.core.backward_call import BackwardCall
-from gradscope.probes.core.module_call import ModuleCall
+from gradscope.probes.core.module_call import RunningModuleCall
 from gradscope.probes.core.node_token import Token
 from gradscope.torch_internals.running import NO_TASK
 
@@ -53,10 +53,10 @@ class Thread:
         self.task = NO_TASK  # of `backward`, there
         self.base = 0
         self.busy = False
-        self.call: ModuleCall | None = None
-        self.calls: dict[ModuleCall, int] = {}  # those of the open block, numbered from 1
+        self.call: RunningModuleCall | None = None
+        self.calls: dict[RunningModuleCall, int] = {}  # those of the open block, numbered from 1
         self.closed: list[int] = []  # the blocks since the last backward call began or ended
-        self.last_call: ModuleCall | None = None  # of the last operator in it
+        self.last_call: RunningModuleCall | None = None  # of the last operator in it
         self.place = 0  # the number of that one
         self.roots = 0  # outermost module calls so far
         self.backward: BackwardCall | None = None

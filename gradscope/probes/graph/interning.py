@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from gradscope.probes.core.digest import digest
-from gradscope.probes.core.module_call import InternedCalls, ModuleCall
+from gradscope.probes.core.module_call import InternedCalls, RunningModuleCall
 from gradscope.probes.core.node_token import DerivedToken, Token
 from gradscope.probes.core.sink import Sink, store
 from gradscope.probes.graph.function_classes import FunctionClasses
@@ -119,7 +119,7 @@ def derivations_of(tokens: list[Token], numbers: dict[int, int]) -> list[tuple[i
     ]
 
 
-def _calls(look: GraphSignature, tokens: list[Token]) -> list[ModuleCall | None]:
+def _calls(look: GraphSignature, tokens: list[Token]) -> list[RunningModuleCall | None]:
     """The module call of each node. An AccumulateGrad may be older: it belongs where its leaf is used."""
     calls = [token.call for token in tokens]
     left = set(look.leaf_numbers)

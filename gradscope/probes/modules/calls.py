@@ -13,7 +13,7 @@ import torch
 from torch.nn.modules import module as torch_module
 
 from gradscope.probes.core.context import Context
-from gradscope.probes.core.module_call import ModuleCall
+from gradscope.probes.core.module_call import RunningModuleCall
 from gradscope.torch_internals.dynamo import skip_methods
 from gradscope.torch_internals.find import bound
 from gradscope.torch_internals.module_call import call_instruction, instrumented
@@ -54,7 +54,7 @@ class ModuleCalls:
         delattr(torch_module, _ENTER)
         delattr(torch_module, _LEAVE)
 
-    def enter(self, module: torch.nn.Module) -> ModuleCall | None:
+    def enter(self, module: torch.nn.Module) -> RunningModuleCall | None:
         """A module is about to run. Returns what `leave` needs, None after a fault."""
         thread = self._threads.current
         try:
@@ -71,14 +71,16 @@ class ModuleCalls:
                 outer.children += 1
             key = (0, path, module_class, 0) if outer is None else (outer.place, path, module_class, position)
             place = self._places.setdefault(key, len(self._places) + 1)
-            call = ModuleCall(path, module_class, outer, position, next(self._serials), base, place, known.number)
+            call = RunningModuleCall(
+                path, module_class, outer, position, next(self._serials), base, place, known.number
+            )
             thread.base, thread.call = inside, call  # last and together: a signal handler may raise before, not between
             return call
         except Exception as error:
             self._faults.note("modules", error)
             return None
 
-    def leave(self, call: ModuleCall | None) -> None:
+    def leave(self, call: RunningModuleCall | None) -> None:
         """A module has returned or raised: back to where it was called, even where one inside it was not left."""
         if call is not None:
             thread = self._threads.current
@@ -91,7 +93,7 @@ class ModuleCalls:
     def _switch_off(self) -> None:
         self._target.__code__ = self._original
 
-    def _describe(self, module: torch.nn.Module, outer: ModuleCall | None) -> Known:
+    def _describe(self, module: torch.nn.Module, outer: RunningModuleCall | None) -> Known:
         known = self._known.get(id(module))
         if known is None or known.module() is not module:
             known = self._known[id(module)] = Known(module, next(self._modules))

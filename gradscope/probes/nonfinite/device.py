@@ -33,7 +33,7 @@ from gradscope.probes.nonfinite.device_lineage import (
 )
 from gradscope.probes.nonfinite.device_readback import SLOTS, Readback
 from gradscope.probes.nonfinite.operator_risk import reads_no_values
-from gradscope.probes.nonfinite.origins import Origin, OriginWriter
+from gradscope.probes.nonfinite.origins import NonfiniteOrigin, OriginWriter
 from gradscope.probes.tensors import accelerators
 from gradscope.probes.tensors.is_leaf import is_leaf
 from gradscope.probes.tensors.metadata import storage_of
@@ -97,7 +97,7 @@ class NonfiniteOnDevice:
         result: torch.Tensor,
         arguments: tuple[Any, ...],
         keywords: dict[str, Any],
-        near: dict[int, Origin] | None,
+        near: dict[int, NonfiniteOrigin] | None,
         frame: Any,
     ) -> None:
         """Have an operator's result measured. `near`: the events on the CPU by storage, None to link nothing."""
@@ -134,7 +134,7 @@ class NonfiniteOnDevice:
         operator: Any,
         arguments: tuple[Any, ...],
         keywords: dict[str, Any],
-        near: dict[int, Origin],
+        near: dict[int, NonfiniteOrigin],
         place: tuple[int, ...],
     ) -> tuple[int, int, list[tuple[int, bool]]]:
         """Flags, a name, and the looks at what an operator has read: what no look has seen yet gets one."""
@@ -265,7 +265,7 @@ class NonfiniteOnDevice:
         self._exchange()
 
     @_guarded
-    def first(self) -> Origin | None:
+    def first(self) -> NonfiniteOrigin | None:
         """This step's first event. Waits, so ask only where the program itself has waited for the device."""
         self._wait()
         return self.lineage.first

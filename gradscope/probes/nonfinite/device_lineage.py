@@ -13,8 +13,8 @@ from array import array
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
-from gradscope.probes.core.module_call import ModuleCall
-from gradscope.probes.nonfinite.origins import BORN, ENTERED, GRADIENT, ROOT, Origin, OriginWriter
+from gradscope.probes.core.module_call import RunningModuleCall
+from gradscope.probes.nonfinite.origins import BORN, ENTERED, GRADIENT, ROOT, NonfiniteOrigin, OriginWriter
 
 OPERATOR, LOSS, LEAF, FAILED, OVER, SIZE = range(6)
 CLOSE, TOLD, OUTSIDE, NAMED = 1, 2, 4, 8
@@ -55,8 +55,8 @@ class Looks:
         self.marks = array("q")  # looks to come to in any case
         self.parents = array("q")  # look, what it read, whether it overwrote that
         self.asked: list[tuple[range, Callable[[list[float]], None]]] = []  # numbers that somebody waits for
-        self.calls: dict[int, ModuleCall] = {}
-        self.near: dict[int, Origin] = {}
+        self.calls: dict[int, RunningModuleCall] = {}
+        self.near: dict[int, NonfiniteOrigin] = {}
 
     @property
     def next(self) -> int:
@@ -79,11 +79,13 @@ class Lineage:
     ) -> None:
         """`leaf` interns the name of a leaf by identity, `text` gives back the words of a look."""
         self._written_origins, self._leaf, self._text, self._huge = origins, leaf, text, huge
-        self.first: Origin | None = None
+        self.first: NonfiniteOrigin | None = None
         self.reached = 0
         self.huge = False
-        self._events: dict[tuple[int, int, int], Origin] = {}
-        self._states: dict[int, Origin | None] = {}  # by look: where it comes from, None for what was asked for
+        self._events: dict[tuple[int, int, int], NonfiniteOrigin] = {}
+        self._states: dict[
+            int, NonfiniteOrigin | None
+        ] = {}  # by look: where it comes from, None for what was asked for
         self._seen: set[tuple[int, int, int]] = set()
         self._habits: set[tuple[int, int, int]] = set()
         self._harmful = False
@@ -120,10 +122,12 @@ class Lineage:
             known = [parent for parent, _ in parents if parent < 0 or parent in self._states]
             self._states[number] = self._source(look, value, [self._origin(one, looks) for one in known], looks)
 
-    def _origin(self, number: int, looks: Looks) -> Origin | None:
+    def _origin(self, number: int, looks: Looks) -> NonfiniteOrigin | None:
         return looks.near.get(-number) if number < 0 else self._states.get(number)
 
-    def _source(self, look: Look, value: float, known: list[Origin | None], looks: Looks) -> Origin | None:
+    def _source(
+        self, look: Look, value: float, known: list[NonfiniteOrigin | None], looks: Looks
+    ) -> NonfiniteOrigin | None:
         """The event that a result descends from, an earlier one's or its own."""
         event = next((one for one in known if one is not None), None)
         if event is not None:
@@ -135,7 +139,7 @@ class Lineage:
             return self.first
         return self._event(look, nan, ENTERED if look.flags & OUTSIDE else BORN, looks)
 
-    def _event(self, look: Look, nan: bool, kind: str, looks: Looks) -> Origin | None:
+    def _event(self, look: Look, nan: bool, kind: str, looks: Looks) -> NonfiniteOrigin | None:
         key = _key(look)
         known = self._events.get(key)
         if known is not None or key in self._habits or len(self._events) >= _MOST:
@@ -151,13 +155,13 @@ class Lineage:
         self.first = self.first or event
         return event
 
-    def _hides(self, look: Look, origins: list[Origin | None]) -> None:
+    def _hides(self, look: Look, origins: list[NonfiniteOrigin | None]) -> None:
         """A finite result of something that is not."""
         for event in origins:
             if event is not None and not event.masked:
                 event.masked, event.masked_by = look.operator, look.stack
 
-    def _arrived(self, look: Look, value: float, origins: list[Origin | None]) -> None:
+    def _arrived(self, look: Look, value: float, origins: list[NonfiniteOrigin | None]) -> None:
         event = next((one for one in origins if one is not None), self.first)
         nan = math.isnan(value)
         self._harmful = True

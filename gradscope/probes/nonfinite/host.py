@@ -19,7 +19,7 @@ from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.nonfinite.device import NonfiniteOnDevice
 from gradscope.probes.nonfinite.graph_search import search_graph
 from gradscope.probes.nonfinite.operator_risk import ALWAYS, CLOSELY, FORWARD, reads_no_values
-from gradscope.probes.nonfinite.origins import BORN, ENTERED, GRADIENT, ROOT, Origin, OriginWriter
+from gradscope.probes.nonfinite.origins import BORN, ENTERED, GRADIENT, ROOT, NonfiniteOrigin, OriginWriter
 from gradscope.probes.tensors.accelerators import is_far
 from gradscope.probes.tensors.is_leaf import is_leaf
 from gradscope.probes.tensors.metadata import storage_of
@@ -54,8 +54,8 @@ class NonfiniteOnHost(Watcher):
         self.alarmed = False  # this step's loss was huge or not finite
         self._softmaxes: dict[int, bool] = {}  # by stack: whether each ran over one element
         self._operators = context.operators
-        self._events: dict[tuple[int, int, int], Origin] = {}
-        self._origins: dict[int, Origin] = {}  # by the identity of a storage
+        self._events: dict[tuple[int, int, int], NonfiniteOrigin] = {}
+        self._origins: dict[int, NonfiniteOrigin] = {}  # by the identity of a storage
         self._leaves: dict[int, int] = {}  # those of the last backward, by identity
         self._reached = self._age = 0
 
@@ -252,9 +252,14 @@ class NonfiniteOnHost(Watcher):
 
     def _source(
         self, given: list[tuple[str, Any]], written: set[str], nan: bool
-    ) -> tuple[Origin | None, str, torch.Tensor | None]:
+    ) -> tuple[NonfiniteOrigin | None, str, torch.Tensor | None]:
         """The event that made an argument not finite, with that argument; of several, one with a NaN, a known one."""
-        best: tuple[tuple[bool, bool], Origin | None, str, torch.Tensor | None] = ((False, False), None, "", None)
+        best: tuple[tuple[bool, bool], NonfiniteOrigin | None, str, torch.Tensor | None] = (
+            (False, False),
+            None,
+            "",
+            None,
+        )
         for name, value in given:
             for tensor in tensors_of(value):
                 known = self._origins.get(storage_of(tensor)[0])
@@ -279,7 +284,7 @@ class NonfiniteOnHost(Watcher):
                 if event is not None and not event.masked and not bool(torch.isfinite(tensor).all()):
                     event.masked, event.masked_by = operator.name, self._stacks.take(frame, thread.base)
 
-    def _event(self, thread: Thread, operator: int, frame: Any, kind: str) -> Origin | None:
+    def _event(self, thread: Thread, operator: int, frame: Any, kind: str) -> NonfiniteOrigin | None:
         """The event of this step for an operator on a line, new or known; None when there are too many."""
         call = thread.backward
         stack = self._stacks.take(frame, thread.base)

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from gradscope.probes.core.module_call import InternedCalls, ModuleCall
+from gradscope.probes.core.module_call import InternedCalls, RunningModuleCall
 from gradscope.probes.core.sink import Sink
 
 BORN, ENTERED = "born", "entered"
 ROOT, GRADIENT = "root", "gradient"
 
 
-class Origin:
+class NonfiniteOrigin:
     """A NaN or Inf that was born in an operator, or a NaN that came in with an argument. `masked`: what hid it."""
 
     __slots__ = (
@@ -21,7 +21,7 @@ class Origin:
     thread: int
     backward: int | None
     node: int | None
-    call: ModuleCall | None
+    call: RunningModuleCall | None
 
     def __init__(self, number: int, kind: str, operator: int, stack: int) -> None:
         self.number, self.kind, self.operator, self.stack = number, kind, operator, stack
@@ -36,19 +36,19 @@ class OriginWriter:
         self._sink, self._calls = sink, InternedCalls(sink)
         self._number = 0
 
-    def event(self, kind: str, operator: int, stack: int) -> Origin:
+    def event(self, kind: str, operator: int, stack: int) -> NonfiniteOrigin:
         """A new event; the rest of it is for the caller to fill in."""
         self._number += 1
-        return Origin(self._number, kind, operator, stack)
+        return NonfiniteOrigin(self._number, kind, operator, stack)
 
-    def write(self, event: Origin) -> None:
+    def write(self, event: NonfiniteOrigin) -> None:
         """Write an event; again replaces nothing but what became known since."""
         call = 0 if event.call is None else self._calls.ids({event.call.serial: event.call})[event.call.serial]
         place = (event.number, event.kind, event.step, event.thread, event.backward, event.node)
         what = (event.operator, event.stack, call, self._sink.string(event.argument), event.evidence)
         self._sink.add("birth", (*place, *what, event.masked, event.masked_by))
 
-    def arrived(self, backward: int, where: str, name: int, origin: Origin | None, nan: int, inf: int) -> None:
+    def arrived(self, backward: int, where: str, name: int, origin: NonfiniteOrigin | None, nan: int, inf: int) -> None:
         """Something that is not finite has reached a loss or a gradient: `nan` and `inf` count what was found."""
         if origin is not None:
             self.write(origin)

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 import torch
 
-from gradscope.probes.core.module_call import ModuleCall
+from gradscope.probes.core.module_call import RunningModuleCall
 from gradscope.probes.core.sink import Row
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.tensors.metadata import storage_of
@@ -74,7 +74,7 @@ def enter_call(thread: Thread) -> None:
     thread.place = 0 if call is None else thread.calls.setdefault(call, len(thread.calls) + 1)
 
 
-def places_of(calls: Iterable[ModuleCall]) -> Places:
+def places_of(calls: Iterable[RunningModuleCall]) -> Places:
     """What tells the module calls of one block from those of another: their places, outermost calls and modules."""
     roots: dict[int, int] = {}
     modules: dict[int, int] = {}

@@ -24,7 +24,7 @@ from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.collectives import is_collective
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.digest import digest
-from gradscope.probes.core.module_call import InternedCalls, ModuleCall
+from gradscope.probes.core.module_call import InternedCalls, RunningModuleCall
 from gradscope.probes.core.node_token import KEY, Token, token_of
 from gradscope.probes.core.operator import Operator, Write
 from gradscope.probes.core.probe import Watcher
@@ -338,7 +338,7 @@ class OperatorRecorder(Watcher):
         finally:
             thread.leave_block()
 
-    def _recall(self, numbers: list[int], places: Places, calls: list[ModuleCall]) -> tuple[int, bool]:
+    def _recall(self, numbers: list[int], places: Places, calls: list[RunningModuleCall]) -> tuple[int, bool]:
         """The id of a block that may have been seen before, most often one of the last few; and whether it is new."""
         for one in tuple(self._remembered):  # other threads put theirs in
             if one[0] == numbers and one[1] == places:
@@ -355,7 +355,7 @@ class OperatorRecorder(Watcher):
         self._remembered.appendleft((numbers, places, block))
         return block, new
 
-    def _write(self, block: int, numbers: list[int], called: list[ModuleCall]) -> None:
+    def _write(self, block: int, numbers: list[int], called: list[RunningModuleCall]) -> None:
         ids = self._calls.ids({call.serial: call for call in called})
         calls = {number: ids[call.serial] for number, call in enumerate(called, 1)}
         operations, written = rows_of(block, numbers, calls)

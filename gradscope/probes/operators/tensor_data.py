@@ -16,7 +16,7 @@ from typing import Any
 import torch
 
 from gradscope.model.dispatch import Phase
-from gradscope.model.tensor import Role
+from gradscope.model.tensor import TensorRole
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
@@ -43,7 +43,7 @@ _PREFIXED = (torch.dtype, torch.layout, torch.memory_format)
 _without_levels: Any = bound("torch._C._DisableFuncTorch")
 
 
-class StoredBackward:
+class BackwardToStore:
     """A backward that is being recorded."""
 
     def __init__(self, call: BackwardCall, memory: Memory, mode: Any) -> None:
@@ -70,7 +70,7 @@ class TensorData(Watcher):
         assert context.options.tensors is not None
         self._budget = StorageBudget(context.sink, context.options.folder, context.options.tensors)
         self._types = TensorTypes(context.sink)
-        self._runs: dict[int, StoredBackward] = {}
+        self._runs: dict[int, BackwardToStore] = {}
         self._mode = mode_class(self._dispatch())
         self._off = False
         context.faults.switch(self.probe, self._switch_off)
@@ -80,7 +80,7 @@ class TensorData(Watcher):
         """Label what is at hand, hook the nodes, and see every operator from here on."""
         if call.outer is not None or self._off:
             return  # what a nested backward does belongs to the node that it runs in
-        run = self._runs[call.number] = StoredBackward(
+        run = self._runs[call.number] = BackwardToStore(
             call, Memory(self._sink, call.number, self._budget), self._mode()
         )
         run.mode.run = run
@@ -91,13 +91,13 @@ class TensorData(Watcher):
         run.mode.__enter__()
         run.watching = True
 
-    def _begin_run(self, run: StoredBackward) -> None:
+    def _begin_run(self, run: BackwardToStore) -> None:
         call = run.call
         for name, value in conditions().items():
             self._sink.add("condition", (call.number, name, json.dumps(value)))
-        self._label(run, Role.ROOT_GRADIENT, enumerate([gradient] for gradient in call.gradients))
+        self._label(run, TensorRole.ROOT_GRADIENT, enumerate([gradient] for gradient in call.gradients))
         kept = ([tensor for _, tensor in self._contents.saved(node)] for node in call.live)
-        self._label(run, Role.SAVED, enumerate(kept))
+        self._label(run, TensorRole.SAVED, enumerate(kept))
         for number, node in enumerate(call.live):
             run.handles.append(node.register_prehook(self._entering(run, number)))
             run.handles.append(node.register_hook(self._leaving(run, number)))
@@ -118,7 +118,7 @@ class TensorData(Watcher):
         if run is not None:
             self._leave(run)
 
-    def _leave(self, run: StoredBackward) -> None:
+    def _leave(self, run: BackwardToStore) -> None:
         if run.watching:
             run.watching = False
             run.mode.__exit__(None, None, None)
@@ -129,7 +129,7 @@ class TensorData(Watcher):
     def _switch_off(self) -> None:
         self._off = True
 
-    def _label(self, run: StoredBackward, role: Role, owners: Iterable[tuple[int, Iterable[Any]]]) -> None:
+    def _label(self, run: BackwardToStore, role: TensorRole, owners: Iterable[tuple[int, Iterable[Any]]]) -> None:
         for owner, tensors in owners:
             for position, tensor in enumerate(tensors):
                 plain = unwrapped(tensor) if isinstance(tensor, torch.Tensor) else None
@@ -164,7 +164,7 @@ class TensorData(Watcher):
         skip(dispatch)
         return dispatch
 
-    def _begin(self, run: StoredBackward, operator: Any, arguments: Any, keywords: Any) -> tuple[Any, ...] | None:
+    def _begin(self, run: BackwardToStore, operator: Any, arguments: Any, keywords: Any) -> tuple[Any, ...] | None:
         """The call as a row, without its results."""
         if self._threads.current.busy or _without_data(arguments) or _without_data(tuple(keywords.values())):
             return None
@@ -180,7 +180,7 @@ class TensorData(Watcher):
         return (run.call.number, number, node, int(phase), self._sink.string(str(operator)), text, state)
 
     def _end(
-        self, run: StoredBackward, row: tuple[Any, ...], operator: Any, arguments: Any, keywords: Any, results: Any
+        self, run: BackwardToStore, row: tuple[Any, ...], operator: Any, arguments: Any, keywords: Any, results: Any
     ) -> None:
         if results is None:
             results = written(operator, arguments, keywords)
@@ -195,7 +195,7 @@ class TensorData(Watcher):
                 text = None
             self._sink.add("dispatch", (*row, text))
 
-    def _node(self, run: StoredBackward) -> int | None:
+    def _node(self, run: BackwardToStore) -> int | None:
         """The node of the outermost backward that is being evaluated."""
         if run.task is not None and current_task() != run.task:
             return run.node
@@ -205,7 +205,7 @@ class TensorData(Watcher):
         run.node = number  # a hook before it may start a backward
         return number
 
-    def _generator(self, run: StoredBackward, operator: Any, keywords: Mapping[str, Any]) -> int | None:
+    def _generator(self, run: BackwardToStore, operator: Any, keywords: Mapping[str, Any]) -> int | None:
         """Store the state that a random operator starts from."""
         if torch.Tag.nondeterministic_seeded not in attribute(operator, "tags", ()):
             return None
@@ -214,7 +214,7 @@ class TensorData(Watcher):
 
     # nodes
 
-    def _entering(self, run: StoredBackward, number: int) -> Callable[[Any], None]:
+    def _entering(self, run: BackwardToStore, number: int) -> Callable[[Any], None]:
         def entering(gradients: Any) -> None:
             try:
                 if run.task is None:
@@ -228,7 +228,7 @@ class TensorData(Watcher):
         skip(entering)
         return entering
 
-    def _leaving(self, run: StoredBackward, number: int) -> Callable[[Any, Any], None]:
+    def _leaving(self, run: BackwardToStore, number: int) -> Callable[[Any, Any], None]:
         def leaving(passed: Any, received: Any) -> None:
             try:
                 if current_task() == run.task:
@@ -242,7 +242,7 @@ class TensorData(Watcher):
         skip(leaving)
         return leaving
 
-    def _places(self, run: StoredBackward, gradients: Any) -> str:
+    def _places(self, run: BackwardToStore, gradients: Any) -> str:
         with run.lock, self._quietly():
             return json.dumps([_place_or_none(gradient, run.memory) for gradient in gradients])
 

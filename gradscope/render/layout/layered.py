@@ -42,7 +42,7 @@ class Strand:
 
 
 @dataclass(slots=True)
-class Level:
+class Layering:
     """Vertices with sizes, which grow while strands are led through; `order` breaks ties and cycles.
 
     `ceiling` and `floor` are vertices that stand above and below all others. What is found: `x` of each middle, and the
@@ -89,7 +89,7 @@ def sequence(order: Sequence[int], edges: Sequence[tuple[int, int]]) -> list[int
     return found
 
 
-def arrange(level: Level) -> None:
+def arrange(level: Layering) -> None:
     """Find a place for every vertex, and ways for the strands."""
     level.items = len(level.order)
     _assign_layers(level)
@@ -104,7 +104,7 @@ def arrange(level: Level) -> None:
     _stack(level)
 
 
-def _assign_layers(level: Level) -> None:
+def _assign_layers(level: Layering) -> None:
     """Longest paths from the top; what nothing leads to stands just above what it leads to."""
     fixed = level.ceiling | level.floor
     inner = [strand for strand in level.strands if strand.upper not in fixed and strand.lower not in fixed]
@@ -137,7 +137,7 @@ def _assign_layers(level: Level) -> None:
     level.layer = layer
 
 
-def _lead_through(level: Level) -> None:
+def _lead_through(level: Layering) -> None:
     """A vertex in each layer that a strand passes; the longest go straight when there would be too many.
 
     Past rows, strands of one vertex go together.
@@ -164,7 +164,7 @@ def _lead_through(level: Level) -> None:
                 passing[trunk, layer] = strand.way[-1]
 
 
-def _trunks(level: Level, spans: Sequence[int]) -> dict[int, Trunk]:
+def _trunks(level: Layering, spans: Sequence[int]) -> dict[int, Trunk]:
     """For strands that pass rows: the end that many of them have in common, an upper one first."""
     ends = [((strand.upper, strand.upper_at, True), (strand.lower, strand.lower_at, False)) for strand in level.strands]
     counts = Counter(end for place, both in enumerate(ends) if spans[place] for end in both)
@@ -179,7 +179,7 @@ def _trunks(level: Level, spans: Sequence[int]) -> dict[int, Trunk]:
 Links = list[list[tuple[int, float, float, float]]]  # neighbour, offset here, offset there, weight
 
 
-def _neighbours(level: Level) -> tuple[Links, Links]:
+def _neighbours(level: Layering) -> tuple[Links, Links]:
     """Of every vertex what is attached above and below it, in the next layers."""
     above: Links = [[] for _ in level.layer]
     below: Links = [[] for _ in level.layer]
@@ -201,7 +201,7 @@ def _steps(strand: Strand) -> Iterator[tuple[int, int, float, float]]:
         yield upper, lower, strand.upper_at if place == 0 else 0.0, strand.lower_at if place == last else 0.0
 
 
-def _untangle(level: Level, above: Links, below: Links) -> None:
+def _untangle(level: Layering, above: Links, below: Links) -> None:
     """Sort layers by the middle of their neighbours, down and up; the way with the fewest crossings stays."""
     many = len(level.layer) > FEW
     best, fewest = [list(layer) for layer in level.layers], None if many else _crossings(level, below)
@@ -224,7 +224,7 @@ def _untangle(level: Level, above: Links, below: Links) -> None:
         level.layers = best
 
 
-def _positions(level: Level) -> dict[int, float]:
+def _positions(level: Layering) -> dict[int, float]:
     return {vertex: float(place) for layer in level.layers for place, vertex in enumerate(layer)}
 
 
@@ -236,7 +236,7 @@ def _middle(vertex: int, links: Links, position: dict[int, float], widths: list[
     return sum(position[other] + at / (widths[other] + 1.0) for other, _, at, _ in near) / len(near)
 
 
-def _crossings(level: Level, below: Links) -> int:
+def _crossings(level: Layering, below: Links) -> int:
     """How often strands between neighbouring layers cross, counted with a Fenwick tree."""
     total = 0
     place: dict[int, int] = {vertex: at for layer in level.layers for at, vertex in enumerate(layer)}
@@ -259,7 +259,7 @@ def _crossings(level: Level, below: Links) -> int:
     return total
 
 
-def _place_across(level: Level, above: Links, below: Links) -> None:
+def _place_across(level: Layering, above: Links, below: Links) -> None:
     """Bring every vertex near its neighbours: down, up, and at last between both."""
     level.x = [0.0] * len(level.layer)
     for layer in level.layers:
@@ -274,13 +274,13 @@ def _place_across(level: Level, above: Links, below: Links) -> None:
             _fit(level, layer, [_wish(level, vertex, links) for vertex in layer])
 
 
-def _apart(level: Level, left: int, right: int) -> float:
+def _apart(level: Layering, left: int, right: int) -> float:
     """The least distance of two neighbours' middles."""
     passing = left >= level.items or right >= level.items
     return (level.widths[left] + level.widths[right]) / 2 + (STRANDS_APART if passing else APART)
 
 
-def _wish(level: Level, vertex: int, links: tuple[Links, ...]) -> tuple[float, float]:
+def _wish(level: Layering, vertex: int, links: tuple[Links, ...]) -> tuple[float, float]:
     """Where a vertex would like to be, and how much.
 
     Between what is above it, or below, in the middle. Between both it likes to stay where it is, as long as that is
@@ -308,7 +308,7 @@ def _median(wishes: list[tuple[float, float]], heavy: float) -> tuple[float, flo
     return wishes[-1][0], wishes[-1][0]
 
 
-def _fit(level: Level, layer: list[int], wishes: list[tuple[float, float]]) -> None:
+def _fit(level: Layering, layer: list[int], wishes: list[tuple[float, float]]) -> None:
     """The places closest to the wishes that keep order and distances: neighbours that collide move as one block."""
     blocks: list[tuple[float, float, int]] = []  # place, weight, members
     shift = 0.0
@@ -327,7 +327,7 @@ def _fit(level: Level, layer: list[int], wishes: list[tuple[float, float]]) -> N
         level.x[vertex] = place + moved
 
 
-def _stack(level: Level) -> None:
+def _stack(level: Layering) -> None:
     """Layers one below the other, further apart where strands between them go far aside."""
     aside = [0.0] * len(level.layers)
     for strand in level.strands:

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from gradscope.render.layout.geometry import Layout, Point, Rect, Route
-from gradscope.render.layout.layered import Level, Strand, arrange, sequence
+from gradscope.render.layout.layered import Layering, Strand, arrange, sequence
 from gradscope.view.drawing import Drawing
 from gradscope.view.style import Direction
 
@@ -145,7 +145,7 @@ class Nest:
         for port in ports:
             room.port_way[port] = self._way(level, next(strands), left, top)
 
-    def _level(self, number: int | None, room: Room, place: dict[int, int], ports: list[Port]) -> Level:
+    def _level(self, number: int | None, room: Room, place: dict[int, int], ports: list[Port]) -> Layering:
         """What to lay out: items, then ports; strands of arrows, then of ports."""
         sizes = [self._size(item) for item in room.items]
         strands = []
@@ -160,7 +160,7 @@ class Nest:
             offset = self._offset(item, (box, above))
             strands.append(Strand(at, place[item], 0.0, offset) if above else Strand(place[item], at, offset, 0.0))
         numbered = list(enumerate(ports, len(room.items)))
-        return Level(
+        return Layering(
             [width for width, _ in sizes] + [0.0] * len(ports),
             [height for _, height in sizes] + [0.0] * len(ports),
             [self._first[item] for item in room.items] + [box for box, _ in ports],
@@ -197,7 +197,7 @@ class Nest:
             return PAD, PAD, PAD, PAD + LABEL
         return PAD, PAD + LABEL, PAD, PAD
 
-    def _measure(self, number: int | None, room: Room, level: Level) -> None:
+    def _measure(self, number: int | None, room: Room, level: Layering) -> None:
         """The size of a room; its content is moved to start at 0."""
         low = min((x - width / 2 for x, width in zip(level.x, level.widths, strict=True)), default=0.0)
         high = max((x + width / 2 for x, width in zip(level.x, level.widths, strict=True)), default=0.0)
@@ -211,7 +211,7 @@ class Nest:
         if not self._sideways:  # in the middle, where the name is wider than what is inside
             level.x = [x + (width - (high - low + left + right)) / 2 for x in level.x]
 
-    def _way(self, level: Level, strand: Strand, left: float, top: float) -> Way:
+    def _way(self, level: Layering, strand: Strand, left: float, top: float) -> Way:
         """Where a strand goes straight: beside its own ends when others in the layer are taller, and past layers."""
         way: Way = []
         for vertex in (strand.upper, *strand.way, strand.lower):
