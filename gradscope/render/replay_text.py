@@ -14,7 +14,7 @@ from gradscope.model.hook import Firing
 from gradscope.model.printable import printable
 from gradscope.model.statistics import GradientStatistics, statistics_words
 from gradscope.render.styles import STYLES
-from gradscope.view.line import Words, node_line
+from gradscope.view.line import LinePart, node_line
 from gradscope.view.replay import Replay, ReplayStep
 from gradscope.view.role import Role
 from gradscope.view.scene import Scene
@@ -49,7 +49,7 @@ def step_lines(replay: Replay, step: ReplayStep, color: bool) -> list[str]:
     moment, details, graph = step.moment, step.details, replay.graph
     shown = node_line(0, step.node, step.node.id in graph.roots, replay.run.cwd)
     place_of = f"#{moment.position}" if moment.position is not None else "not run" if moment.stopped else "captured"
-    parts = [Words(place_of, Role.PLACE), *shown.parts[1:], Words(f"[{step.node.id}]", Role.PLACE)]
+    parts = [LinePart(place_of, Role.PLACE), *shown.parts[1:], LinePart(f"[{step.node.id}]", Role.PLACE)]
     lines = ["  ".join(_styled(printable(part.text), part.role, color) for part in parts)]
     rest = [("in", f"{_index(one)}{statistics(one)}") for one in details.received]
     rest += [("hook", _hook(replay, firing)) for firing in details.firings]

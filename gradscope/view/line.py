@@ -15,7 +15,7 @@ from gradscope.view.words import TIMES, amount, kinds, leaf_words, place, short_
 
 
 @dataclass(frozen=True, slots=True)
-class Words:
+class LinePart:
     """Some words and what they stand for."""
 
     text: str
@@ -27,29 +27,29 @@ class Line:
     """One line, `depth` levels in (1: the outermost)."""
 
     depth: int
-    parts: tuple[Words, ...]
+    parts: tuple[LinePart, ...]
 
 
 def node_line(depth: int, node: Node, is_root: bool, folder: str) -> Line:
     """A node: its place, name, type, what it keeps, its hooks, and the user's line."""
-    parts = [Words(_place(node.order), Role.PLACE), Words(short_name(node), node_role(node, is_root))]
+    parts = [LinePart(_place(node.order), Role.PLACE), LinePart(short_name(node), node_role(node, is_root))]
     if node.leaf is not None:
-        parts.append(Words(leaf_words(node.leaf), Role.ACCUMULATE))
+        parts.append(LinePart(leaf_words(node.leaf), Role.ACCUMULATE))
     types = [str(meta) for meta in node.inputs_meta if meta is not None]
     if types:
-        parts.append(Words(types[0] + (f" and {len(types) - 1} more" if len(types) > 1 else ""), Role.TYPE))
+        parts.append(LinePart(types[0] + (f" and {len(types) - 1} more" if len(types) > 1 else ""), Role.TYPE))
     parts.extend(_keeps(sum({tensor.storage: tensor.bytes for tensor in node.saved if tensor.leaf is None}.values())))
     parts.extend(_hooks(len(node.hooks)))
     if node.function is not None and node.function.class_site is not None:
-        parts.append(Words(f"class at {place(node.function.class_site, folder)}", Role.NOTE))
+        parts.append(LinePart(f"class at {place(node.function.class_site, folder)}", Role.NOTE))
     if node.raised:
-        parts.append(Words("raised here", Role.NOTE))
+        parts.append(LinePart("raised here", Role.NOTE))
     if node.levels:
-        parts.append(Words(" ".join(map(str, node.levels)), Role.NOTE))
+        parts.append(LinePart(" ".join(map(str, node.levels)), Role.NOTE))
     if node.site is not None:
-        parts.append(Words(place(node.site, folder), Role.SITE))
+        parts.append(LinePart(place(node.site, folder), Role.SITE))
     if node.library is not None:
-        parts.append(Words(f"in {place(node.library, folder)}", Role.SITE))
+        parts.append(LinePart(f"in {place(node.library, folder)}", Role.SITE))
     return Line(depth, tuple(parts))
 
 
@@ -58,28 +58,28 @@ def run_line(depth: int, nodes: list[Node]) -> Line:
     keeps = {tensor.storage: tensor.bytes for node in nodes for tensor in node.saved if tensor.leaf is None}
     orders = [node.order for node in nodes if node.order is not None]
     where = _range(orders[0], orders[-1]) if orders else _range(None, None)
-    head = (Words(where, Role.PLACE), Words(kinds(nodes), Role.PLAIN))
+    head = (LinePart(where, Role.PLACE), LinePart(kinds(nodes), Role.PLAIN))
     return Line(depth, (*head, *_keeps(sum(keeps.values()))))
 
 
 def group_line(depth: int, group: Group, held: Iterable[Row] = ()) -> Line:
     """A module call with its totals. `held` are what a closed one says of the special nodes in it."""
     totals = group.totals
-    parts = [Words(group.name, Role.MODULE)]
+    parts = [LinePart(group.name, Role.MODULE)]
     if group.module_class and group.module_class != group.name:
-        parts.append(Words(group.module_class, Role.CLASS))
-    parts.append(Words(_range(totals.first, totals.last), Role.PLACE))
-    parts.append(Words(amount(totals.nodes, "node"), Role.COUNT))
+        parts.append(LinePart(group.module_class, Role.CLASS))
+    parts.append(LinePart(_range(totals.first, totals.last), Role.PLACE))
+    parts.append(LinePart(amount(totals.nodes, "node"), Role.COUNT))
     if totals.parameters:
-        parts.append(Words(amount(totals.parameters, "param"), Role.ACCUMULATE))
-    custom = (Words(row.text, row.role) for row in held if row.role is Role.CUSTOM)
+        parts.append(LinePart(amount(totals.parameters, "param"), Role.ACCUMULATE))
+    custom = (LinePart(row.text, row.role) for row in held if row.role is Role.CUSTOM)
     return Line(depth, (*parts, *_keeps(totals.saved_bytes), *_hooks(totals.hooks), *custom))
 
 
 def repeat_line(depth: int, repeat: Repeat, held: Iterable[Row] = ()) -> Line:
     """The rounds after the first, which differ in nothing but names, and which hooks and Functions they hold."""
-    marked = (Words(row.text, row.role) for row in held if row.role is not Role.ACCUMULATE)
-    return Line(depth, (Words(f"⋮ {repeat_words(repeat, repeat.rounds[1:])}", Role.FOLDED), *marked))
+    marked = (LinePart(row.text, row.role) for row in held if row.role is not Role.ACCUMULATE)
+    return Line(depth, (LinePart(f"⋮ {repeat_words(repeat, repeat.rounds[1:])}", Role.FOLDED), *marked))
 
 
 def repeat_words(repeat: Repeat, rounds: tuple[tuple[Node | Group, ...], ...]) -> str:
@@ -119,9 +119,9 @@ def _range(first: int | None, last: int | None) -> str:
     return f"#{first}" if first == last else f"#{first}-{last}"
 
 
-def _keeps(count: int) -> tuple[Words, ...]:
-    return (Words(f"saves {size(count)}", Role.SAVED),) if count else ()
+def _keeps(count: int) -> tuple[LinePart, ...]:
+    return (LinePart(f"saves {size(count)}", Role.SAVED),) if count else ()
 
 
-def _hooks(count: int) -> tuple[Words, ...]:
-    return (Words(amount(count, "hook"), Role.HOOKED),) if count else ()
+def _hooks(count: int) -> tuple[LinePart, ...]:
+    return (LinePart(amount(count, "hook"), Role.HOOKED),) if count else ()

@@ -17,7 +17,7 @@ from gradscope.graphs.walk import nodes_of
 from gradscope.model.graph import Node
 from gradscope.model.group import Group, Item, Repeat
 from gradscope.view.details import Details
-from gradscope.view.line import Line, Words, group_line, node_line, repeat_line, run_line
+from gradscope.view.line import Line, LinePart, group_line, node_line, repeat_line, run_line
 from gradscope.view.marks import marks
 from gradscope.view.scene import Scene
 from gradscope.view.words import is_plain
@@ -117,7 +117,7 @@ class OutlineWriter:
         """A node, and below it what was asked for."""
         yield node_line(depth, node, node.id in self._roots, self._folder)
         for row in self._details.rows(node, self._sums.get(node.id, 1)):
-            yield Line(depth + 1, (Words(row.text, row.role),))
+            yield Line(depth + 1, (LinePart(row.text, row.role),))
 
 
 def _entries(
