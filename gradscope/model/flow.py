@@ -9,6 +9,8 @@ from gradscope.model.operation import Operation
 from gradscope.model.site import Located, Site, Stack
 from gradscope.model.tensor import TensorType
 
+_FIRST_STEPS = 6  # of an optimizer, before only powers of two
+
 
 @dataclass(frozen=True, slots=True)
 class FlowTensor:
@@ -88,6 +90,11 @@ class OptimizerLook(Located):
     backward: int | None
     stack: Stack
     parameters: tuple[HeldParameter, ...]
+
+
+def is_looked_at(count: int) -> bool:
+    """Whether an optimizer's step of this number, from 0, is looked at in any case; others are after a change."""
+    return count < _FIRST_STEPS or count & (count - 1) == 0
 
 
 @dataclass(frozen=True, slots=True)

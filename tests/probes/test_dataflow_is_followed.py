@@ -134,3 +134,19 @@ def test_gradients_are_looked_at_before_an_optimizer_steps(path: Path) -> None:
         states = [one.state for one in look.parameters]
         assert states == [GradientState.VALUES, GradientState.NONE, GradientState.FROZEN]
         assert (look.name, look.count, look.backward) == ("SGD", 0, 0)
+
+
+def test_optimizers_and_tensors_are_looked_at_again_when_a_gradient_goes(path: Path) -> None:
+    first, second = (torch.ones(2, requires_grad=True) for _ in range(2))
+    optimizer = torch.optim.SGD([first, second], lr=0.1)
+    with gradscope.record(path):
+        for number in range(60):
+            optimizer.zero_grad()
+            (first * (second.detach() if number >= 37 else second)).sum().backward()
+            optimizer.step()
+    with load(path) as recorded:
+        counts = [look.count for look in recorded.optimizer_looks()]
+        assert counts == [*range(6), 8, 16, 32, 37, 38, 39]
+        followed = {one.backward for one in recorded.flow() if one.backward is not None}
+        assert {38, 39} <= followed
+        assert {39, 40} <= {leaf.backward for leaf in recorded.leaf_gradients()}

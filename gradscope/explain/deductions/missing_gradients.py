@@ -22,6 +22,7 @@ from gradscope.explain.deductions.graph_cuts import (
     exits,
     module_of,
 )
+from gradscope.explain.deductions.late_changes import late_silences
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
@@ -51,7 +52,7 @@ class SilentParameter:
 def missing_gradients(case: Case) -> tuple[MissingGradient, ...]:
     """Every gradient that is missing, those that explain a failure first; the parameters of one line together."""
     found = [*_without_graph(case), *_inference(case)]
-    found += _silent(case)
+    found += [*_silent(case), *_late(case)]
     return tuple(_together(found))
 
 
@@ -185,6 +186,17 @@ def _silent(case: Case) -> Iterator[MissingGradient]:
         if found is not None:
             name = one.held.name if one.held.name != NAMELESS else "a parameter that no module has"
             yield replace(found, names=(name,))
+
+
+def _late(case: Case) -> Iterator[MissingGradient]:
+    """Parameters that were trained until something on their way to the loss was cut."""
+    for one in late_silences(case):
+        way = one.flow.onward(one.held.tensor)
+        cuts = [cut for cut in way.cuts if cut.made in one.flow.useful]
+        left = [at for at in way.operations if exits(case, at) and one.flow.comes_back(at)]
+        if cuts or left:
+            found = at_cut(case, cuts[0]) if cuts else at_exit(case, left[0])
+            yield replace(found, names=(one.held.name,), since=one.look.count)
 
 
 def _why_none(case: Case, one: SilentParameter) -> MissingGradient | None:

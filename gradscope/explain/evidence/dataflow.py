@@ -6,7 +6,7 @@ A cut is an operator that read a tensor which required grad, and whose result di
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -45,8 +45,13 @@ class RecordedDataflow:
     """The recorded flow. Operators are named by their index in `operations`."""
 
     def __init__(
-        self, operations: Iterable[FlowOperation], tensors: Iterable[FlowTensor], ends: Iterable[FlowEnd]
+        self,
+        operations: Iterable[FlowOperation],
+        tensors: Iterable[FlowTensor],
+        ends: Iterable[FlowEnd],
+        first: int = 0,
     ) -> None:
+        """`first`: what operators did before this one counts for nothing."""
         self.operations = tuple(operations)
         self.tensors = {tensor.number: tensor for tensor in tensors}
         self.ends = tuple(ends)
@@ -54,8 +59,13 @@ class RecordedDataflow:
         self.makers: dict[int, list[int]] = defaultdict(list)
         self.flags: dict[int, list[tuple[int, Read]]] = defaultdict(list)
         self._writers: dict[int, list[tuple[int, int]]] = defaultdict(list)  # storage -> (operator, tensor written)
-        for at, operation in enumerate(self.operations):
-            self._add(at, operation)
+        for at in range(first, len(self.operations)):
+            self._add(at, self.operations[at])
+
+    def since(self, first: int, backwards: Container[int]) -> RecordedDataflow:
+        """The flow from an operator on, towards these backward calls. Operators keep their index."""
+        ends = (end for end in self.ends if end.backward in backwards)
+        return RecordedDataflow(self.operations, self.tensors.values(), ends, first)
 
     def _add(self, at: int, operation: FlowOperation) -> None:
         read = {one.tensor for one in operation.reads}

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.graph_cuts import CUT, DERIVATIVE, HIDDEN, MODE, MissingGradient, Reason, at_cut, born
+from gradscope.explain.deductions.late_changes import late_replacement
 from gradscope.explain.deductions.missing_gradients import DROPPED, FROZEN, UNUSED, missing_gradients, silent_tensors
 from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
 from gradscope.explain.evidence.case import Case
@@ -44,6 +45,7 @@ FATES = {
     Reason.CLEARED: "without a gradient when the optimizer steps",
 }
 NO_GRADIENT = "given no gradient, though in an optimizer"
+NO_LONGER = "given no gradient from the optimizer's step {step} on, after having been trained"
 
 
 def reason_of(one: MissingGradient) -> str:
@@ -56,7 +58,8 @@ def _message(one: MissingGradient) -> str:
     if one.no_graph:
         return f"the loss has no graph: {reason_of(one)}"
     if one.names:
-        return f"{several(one.names)} {be(one.names)} {FATES.get(one.reason, NO_GRADIENT)}: {reason_of(one)}"
+        fate = NO_LONGER.format(step=one.since) if one.since is not None else FATES.get(one.reason, NO_GRADIENT)
+        return f"{several(one.names)} {be(one.names)} {fate}: {reason_of(one)}"
     return reason_of(one)
 
 
@@ -98,8 +101,9 @@ def cut(case: Case) -> Iterator[Cause]:
     Do instead:
         Keep the tensor: leave out the detach, the .item() or the copy on this line, or move it behind the loss.
     How it is found:
-        The operators of the first steps are recorded with the tensors that they read and made. The line is where one
-        read a tensor that required grad and made one without, which went into the loss.
+        The operators of the first steps, and of those after a gradient has gone, are recorded with the tensors that
+        they read and made. The line is where one read a tensor that required grad and made one without, which went
+        into the loss.
     """
     yield from _missing(case, CUT)
 
@@ -231,9 +235,16 @@ def replaced(case: Case) -> Iterator[Cause]:
     Do instead:
         Build the optimizer after the last change to the model, or add the new parameters with add_param_group.
     How it is found:
-        The optimizer holds parameters that no operator reads, while a backward gives gradients to others that no
-        optimizer holds.
+        The optimizer holds parameters that no operator reads, or reads any more, while a backward gives gradients to
+        others that no optimizer holds.
     """
+    late = late_replacement(case)
+    if late is not None:
+        names = tuple(one.leaf or "parameter" for one in late.new)
+        message = f"{several(names)} {be(names)} in no optimizer: it still holds what they replaced"
+        message += f" after {late.old[0].look.count} steps"
+        trained = Related("fails_at", late.old[0].look.site, "steps with parameters that nothing reads any more")
+        yield Cause(message, late.made or late.old[0].look.site, (trained,), tensor=names[0], weight=len(names))
     held = optimizer_parameters(case)
     old = [one for one in held.unread if one in silent_tensors(case)]
     if not old:

@@ -11,7 +11,7 @@ from gradscope.explain.deductions.optimizer_parameters import optimizer_paramete
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.words import be, several
-from gradscope.model.flow import GradientState, LeafGradient
+from gradscope.model.flow import GradientState, LeafGradient, is_looked_at
 from gradscope.model.graph import Backward, Graph
 
 _EMPTY = (GradientState.NONE, GradientState.ZERO)
@@ -80,12 +80,25 @@ def _is_wasted(case: Case, call: Backward, leaf: LeafGradient) -> bool:
     following = min(later, key=lambda one: one.backward)
     if following.state not in _EMPTY and leaf.tensor in optimizer_parameters(case).held:
         return False
-    stepped = any(
-        look.backward is not None and call.number <= look.backward < following.backward
-        for look in case.optimizer_looks()
-        if any(one.tensor == leaf.tensor for one in look.parameters)
-    )
-    return not stepped and not _is_read(case, call, leaf, following.backward)
+    return not _may_have_stepped(case, call, following) and not _is_read(case, call, leaf, following.backward)
+
+
+def _may_have_stepped(case: Case, call: Backward, following: LeafGradient) -> bool:
+    """Whether an optimizer that holds a leaf stepped between two backward calls, or did so unseen."""
+    counts: dict[int, list[tuple[int, int]]] = defaultdict(list)
+    for look in case.optimizer_looks():
+        if any(one.tensor == following.tensor for one in look.parameters):
+            counts[look.optimizer].append((-1 if look.backward is None else look.backward, look.count))
+    for seen in counts.values():
+        before = max((count for backward, count in seen if backward < call.number), default=-1)
+        after = min((count for backward, count in seen if backward >= call.number), default=None)
+        if any(call.number <= backward < following.backward for backward, _ in seen):
+            return True
+        if after is None and not is_looked_at(before + 1):
+            return True
+        if after is not None and after != before + 1:
+            return True
+    return False
 
 
 def _is_read(case: Case, call: Backward, leaf: LeafGradient, until: int) -> bool:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 _ROOM = 256  # tensors outside of modules after which the dead ones are forgotten
+NAMELESS = "leaf"
 
 
 class QualifiedNames:
@@ -21,7 +22,7 @@ class QualifiedNames:
     def __init__(self) -> None:
         self._modules: dict[int, tuple[weakref.ref[Any], str]] = {}
         self._parameters: dict[int, Parameter] = {}
-        self._others: dict[int, tuple[weakref.ref[Any], str]] = {}
+        self._others: dict[int, _Other] = {}
         self._room = _ROOM
         self._holders: dict[str, list[Parameter]] = {}
         self._labels: dict[str, int] = {}
@@ -53,11 +54,11 @@ class QualifiedNames:
         if known is not None and known.tensor() is tensor:
             return f"{known.owner}.{known.path}" if len(self._holders[known.path]) > 1 else known.path
         other = self._others.get(id(tensor))
-        if other is not None and other[0]() is tensor:
-            return other[1]
-        return self._find(tensor)
+        if other is not None and other.tensor() is tensor and (other.name != NAMELESS or not other.is_due()):
+            return other.name
+        return self._find(tensor, other)
 
-    def _find(self, tensor: torch.Tensor) -> str:
+    def _find(self, tensor: torch.Tensor, asked: _Other | None) -> str:
         """The name of a leaf that is not known so far."""
         for root, label in self._roots:  # a parameter that was put in place after the first call
             module = root()
@@ -65,18 +66,21 @@ class QualifiedNames:
                 with self._learning:
                     self._learn_parameters(module, label)
                 return self.leaf(tensor)
-        name = _variable(tensor) or "leaf"
+        name = _variable(tensor) or NAMELESS
+        if asked is not None and asked.tensor() is tensor:
+            asked.name = name
+            return name
         if len(self._others) >= self._room:  # a new leaf in each step
-            self._others = {key: known for key, known in list(self._others.items()) if known[0]() is not None}
+            self._others = {key: known for key, known in list(self._others.items()) if known.tensor() is not None}
             self._room = max(_ROOM, 2 * len(self._others))
-        self._others[id(tensor)] = (weakref.ref(tensor), name)
+        self._others[id(tensor)] = _Other(weakref.ref(tensor), name)
         return name
 
     def tensor(self, identity: int) -> torch.Tensor | None:
         """The living leaf with this id(), if its name was asked for before."""
         known = self._parameters.get(identity)
         other = self._others.get(identity)
-        reference = known.tensor if known is not None else None if other is None else other[0]
+        reference = known.tensor if known is not None else None if other is None else other.tensor
         return None if reference is None else reference()
 
     def _learn_parameters(self, root: torch.nn.Module, label: str) -> list[tuple[str, str]]:
@@ -111,6 +115,20 @@ class Parameter:
     tensor: weakref.ref[Any]
     path: str
     owner: str
+
+
+@dataclass(slots=True)
+class _Other:
+    """A leaf outside of the modules that ran. One without a name may get one: it is asked for before it has a place."""
+
+    tensor: weakref.ref[Any]
+    name: str
+    asked: int = 1
+
+    def is_due(self) -> bool:
+        """Whether to look for a name again: every power of two of the times that it was asked for."""
+        self.asked += 1
+        return self.asked & (self.asked - 1) == 0
 
 
 def _variable(tensor: torch.Tensor) -> str | None:

@@ -1,7 +1,8 @@
 """Sees which operator read and made which tensor: the way of a parameter to the loss, also where autograd lost it.
 
-Steps repeat, so it looks at the first ones only, and again for a while after operators that were not seen before. A
-tensor is known by a weak reference: the identity of a dead one is soon another's.
+Steps repeat, so it looks at the first ones only, and again for a while after operators that were not seen before, or
+when an optimizer's gradients come or go. A tensor is known by a weak reference: the identity of a dead one is soon
+another's.
 """
 
 from __future__ import annotations
@@ -152,8 +153,12 @@ class Dataflow(Watcher):
             del rows[:]
         if new and not self.on and self._news < _MOST_NEWS and self._followed < _MOST_OPERATORS:
             self._news += 1
-            self._until = self._steps.current + 1 + _AFTER_NEWS
-            self.on = True
+            self.look_again()
+
+    def look_again(self) -> None:
+        """Follow the tensors of this step and the next ones: something has changed."""
+        self._until = self._steps.current + 1 + _AFTER_NEWS
+        self.on = True
 
     def release(self) -> None:
         """Let go of all storages."""

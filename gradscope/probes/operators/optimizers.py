@@ -1,6 +1,7 @@
 """Sees which parameters optimizers hold, and what their gradients are when an optimizer steps and a backward starts.
 
-The state of a gradient is read in the first steps and at powers of two after them: on an accelerator it waits.
+The state of a gradient is read in the first steps and at powers of two after them: on an accelerator it waits. That
+one is there or not costs nothing to ask: where this changes, the next steps are read, too.
 """
 
 from __future__ import annotations
@@ -9,12 +10,14 @@ import itertools
 import sys
 import weakref
 from collections.abc import Iterable
+from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 from torch.optim import optimizer as optimizer_module
 from torch.utils.hooks import RemovableHandle
 
+from gradscope.model.flow import is_looked_at
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
@@ -24,9 +27,22 @@ from gradscope.probes.tensors.value_samples import is_plain
 from gradscope.torch_internals.dynamo import skip, skip_methods
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 
-_FIRST = 6  # looks at each optimizer, and at the backward calls, before only powers of two
+_AFTER_CHANGE = 3  # steps that are looked at when a gradient has come or gone
+_MOST_CHANGES = 8  # of one optimizer: experts and heads that take turns are not looked at for ever
 _NONE, _ZERO, _SOME, _FROZEN = range(4)
 _OURS = -1  # a key among the hooks of all optimizers
+
+
+@dataclass(slots=True)
+class _Known:
+    """An optimizer that has stepped: `count` times so far. `present`: which of its parameters had a gradient then."""
+
+    optimizer: weakref.ref[Any]
+    number: int
+    count: int = 0
+    present: list[bool] = field(default_factory=list)
+    changes: int = 0
+    again: int = 0  # looks that are due because of a change
 
 
 class Optimizers(Watcher):
@@ -38,9 +54,9 @@ class Optimizers(Watcher):
         self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
         self._names, self._faults = context.names, context.faults
         self._dataflow = context.get(Dataflow)
-        self._known: dict[int, tuple[weakref.ref[Any], int, int]] = {}  # id() -> optimizer, number, steps so far
+        self._known: dict[int, _Known] = {}  # by id()
         self._looks, self._numbers = itertools.count(1), itertools.count(1)  # threads have optimizers of their own
-        self._backwards = 0
+        self._backwards = self._again = 0  # backward calls so far, and those to look at because of a change
         self._last: int | None = None
 
     def __enter__(self) -> Optimizers:
@@ -67,8 +83,9 @@ class Optimizers(Watcher):
     def before(self, call: BackwardCall, thread: Thread) -> None:
         """Note which leaves hold a gradient already: those that do not had it taken away since the last backward."""
         self._backwards += 1
-        if not _is_looked_at(self._backwards) or not call.accumulate:
+        if not call.accumulate or not (is_looked_at(self._backwards) or self._again):
             return
+        self._again = max(self._again - 1, 0)
         for node in call.live:
             leaf = getattr(node, "variable", None)
             if isinstance(leaf, torch.Tensor) and call.walked is not None:
@@ -82,19 +99,29 @@ class Optimizers(Watcher):
 
     def _steps(self, optimizer: Any) -> None:
         known = self._known.get(id(optimizer))
-        if known is None or known[0]() is not optimizer:
-            known = (weakref.ref(optimizer), next(self._numbers), 0)
-        number, count = known[1], known[2]
-        self._known[id(optimizer)] = (known[0], number, count + 1)
+        if known is None or known.optimizer() is not optimizer:
+            known = self._known[id(optimizer)] = _Known(weakref.ref(optimizer), next(self._numbers))
+        count, known.count = known.count, known.count + 1
         thread = self._threads.current
-        if not _is_looked_at(count) or thread.busy or torch.compiler.is_compiling():
+        if thread.busy or torch.compiler.is_compiling():
             return
         thread.busy = True
         try:
             with no_function():
-                self._look(optimizer, number, count, thread)
+                self._note_change(known, [one.grad is not None for one in _parameters(optimizer)])
+                if is_looked_at(count) or known.again:
+                    known.again = max(known.again - 1, 0)
+                    self._look(optimizer, known.number, count, thread)
         finally:
             thread.busy = False
+
+    def _note_change(self, known: _Known, present: list[bool]) -> None:
+        """Have the next steps looked at, and their tensors followed, if a gradient has come or gone."""
+        changed, known.present = known.present != present, present
+        if changed and known.count > 1 and known.changes < _MOST_CHANGES:
+            known.changes += 1
+            known.again = self._again = _AFTER_CHANGE
+            self._dataflow.look_again()
 
     def _look(self, optimizer: Any, number: int, count: int, thread: Thread) -> None:
         look = next(self._looks)
@@ -119,10 +146,6 @@ class Optimizers(Watcher):
             if not gradient.numel() or not is_plain(gradient):
                 return _SOME
             return _SOME if int(torch.count_nonzero(gradient)) else _ZERO
-
-
-def _is_looked_at(count: int) -> bool:
-    return count < _FIRST or count & (count - 1) == 0
 
 
 def _parameters(optimizer: Any) -> Iterable[Any]:

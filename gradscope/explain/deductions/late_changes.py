@@ -1,0 +1,113 @@
+"""Finds parameters that were trained at first, and to which no gradient comes any more.
+
+Many a program means that: a head that rests, a loss that is switched off. So nothing follows from it alone. What counts
+is what the operators of the steps after it show: a value of the parameter that is cut on its way to the loss, or a
+parameter that nothing reads while another in no optimizer stands in its place.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from dataclasses import dataclass
+
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.model.flow import FlowTensor, GradientState, HeldParameter, OptimizerLook
+from gradscope.model.graph import Backward
+from gradscope.model.site import Site
+from gradscope.store.facts import kept
+
+_STEADY, _GONE = 2, 2  # looks that saw a gradient before the change, and that saw none since
+_INITIALISES = "torch/nn/init.py"
+
+
+@dataclass(frozen=True, slots=True)
+class LateSilence:
+    """A parameter without a gradient from the optimizer's step `look` on, which had one at each look before.
+
+    `flow` is what operators did since then.
+    """
+
+    held: HeldParameter
+    look: OptimizerLook
+    flow: RecordedDataflow
+
+
+@dataclass(frozen=True, slots=True)
+class Replacement:
+    """Parameters that get gradients and are in no optimizer, since others that one holds get none any more."""
+
+    old: tuple[LateSilence, ...]
+    new: tuple[FlowTensor, ...]
+    made: Site | None
+
+
+@kept
+def late_silences(case: Case) -> tuple[LateSilence, ...]:
+    """Every parameter whose gradient has gone for good, in the order of the optimizers' parameters."""
+    states: dict[tuple[int, int], list[tuple[OptimizerLook, HeldParameter]]] = defaultdict(list)
+    for look in case.optimizer_looks():
+        for parameter in look.parameters:
+            states[look.optimizer, parameter.tensor].append((look, parameter))
+    flows: dict[int | None, RecordedDataflow] = {}
+    found = []
+    for seen in states.values():
+        kinds = [held.state for _, held in seen]
+        trained = next((at for at, kind in enumerate(kinds) if kind is GradientState.NONE), len(kinds))
+        is_steady = trained >= _STEADY and set(kinds[:trained]) == {GradientState.VALUES}
+        if is_steady and len(kinds) - trained >= _GONE and set(kinds[trained:]) == {GradientState.NONE}:
+            look, held = seen[trained]
+            if look.backward not in flows:
+                flows[look.backward] = _since(case, look)
+            found.append(LateSilence(held, look, flows[look.backward]))
+    return tuple(found)
+
+
+def _since(case: Case, look: OptimizerLook) -> RecordedDataflow:
+    """What operators did from the forward of an optimizer's step on."""
+    began, flow = _began(case, look), dataflow(case)
+    late = {block.number for block in case.blocks() if block.started >= began}
+    first = next((at for at, one in enumerate(flow.operations) if one.run in late), len(flow.operations))
+    calls = {call.number for call in case.backwards() if call.started >= began}
+    return flow.since(first, calls)
+
+
+def _began(case: Case, look: OptimizerLook) -> float:
+    """When the backward before the one that an optimizer's step belongs to began: the forward follows it."""
+    last = None if look.backward is None else case.backwards_by_number().get(look.backward)
+    earlier = [call for call in case.backwards() if last is not None and _is_before(call, last)]
+    return max((call.started for call in earlier), default=0.0)
+
+
+def _is_before(call: Backward, last: Backward) -> bool:
+    return call.nested_in is None and call.thread == last.thread and call.number < last.number
+
+
+@kept
+def late_replacement(case: Case) -> Replacement | None:
+    """Parameters that took the place of those that an optimizer holds, after these had been trained."""
+    old = [one for one in late_silences(case) if one.flow.operations and not one.flow.is_used(one.held.tensor)]
+    if not old:
+        return None
+    began = _began(case, old[0].look)
+    early = {leaf.tensor for leaf in case.leaf_gradients() if _started(case, leaf.backward) <= began}
+    late = dict.fromkeys(leaf.tensor for leaf in case.leaf_gradients() if _started(case, leaf.backward) > began)
+    held = {parameter.tensor for look in case.optimizer_looks() for parameter in look.parameters}
+    tensors = old[0].flow.tensors
+    new = tuple(tensors[one] for one in late if one not in early | held and one in tensors and tensors[one].parameter)
+    return Replacement(tuple(old), new, _made(case, began)) if new else None
+
+
+def _started(case: Case, backward: int) -> float:
+    call = case.backwards_by_number().get(backward)
+    return 0.0 if call is None else call.started
+
+
+def _made(case: Case, began: float) -> Site | None:
+    """The program's first line since then that initialises a module's parameters."""
+    for block in case.blocks():
+        if block.backward is None and block.started >= began:
+            for operation in block.operations:
+                if any(site.file.replace("\\", "/").endswith(_INITIALISES) for site in operation.stack):
+                    return operation.site
+    return None
