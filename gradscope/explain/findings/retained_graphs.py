@@ -19,6 +19,7 @@ from gradscope.model.site import Site, Stack
 _CALLS = 4  # growing backward calls from one line, at least
 _ON_CTX = "context"
 _STEPS = 3  # steps whose nodes still live, at least
+_LONG = 32  # steps that nodes live, where it began late
 _ADDING = ("append", "appendleft", "add", "extend", "insert", "setdefault", "update", "put")
 _CONTAINERS = ("list", "dict", "set", "deque", "tuple", "defaultdict", "OrderedDict")
 
@@ -134,7 +135,9 @@ def growing_survivors(case: Case) -> list[Survivors]:
     last = max((one.step for one in case.survivors()), default=None)
     alive = [one for one in case.survivors() if one.step == last and not _compiling(one)]
     steps = {one.made for one in alive}
-    return alive if len(steps) >= _STEPS and last is not None and min(steps) <= last // 2 else []
+    if len(steps) < _STEPS or last is None:
+        return []
+    return alive if min(steps) <= last // 2 or last - min(steps) >= _LONG else []
 
 
 def _tops(alive: list[Survivors]) -> list[Survivors]:

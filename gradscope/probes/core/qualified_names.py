@@ -88,9 +88,11 @@ class QualifiedNames:
         for path, tensor in root.named_parameters(remove_duplicate=False):
             known = self._parameters.get(id(tensor))
             if known is None or known.tensor() is not tensor:
-                parameter = self._parameters[id(tensor)] = Parameter(weakref.ref(tensor), path, label)
-                living = [one for one in self._holders.get(path, ()) if one.tensor() is not None]
-                self._holders[path] = [*living, parameter]
+                parameter = Parameter(weakref.ref(tensor), path, label)
+                # first, because it is asked of each parameter that is known: a signal handler may raise in between
+                others_there = [one for one in self._holders.get(path, ()) if one.is_another_than(tensor)]
+                self._holders[path] = [*others_there, parameter]
+                self._parameters[id(tensor)] = parameter
             elif known.path != path:
                 others.append((known.path, path))
         return others
@@ -115,6 +117,11 @@ class Parameter:
     tensor: weakref.ref[Any]
     path: str
     owner: str
+
+    def is_another_than(self, tensor: torch.Tensor) -> bool:
+        """Whether it lives and is not this one."""
+        own = self.tensor()
+        return own is not None and own is not tensor
 
 
 @dataclass(slots=True)

@@ -27,6 +27,10 @@ from gradscope.torch_internals.dynamo import skip_methods
 from gradscope.torch_internals.guards import no_function
 
 _COHORTS = frozenset((1, 2, 3, 4, *(2**power for power in range(3, 40))))  # steps whose nodes are watched
+_REGULAR, _RECENT = (
+    16,
+    8,
+)  # steps between cohorts that are watched besides, and how many of these: a leak may begin late
 _GRACE = 2  # steps after which a step's nodes should be dead: the script may still hold its last results
 _GROWING = 3  # cohorts with survivors at which the holder is searched for
 _MOST_HELD, _MOST_WALKED = 200, 20_000  # tensors whose holder is looked for, and nodes walked from each
@@ -34,7 +38,10 @@ _LONGEST = 1.0  # seconds after which no further holder is looked for
 
 
 class LeakedNodes(Watcher):
-    """Watches the nodes of the steps in _COHORTS, and counts those alive at such a step."""
+    """Watches the nodes of the steps in _COHORTS, and counts those alive at such a step.
+
+    Regular cohorts are only asked whether any of their nodes lives; once several say so, all are counted.
+    """
 
     probe = "survivors"
 
@@ -42,7 +49,8 @@ class LeakedNodes(Watcher):
         self._sink, self._nodes, self._tasks = context.sink, context.get(node_creation), context.threads.tasks
         self._cohorts: dict[int, list[weakref.ref[Token]]] = {}
         self._ended: dict[int, deque[int]] = {}  # by thread: the steps that it ended last
-        self._searched, self._latest = False, 0
+        self._searched = self._growing = False
+        self._latest = 0
         skip_methods(LeakedNodes)
 
     def after(self, call: BackwardCall, thread: Thread) -> None:
@@ -55,25 +63,44 @@ class LeakedNodes(Watcher):
         newborn, self._nodes.newborn = self._nodes.newborn, None
         if newborn is not None:
             self._cohorts[self._latest] = newborn
-        if step in _COHORTS or step - _GRACE in _COHORTS:
+            self._forget_old_ones()
+        if step in _COHORTS or step - _GRACE in _COHORTS or self._begins_to_grow(step):
             self._count(step)
-        if step + 1 in _COHORTS:
+        if step + 1 in _COHORTS or (step + 1) % _REGULAR == 0:
             self._nodes.newborn = []
+
+    def _forget_old_ones(self) -> None:
+        """Keep the latest of the regular cohorts only."""
+        regular = [made for made in self._cohorts if made not in _COHORTS]
+        for made in regular[:-_RECENT]:
+            del self._cohorts[made]
+
+    def _begins_to_grow(self, step: int) -> bool:
+        """Whether nodes of several regular cohorts live now, for the first time."""
+        if self._growing or (step - _GRACE) % _REGULAR:
+            return False
+        old = [made for made in self._cohorts if made % _REGULAR == 0 and step - made >= _GRACE]
+        living = [made for made in old if self._left(made)]
+        self._growing = len(living) >= _GROWING
+        return self._growing
+
+    def _left(self, made: int) -> list[Token]:
+        """The nodes of a step that live, of threads that have gone on since."""
+        cohort = self._cohorts[made] = [one for one in self._cohorts[made] if one() is not None]
+        if not cohort:
+            del self._cohorts[made]
+        tokens = [token for token in (one() for one in cohort) if token is not None]
+        gone_on = {thread for thread in {token.thread for token in tokens} if self._has_gone_on(thread, made)}
+        return [token for token in tokens if token.thread in gone_on]
 
     def _count(self, step: int) -> None:
         """Write how many nodes of each older step still live, by the stack that made them."""
         old: set[int] = set()
-        for made, cohort in list(self._cohorts.items()):
-            alive = self._cohorts[made] = [one for one in cohort if one() is not None]
-            if not alive:
-                del self._cohorts[made]
-            elif step - made >= _GRACE:
-                tokens = [token for token in (one() for one in alive) if token is not None]
-                gone_on = {thread for thread in {token.thread for token in tokens} if self._has_gone_on(thread, made)}
-                left = [token for token in tokens if token.thread in gone_on]
-                if left:
-                    old.add(made)
-                    self._write(step, made, left)
+        for made in list(self._cohorts):
+            left = self._left(made) if step - made >= _GRACE else []
+            if left:
+                old.add(made)
+                self._write(step, made, left)
         if len(old) >= _GROWING and not self._searched:
             self._searched = True
             self._search(old)
