@@ -15,9 +15,10 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 
-from gradscope.signals import is_the_programs, let_through
+from gradscope.signals import is_the_programs
 from gradscope.store.origin import USER, origin_of
 from gradscope.store.output import Content, Output, Row, check
+from gradscope.store.source_text import text_of
 
 Tail = tuple[int, int, int, Content, Row]  # an open block, as Output.show takes it
 _AT_ONCE = 16  # times that what is to be written soon is written at once: a program that crashes often does so early
@@ -329,10 +330,8 @@ class Writer:
             self._described += len(frames)
         for file in {key[0] for key in frames if isinstance(key, tuple)}:
             if origin_of(file) == USER:
-                try:
-                    text = Path(file).read_text("utf-8", "replace")
-                except OSError as error:
-                    let_through(error)
+                text = text_of(file)
+                if text is None:
                     continue
                 if self._limit is not None and self._size + 2 * len(text) > self._limit:
                     self.drop(_SOURCES)
