@@ -46,10 +46,17 @@ def first_nonfinite(case: Case) -> FirstNonfinite | None:
             scaled = _scaled(case) if scaled is None else scaled
             if arrival.backward in scaled:
                 continue  # the scaler has seen it, and skips the step
+        if birth is None and arrival.leaf is not None and not _did_harm(case, arrival):
+            continue  # nobody has seen why, and the program may have left the step out
         same = [one for one in case.arrivals() if one.backward == arrival.backward and one.leaf is not None]
         return FirstNonfinite(birth, arrival, fails, tuple(one.leaf for one in same if one.leaf))
     unmasked = [birth for birth in case.births() if birth.masked is None]
     return FirstNonfinite(unmasked[0], None, True) if fails and unmasked else None
+
+
+def _did_harm(case: Case, arrival: Arrival) -> bool:
+    """Whether a loss was not finite after this."""
+    return any(one.leaf is None and one.backward > arrival.backward for one in case.arrivals())
 
 
 def node_of(case: Case, birth: Birth) -> tuple[Graph, Node] | None:

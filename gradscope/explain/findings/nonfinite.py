@@ -11,7 +11,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.findings.nonfinite_reasons import reason
 from gradscope.model.birth import Birth
 from gradscope.model.finding import Related
-from gradscope.model.graph import Graph, Node
+from gradscope.model.graph import Backward, Graph, Node
 from gradscope.model.site import Site, user_site
 
 SELECTS = ("WhereBackward", "MaskedFillBackward", "IndexBackward", "MaskedSelectBackward", "MaskedScatterBackward")
@@ -76,9 +76,10 @@ def non_finite_derivative(case: Case) -> Iterator[Cause]:
     gradients of the leaves tell whether it reached them. Gradients that a GradScaler looks at are its business.
     """
     found = first_nonfinite(case)
-    if found is not None and found.birth is None:
+    if found is None:
+        return
+    if found.birth is None or found.birth.entered:
         yield from _unseen(case, found)
-    if found is None or found.birth is None or found.birth.entered:
         return
     birth = found.birth
     reached = found.arrival is None or found.arrival.leaf is not None
@@ -89,14 +90,21 @@ def non_finite_derivative(case: Case) -> Iterator[Cause]:
             yield _cause(found, birth, f"{reason(birth)}; {hidden}: {found.where}", birth.site)
         return
     graph, node = place
-    site = node.site
+    site, related = _place(case, birth, node)
     selector = _selector(graph, node)
     told = f"the derivative of {_forward_name(node)} is not finite: {reason(birth)}, in {node.name}"
-    related: tuple[Related, ...] = ()
     if selector is not None:
         told += f"; {selector.name} does not take this branch, but its derivative is still computed"
-        related = (Related("masked_by", selector.site, selector.name),)
+        related = (*related, Related("masked_by", selector.site, selector.name))
     yield _cause(found, birth, f"{told}; {found.where}", site, related, node)
+
+
+def _place(case: Case, birth: Birth, node: Node) -> tuple[Site | None, tuple[Related, ...]]:
+    """The line to edit: the node's in the forward, but for a custom Function the one in its own backward."""
+    call = None if birth.backward is None else case.backwards_by_number().get(birth.backward)
+    if node.function is None or birth.site is None or call is None or birth.site == call.site:
+        return node.site, ()
+    return birth.site, (Related("applied_at", node.site, node.function.name),)
 
 
 def non_finite_input(case: Case) -> Iterator[Cause]:
@@ -121,11 +129,12 @@ def non_finite_input(case: Case) -> Iterator[Cause]:
     if found is None or found.birth is None or not found.birth.entered:
         return
     birth = found.birth
-    if weight_growth(case) is not None:
+    if weight_growth(case) is not None or _last_update(case, found) is not None:
         return
     given = birth.argument in [one.name for one in birth.given]
     what = f"the argument {birth.argument} of {birth.base}" if given else f"{birth.argument}"
-    told = f"{what} holds NaN already when this line reads it, and nothing before it made that"
+    kind = "NaN" if birth.nan else "Inf"
+    told = f"{what} holds {kind} already when this line reads it, and nothing before it made that"
     yield _cause(found, birth, f"{told}; {found.where}", birth.site, tensor=None if given else birth.argument)
 
 
@@ -158,23 +167,45 @@ def _cause(
 
 def _unseen(case: Case, found: FirstNonfinite) -> Iterator[Cause]:
     """No operator was seen to make it: the graph still tells which gradient it reached first."""
-    backward = None if found.arrival is None else case.backwards_by_number().get(found.arrival.backward)
-    if backward is None or not found.leaves:
+    if weight_growth(case) is not None:
+        return
+    backward = _last_update(case, found)
+    leaves: tuple[str | None, ...] = ()
+    told = found.where
+    if backward is not None and found.birth is not None:
+        leaves = (found.birth.argument,)
+        told = f"{found.birth.argument} holds NaN after the update that follows backward {backward.number}"
+    elif found.arrival is not None and found.birth is None:
+        backward, leaves = case.backwards_by_number().get(found.arrival.backward), found.leaves
+    if backward is None or not leaves:
         return
     graph = case.graph(backward.number)
-    reached = [edge.source for edge in graph.edges if graph.nodes[edge.target].leaf in found.leaves]
+    reached = [edge.source for edge in graph.edges if graph.nodes[edge.target].leaf in leaves]
     if reached:
         node = max((graph.nodes[one] for one in reached), key=lambda node: node.seq_nr or 0)
         yield Cause(
-            f"{found.where}: it is there in {node.name}, and no operator that was looked at has made it",
+            f"{told}: it comes through {node.name}, and no operator that was looked at has made it",
             node.site,
             certain=False,
             node=node.id,
             op=node.op,
-            tensor=found.arrival.leaf if found.arrival is not None else None,
+            tensor=leaves[0],
             module=None if node.module is None else node.module.label,
             backward=backward.number,
         )
+
+
+def _last_update(case: Case, found: FirstNonfinite) -> Backward | None:
+    """The last backward that gave a gradient to a leaf which holds a NaN now; None where there is no such leaf."""
+    birth, arrival = found.birth, found.arrival
+    if birth is None or arrival is None or not birth.entered or arrival.leaf is not None:
+        return None
+    for call in reversed(case.backwards()):
+        is_earlier = call.number < arrival.backward and call.exception is None and call.kind == "backward"
+        if is_earlier and call.nested_in is None and call.number in case.graph_sizes():
+            reaches = any(node.leaf == birth.argument for node in case.graph(call.number).nodes)
+            return call if reaches else None
+    return None
 
 
 def _forward_name(node: Node) -> str:

@@ -32,6 +32,7 @@ from gradscope.probes.nonfinite.device_lineage import (
     Looks,
 )
 from gradscope.probes.nonfinite.device_readback import SLOTS, Readback
+from gradscope.probes.nonfinite.living_origins import LivingOrigins
 from gradscope.probes.nonfinite.operator_risk import reads_no_values
 from gradscope.probes.nonfinite.origins import NonfiniteOrigin, OriginWriter
 from gradscope.probes.tensors import accelerators
@@ -97,7 +98,7 @@ class NonfiniteOnDevice:
         result: torch.Tensor,
         arguments: tuple[Any, ...],
         keywords: dict[str, Any],
-        near: dict[int, NonfiniteOrigin] | None,
+        near: LivingOrigins | None,
         frame: Any,
     ) -> None:
         """Have an operator's result measured. `near`: the events on the CPU by storage, None to link nothing."""
@@ -134,7 +135,7 @@ class NonfiniteOnDevice:
         operator: Any,
         arguments: tuple[Any, ...],
         keywords: dict[str, Any],
-        near: dict[int, NonfiniteOrigin],
+        near: LivingOrigins,
         place: tuple[int, ...],
     ) -> tuple[int, int, list[tuple[int, bool]]]:
         """Flags, a name, and the looks at what an operator has read: what no look has seen yet gets one."""
@@ -145,7 +146,7 @@ class NonfiniteOnDevice:
                 flags |= TOLD
             for one in several(value):
                 if is_plain(one):
-                    event = near.get(storage_of(one)[0])
+                    event = near.of(one)
                     if event is not None:
                         self._looks.near[event.number] = event
                         parents.append((-event.number, name in written))

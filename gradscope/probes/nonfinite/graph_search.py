@@ -21,6 +21,9 @@ _MOVE = ("Relu", "View", "T", "Transpose", "Permute", "Cat", "Stack", "Select", 
          "Unsqueeze", "Clone", "ToCopy", "Threshold",
          "LeakyRelu", "UnsafeView", "Split", "Index", "Reshape")  # fmt: skip
 
+_PRODUCTS = ("AddmmBackward", "MmBackward", "BmmBackward", "BaddbmmBackward", "AddmvBackward", "MvBackward",
+             "DotBackward", "MulBackward", "ConvolutionBackward", "LinearBackward")  # fmt: skip
+
 
 class Found:
     """The node, the argument through which a NaN came in (None: its operator gave it), and the values."""
@@ -63,8 +66,10 @@ def _judged(node: Any, name: str, tensor: torch.Tensor, names: list[str]) -> Fou
 
 
 def _came(node: Any, name: str, tensor: torch.Tensor) -> Found | None:
-    """Nobody in the graph made it: it came with an argument. An Inf that did is a mask, as far as anybody knows."""
-    return Found(node, name, tensor, _told(tensor, [(name, tensor)])) if bool(torch.isnan(tensor).any()) else None
+    """Nobody in the graph made it: it came with an argument. An Inf that did may be a mask, but no factor is one."""
+    if not _multiplies(node) and not bool(torch.isnan(tensor).any()):
+        return None
+    return Found(node, name, tensor, _told(tensor, [(name, tensor)]))
 
 
 def _made(node: Any, tensor: torch.Tensor) -> Found:
@@ -92,6 +97,10 @@ def _told(tensor: torch.Tensor, arguments: list[tuple[str, torch.Tensor]]) -> st
 
 def _adds(node: Any) -> bool:
     return bool(node.name().startswith(("AddBackward", "SubBackward", "RsubBackward")))
+
+
+def _multiplies(node: Any) -> bool:
+    return bool(node.name().startswith(_PRODUCTS))
 
 
 def _moves(node: Any) -> bool:

@@ -18,6 +18,7 @@ from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.nonfinite.device import NonfiniteOnDevice
 from gradscope.probes.nonfinite.graph_search import search_graph
+from gradscope.probes.nonfinite.living_origins import LivingOrigins
 from gradscope.probes.nonfinite.operator_risk import ALWAYS, CLOSELY, FORWARD, reads_no_values
 from gradscope.probes.nonfinite.origins import BORN, ENTERED, GRADIENT, ROOT, NonfiniteOrigin, OriginWriter
 from gradscope.probes.tensors.accelerators import is_far
@@ -34,6 +35,7 @@ SOFTMAX = "softmax-over-one"
 _ENOUGH = 3  # backward calls that were reached, after which the cause is long known
 _MOST = 64  # events of one step
 _HUGE = 1e10  # a loss after which the next step is looked at closely
+_FEW = 4  # leaves whose gradients are all asked
 _PATIENCE = 8  # backward calls that leave their graph alive, after which a step counts as over
 
 
@@ -55,9 +57,9 @@ class NonfiniteOnHost(Watcher):
         self._softmaxes: dict[int, bool] = {}  # by stack: whether each ran over one element
         self._operators = context.operators
         self._events: dict[tuple[int, int, int], NonfiniteOrigin] = {}
-        self._origins: dict[int, NonfiniteOrigin] = {}  # by the identity of a storage
+        self._origins = LivingOrigins()
         self._leaves: dict[int, int] = {}  # those of the last backward, by identity
-        self._reached = self._age = 0
+        self._reached = self._age = self._next = 0
 
     def __enter__(self) -> NonfiniteOnHost:
         skip_methods(NonfiniteOnHost)
@@ -69,6 +71,7 @@ class NonfiniteOnHost(Watcher):
         for event in list(self._events.values()):
             self._written_origins.write(event)
         self.on_device.finish()
+        self._origins.release()
         self._sink.add_all("notice", ((SOFTMAX, stack) for stack, one in self._softmaxes.items() if one))
 
     def look(
@@ -128,10 +131,9 @@ class NonfiniteOnHost(Watcher):
         total = output.item() if output.numel() == 1 else torch.sum(output.detach()).item()
         if total - total != 0:
             self.alarmed = True
-            storage = storage_of(output)[0]
-            origin = self._origins.get(storage) or self.on_device.first()
+            origin = self._origins.of(output) or self.on_device.first()
             if origin is not None:
-                self._origins[storage] = origin
+                self._origins.put(output, origin)
             if origin is None or (origin.kind == ENTERED and not self._whole):
                 self._dissect(call, output)
             self._arrived(call, ROOT, 0, output)
@@ -144,13 +146,18 @@ class NonfiniteOnHost(Watcher):
         token = None if found is None else token_of(found.node)
         if found is None or token is None:
             return
+        older = self._origins.of(found.tensor)
+        if older is not None:
+            self._origins.put(output, older)
+            return
         event = self._written_origins.event(BORN if found.argument is None else ENTERED, token.operator, token.stack)
         event.step, event.thread, event.call = self._steps.current, token.thread, token.call
         event.backward = event.node = None
         event.evidence = found.evidence
         if found.argument is not None:
             event.argument = self._named(found.argument, found.tensor)
-        self._origins[storage_of(output)[0]] = self._events[event.operator, event.stack, -1] = event
+        self._events[event.operator, event.stack, -1] = event
+        self._origins.put(output, event)
 
     def _arguments(self, node: Any) -> list[str]:
         """The names of the tensors that a node's operator was given."""
@@ -168,11 +175,12 @@ class NonfiniteOnHost(Watcher):
         if self._events and call.failed:
             for event in self._events.values():
                 self._written_origins.write(event)
-        elif self._events and call.accumulate:
+        elif call.accumulate and not call.failed and self.looking != OFF:
             thread.busy = True
             try:
                 with unprofiled(), no_dispatch(), no_autograd():
-                    self._gradients(call)
+                    if self._events or self._is_bad(call):
+                        self._gradients(call)
             finally:
                 thread.busy = False
         if self.on_device.awake and self.looking != OFF:
@@ -192,7 +200,7 @@ class NonfiniteOnHost(Watcher):
     def _over(self) -> None:
         """A step is over: what was born in it has done its harm, or none."""
         self._events.clear()
-        self._origins.clear()
+        self._origins.step_is_over()
         self._age = 0
         if self.on_device.awake:
             self.on_device.over()
@@ -202,6 +210,21 @@ class NonfiniteOnHost(Watcher):
         self.looking = OFF if reached >= _ENOUGH else CLOSELY if self._armed else FORWARD
         self._whole = self.looking == CLOSELY
         self._armed = False
+
+    def _is_bad(self, call: BackwardCall) -> bool:
+        """Whether a gradient is not finite, though nothing was seen to make it so: of many, two leaves are asked."""
+        leaves = list(call.walked.leaves) if call.walked is not None else []
+        if len(leaves) > _FEW:
+            self._next += 1
+            leaves = [leaves[-1], leaves[self._next % len(leaves)]]  # most nodes lead to the deepest
+        for identity in leaves:
+            variable = self._names.tensor(identity)
+            gradient = None if variable is None else variable.grad
+            if is_plain(gradient) and gradient.is_floating_point():
+                total = torch.sum(gradient).item()
+                if total - total != 0:
+                    return True
+        return False
 
     def _gradients(self, call: BackwardCall) -> None:
         for identity in call.walked.leaves if call.walked is not None else ():  # a nested call had other ones
@@ -215,7 +238,7 @@ class NonfiniteOnHost(Watcher):
         if bool(torch.isfinite(tensor).all()):
             return  # only its sum was too large
         nan, inf = int(torch.isnan(tensor).sum()), int(torch.isinf(tensor).sum())
-        self._written_origins.arrived(call.number, where, name, self._origins.get(storage_of(tensor)[0]), nan, inf)
+        self._written_origins.arrived(call.number, where, name, self._origins.of(tensor), nan, inf)
         if where == ROOT:
             self._reached += 1
 
@@ -234,7 +257,7 @@ class NonfiniteOnHost(Watcher):
             if tensor is None and any(is_far(one) for _, value in given for one in several(value)):
                 source = self.on_device.first()  # it has been copied to the host: the device is done
                 if source is not None:
-                    self._origins[storage_of(result)[0]] = source
+                    self._origins.put(result, source)
                 return
             if tensor is None and not nan and _is_told(given):
                 return
@@ -248,7 +271,7 @@ class NonfiniteOnHost(Watcher):
                 source.evidence = value_sample(operator.operator, result, given, written)
                 source.argument = self._named(name, tensor) if entered and tensor is not None else ""
         if len(self._origins) < _MOST * _MOST:
-            self._origins[storage_of(result)[0]] = source
+            self._origins.put(result, source)
 
     def _source(
         self, given: list[tuple[str, Any]], written: set[str], nan: bool
@@ -262,7 +285,7 @@ class NonfiniteOnHost(Watcher):
         )
         for name, value in given:
             for tensor in tensors_of(value):
-                known = self._origins.get(storage_of(tensor)[0])
+                known = self._origins.of(tensor)
                 if name in written:  # what it held is gone
                     bad, holds_nan = known is not None, nan
                 else:
@@ -280,7 +303,7 @@ class NonfiniteOnHost(Watcher):
             return
         for name, value in given:
             for tensor in tensors_of(value) if name not in written else ():
-                event = self._origins.get(storage_of(tensor)[0])
+                event = self._origins.of(tensor)
                 if event is not None and not event.masked and not bool(torch.isfinite(tensor).all()):
                     event.masked, event.masked_by = operator.name, self._stacks.take(frame, thread.base)
 
