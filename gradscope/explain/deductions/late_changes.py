@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections import defaultdict
 from dataclasses import dataclass
 
+from gradscope.explain.deductions.optimizer_parameters import is_updated_by_hand
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.model.flow import FlowTensor, GradientState, HeldParameter, OptimizerLook
@@ -94,7 +95,8 @@ def late_replacement(case: Case) -> Replacement | None:
     late = dict.fromkeys(leaf.tensor for leaf in case.leaf_gradients() if _started(case, leaf.backward) > began)
     held = {parameter.tensor for look in case.optimizer_looks() for parameter in look.parameters}
     tensors = old[0].flow.tensors
-    new = tuple(tensors[one] for one in late if one not in early | held and one in tensors and tensors[one].parameter)
+    unheld = [tensors[one] for one in late if one not in early | held and one in tensors]
+    new = tuple(one for one in unheld if one.parameter and not is_updated_by_hand(case, one))
     return Replacement(tuple(old), new, _made(case, began)) if new else None
 
 

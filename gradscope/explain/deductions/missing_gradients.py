@@ -27,7 +27,7 @@ from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimize
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
 from gradscope.explain.evidence.syntax import attribute_call, syntax
-from gradscope.model.finding import Related
+from gradscope.model.finding import Related, Severity
 from gradscope.model.flow import GradientState, HeldParameter, OptimizerLook
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.operation import base_name
@@ -36,6 +36,9 @@ from gradscope.store.facts import kept
 
 UNUSED, REPLACED, DROPPED, FROZEN = "GS726", "GS727", "GS728", "GS720"
 NO_GRAPH = "does not require grad and does not have a grad_fn"
+# What a program may mean, in a phase in which a part of it rests, is a hint; nobody hands numbers around for that.
+_LATE = {Reason.DETACHED: Severity.INFO, Reason.GRADIENTS_OFF: Severity.INFO}
+_COME_BACK = ("tensor", "from_numpy", "asarray")
 _ZERO = ("Round", "Sign", "Floor", "Ceil", "Trunc", "Heaviside", "Bernoulli", "Fix", "Sgn", "FloorDivide")
 
 
@@ -193,10 +196,17 @@ def _late(case: Case) -> Iterator[MissingGradient]:
     for one in late_silences(case):
         way = one.flow.onward(one.held.tensor)
         cuts = [cut for cut in way.cuts if cut.made in one.flow.useful]
-        left = [at for at in way.operations if exits(case, at) and one.flow.comes_back(at)]
+        left = [at for at in way.operations if exits(case, at) and _comes_back_at_once(case, at)]
         if cuts or left:
             found = at_cut(case, cuts[0]) if cuts else at_exit(case, left[0])
-            yield replace(found, names=(one.held.name,), since=one.look.count)
+            cause = replace(found.cause, certain=False, severity=_LATE.get(found.reason, Severity.WARNING))
+            yield replace(found, cause=cause, names=(one.held.name,), since=one.look.count)
+
+
+def _comes_back_at_once(case: Case, at: int) -> bool:
+    """Whether the line that hands values out makes a tensor of them: a head that rests may still be monitored."""
+    site = dataflow(case).operations[at].site
+    return any(f"{call}(" in (site.source or "") for call in _COME_BACK) if site is not None else False
 
 
 def _why_none(case: Case, one: SilentParameter) -> MissingGradient | None:

@@ -42,10 +42,12 @@ def optimizer_parameters(case: Case) -> OptimizerParameters:
     reached = dict.fromkeys(leaf.tensor for leaf in case.leaf_gradients())
     unheld = (flow.tensors[one] for one in reached if one in flow.tensors and one not in held)
     unread = frozenset(one for one in held if not flow.is_used(one))
-    return OptimizerParameters(held, tuple(one for one in unheld if one.parameter and not _by_hand(case, one)), unread)
+    return OptimizerParameters(
+        held, tuple(one for one in unheld if one.parameter and not is_updated_by_hand(case, one)), unread
+    )
 
 
-def _by_hand(case: Case, tensor: FlowTensor) -> bool:
+def is_updated_by_hand(case: Case, tensor: FlowTensor) -> bool:
     """Whether the program itself writes to it after the first backward, as a hand-written update does."""
     return any(_writes(case, tensor))
 

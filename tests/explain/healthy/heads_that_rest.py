@@ -12,12 +12,13 @@ seen = 0.0
 for step in range(100):
     h = torch.relu(body(torch.randn(8, 6)))
     h = h + experts[int(torch.randint(4, ()))](h)
+    if step >= 40:
+        with torch.no_grad():
+            seen += auxiliary(h).square().mean().item()
+        seen += auxiliary(h).square().mean().item() + auxiliary(h).detach().numpy().sum()
     loss = head(h).square().mean()
     if step < 40:
         loss = loss + auxiliary(h).square().mean()
-    else:
-        with torch.no_grad():
-            seen += auxiliary(h).square().mean().item()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()
