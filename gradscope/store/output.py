@@ -36,6 +36,7 @@ class Output:
         """
         self._path, self._limit = path, limit
         self._database = _create(path, shown)
+        self._first = self._database.total_changes
         self._allow(_LAST_WORDS)
         self._file = _identity(path)
         self._shown: set[int] = set()  # threads of which an open block is in the file
@@ -84,6 +85,14 @@ class Output:
     def commit(self) -> None:
         """Make what was written safe against a kill."""
         self._database.commit()
+
+    def changes(self) -> int:
+        """How many rows were inserted or changed so far."""
+        return self._database.total_changes - self._first
+
+    def has_committed(self, before: int) -> bool:
+        """Whether what was written since there were `before` changes is in the file for good."""
+        return self.changes() > before and not self._database.in_transaction
 
     def undo(self) -> None:
         """Take back what was written since the last commit."""

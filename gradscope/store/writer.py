@@ -110,20 +110,19 @@ class Writer:
         row = (self.string(name), class_frame, backward_frame)
         return self._intern("function", row, row)
 
-    def template(self, table: str, key: bytes) -> tuple[int, bool]:
-        """The id under which content with this key is stored, and whether it is new: then its rows are to be added."""
-        with self._lock:
-            known = self._ids.setdefault(table, {})
-            found = known.get(key)
-            if found is not None:
-                return found, False
-            known[key] = len(known) + 1
-            return len(known), True
+    def known(self, table: str, key: bytes) -> int:
+        """The id under which content with this key is stored, 0 for none."""
+        return self._ids.get(table, {}).get(key, 0)
 
-    def discard(self, table: str, key: bytes) -> None:
-        """Forget a template whose content could not be written: the next one gets another id."""
+    def number(self, table: str) -> int:
+        """A new id for content of a table."""
         with self._lock:
-            self._ids[table][object()] = self._ids[table].pop(key, 0)
+            return next(self._numbers.setdefault(table, itertools.count(1)))
+
+    def remember(self, table: str, key: bytes, number: int) -> None:
+        """Content with this key is stored under this id from now on."""
+        with self._lock:
+            self._ids.setdefault(table, {})[key] = number
 
     def _intern(self, table: str, key: object, row: Row) -> int:
         """An id is known only once its row waits: a signal handler of the program may raise in between."""
@@ -199,21 +198,22 @@ class Writer:
             return  # the next one commits
         with self._writing:
             shown = [] if tails is None else list(tails())
-            with self._lock:
-                happened = self._rows.keys() - _NO_EVENTS if not shown else {"block"}
-                if self._output is None and happened <= _FAILURE:
-                    return  # nothing has happened yet: this process may be a mere launcher
-                self._add_counts()
-                self.is_empty = self.is_empty and not happened
-                waiting, self._rows, self._waiting = self._rows, {}, 0
-            if self.failure is not None:
-                return
+            waiting: dict[str, list[Row]] = {}
+            before = 0 if self._output is None else self._output.changes()
             try:
-                self._write(waiting, shown)
-                self._written = time.monotonic()
+                with self._lock:
+                    happened = self._rows.keys() - _NO_EVENTS if not shown else {"block"}
+                    if self._output is None and happened <= _FAILURE:
+                        return  # nothing has happened yet: this process may be a mere launcher
+                    self._add_counts()
+                    self.is_empty = self.is_empty and not happened
+                    waiting, self._rows, self._waiting = self._rows, {}, 0
+                if self.failure is None:
+                    self._write(waiting, shown)
+                    self._written = time.monotonic()
             except BaseException as error:
-                if is_the_programs(error):  # raised by a signal handler
-                    self._put_back(waiting)
+                if is_the_programs(error):  # raised by a signal handler, anywhere in here
+                    self._put_back(waiting, before)
                     raise
                 self._fail(error)
 
@@ -276,7 +276,10 @@ class Writer:
         if self._output is not None:
             self._output.undo()
 
-    def _put_back(self, waiting: dict[str, list[Row]]) -> None:
+    def _put_back(self, waiting: dict[str, list[Row]], before: int) -> None:
+        """Have rows wait again that a commit has taken, unless they are in the file: it had `before` changes."""
+        if waiting is self._rows or (self._output is not None and self._output.has_committed(before)):
+            return
         if self._output is not None:
             self._output.undo()
         with self._lock:

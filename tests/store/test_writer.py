@@ -152,7 +152,7 @@ def test_an_open_block_is_replaced_by_the_next_look_and_by_the_whole(writer: Wri
     writer.beat({}, tails(3))
     writer.beat({}, tails(2))
     assert [count for _, count in seen()] == [2]
-    block, _ = writer.template("block", b"key")
+    block = writer.number("block")
     writer.add("block", (block, 4, 0))
     writer.add_all("operation", ((block, number, name, 0, 0, None, 1) for number in range(4)))
     writer.add("block_run", (0, block, 0, None, 0.5, None, 1))

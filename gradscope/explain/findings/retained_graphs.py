@@ -105,7 +105,8 @@ def kept(case: Case) -> Iterator[Cause]:
         Keep the number (.item()) or the detached tensor.
     How it is found:
         Nodes of several steps were still alive long after the step that made them. What holds their tensors was
-        looked up among the live objects, and its line in the source.
+        looked up among the live objects, and its line in the source. Where several threads call backward and nothing
+        is found to hold them, nothing is said.
     """
     if any(True for _ in grows(case)) or any(True for _ in cycles(case)) or any(True for _ in on_ctx(case)):
         return
@@ -113,6 +114,8 @@ def kept(case: Case) -> Iterator[Cause]:
     if not alive or _reaches_them(case, alive):
         return
     holder = max((one for one in case.holders() if one.name), key=lambda one: (one.count, one.name), default=None)
+    if holder is None and len({call.thread for call in case.backwards()}) > 1:
+        return  # a leaf that threads share keeps its node while any of them runs
     line, what = (None, "") if holder is None else (_holding_line(case, holder), _named(holder))
     top, made = _tops(alive)[0], None if holder is None else holder.site
     site = line or made or top.site

@@ -35,11 +35,14 @@ class Sink(Protocol):
     def add_all(self, table: str, rows: Iterable[Row]) -> None:
         """Append rows."""
 
-    def template(self, table: str, key: bytes) -> tuple[int, bool]:
-        """The id under which content with this key is stored, and whether it is new."""
+    def known(self, table: str, key: bytes) -> int:
+        """The id under which content with this key is stored, 0 for none."""
 
-    def discard(self, table: str, key: bytes) -> None:
-        """Forget a template whose content could not be written."""
+    def number(self, table: str) -> int:
+        """A new id for content of a table."""
+
+    def remember(self, table: str, key: bytes, number: int) -> None:
+        """Content with this key is stored under this id from now on."""
 
     def fault(self, probe: str, message: str) -> None:
         """Note a fault of gradscope's own."""
@@ -67,13 +70,12 @@ class Sink(Protocol):
 def store(sink: Sink, table: str, key: bytes, write: Callable[[int], None]) -> int:
     """The id of content that is stored once. `write` adds its rows when it is new: all of them, or it does not count.
 
-    A signal handler of the script may raise in the middle; what was written so far is then never pointed at.
+    A signal handler of the script may raise anywhere in here; what was written so far is then never pointed at.
     """
-    number, new = sink.template(table, key)
-    if new:
-        try:
-            write(number)
-        except BaseException:
-            sink.discard(table, key)
-            raise
+    known = sink.known(table, key)
+    if known:
+        return known
+    number = sink.number(table)
+    write(number)
+    sink.remember(table, key, number)
     return number

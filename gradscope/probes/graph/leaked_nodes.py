@@ -50,19 +50,18 @@ class LeakedNodes(Watcher):
         self._cohorts: dict[int, list[weakref.ref[Token]]] = {}
         self._ended: dict[int, deque[int]] = {}  # by thread: the steps that it ended last
         self._searched = self._growing = False
-        self._latest = 0
+        self._steps = context.steps
         skip_methods(LeakedNodes)
 
     def after(self, call: BackwardCall, thread: Thread) -> None:
         """A step has ended: begin or end a cohort, and count what is left of the older ones now and then."""
         if call.outer is not None:
             return
-        step = call.step
+        step = self._steps.current  # not the call's own, which may have begun long before others that have ended
         self._ended.setdefault(thread.number, deque(maxlen=_GRACE + 1)).append(step)
-        self._latest = max(self._latest, step)  # this call may have begun long before others that have ended
         newborn, self._nodes.newborn = self._nodes.newborn, None
         if newborn is not None:
-            self._cohorts[self._latest] = newborn
+            self._cohorts[step] = newborn
             self._forget_old_ones()
         if step in _COHORTS or step - _GRACE in _COHORTS or self._begins_to_grow(step):
             self._count(step)
