@@ -55,8 +55,9 @@ def first_nonfinite(case: Case) -> FirstNonfinite | None:
 
 
 def _did_harm(case: Case, arrival: Arrival) -> bool:
-    """Whether a loss was not finite after this."""
-    return any(one.leaf is None and one.backward > arrival.backward for one in case.arrivals())
+    """Whether a loss was not finite after this, or there was none."""
+    later = [call for call in case.backwards() if call.number > arrival.backward]
+    return not later or any(one.leaf is None and one.backward > arrival.backward for one in case.arrivals())
 
 
 def node_of(case: Case, birth: Birth) -> tuple[Graph, Node] | None:

@@ -26,7 +26,7 @@ from gradscope.probes.tensors.is_leaf import is_leaf
 from gradscope.probes.tensors.metadata import storage_of
 from gradscope.probes.tensors.value_samples import is_plain, named, several, tensors_of, value_sample
 from gradscope.torch_internals.dynamo import is_taken_down, skip, skip_methods
-from gradscope.torch_internals.guards import no_autograd, no_dispatch, unprofiled
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 from gradscope.torch_internals.running import current_node
 from gradscope.torch_internals.tensors import is_wrapped
 
@@ -178,7 +178,7 @@ class NonfiniteOnHost(Watcher):
         elif call.accumulate and not call.failed and self.looking != OFF:
             thread.busy = True
             try:
-                with unprofiled(), no_dispatch(), no_autograd():
+                with unprofiled(), no_function(), no_dispatch(), no_autograd():
                     if self._events or self._is_bad(call):
                         self._gradients(call)
             finally:
