@@ -43,6 +43,8 @@ class Referrers:
     def _in(self, holder: Any, thing: Any, depth: int) -> Iterator[Place]:
         if isinstance(holder, dict):
             owner = _owner(holder)
+            if owner is not None and _is_of_ours(owner):
+                return  # a backward call that another thread is in
             if owner is not None:
                 kind = "variable" if isinstance(owner, types.ModuleType) else "attribute"
                 belongs = owner.__name__ if isinstance(owner, types.ModuleType) else type(owner).__name__
@@ -52,7 +54,7 @@ class Referrers:
             yield from _closures(holder)
             return
         elif not isinstance(holder, (list, tuple, set)) and type(holder).__name__ != "deque":
-            names = getattr(holder, "__dict__", {})
+            names = {} if _is_of_ours(holder) else getattr(holder, "__dict__", {})
             yield from (("attribute", key, type(holder).__name__) for key, one in list(names.items()) if one is thing)
             return
         if depth:
@@ -86,6 +88,10 @@ def _owner(names: dict[Any, Any]) -> Any:
         if not isinstance(owner, (dict, list, tuple, types.FrameType)) and getattr(owner, "__dict__", None) is names:
             return owner
     return None
+
+
+def _is_of_ours(thing: Any) -> bool:
+    return type(thing).__module__.startswith("gradscope.probes")
 
 
 def _is_passed_over(code: types.CodeType) -> bool:

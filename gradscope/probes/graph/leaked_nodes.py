@@ -27,13 +27,11 @@ from gradscope.torch_internals.dynamo import skip_methods
 from gradscope.torch_internals.guards import no_function
 
 _COHORTS = frozenset((1, 2, 3, 4, *(2**power for power in range(3, 40))))  # steps whose nodes are watched
-_REGULAR, _RECENT = (
-    16,
-    8,
-)  # steps between cohorts that are watched besides, and how many of these: a leak may begin late
+_REGULAR, _RECENT = 16, 8  # steps between cohorts watched besides, and how many of these: a leak may begin late
 _GRACE = 2  # steps after which a step's nodes should be dead: the script may still hold its last results
 _GROWING = 3  # cohorts with survivors at which the holder is searched for
 _MOST_HELD, _MOST_WALKED = 200, 20_000  # tensors whose holder is looked for, and nodes walked from each
+_OF_A_LEAF = "torch::autograd::AccumulateGrad"
 _LONGEST = 1.0  # seconds after which no further holder is looked for
 
 
@@ -149,12 +147,12 @@ class LeakedNodes(Watcher):
 
 
 def _reached(start: Any, uids: set[int]) -> int:
-    """How many of the nodes can be walked to from one."""
+    """How many of the nodes can be walked to from one; a leaf's own is kept by whatever graph reads the leaf."""
     seen, waiting, found = {start}, [start], 0
     while waiting and len(seen) < _MOST_WALKED:
         node = waiting.pop()
         token = token_of(node)
-        found += token is not None and token.uid in uids
+        found += token is not None and token.uid in uids and node.name() != _OF_A_LEAF
         for target, _ in node.next_functions:
             if target is not None and target not in seen:
                 seen.add(target)
