@@ -71,7 +71,7 @@ class QualifiedNames:
             asked.name = name
             return name
         if len(self._others) >= self._room:  # a new leaf in each step
-            self._others = {key: known for key, known in list(self._others.items()) if known.tensor() is not None}
+            self._others = {key: known for key, known in self._others.copy().items() if known.tensor() is not None}
             self._room = max(_ROOM, 2 * len(self._others))
         self._others[id(tensor)] = _Other(weakref.ref(tensor), name)
         return name
@@ -141,7 +141,7 @@ class _Other:
 def _variable(tensor: torch.Tensor) -> str | None:
     """The global variable of the script that holds the tensor."""
     script = sys.modules.get("__main__")
-    for name, value in list(vars(script).items()) if script else ():
+    for name, value in vars(script).copy().items() if script else ():
         if value is tensor:
             return name
     return None

@@ -48,14 +48,14 @@ class Referrers:
             if owner is not None:
                 kind = "variable" if isinstance(owner, types.ModuleType) else "attribute"
                 belongs = owner.__name__ if isinstance(owner, types.ModuleType) else type(owner).__name__
-                yield from ((kind, str(key), belongs) for key, value in list(holder.items()) if value is thing)
+                yield from ((kind, str(key), belongs) for key, value in dict.copy(holder).items() if value is thing)
                 return
         elif isinstance(holder, types.CellType):
             yield from _closures(holder)
             return
         elif not isinstance(holder, (list, tuple, set)) and type(holder).__name__ != "deque":
             names = {} if _is_of_ours(holder) else getattr(holder, "__dict__", {})
-            yield from (("attribute", key, type(holder).__name__) for key, one in list(names.items()) if one is thing)
+            yield from (("attribute", key, type(holder).__name__) for key, one in dict(names).items() if one is thing)
             return
         if depth:
             self._ignored.add(id(holder))

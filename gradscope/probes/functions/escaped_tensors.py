@@ -100,7 +100,7 @@ class EscapedTensors:
         token = _token(tensor)
         if token is None:
             return next(iter(self._unseen)) if len(self._tries) == 1 else None
-        return next((number for number, (low, high) in self._unseen.items() if low < token.uid < high), None)
+        return next((number for number, (low, high) in self._unseen.copy().items() if low < token.uid < high), None)
 
     def _note(self, number: int, tensor: torch.Tensor, ours: list[torch.Tensor]) -> None:
         self._held += 1

@@ -50,7 +50,7 @@ class Transforms:
         for one in self._replaced:
             one.restore()
         self._escaped.finish(self._is_any_open())
-        for place, number in self._numbers.items():
+        for place, number in self._numbers.copy().items():
             self._sink.add("transform", (number, *place, self._calls[number]))  # with its final count
 
     def _pushing(self, kind: str, original: Callable[..., int]) -> Callable[..., int]:
@@ -113,4 +113,4 @@ class Transforms:
 
     def _is_any_open(self) -> bool:
         """Whether one runs, asked while none does in this thread: those of others, whose tensors may be alive."""
-        return any(self._open.values())
+        return any(list(self._open.values()))

@@ -68,7 +68,7 @@ class LeakedNodes(Watcher):
 
     def _forget_old_ones(self) -> None:
         """Keep the latest of the regular cohorts only."""
-        regular = [made for made in self._cohorts if made not in _COHORTS]
+        regular = [made for made in list(self._cohorts) if made not in _COHORTS]
         for made in regular[:-_RECENT]:
             del self._cohorts[made]
 
@@ -76,7 +76,7 @@ class LeakedNodes(Watcher):
         """Whether nodes of several regular cohorts live now, for the first time."""
         if self._growing or (step - _GRACE) % _REGULAR:
             return False
-        old = [made for made in self._cohorts if made % _REGULAR == 0 and step - made >= _GRACE]
+        old = [made for made in list(self._cohorts) if made % _REGULAR == 0 and step - made >= _GRACE]
         living = [made for made in old if self._left(made)]
         self._growing = len(living) >= _GROWING
         return self._growing

@@ -98,11 +98,13 @@ class Observers:
         first = _Key()
         observed.keys.append(first)
         together: dict[Any, Any] = {first: self._before_dict(observed, first)}
-        for key, hook in hooks.items():
+        there = hooks.copy()  # another thread may put a hook in meanwhile: it stays
+        for key, hook in there.items():
             together[key] = hook
             together[self._key_behind(observed, key)] = self.behind(id(observed), key)
         try:
-            hooks.clear()  # torch reads the order in which keys were put in: move_to_end does not change that
+            for key in there:  # torch reads the order in which keys were put in: move_to_end does not change that
+                hooks.pop(key, None)
         finally:
             hooks.update(together)
 
@@ -124,12 +126,12 @@ class Observers:
             placed.pop()  # the rest needs no call that a signal handler could interrupt
             observed.uses -= 1
         self._placed.pop(backward, None)
-        for key, observed in list(self._observed.items()):
+        for key, observed in self._observed.copy().items():
             if not observed.uses:
                 self._observed.pop(key, None)
         if not self._placed:
             self._late = []
-        for place in [place for place in self._turns if place[0] == backward]:
+        for place in [place for place in list(self._turns) if place[0] == backward]:
             self._turns.pop(place, None)
 
     # hooks that are registered while a backward runs
@@ -232,7 +234,7 @@ class Observers:
 
     def settle(self, call: BackwardCall) -> None:
         """A backward is over: tell of the hooks that had begun."""
-        turns = [turn for (number, _), turn in list(self._turns.items()) if number == call.number]
+        turns = [turn for (number, _), turn in self._turns.copy().items() if number == call.number]
         last = {turn.thread: turn for turn in turns}
         for turn in turns:
             self._settle(turn, call.failed and last[turn.thread] is turn)

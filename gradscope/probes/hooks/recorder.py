@@ -182,7 +182,7 @@ class HookRecorder(Watcher):
 
     def _look_at_registrations(self, call: BackwardCall) -> None:
         """Say which hooks were found in their places for the first time, and which are not there any more."""
-        for place, one in list(self._registered.items()):
+        for place, one in self._registered.copy().items():
             if is_gone(one):
                 del self._registered[place]
                 self._say_since(one, call.number)

@@ -302,13 +302,13 @@ class NonfiniteOnDevice:
     def _exchange(self) -> None:
         """Send on what has gathered, when what was sent before has come."""
         if self._receive():
-            for readback in self._readbacks.values():
+            for readback in list(self._readbacks.values()):
                 readback.send()
             self._sent, self._looks = self._looks, Looks(self._looks.next)
 
     def _receive(self) -> bool:
         """Read what was sent, if all of it has come."""
-        readbacks = self._readbacks.values()
+        readbacks = list(self._readbacks.values())
         if any(accelerators.is_capturing(readback.device) for readback in readbacks):
             return False
         if not all(readback.has_come() for readback in readbacks):
@@ -326,7 +326,7 @@ class NonfiniteOnDevice:
     def _wait(self) -> None:
         """Until all that is known to the device is known here."""
         for _ in range(2):  # what was sent, and what has gathered
-            for readback in self._readbacks.values():
+            for readback in list(self._readbacks.values()):
                 readback.wait()
             self._exchange()
 

@@ -102,7 +102,7 @@ class Lineage:
 
     def close(self) -> None:
         """The program has ended: what was born in the step that was not over may be why."""
-        for event in self._events.values():
+        for event in list(self._events.values()):
             self._written_origins.write(event)
 
     def _step(self, number: int, look: Look, value: float, parents: Iterable[tuple[int, bool]], looks: Looks) -> None:

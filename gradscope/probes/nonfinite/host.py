@@ -72,7 +72,7 @@ class NonfiniteOnHost(Watcher):
             self._written_origins.write(event)
         self.on_device.finish()
         self._origins.release()
-        self._sink.add_all("notice", ((SOFTMAX, stack) for stack, one in self._softmaxes.items() if one))
+        self._sink.add_all("notice", ((SOFTMAX, stack) for stack, one in self._softmaxes.copy().items() if one))
 
     def look(
         self, operator: Any, result: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], frame: Any
@@ -162,7 +162,7 @@ class NonfiniteOnHost(Watcher):
     def _arguments(self, node: Any) -> list[str]:
         """The names of the tensors that a node's operator was given."""
         token = token_of(node)
-        for known in self._operators.values():
+        for known in list(self._operators.values()):
             if token is not None and known.name == token.operator:
                 schema = known.operator._schema
                 return [one.name for one in schema.arguments if str(one.type) in ("Tensor", "Optional[Tensor]")]
@@ -173,7 +173,7 @@ class NonfiniteOnHost(Watcher):
         if call.outer is not None:
             return
         if self._events and call.failed:
-            for event in self._events.values():
+            for event in list(self._events.values()):
                 self._written_origins.write(event)
         elif call.accumulate and not call.failed and self.looking != OFF:
             thread.busy = True
@@ -327,7 +327,7 @@ class NonfiniteOnHost(Watcher):
         if tensor.requires_grad and is_leaf(tensor):
             return self._names.leaf(tensor)
         storage = storage_of(tensor)[0]
-        for identity in self._leaves:
+        for identity in list(self._leaves):
             variable = self._names.tensor(identity)
             if variable is not None and storage_of(variable)[0] == storage:
                 return self._names.leaf(variable)

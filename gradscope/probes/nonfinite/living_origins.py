@@ -49,7 +49,7 @@ class LivingOrigins:
         self._sweep(lambda reference: True)
 
     def _sweep(self, over: Any) -> None:
-        for identity, (reference, _) in list(self._living.items()):
+        for identity, (reference, _) in self._living.copy().items():
             if over(reference):
                 del self._living[identity]
                 free_weak_reference(reference)

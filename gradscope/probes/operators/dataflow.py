@@ -167,7 +167,7 @@ class Dataflow(Watcher):
 
     def _sweep(self, over: Callable[[int], bool]) -> None:
         """Let go of the storages that are over."""
-        for identity, (reference, number) in list(self._storages.items()):
+        for identity, (reference, number) in self._storages.copy().items():
             if (not reference or over(reference)) and self._storages.pop(identity, None) is not None:
                 self._computed.discard(number)
                 if reference:
@@ -193,7 +193,7 @@ class Dataflow(Watcher):
             self.on = self._until is None or call.step + 1 < self._until
             if not self.on or len(self._known) > _LIVING:
                 with self._numbering:
-                    self._known = {key: one for key, one in self._known.items() if one[0]() is not None}
+                    self._known = {key: one for key, one in self._known.copy().items() if one[0]() is not None}
                     self._sweep(_expired)
 
 
