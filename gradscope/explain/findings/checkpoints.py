@@ -3,18 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
 from itertools import groupby
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.deciding_lines import branching_line, random_line
 from gradscope.explain.evidence.case import Case
 from gradscope.model.finding import Related
 from gradscope.model.graph import Backward
 from gradscope.model.operation import Operation
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.site import Origin, Site, Stack, user_site
 
 MODULE = "/torch/utils/checkpoint.py"
 BOUNDARIES = ("checkpoint", "_checkpoint_impl", "recompute_fn")  # the innermost around what is checkpointed; torch 2.15
-DIFFERS = ("A different number of tensors was saved", "have different metadata than during the forward pass")
+METADATA = "have different metadata than during the forward pass"
+DIFFERS = ("A different number of tensors was saved", METADATA)
 REENTRANT = "reentrant-checkpoint-without-grad"
 NO_GRAD = "does not require grad"
 _ALIKE = 3  # operators by which a beginning is known
@@ -42,7 +45,8 @@ def recomputation_differs(case: Case) -> Iterator[Cause]:
     modes between a forward and its backward.
 
     How it is found: torch's CheckpointError, and the operators of the forward compared with those of the recomputation
-    inside the backward. The first that differs is named.
+    inside the backward. The line is the branch that led to the first that differs, or the one that draws the random
+    number which it rests on.
     """
     for call in case.failed():
         if not any(text in (call.exception or "") for text in DIFFERS):
@@ -53,23 +57,48 @@ def recomputation_differs(case: Case) -> Iterator[Cause]:
         same = [one for one in forward if _occurrence(one[0]) == _occurrence(again[-1][0])]
         place = len([one for one in again if _occurrence(one[0]) == _occurrence(again[-1][0])])
         order = [*reversed(same[: len(same) - place + 1]), *reversed(same)]  # run again from the last to the first
-        other = [one for one in order if list(map(_occurrence, one)) != list(map(_occurrence, again[-1]))]
-        first = (other or order or [[]])[0]
-        operation, told = _difference(first, again[-1])
+        stopped = METADATA in (call.exception or "")
+        other = [one for one in order if _difference(one, again[-1], stopped) is not None]
+        first = ((order if stopped else other or order) or [[]])[0]
+        found = _difference(first, again[-1], stopped)
         start = _outer(first[0].stack) if first else None
-        site = operation.site if operation is not None else start
-        if site is None:
-            continue
-        yield Cause(
-            f"{told}: the recomputation in backward {call.number} differs from the forward",
-            site,
-            tuple(Related(role, at) for role, at in (("checkpoint_at", start), ("fails_at", call.site)) if at),
-            fails=any(failure.backward == call.number for failure in case.failures()),
-            certain=operation is not None,
-            op=None if operation is None else operation.name,
-            module=None if operation is None or operation.module is None else operation.module.label,
-            backward=call.number,
-        )
+        cause = _undecided(case, first) if found is None else _decided(case, found)
+        site = cause.site or start
+        if site is not None:
+            related = (*cause.related, Related("checkpoint_at", start), Related("fails_at", call.site))
+            yield replace(
+                cause,
+                message=f"{cause.message}: the recomputation in backward {call.number} differs from the forward",
+                site=site,
+                related=tuple(one for one in related if one.site is not None and one.site != site),
+                fails=any(failure.backward == call.number for failure in case.failures()),
+                backward=call.number,
+            )
+
+
+def _decided(case: Case, found: Difference) -> Cause:
+    """The line that decided what only one of two runs did; without a branch around it, what was done."""
+    site = branching_line(case, _within(found.operation), found.other)
+    module = found.operation.module
+    ran = f"{found.told} (its {_name(found.operation)})"
+    return Cause(
+        f"this line {ran}" if site is None else f"what is decided here differs: line {_line(found.operation)} {ran}",
+        site or found.operation.site,
+        () if site is None else (Related("differs_at", found.operation.site, _name(found.operation)),),
+        op=found.operation.name,
+        module=None if module is None else module.label,
+    )
+
+
+def _undecided(case: Case, first: list[Operation]) -> Cause:
+    """The same operators, of other shapes: what draws a number that is another one each time."""
+    told = "the same operators gave tensors of another shape or dtype"
+    lines = list(dict.fromkeys(site for one in first for site in _within(one) if site.origin is Origin.USER))
+    for line in lines:
+        drawn = random_line(case, line)
+        if drawn is not None:
+            return Cause(f"{told}, with a random number that is drawn here", drawn, certain=False)
+    return Cause(told, certain=False)
 
 
 def reentrant_without_grad(case: Case) -> Iterator[Cause]:
@@ -140,12 +169,16 @@ def _boundary(stack: Stack) -> int | None:
 
 def _is_the_checkpoints_own(operation: Operation) -> bool:
     """Whether the checkpoint called it for itself: it makes a dummy up to torch 2.11, and detaches what it keeps."""
-    return any(site.file.endswith(MODULE) for site in operation.stack[: _boundary(operation.stack)])
+    return any(site.file.endswith(MODULE) for site in _within(operation))
+
+
+def _within(operation: Operation) -> Stack:
+    """The frames inside the checkpoint."""
+    return operation.stack[: _boundary(operation.stack)]
 
 
 def _occurrence(operation: Operation) -> Occurrence:
-    within = operation.stack[: _boundary(operation.stack)]
-    return operation.name, tuple((site.file, site.line) for site in within)
+    return operation.name, tuple((site.file, site.line) for site in _within(operation))
 
 
 def _outer(stack: Stack) -> Site | None:
@@ -158,17 +191,32 @@ def _caller(stack: Stack) -> Site | None:
     return user_site(stack[at:])
 
 
-def _difference(first: list[Operation], again: list[Operation]) -> tuple[Operation | None, str]:
-    """The first operator that only one of two runs has."""
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """The first operator that only one of two runs has, and where the other was then: nowhere, once it had ended."""
+
+    operation: Operation
+    other: Stack
+    told: str
+
+
+def _difference(first: list[Operation], again: list[Operation], stopped: bool) -> Difference | None:
+    """How two runs differ; a recomputation that has `stopped` may lack the end, which nobody needed."""
     before, after = list(map(_occurrence, first)), list(map(_occurrence, again))
     at = next((at for at, (one, other) in enumerate(zip(before, after, strict=False)) if one != other), None)
     if at is None:
         at = min(len(first), len(again))
     if at < len(again) and (at >= len(first) or before[at] in after[at:]):
-        return again[at], f"this line runs in the recomputation only (its {_name(again[at])})"
-    if at < len(first):
-        return first[at], f"this line ran in the forward only (its {_name(first[at])})"
-    return None, "the same operators gave tensors of another shape or dtype"
+        other = _within(first[at]) if at < len(first) else ()
+        return Difference(again[at], other, "runs in the recomputation only")
+    if at < len(first) and (at < len(again) or not stopped):
+        other = _within(again[at]) if at < len(again) else ()
+        return Difference(first[at], other, "ran in the forward only")
+    return None
+
+
+def _line(operation: Operation) -> int:
+    return 0 if operation.site is None else operation.site.line
 
 
 def _name(operation: Operation) -> str:

@@ -14,8 +14,8 @@ class Attention(nn.Module):
 
     def forward(self, x):
         weights = self.project(x) @ x.transpose(1, 2)
-        if self.cache is None:
-            self.cache = (self.scale * torch.tril(torch.ones(5, 5))).exp()  # expect: GS770
+        if self.cache is None:  # expect: GS770
+            self.cache = (self.scale * torch.tril(torch.ones(5, 5))).exp()  # expect: GS770 differs_at
         return (weights * self.cache) @ x
 
 

@@ -17,8 +17,8 @@ class Block(nn.Module):
 
     def forward(self, x):
         x = torch.relu(self.first(x))
-        if random.random() < 0.5:
-            x = torch.tanh(self.second(x))  # expect: GS770
+        if random.random() < 0.5:  # expect: GS770
+            x = torch.tanh(self.second(x))  # expect: GS770 differs_at
         return x
 
 

@@ -1,0 +1,122 @@
+"""The line that decided which way a function went: the branch around a line, or the random number it rests on.
+
+Python's and numpy's random numbers are what a recomputation does not repeat; torch's own are restored for it.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.source_names import followed, targets
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import last_name
+from gradscope.model.site import Origin, Site, Stack
+
+_MODULES = ("random", "np.random", "numpy.random")
+_GENERATORS = ("default_rng", "RandomState", "Random")
+Branch = tuple[ast.expr, list[ast.stmt]]  # what it asks, and the side that a line is on
+
+
+def branching_line(case: Case, took: Stack, other: Stack) -> Site | None:
+    """Where a run that came to one stack and a run that came to another went apart; None when no branch is around.
+
+    A branch that asks a random number is decided where that number is drawn.
+    """
+    elsewhere = _outermost_first(other)
+    for depth, site in enumerate(_outermost_first(took)):
+        there = elsewhere[depth] if depth < len(elsewhere) else None
+        branch = _innermost(_branches(case, site), there if there and _same_function(site, there) else None)
+        if branch is not None:
+            asked = branch[0]
+            return random_line(case, site, asked) or syntax(case).site(site.file, asked.lineno, site.function)
+        if there is None or not _same_function(site, there):
+            return None
+    return None
+
+
+def random_line(case: Case, site: Site, asked: ast.expr | None = None) -> Site | None:
+    """The line of the function around a line that draws one of Python's or numpy's random numbers.
+
+    With an expression, only one that it asks for.
+    """
+    parsed = syntax(case).parsed(site.file)
+    function = parsed.functions.get(site.line, parsed.tree)
+    drawing = _drawing(parsed.nodes)
+    if asked is not None and drawing.is_in(asked):
+        return syntax(case).site(site.file, asked.lineno, site.function)
+    for one in ast.walk(function) if function is not None else ():
+        drawn = isinstance(one, (ast.Assign, ast.AnnAssign)) and one.value is not None and drawing.is_in(one.value)
+        if isinstance(one, ast.stmt) and (drawn if asked is not None else _is_plain(one) and drawing.is_in(one)):
+            known = followed(function, targets(one)) if function is not None else set()
+            if asked is None or any(isinstance(name, ast.Name) and name.id in known for name in ast.walk(asked)):
+                return syntax(case).site(site.file, one.lineno, site.function)
+    return None
+
+
+class _Drawing:
+    """What draws random numbers in one file: functions and generators by the names that they have there."""
+
+    def __init__(self, functions: set[str], generators: set[str]) -> None:
+        self._functions, self._generators = functions, generators
+
+    def is_in(self, node: ast.AST) -> bool:
+        """Whether an expression or statement draws one."""
+        return any(isinstance(one, ast.Call) and self._draws(one.func) for one in ast.walk(node))
+
+    def _draws(self, function: ast.expr) -> bool:
+        if isinstance(function, ast.Name):
+            return function.id in self._functions
+        if not isinstance(function, ast.Attribute) or function.attr in (*_GENERATORS, "seed"):
+            return False
+        return ast.unparse(function.value) in _MODULES or last_name(function.value) in self._generators
+
+
+def _drawing(nodes: Iterable[ast.AST]) -> _Drawing:
+    functions: set[str] = set()
+    generators: set[str] = set()
+    for node in nodes:
+        if isinstance(node, ast.ImportFrom) and node.module in ("random", "numpy.random"):
+            functions |= {one.asname or one.name for one in node.names if one.name not in _GENERATORS}
+        elif isinstance(node, ast.Import):
+            generators |= {one.asname for one in node.names if one.name in _MODULES and one.asname}
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and _makes_generator(node.value):
+            generators |= {last_name(target) for target in node.targets}
+    return _Drawing(functions, generators)
+
+
+def _makes_generator(call: ast.Call) -> bool:
+    return last_name(call.func) in _GENERATORS
+
+
+def _is_plain(one: ast.stmt) -> bool:
+    """Whether a statement has no others inside."""
+    return not isinstance(getattr(one, "body", None), list)
+
+
+def _outermost_first(stack: Stack) -> list[Site]:
+    return [site for site in reversed(stack) if site.origin is Origin.USER]
+
+
+def _same_function(one: Site, other: Site) -> bool:
+    return (one.file, one.function) == (other.file, other.function)
+
+
+def _branches(case: Case, site: Site) -> Iterator[Branch]:
+    """The branches of its function that a line is on one side of, the outermost first."""
+    function = syntax(case).parsed(site.file).functions.get(site.line)
+    for node in ast.walk(function) if function is not None else ():
+        if isinstance(node, (ast.If, ast.While, ast.For)):
+            asked = node.iter if isinstance(node, ast.For) else node.test
+            yield from ((asked, side) for side in (node.body, node.orelse) if _is_among(side, site.line))
+
+
+def _innermost(branches: Iterable[Branch], other: Site | None) -> Branch | None:
+    """The last branch on whose side the other run was not."""
+    apart = [one for one in branches if other is None or not _is_among(one[1], other.line)]
+    return apart[-1] if apart else None
+
+
+def _is_among(statements: list[ast.stmt], line: int) -> bool:
+    return any(one.lineno <= line <= (one.end_lineno or one.lineno) for one in statements)
