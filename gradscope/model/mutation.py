@@ -48,8 +48,9 @@ class Reused:
 
 @dataclass(frozen=True, slots=True)
 class Declaration(Located):
-    """Where a module that edits its input in place was built; path and class as in a ModuleCall."""
+    """Where one of torch's own modules, or one that edits its input in place, was built; else as in a ModuleCall."""
 
     path: str
     module_class: str
     stack: Stack
+    inplace: bool

@@ -26,7 +26,7 @@ from gradscope.probes.graph.uncaught_exceptions import UncaughtExceptions
 from gradscope.probes.hooks.ddp_reducer import Reducers
 from gradscope.probes.hooks.recorder import HookRecorder
 from gradscope.probes.modules.calls import ModuleCalls
-from gradscope.probes.modules.inplace_modules import InplaceModules
+from gradscope.probes.modules.module_builds import ModuleBuilds
 from gradscope.probes.nonfinite.gradient_norms import GradientNorms
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.operators.dataflow import Dataflow
@@ -86,7 +86,7 @@ ENTERED = (
     ProbeEntry("hooks", HookRecorder, NODES, ("hooks",)),
     ProbeEntry("reducers", Reducers, NODES, ("hooks", "reducers")),
     ProbeEntry("births", NonfiniteOnHost, OPS),
-    ProbeEntry("declarations", InplaceModules, OPS),
+    ProbeEntry("declarations", ModuleBuilds, OPS),
     ProbeEntry("optimizers", Optimizers, OPS),
     # Last of this detail: operators are seen from here on. It is left first, and closes the open blocks before the
     # others write what they know at the end.
@@ -106,7 +106,7 @@ AT_BACKWARDS = (
     ProbeEntry("operations", OperatorRecorder, OPS),
     ProbeEntry("mutations", InplaceWrites, OPS),
     ProbeEntry("contexts", ContextTensors, OPS),
-    ProbeEntry("declarations", InplaceModules, OPS),
+    ProbeEntry("declarations", ModuleBuilds, OPS),
     ProbeEntry("births", NonfiniteOnHost, OPS),
     ProbeEntry("sizes", GradientNorms, OPS),
     ProbeEntry("flow", Dataflow, OPS),

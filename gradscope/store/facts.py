@@ -161,7 +161,7 @@ class Facts:
 
     @fact
     def declarations(self) -> tuple[Declaration, ...]:
-        """Where the modules that edit their input in place were built."""
+        """Where torch's own modules, and those that edit their input in place, were built."""
         return read_declarations(self._rows, self._interned)
 
     @fact

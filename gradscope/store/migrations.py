@@ -51,9 +51,19 @@ def _from_2(memory: sqlite3.Connection) -> None:
 def _from_3(memory: sqlite3.Connection) -> None:
     """When hooks were removed was not recorded, nor where a backward stopped, nor what checkpoints compute again."""
     memory.executescript(TABLES.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "))
-    for table, column in (("hook_since", "until"), ("backward", "stopped")):
-        if column not in {name for _, name, *_ in memory.execute(f"PRAGMA table_info({table})")}:
-            memory.execute(f"ALTER TABLE {table} ADD COLUMN {column} INTEGER")
+    _add(memory, "hook_since", "until")
+    _add(memory, "backward", "stopped")
+
+
+def _from_4(memory: sqlite3.Connection) -> None:
+    """Where modules were built was recorded for those alone that edit in place."""
+    _add(memory, "declaration", "inplace", "NOT NULL DEFAULT 1")
+
+
+def _add(memory: sqlite3.Connection, table: str, column: str, rest: str = "") -> None:
+    """Add a column of integers, unless an earlier migration has made the table as it is today."""
+    if column not in {name for _, name, *_ in memory.execute(f"PRAGMA table_info({table})")}:
+        memory.execute(f"ALTER TABLE {table} ADD COLUMN {column} INTEGER {rest}")
 
 
 def _pack(memory: sqlite3.Connection, number: int, entered: list[int]) -> None:
@@ -80,5 +90,5 @@ def _packed(kind: str, rows: list[tuple[float, ...]] | list[list[int]]) -> bytes
         raise ValueError(str(error)) from None
 
 
-_MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_from_1, _from_2, _from_3)
+_MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_from_1, _from_2, _from_3, _from_4)
 assert len(_MIGRATIONS) == SCHEMA - 1, "each past schema has a migration"

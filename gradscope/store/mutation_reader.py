@@ -42,9 +42,9 @@ def read_reused(rows: Rows) -> tuple[Reused, ...]:
 
 
 def read_declarations(rows: Rows, interned: Interned) -> tuple[Declaration, ...]:
-    """Where the modules that edit in place were built."""
-    sql = "SELECT path, class, stack FROM declaration ORDER BY path, class, stack"
+    """Where modules were built."""
+    sql = "SELECT path, class, stack, inplace FROM declaration ORDER BY path, class, stack"
     return tuple(
-        Declaration(interned.string(path), interned.string(name), interned.stack(stack))
-        for path, name, stack in rows.select(sql, (INTEGER,) * 3)
+        Declaration(interned.string(path), interned.string(name), interned.stack(stack), bool(inplace))
+        for path, name, stack, inplace in rows.select(sql, (INTEGER,) * 4)
     )

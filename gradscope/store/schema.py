@@ -13,7 +13,7 @@ interned by content, and a `backward` or a `block_run` only points at them. Hist
 from __future__ import annotations
 
 APPLICATION_ID = 0x67534350  # "gSCP", shown by file(1)
-SCHEMA = 4
+SCHEMA = 5
 OPEN_BLOCK = 1 << 40  # block_run numbers from here on: blocks that threads were still filling at the last commit
 
 TABLES = """
@@ -167,8 +167,9 @@ CREATE TABLE reused (backward INTEGER NOT NULL, node INTEGER NOT NULL, earlier I
 CREATE TABLE hidden_write (backward INTEGER NOT NULL, node INTEGER NOT NULL, name INTEGER NOT NULL, op INTEGER NOT NULL,
   stack INTEGER NOT NULL, late INTEGER NOT NULL, PRIMARY KEY (backward, node, name, op, stack)) WITHOUT ROWID;
 
--- where a module that edits its input in place was built; path and class as in call
-CREATE TABLE declaration (path INTEGER NOT NULL, class INTEGER NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (path, class, stack)) WITHOUT ROWID;
+-- where one of torch's own modules, or one that edits its input in place, was built; path and class as in call
+CREATE TABLE declaration (path INTEGER NOT NULL, class INTEGER NOT NULL, stack INTEGER NOT NULL, inplace INTEGER NOT NULL,
+  PRIMARY KEY (path, class, stack)) WITHOUT ROWID;
 -- a NaN or Inf that an operator gave for finite arguments (kind 'born'), or a NaN that came in with an argument ('entered', named
 -- in argument); node: the id in the graph of its backward; evidence: JSON (model.birth.Evidence); masked and masked_by: the operator
 -- and the stack that gave something finite for it, 0 for none

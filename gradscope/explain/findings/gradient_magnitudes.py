@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.deductions.nonfinite_arrivals import first_nonfinite
 from gradscope.explain.deductions.weight_growth import samples_of, weight_growth
 from gradscope.explain.evidence.case import Case
@@ -15,6 +16,7 @@ from gradscope.model.site import Site
 from gradscope.model.size import LeafSize
 
 SOFTMAX = "softmax-over-one"
+SOFTMAX_MODULE = "Softmax"  # in the name of its class: Softmax, LogSoftmax, Softmax2d, not a loss
 _DEAD = 0.9  # of the units
 _FEW = 4  # units of which nothing is said
 _SAMPLES = 3
@@ -57,7 +59,9 @@ def softmax_over_one(case: Case) -> Iterator[Cause]:
     """
     for notice in case.notices():
         if notice.what == SOFTMAX and notice.site is not None:
-            yield Cause("this softmax runs over one element: it is always 1, and its gradient zero", notice.site)
+            node = _softmax_at(case, notice.site)
+            site, called = (notice.site, ()) if node is None else chosen_at(case, node)
+            yield Cause("this softmax runs over one element: it is always 1, and its gradient zero", site, called)
 
 
 def dead_relu(case: Case) -> Iterator[Cause]:
@@ -130,11 +134,13 @@ def zero_gradient(case: Case) -> Iterator[Cause]:
         if len(sizes) < _SAMPLES or any(one.gradient for one in sizes) or _unreachable(case, size):
             continue
         found = _stopper(case.graph(size.backward), name)
-        if found is not None and found.site is not None and found.site not in said:
-            said.add(found.site)
+        site, called = (None, ()) if found is None else chosen_at(case, found)
+        if found is not None and site is not None and site not in said:
+            said.add(site)
             yield Cause(
                 f"the gradient of {name} is exactly zero in every step: {found.name} lets none through",
-                found.site,
+                site,
+                called,
                 node=found.id,
                 tensor=name,
                 module=None if found.module is None else found.module.label,
@@ -180,10 +186,12 @@ def vanishing_gradient(case: Case) -> Iterator[Cause]:
     graph = case.graph(least.backward)
     node = _squash(graph, least.leaf)
     if node is not None:
+        site, called = chosen_at(case, node)
         yield Cause(
             f"the gradient of {least.leaf} is {least.typical:.1e} where that of {most.leaf} is {most.typical:.1e}, "
             f"and was so in every step measured: it vanishes on the way, through {node.name}",
-            node.site,
+            site,
+            called,
             node=node.id,
             tensor=least.leaf,
             backward=least.backward,
@@ -226,6 +234,15 @@ def diverged(case: Case) -> Iterator[Cause]:
             tensor=last.leaf,
             backward=None if found.arrival is None else found.arrival.backward,
         )
+
+
+def _softmax_at(case: Case, site: Site) -> Node | None:
+    """The node of a softmax that a module of its own computed, in one of the first graphs."""
+    for call in case.backwards()[:_SAMPLES]:
+        for node in case.graph(call.number).nodes if call.number in case.graph_sizes() else ():
+            if node.site == site and node.module is not None and node.name.removeprefix("Log").startswith("Softmax"):
+                return node if SOFTMAX_MODULE in node.module.module_class else None
+    return None
 
 
 def _unreachable(case: Case, size: LeafSize) -> bool:

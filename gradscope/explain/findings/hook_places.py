@@ -197,7 +197,8 @@ def _declared(case: Case, failure: Failure, hooks: list[Hook]) -> Declaration | 
         return None
     hooked = {hook.on for hook in hooks}
     parents = {path.rpartition(".")[0] for path in hooked}
-    near = [one for one in case.declarations() if one.path.rpartition(".")[0] in parents] or list(case.declarations())
+    editing = [one for one in case.declarations() if one.inplace]
+    near = [one for one in editing if one.path.rpartition(".")[0] in parents] or editing
     chosen = [one for one in near if one.path in hooked] or near
     sites: set[Site | None] = {one.site for one in chosen}
     return chosen[0] if len(sites) == 1 else None

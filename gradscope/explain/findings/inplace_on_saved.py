@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.inplace_writes import REFUSED, in_optimizer, refused, write_of
+from gradscope.explain.deductions.module_builds import built_at
 from gradscope.explain.deductions.shared_subgraph import shared_subgraph
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
@@ -87,14 +88,8 @@ def _cause(case: Case, call: Backward, stale: Stale) -> Cause:
 
 
 def _declared(case: Case, operation: Operation | None) -> Site | None:
-    """Where the module that edits was built, when that is one line."""
-    module = None if operation is None else operation.module
-    if module is None:
-        return None
-    sites = {
-        one.site for one in case.declarations() if (one.path, one.module_class) == (module.path, module.module_class)
-    }
-    return sites.pop() if len(sites) == 1 else None
+    """Where the module that edits was built."""
+    return None if operation is None else built_at(case, operation.module, inplace=True)
 
 
 def _label(operation: Operation) -> str:

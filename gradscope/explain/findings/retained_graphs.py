@@ -17,7 +17,7 @@ from gradscope.model.graph import Backward, Graph, Node
 from gradscope.model.site import Site, Stack
 
 _CALLS = 4  # growing backward calls from one line, at least
-_ON_CTX = "context"
+_ON_CTX, _ATTRIBUTE = "context", "attribute"
 _STEPS = 3  # steps whose nodes still live, at least
 _LONG = 32  # steps that nodes live, where it began late
 _ADDING = ("append", "appendleft", "add", "extend", "insert", "setdefault", "update", "put")
@@ -173,11 +173,9 @@ def _named(one: Holder) -> str:
 
 
 def _holding_line(case: Case, one: Holder) -> Site | None:
-    """The line that puts tensors into a container; what a variable holds is made on its own line."""
-    if one.kind not in _CONTAINERS:
-        return None
-    lines = syntax(case).everywhere(_putting_into(one.name))
-    return next(lines, None)
+    """The line that puts tensors into a container or an attribute; what a variable holds is made on its own line."""
+    wanted = _putting_into(one.name) if one.kind in _CONTAINERS else _setting(one.name)
+    return next(syntax(case).everywhere(wanted), None) if one.kind in (*_CONTAINERS, _ATTRIBUTE) else None
 
 
 def _putting_into(name: str) -> Callable[[ast.AST], bool]:
@@ -257,8 +255,8 @@ def _setting(name: str) -> Callable[[ast.AST], bool]:
 
 
 def _sets(node: ast.AST, name: str) -> bool:
-    """`ctx.name = ...`, also in a tuple."""
-    if not isinstance(node, ast.Assign):
+    """`ctx.name = ...`, also in a tuple; not where a constant stands, with which an attribute begins."""
+    if not isinstance(node, ast.Assign) or isinstance(node.value, ast.Constant):
         return False
     targets = [one for target in node.targets for one in getattr(target, "elts", [target])]
     return any(isinstance(one, ast.Attribute) and one.attr == name for one in targets)

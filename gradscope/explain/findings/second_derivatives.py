@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.source_names import carries, followed, function_at, targets
@@ -105,7 +106,7 @@ def zero_second_derivative(case: Case) -> Iterator[Cause]:
         else:
             continue
         bend = _kink(graph)
-        site = bend.site if bend is not None else call.site
+        site, called = (call.site, ()) if bend is None else chosen_at(case, bend)
         if site in said:
             continue
         said.add(site)
@@ -114,7 +115,7 @@ def zero_second_derivative(case: Case) -> Iterator[Cause]:
         yield Cause(
             f"the second derivative taken in backward {call.number} is zero whatever the numbers are: {what}",
             site,
-            (Related("second_backward_at", call.site),),
+            (*called, Related("second_backward_at", call.site)),
             fails=fails,
             severity=Severity.ERROR if fails else Severity.WARNING,
             node=None if bend is None else bend.id,

@@ -1,4 +1,7 @@
-"""Remembers where each module was built, and writes it down for those that edit their input in place."""
+"""Remembers where each module was built, and writes it down for those whose settings are chosen there.
+
+These are torch's own modules, which have no other line of the program's, and all that edit their input in place.
+"""
 
 from __future__ import annotations
 
@@ -13,11 +16,15 @@ import torch
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
+from gradscope.probes.core.thread_state import Thread
 from gradscope.signals import attribute
 from gradscope.torch_internals.dynamo import skip
 
+_TORCHS = "torch.nn.modules."
+_LOOKS = 3
 
-class InplaceModules(Watcher):
+
+class ModuleBuilds(Watcher):
     """Sees modules being built. Keeps none alive."""
 
     probe = "declarations"
@@ -25,9 +32,10 @@ class InplaceModules(Watcher):
     def __init__(self, context: Context) -> None:
         self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
         self._names, self._faults = context.names, context.faults
-        self._built: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._built: dict[int, tuple[weakref.ref[Any], int]] = {}  # not written so far
+        self._looks = 0  # backward calls after which to look for the names of what was built last
 
-    def __enter__(self) -> InplaceModules:
+    def __enter__(self) -> ModuleBuilds:
         self._original = original = torch.nn.Module.__init__
 
         @functools.wraps(original)
@@ -52,22 +60,33 @@ class InplaceModules(Watcher):
                 place = place.f_back
             stack = self._stacks.take(place, self._threads.current.base)
             self._built[id(module)] = (weakref.ref(module), stack)
+            self._looks = _LOOKS
         except Exception as error:
             self._faults.note(self.probe, error)
 
+    def after(self, call: BackwardCall, thread: Thread) -> None:
+        """Modules get their names when they run, and may be gone before the end."""
+        if self._looks:
+            self._looks -= 1
+            self.write()
+
     def failed(self, call: BackwardCall, error: BaseException) -> None:
-        """A backward has raised: an edit in place may be why."""
+        """A backward has raised: how a module was built may be why."""
         self.write()
 
     def write(self) -> None:
-        """Write down the modules that edit their input, by the names known of them now."""
+        """Write down the modules that have a name by now."""
         try:
-            for reference, stack in list(self._built.values()):
+            for identity, (reference, stack) in self._built.copy().items():
                 module = reference()
                 path = None if module is None else self._names.path(module)
-                if path is not None and attribute(module, "inplace") is True:
-                    names = (self._sink.string(path), self._sink.string(type(module).__name__))
-                    self._sink.add("declaration", (*names, stack))
+                if path is not None:
+                    edits = attribute(module, "inplace") is True
+                    if edits or type(module).__module__.startswith(_TORCHS):
+                        names = (self._sink.string(path), self._sink.string(type(module).__name__))
+                        self._sink.add("declaration", (*names, stack, edits))
+                if module is None or path is not None:
+                    self._built.pop(identity, None)
         except Exception as error:
             self._faults.note(self.probe, error)
 
