@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import shlex
+import subprocess
 import sys
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -11,6 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gradscope.commands import launching, options
+from gradscope.errors import Exit
 from gradscope.model.detail import Detail
 from gradscope.view.words import amount, seconds, size
 
@@ -37,6 +40,7 @@ DETAILS = ("nodes", "ops", "full")
     help="Leave steps out so that recording adds at most SHARE, e.g. 20%.",
 )
 @click.option("--no-explain", is_flag=True, help="Do not look for what went wrong.")
+@click.option("--check-functions", is_flag=True, help="Try the custom Functions that ran, at the end.")
 @click.option("--tensors", is_flag=True, help="Store what it takes to run each recorded backward again.")
 @click.option("--tensors-limit", metavar="SIZE", help="Store tensors of at most SIZE, such as 500MB. [default: 2GB]")
 @click.option("--watch-all", is_flag=True, help="See the operators of every backward, of those that repeat too.")
@@ -53,6 +57,7 @@ def command(
     max_size: str | None,
     max_overhead: str | None,
     no_explain: bool,
+    check_functions: bool,
     tensors: bool,
     tensors_limit: str | None,
     watch_all: bool,
@@ -76,6 +81,9 @@ def command(
     not watched: the same are written for them. Where a hook, a custom Function or a value could
     make a difference, all are watched, and with --watch-all all are anywhere.
 
+    --check-functions runs check-function's trials on the custom Functions that the program ran,
+    as `gradscope explain --check-functions` does.
+
     --tensors stores root gradients, saved tensors and whatever else the operators of a backward
     use, for `gradscope replay --execute`; choose the backwards with --steps.
 
@@ -98,7 +106,8 @@ def command(
     record = partial(capture.Recorder, watch_all=watch_all, joint=joint, compiled_autograd=compiled_autograd)
     recorder = record(path, Detail(detail), *bounds, tensors=limit, overwrite=force, keep_empty=output is not None)
     explained = None if no_explain else path.absolute()  # the program may change its directory
-    say = _say_nothing if quiet else partial(_say, explained=explained)
+    explaining = _explain_elsewhere if check_functions else _explain
+    say = _say_nothing if quiet else partial(_say, explained=explained, explaining=explaining)
     return capture.run_program(what, recorder, say)
 
 
@@ -106,9 +115,9 @@ def _say_nothing(summary: Summary) -> None:
     pass
 
 
-def _say(summary: Summary, explained: Path | None) -> None:
+def _say(summary: Summary, explained: Path | None, explaining: Callable[[Path], bool]) -> None:
     sys.stdout.flush()
-    found = explained is not None and summary.size > 0 and _explain(explained)
+    found = explained is not None and summary.size > 0 and explaining(explained)
     if summary.is_empty and not summary.size and summary.failure is None:
         options.talk("nothing was recorded: the program made no node, and ran no backward")
         return
@@ -129,6 +138,13 @@ def _say(summary: Summary, explained: Path | None) -> None:
         return
     following = "explain" if found else "graph" if summary.backwards else "info"
     options.talk(f"next: gradscope {following} {path}")
+
+
+def _explain_elsewhere(path: Path) -> bool:
+    """Explain in a process of its own, in which the program's Functions may be run again; says whether it found any."""
+    command = [sys.executable, "-m", "gradscope", "explain", "--quiet", "--check-functions", "--fail-on", "warning"]
+    done = subprocess.run([*command, str(path)], stdout=sys.stderr, check=False)
+    return done.returncode == Exit.FINDINGS
 
 
 def _explain(path: Path) -> bool:

@@ -24,7 +24,9 @@ from gradscope.model.report import Report, Source, Status, SubjectReport, TrialR
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user asks for. `samples` are already made, with their source; `recorded` has those of some names."""
+    """What the user asks for. `samples` are already made, with their source; `recorded` has those of some names.
+    `only` names trials, all when it names none.
+    """
 
     level: str = "func"
     custom_gradient: bool = False
@@ -36,11 +38,14 @@ class Settings:
     jobs: int = 1
     timeout: float | None = None
     recorded: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
+    only: tuple[str, ...] = ()
 
     @property
     def trials(self) -> tuple[str, ...]:
-        """The trials to run: those of the compilers only at level compile."""
-        return tuple(name for name, trial in TRIALS.items() if self.level == "compile" or trial.group != "compile")
+        """The trials to run: `only` some, else all, those of the compilers only at level compile."""
+        return self.only or tuple(
+            name for name, trial in TRIALS.items() if self.level == "compile" or trial.group != "compile"
+        )
 
 
 Note = Callable[[str, str], None]

@@ -65,10 +65,19 @@ class SubjectReport:
 
 
 @dataclass(frozen=True, slots=True)
+class Unchecked:
+    """A custom Function that a run met and that was not tried; the reason is "" where nobody asked for it."""
+
+    function: str
+    reason: str = ""
+
+
+@dataclass(frozen=True, slots=True)
 class Report:
     """All findings, the one that explains most first, and the Functions they belong to.
 
-    `left_out` are the codes that were not looked for to the end, because it took too long.
+    `left_out` are the codes that were not looked for to the end, because it took too long. Of the custom Functions that
+    a recording met, `checked` names those that check-function tried.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -76,6 +85,8 @@ class Report:
     torch: str = ""
     recording: str | None = None
     left_out: tuple[str, ...] = ()
+    checked: tuple[str, ...] = ()
+    unchecked: tuple[Unchecked, ...] = ()
 
     @property
     def gap(self) -> str | None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from typing import Any
 
 from gradscope.model.finding import Finding, Related
@@ -26,6 +27,10 @@ def as_object(report: Report) -> dict[str, Any]:
     content["findings"] = [finding_object(finding) for finding in report.findings]
     if report.left_out:
         content["left_out"] = list(report.left_out)
+    if report.checked:
+        content["checked"] = list(report.checked)
+    if report.unchecked:
+        content["unchecked"] = [asdict(one) for one in report.unchecked]
     if report.subjects:
         content["subjects"] = [subject_object(subject) for subject in report.subjects]
     return content

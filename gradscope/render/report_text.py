@@ -12,7 +12,7 @@ from pathlib import Path
 import click
 
 from gradscope.model.finding import Confidence, Finding, Related, Severity
-from gradscope.model.report import Report, Status, SubjectReport, Verdict
+from gradscope.model.report import Report, Status, SubjectReport, Unchecked, Verdict
 from gradscope.model.site import Site
 
 WIDTH = 100
@@ -28,9 +28,21 @@ def render(report: Report) -> str:
         blocks = ["\n".join(finding_lines(finding)) for finding in report.findings] or ["nothing found"]
     if len(report.subjects) > 1:
         blocks.append(totals(report))
-    if report.gap is not None:
-        blocks.append("\n".join(wrapped(report.gap)))
+    told = (functions_checked(report.checked), functions_unchecked(report.unchecked), report.gap)
+    blocks += ["\n".join(wrapped(text)) for text in told if text]
     return "\n\n".join(blocks) + "\n"
+
+
+def functions_checked(names: tuple[str, ...]) -> str:
+    """Which custom Functions of the run were tried."""
+    return f"custom Functions that were checked: {', '.join(names)}" if names else ""
+
+
+def functions_unchecked(ones: tuple[Unchecked, ...]) -> str:
+    """Which ones were not, and why, or how they would be."""
+    told = ", ".join(f"{one.function} ({one.reason})" if one.reason else one.function for one in ones)
+    hint = "" if any(one.reason for one in ones) else "; `gradscope explain --check-functions` tries them"
+    return f"custom Functions that were not checked: {told}{hint}" if ones else ""
 
 
 def subject_block(subject: SubjectReport, findings: tuple[Finding, ...]) -> str:

@@ -29,6 +29,7 @@ from gradscope.store.file import OpenFile, damage_is_one_sentence
 from gradscope.store.function_reader import (
     read_captured_tensors,
     read_failing_functions,
+    read_functions,
     read_input_edits,
     read_on_context,
 )
@@ -163,6 +164,11 @@ class Facts:
     def declarations(self) -> tuple[Declaration, ...]:
         """Where torch's own modules, and those that edit their input in place, were built."""
         return read_declarations(self._rows, self._interned)
+
+    @fact
+    def functions(self) -> tuple[FunctionClass, ...]:
+        """The custom Functions behind nodes."""
+        return read_functions(self._rows, self._interned)
 
     @fact
     def failing_functions(self) -> tuple[FunctionClass, ...]:

@@ -9,6 +9,12 @@ from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, Rows
 
 
+def read_functions(rows: Rows, interned: Interned) -> tuple[FunctionClass, ...]:
+    """All custom Functions that were seen, in the order of their first calls."""
+    found = (interned.function(number) for (number,) in rows.select("SELECT id FROM function ORDER BY id", (INTEGER,)))
+    return tuple(function for function in found if function is not None)
+
+
 def read_failing_functions(rows: Rows, interned: Interned) -> tuple[FunctionClass, ...]:
     """The Functions out of whose apply an uncaught exception came, in order."""
     found = rows.select("SELECT function FROM failing_function ORDER BY rowid", (INTEGER,))

@@ -9,6 +9,7 @@ from gradscope.explain.findings import (
     checkpoints,
     code_under_transforms,
     exploding_gradient,
+    function_state,
     functions_under_transforms,
     gradient_magnitudes,
     missing_gradient,
@@ -93,6 +94,7 @@ def _of_rule(code: str, question: Question) -> Kind:
 
 
 MET_AT_RUN_TIME = (
+    _of_rule("GS228", function_state.state_on_class),
     _of_rule("GS221", captured_tensor.captured_tensor),
     _of_rule("GS110", functions_under_transforms.combined_forward),
     _of_rule("GS301", functions_under_transforms.no_vmap),

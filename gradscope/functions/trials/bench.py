@@ -21,6 +21,7 @@ from gradscope.functions.trials.draws import seed, states
 from gradscope.functions.trials.outcome import NotApplicable, NotTried
 from gradscope.functions.trials.precision import EXACT, HALF, SINGLE, Precision, precision_of
 
+_RARE = 0.1  # of the outputs, which a small step may carry over an edge
 HALVES = {torch.float16, torch.bfloat16}
 Tensors = tuple[Tensor, ...]
 
@@ -260,6 +261,26 @@ class Bench:
             if not self.agrees(self.weigh(change), dot(gradient, direction)):
                 return False
         return True
+
+    @cached_property
+    def stands_in(self) -> bool:
+        """Whether forward has no derivative that backward could mean: it gives an input as it is, or jumps.
+
+        A reversal and a clipped gradient belong to the first kind, a straight-through estimator to the second.
+        """
+        inputs = self.inputs()
+        outputs = self.call(*inputs)
+        given = any(o.shape == x.shape and torch.equal(o.detach(), x.detach()) for o in outputs for x in inputs)
+        return given or any(self._jumps(place) for place in range(len(inputs)))
+
+    def _jumps(self, place: int) -> bool:
+        """Whether hardly any output changes with an input whose gradient is not zero."""
+        direction = tuple(d if at == place else torch.zeros_like(d) for at, d in enumerate(self.directions()))
+        changes = self.difference(self.formula, direction)
+        changed = sum(int((change != 0).sum()) for change in changes)
+        return changed <= _RARE * sum(change.numel() for change in changes) and bool(
+            (self.eager_gradient[place] != 0).any()
+        )
 
     @cached_property
     def gradient_difference(self) -> Tensors:
