@@ -11,6 +11,7 @@ from gradscope.commands import options, reporting
 from gradscope.model.choice import Choice, codes
 from gradscope.model.report import Report, Unchecked
 from gradscope.model.site import Origin
+from gradscope.store.calls import calls_of
 from gradscope.store.reader import Recording
 
 
@@ -68,9 +69,14 @@ def _checked(report: Report, recording: Recording, choice: Choice) -> Report:
     from gradscope.torch_internals.installed import require_torch
 
     require_torch("explain --check-functions")
-    from gradscope.functions.met import check_met
+    from gradscope.functions.met import Met, check_met
 
-    met = check_met(recording, choice)
+    texts, twice = recording.sources(), any(call.create_graph for call in recording.backwards())
+    seen = [
+        Met(one, calls_of(recording.path, one.name), None if one.class_site is None else texts.get(one.class_site.file))
+        for one in recording.functions()
+    ]
+    met = check_met(seen, twice, choice)
     told = {(one.code, one.site and (one.site.file, one.site.line)) for one in report.findings}
     new = [one for one in met.findings if (one.code, one.site and (one.site.file, one.site.line)) not in told]
     both = sorted((*report.findings, *new), key=lambda finding: finding.severity.rank)

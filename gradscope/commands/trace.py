@@ -105,19 +105,18 @@ def command(
     limit = limits_given.tensor_limit(tensors_limit) if tensors or tensors_limit else None
     record = partial(capture.Recorder, watch_all=watch_all, joint=joint, compiled_autograd=compiled_autograd)
     recorder = record(path, Detail(detail), *bounds, tensors=limit, overwrite=force, keep_empty=output is not None)
-    explained = None if no_explain else path.absolute()  # the program may change its directory
-    explaining = _explain_elsewhere if check_functions else _explain
-    say = _say_nothing if quiet else partial(_say, explained=explained, explaining=explaining)
-    return capture.run_program(what, recorder, say)
+    explaining = _explain_nothing if no_explain else _explain_elsewhere if check_functions else _explain
+    explained = partial(explaining, path.absolute())  # the program may change its directory
+    return capture.run_program(what, recorder, _say_nothing if quiet else partial(_say, explained=explained))
 
 
 def _say_nothing(summary: Summary) -> None:
     pass
 
 
-def _say(summary: Summary, explained: Path | None, explaining: Callable[[Path], bool]) -> None:
+def _say(summary: Summary, explained: Callable[[], bool]) -> None:
     sys.stdout.flush()
-    found = explained is not None and summary.size > 0 and explaining(explained)
+    found = summary.size > 0 and explained()
     if summary.is_empty and not summary.size and summary.failure is None:
         options.talk("nothing was recorded: the program made no node, and ran no backward")
         return
@@ -138,6 +137,10 @@ def _say(summary: Summary, explained: Path | None, explaining: Callable[[Path], 
         return
     following = "explain" if found else "graph" if summary.backwards else "info"
     options.talk(f"next: gradscope {following} {path}")
+
+
+def _explain_nothing(path: Path) -> bool:
+    return False
 
 
 def _explain_elsewhere(path: Path) -> bool:

@@ -52,6 +52,14 @@ def read_calls(path: Path, function: str) -> list[RecordedCall]:
     return [RecordedCall(name, arguments_of(text, path)) for name, text in found]
 
 
+def calls_of(path: Path, function: str) -> tuple[RecordedCall, ...]:
+    """The recorded calls of a Function; none where there are none."""
+    try:
+        return tuple(read_calls(path, function))
+    except NoCallError:
+        return ()
+
+
 def arguments_of(text: Any, path: Path) -> tuple[RecordedArgument, ...]:
     """The arguments of one call; every value is checked, because a recording is untrusted."""
     try:
