@@ -34,6 +34,7 @@ needs_saved_tensors = needs(_SAVED_TENSOR)
 _WITHOUT_IT = {
     "nonfinite/division_in_the_dataset": "the NaN is first seen in what a node keeps",
     "nonfinite/missing_values": "the NaN is first seen in what a node keeps",
+    "nonfinite/normalised_beforehand": "the NaN is first seen in what a node keeps",
     "line of a custom backward": "torch.compile gives it the line of its call",
     "signals": "torch warns of tensors that are deallocated early",
 }

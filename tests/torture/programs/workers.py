@@ -1,5 +1,5 @@
 """DataLoader workers of every kind, and processes of multiprocessing."""
-# details: nodes full
+# details: full
 
 import multiprocessing
 
