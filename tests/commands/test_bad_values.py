@@ -64,8 +64,8 @@ COMMANDS = (
     COPY,
 )
 NO_NAME = {name: {Exit.USAGE} if name in ("who", "why") else set() for name, *_ in COMMANDS}  # a name that is not there
-# Tables that are read where tensors are computed with, where Functions are checked, or for a failure of another kind.
-UNREAD = {"function_call", "condition", "dispatch", "exchange", "storage", "tensor", "declaration"}
+# Tables that are read where tensors are computed with, or for a failure of another kind.
+UNREAD = {"condition", "dispatch", "exchange", "storage", "tensor", "declaration"}
 CONNECT = file._connect
 # What a row of a table is that no run here fills: 1 for a number, and these.
 TEXTS = {"evidence": "{}", "kind": "tensor", "arguments": "[]", "value": "1", "shape": "[]"}

@@ -1,4 +1,5 @@
 """The script's own anomaly switches work, and show only what the script set."""
+# python:
 
 import torch
 from torch.autograd import detect_anomaly, set_detect_anomaly
