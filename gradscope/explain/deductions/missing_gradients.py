@@ -240,7 +240,21 @@ def _never_read(case: Case, one: SilentParameter) -> MissingGradient:
 
 
 def _was_in_graph(case: Case, one: SilentParameter) -> bool:
-    return any(leaf.tensor == one.held.tensor for leaf in case.leaf_gradients())
+    name, tensors = one.held.name, {leaf.tensor for leaf in case.leaf_gradients()}
+    if one.held.tensor in tensors:
+        return True
+    known = dataflow(case).tensors
+    another = any(at in known and known[at].leaf == name for at in tensors)  # put in its place
+    return name != NAMELESS and not another and name in _reached_names(case)
+
+
+@kept
+def _reached_names(case: Case) -> frozenset[str]:
+    """The leaves of all graphs, by name: not every backward's are looked at one by one."""
+    graphs = (case.graph(call.number) for call in case.backwards() if call.number in case.graph_sizes())
+    return frozenset(
+        node.leaf for graph in graphs for node in graph.nodes if node.leaf is not None and node.accumulates
+    )
 
 
 def _why_zero(case: Case, one: SilentParameter) -> MissingGradient | None:
@@ -284,10 +298,19 @@ def _reaches(graph: Graph, target: int, without: set[int]) -> bool:
 
 def _dropped(case: Case, one: SilentParameter) -> MissingGradient | None:
     call = next((call for call in case.backwards() if call.number == one.look.backward), None)
-    if call is None or call.kind != "backward":
-        return None
+    if call is None or call.kind != "backward" or not _reached(case, one, call):
+        return None  # an expert or a head that rests: an earlier backward has reached it
     between = _zero_grad_between(case, call.site, one.look.site)
     return _drop(one, call, between or one.look.site, certain=between is not None)
+
+
+def _reached(case: Case, one: SilentParameter, call: Backward) -> bool:
+    """Whether a backward's graph leads to a parameter."""
+    if any(leaf.tensor == one.held.tensor and leaf.backward == call.number for leaf in case.leaf_gradients()):
+        return True
+    if one.held.name == NAMELESS or call.number not in case.graph_sizes():
+        return False
+    return any(node.leaf == one.held.name for node in case.graph(call.number).nodes if node.accumulates)
 
 
 def _zeroing(case: Case, one: SilentParameter) -> MissingGradient | None:

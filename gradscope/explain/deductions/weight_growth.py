@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 from gradscope.explain.evidence.case import Case
 from gradscope.model.size import LeafSize
 
 _GROWN = 100.0
+_USUAL = 0.1  # the size of an element of most weights
 
 
 def weight_growth(case: Case) -> tuple[LeafSize, LeafSize] | None:
@@ -14,10 +17,15 @@ def weight_growth(case: Case) -> tuple[LeafSize, LeafSize] | None:
     best: tuple[LeafSize, LeafSize] | None = None
     for name, first in samples[0].items() if samples else ():
         sizes = [one[name] for one in samples if name in one and one[name].weight < float("inf")]
-        ratio = sizes[-1].weight / max(first.weight, 1e-3) if sizes else 0.0
-        if ratio >= _GROWN and (best is None or ratio > best[1].weight / max(best[0].weight, 1e-3)):
+        ratio = sizes[-1].weight / _size_before(first) if sizes else 0.0
+        if ratio >= _GROWN and (best is None or ratio > best[1].weight / _size_before(best[0])):
             best = first, sizes[-1]
     return best
+
+
+def _size_before(first: LeafSize) -> float:
+    """What growth is measured against: a bias that begins at zero has not grown when it is trained."""
+    return max(first.weight, _USUAL * math.sqrt(first.count))
 
 
 def samples_of(case: Case) -> list[dict[str, LeafSize]]:

@@ -59,7 +59,7 @@ class LeakedNodes(Watcher):
         self._ended.setdefault(thread.number, deque(maxlen=_GRACE + 1)).append(step)
         newborn, self._nodes.newborn = self._nodes.newborn, None
         if newborn is not None:
-            self._cohorts[step] = newborn
+            self._cohorts[step] = _without_leaves(newborn, call)
             self._forget_old_ones()
         if step in _COHORTS or step - _GRACE in _COHORTS or self._begins_to_grow(step):
             self._count(step)
@@ -144,6 +144,15 @@ class LeakedNodes(Watcher):
             self._sink.frame(
                 file, 1, "<module>"
             )  # so that the holder's line can be found: its file may run no operator
+
+
+def _without_leaves(newborn: list[weakref.ref[Token]], call: BackwardCall) -> list[weakref.ref[Token]]:
+    """The nodes of a step, without those of leaves: the next graph takes them over, and they live on for no fault."""
+    if call.walked is None:
+        return newborn
+    leaves = set(call.walked.leaves.values())
+    own = {uid for uid, number in call.walked.numbers.items() if number in leaves}
+    return [one for one in newborn if (token := one()) is not None and token.uid not in own]
 
 
 def _reached(start: Any, uids: set[int]) -> int:
