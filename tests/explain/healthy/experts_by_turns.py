@@ -22,7 +22,7 @@ class Mixture(nn.Module):
 
 
 torch.manual_seed(0)
-model = Mixture(8)
+model = Mixture(12)
 optimizer = torch.optim.Adam(model.parameters(), lr=1e-2)
 for _ in range(90):
     x = torch.randn(4, 8) * 3
