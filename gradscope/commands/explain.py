@@ -11,7 +11,6 @@ from gradscope.commands import options, reporting
 from gradscope.model.choice import Choice, codes
 from gradscope.model.report import Report, Unchecked
 from gradscope.model.site import Origin
-from gradscope.store.calls import calls_of
 from gradscope.store.reader import Recording
 
 
@@ -71,13 +70,13 @@ def _checked(report: Report, recording: Recording, choice: Choice) -> Report:
     require_torch("explain --check-functions")
     from gradscope.functions.met import Met, check_met
 
-    texts, twice = recording.sources(), any(call.create_graph for call in recording.backwards())
+    texts, calls = recording.sources(), recording.function_calls()
     seen = [
-        Met(one, calls_of(recording.path, one.name), None if one.class_site is None else texts.get(one.class_site.file))
+        Met(one, calls.get(one.name, ()), None if one.class_site is None else texts.get(one.class_site.file))
         for one in recording.functions()
     ]
-    met = check_met(seen, twice, choice)
-    told = {(one.code, one.site and (one.site.file, one.site.line)) for one in report.findings}
-    new = [one for one in met.findings if (one.code, one.site and (one.site.file, one.site.line)) not in told]
+    met = check_met(seen, any(call.create_graph for call in recording.backwards()), choice)
+    told = {(one.code, str(one.site)) for one in report.findings}
+    new = [one for one in met.findings if (one.code, str(one.site)) not in told]
     both = sorted((*report.findings, *new), key=lambda finding: finding.severity.rank)
     return replace(report, findings=tuple(both), checked=met.checked, unchecked=met.unchecked)

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from gradscope.commands import launching, options
-from gradscope.errors import Exit
+from gradscope.errors import Exit, UsageError
 from gradscope.model.detail import Detail
 from gradscope.view.words import amount, seconds, size
 
@@ -101,13 +101,21 @@ def command(
 
     what = launching.chosen(module, code, program)
     path = output or capture.default_path(what.title)
+    say = _speaker(path, quiet, no_explain, check_functions)
     bounds = limits_given.window(steps, keep_last), limits_given.limits(max_size, max_overhead)
     limit = limits_given.tensor_limit(tensors_limit) if tensors or tensors_limit else None
     record = partial(capture.Recorder, watch_all=watch_all, joint=joint, compiled_autograd=compiled_autograd)
     recorder = record(path, Detail(detail), *bounds, tensors=limit, overwrite=force, keep_empty=output is not None)
+    return capture.run_program(what, recorder, say)
+
+
+def _speaker(path: Path, quiet: bool, no_explain: bool, check_functions: bool) -> Callable[[Summary], None]:
+    """What is said at the end; the program may change its directory until then."""
+    if check_functions and (no_explain or quiet):
+        told = "--check-functions says at the end what it found, and that is switched off"
+        raise UsageError(told, "leave -q and --no-explain out")
     explaining = _explain_nothing if no_explain else _explain_elsewhere if check_functions else _explain
-    explained = partial(explaining, path.absolute())  # the program may change its directory
-    return capture.run_program(what, recorder, _say_nothing if quiet else partial(_say, explained=explained))
+    return _say_nothing if quiet else partial(_say, explained=partial(explaining, path.absolute()))
 
 
 def _say_nothing(summary: Summary) -> None:
@@ -146,7 +154,8 @@ def _explain_nothing(path: Path) -> bool:
 def _explain_elsewhere(path: Path) -> bool:
     """Explain in a process of its own, in which the program's Functions may be run again; says whether it found any."""
     command = [sys.executable, "-m", "gradscope", "explain", "--quiet", "--check-functions", "--fail-on", "warning"]
-    done = subprocess.run([*command, str(path)], stdout=sys.stderr, check=False)
+    done = subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
+    click.echo(done.stdout + done.stderr, err=True, nl=False)  # the program may have put another stderr in place
     return done.returncode == Exit.FINDINGS
 
 

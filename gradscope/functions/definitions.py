@@ -14,6 +14,7 @@ from types import ModuleType
 from gradscope.errors import UsageError
 from gradscope.functions.loading import trimmed_traceback
 
+_NAME = "__mp_main__"  # as multiprocessing calls the script that it imports again: it hides no other module
 _DEFINING = (ast.Import, ast.ImportFrom, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
 
 
@@ -22,7 +23,7 @@ def definitions(file: str, text: str) -> ModuleType:
 
     Raises UsageError where an import or a class body raises.
     """
-    module = ModuleType(Path(file).stem)
+    module = ModuleType(_NAME)
     module.__file__ = file
     lines = text.splitlines(keepends=True)
     linecache.cache[file] = (len(text), None, lines, file)  # the recorded text: the file may have changed since

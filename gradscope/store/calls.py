@@ -16,6 +16,8 @@ from gradscope.model.call import RecordedArgument, RecordedCall
 from gradscope.store.file import damage_is_one_sentence, open_file
 from gradscope.store.rows import TEXT, Rows
 
+_CALLS = "SELECT function, arguments FROM function_call"
+
 DTYPES = frozenset(
     (
         "float16",
@@ -44,7 +46,7 @@ def read_calls(path: Path, function: str) -> list[RecordedCall]:
     wanted = function.replace(":", ".")
     last = wanted.rpartition(".")[2]
     with closing(open_file(path)) as opened, damage_is_one_sentence(path):
-        rows = list(Rows(opened.connection).select("SELECT function, arguments FROM function_call", (TEXT, TEXT)))
+        rows = list(Rows(opened.connection).select(_CALLS, (TEXT, TEXT)))
     exact = [row for row in rows if row[0] == wanted]
     found = exact or [row for row in rows if row[0].rpartition(".")[2] == last]
     if not found:
@@ -52,12 +54,9 @@ def read_calls(path: Path, function: str) -> list[RecordedCall]:
     return [RecordedCall(name, arguments_of(text, path)) for name, text in found]
 
 
-def calls_of(path: Path, function: str) -> tuple[RecordedCall, ...]:
-    """The recorded calls of a Function; none where there are none."""
-    try:
-        return tuple(read_calls(path, function))
-    except NoCallError:
-        return ()
+def read_all_calls(rows: Rows, path: Path) -> tuple[RecordedCall, ...]:
+    """The recorded calls of all Functions; `path` is what a damaged one is blamed on."""
+    return tuple(RecordedCall(name, arguments_of(text, path)) for name, text in rows.select(_CALLS, (TEXT, TEXT)))
 
 
 def arguments_of(text: Any, path: Path) -> tuple[RecordedArgument, ...]:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from gradscope.model.birth import Arrival, Birth
+from gradscope.model.call import RecordedCall
 from gradscope.model.compiled import Captured, CompiledRun
 from gradscope.model.failure import Failure
 from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Holder, LeafGradient, OptimizerLook, Survivors
@@ -24,6 +25,7 @@ from gradscope.model.transform import Escaped, Transform
 from gradscope.store import flow_reader
 from gradscope.store.backward_reader import BackwardReader
 from gradscope.store.birth_reader import read_arrivals, read_births, read_sizes
+from gradscope.store.calls import read_all_calls
 from gradscope.store.compiled_tables import read_captured, read_compiled_runs
 from gradscope.store.file import OpenFile, damage_is_one_sentence
 from gradscope.store.function_reader import (
@@ -33,7 +35,7 @@ from gradscope.store.function_reader import (
     read_input_edits,
     read_on_context,
 )
-from gradscope.store.in_graphs import graph_sizes
+from gradscope.store.in_graphs import graph_sizes, read_reached_leaves
 from gradscope.store.interned import Interned
 from gradscope.store.joint_tables import read_breaks, read_regions
 from gradscope.store.mutation_reader import read_declarations, read_hidden_writes, read_reused, read_stale
@@ -171,6 +173,14 @@ class Facts:
         return read_functions(self._rows, self._interned)
 
     @fact
+    def function_calls(self) -> dict[str, tuple[RecordedCall, ...]]:
+        """How custom Functions were called, each kind of call once, by the Function's name."""
+        found: dict[str, tuple[RecordedCall, ...]] = {}
+        for call in read_all_calls(self._rows, self.path):
+            found[call.function] = (*found.get(call.function, ()), call)
+        return found
+
+    @fact
     def failing_functions(self) -> tuple[FunctionClass, ...]:
         """The custom Functions out of whose apply an uncaught exception came."""
         return read_failing_functions(self._rows, self._interned)
@@ -260,6 +270,11 @@ class Facts:
     def flow_ends(self) -> tuple[FlowEnd, ...]:
         """The tensors that backward calls started from, and were asked for."""
         return tuple(flow_reader.read_ends(self._rows))
+
+    @fact
+    def reached_leaves(self) -> frozenset[str]:
+        """The names of the leaves that any backward call reached."""
+        return read_reached_leaves(self._rows, self._interned)
 
     @fact
     def optimizer_looks(self) -> tuple[OptimizerLook, ...]:

@@ -5,7 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, Rows
+
+_LEAVES = "SELECT DISTINCT leaf FROM node WHERE leaf != 0"
 
 
 def in_graphs(rows: Rows, sql: str, width: int) -> Iterator[tuple[Any, ...]]:
@@ -27,3 +30,8 @@ def graph_sizes(rows: Rows) -> dict[int, int]:
     """How many nodes each backward call reached, by number."""
     sql = "SELECT b.number, g.nodes FROM backward b JOIN graph g ON g.id = b.graph ORDER BY b.number"
     return dict(rows.select(sql, (INTEGER, INTEGER)))
+
+
+def read_reached_leaves(rows: Rows, interned: Interned) -> frozenset[str]:
+    """The leaves of all graphs, by name: graphs that are alike are stored once, so this is fast."""
+    return frozenset(interned.string(leaf) for (leaf,) in rows.select(_LEAVES, (INTEGER,)))

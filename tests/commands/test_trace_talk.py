@@ -10,6 +10,23 @@ from pathlib import Path
 
 ROOT = Path(__file__).parents[2]
 SCRIPT = "import torch; torch.ones(2, requires_grad=True).sum().backward()"
+WRONG = """
+import torch
+
+class Square(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        x, = ctx.saved_tensors
+        return gradient * x
+
+Square.apply(torch.ones(2, requires_grad=True)).sum().backward()
+print("trained")
+"""
 
 
 def gradscope(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
@@ -42,3 +59,20 @@ def test_a_bug_in_the_explanation_is_one_line_and_not_the_programs(tmp_path: Pat
     assert done.returncode == 0
     assert done.stderr.startswith("gradscope: nothing is explained, because of a bug in gradscope (TypeError: ")
     assert "Traceback" not in done.stderr
+
+
+def test_functions_are_checked_at_the_end(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(WRONG)
+    done = gradscope(tmp_path, "trace", "--check-functions", script.name)
+    assert done.returncode == 0
+    assert done.stdout == "trained\n"
+    assert "GS401" in done.stderr
+
+
+def test_checking_functions_and_saying_nothing_is_refused(tmp_path: Path) -> None:
+    script = tmp_path / "train.py"
+    script.write_text(SCRIPT)
+    done = gradscope(tmp_path, "trace", "-q", "--check-functions", script.name)
+    assert done.returncode == 2
+    assert "leave -q and --no-explain out" in done.stderr

@@ -30,29 +30,41 @@ def branching_line(case: Case, took: Stack, other: Stack) -> Site | None:
         branch = _innermost(_branches(case, site), there if there and _same_function(site, there) else None)
         if branch is not None:
             asked = branch[0]
-            return random_line(case, site, asked) or syntax(case).site(site.file, asked.lineno, site.function)
+            return _drawn_for(case, site, asked) or _at(case, site, asked)
         if there is None or not _same_function(site, there):
             return None
     return None
 
 
-def random_line(case: Case, site: Site, asked: ast.expr | None = None) -> Site | None:
-    """The line of the function around a line that draws one of Python's or numpy's random numbers.
+def random_line(case: Case, site: Site) -> Site | None:
+    """The first line of the function around a line that draws one of Python's or numpy's random numbers."""
+    drawing, (_, statements) = _drawing(case, site), _function(case, site)
+    drawn = (one for one in statements if not hasattr(one, "body") and drawing.is_in(one))
+    return _at(case, site, next(drawn, None))
 
-    With an expression, only one that it asks for.
-    """
-    parsed = syntax(case).parsed(site.file)
-    function = parsed.functions.get(site.line, parsed.tree)
-    drawing = _drawing(parsed.nodes)
-    if asked is not None and drawing.is_in(asked):
-        return syntax(case).site(site.file, asked.lineno, site.function)
-    for one in ast.walk(function) if function is not None else ():
-        drawn = isinstance(one, (ast.Assign, ast.AnnAssign)) and one.value is not None and drawing.is_in(one.value)
-        if isinstance(one, ast.stmt) and (drawn if asked is not None else _is_plain(one) and drawing.is_in(one)):
-            known = followed(function, targets(one)) if function is not None else set()
-            if asked is None or any(isinstance(name, ast.Name) and name.id in known for name in ast.walk(asked)):
-                return syntax(case).site(site.file, one.lineno, site.function)
+
+def _drawn_for(case: Case, site: Site, asked: ast.expr) -> Site | None:
+    """The line of that function that draws the random number which a branch asks for."""
+    drawing, (function, statements) = _drawing(case, site), _function(case, site)
+    if drawing.is_in(asked):
+        return _at(case, site, asked)
+    names = {one.id for one in ast.walk(asked) if isinstance(one, ast.Name)}
+    named = (one for one in statements if isinstance(one, (ast.Assign, ast.AnnAssign)) and drawing.is_in(one))
+    for one in named:
+        if not names.isdisjoint(followed(function, targets(one))):
+            return _at(case, site, one)
     return None
+
+
+def _function(case: Case, site: Site) -> tuple[ast.AST, list[ast.stmt]]:
+    """The function around a line, or its file, and the statements in it, from the first line on."""
+    function = syntax(case).function(site) or ast.Module([], [])
+    inside = (one for one in ast.walk(function) if isinstance(one, ast.stmt))
+    return function, sorted(inside, key=lambda one: one.lineno)
+
+
+def _at(case: Case, site: Site, node: ast.stmt | ast.expr | None) -> Site | None:
+    return None if node is None else syntax(case).site(site.file, node.lineno, site.function)
 
 
 class _Drawing:
@@ -73,10 +85,10 @@ class _Drawing:
         return ast.unparse(function.value) in _MODULES or last_name(function.value) in self._generators
 
 
-def _drawing(nodes: Iterable[ast.AST]) -> _Drawing:
+def _drawing(case: Case, site: Site) -> _Drawing:
     functions: set[str] = set()
     generators: set[str] = set()
-    for node in nodes:
+    for node in syntax(case).nodes(site.file):
         if isinstance(node, ast.ImportFrom) and node.module in ("random", "numpy.random"):
             functions |= {one.asname or one.name for one in node.names if one.name not in _GENERATORS}
         elif isinstance(node, ast.Import):
@@ -88,11 +100,6 @@ def _drawing(nodes: Iterable[ast.AST]) -> _Drawing:
 
 def _makes_generator(call: ast.Call) -> bool:
     return last_name(call.func) in _GENERATORS
-
-
-def _is_plain(one: ast.stmt) -> bool:
-    """Whether a statement has no others inside."""
-    return not isinstance(getattr(one, "body", None), list)
 
 
 def _outermost_first(stack: Stack) -> list[Site]:

@@ -240,21 +240,13 @@ def _never_read(case: Case, one: SilentParameter) -> MissingGradient:
 
 
 def _was_in_graph(case: Case, one: SilentParameter) -> bool:
+    """Whether any backward reached it: not every one's leaves are looked at one by one, their names are all known."""
     name, tensors = one.held.name, {leaf.tensor for leaf in case.leaf_gradients()}
     if one.held.tensor in tensors:
         return True
     known = dataflow(case).tensors
     another = any(at in known and known[at].leaf == name for at in tensors)  # put in its place
-    return name != NAMELESS and not another and name in _reached_names(case)
-
-
-@kept
-def _reached_names(case: Case) -> frozenset[str]:
-    """The leaves of all graphs, by name: not every backward's are looked at one by one."""
-    graphs = (case.graph(call.number) for call in case.backwards() if call.number in case.graph_sizes())
-    return frozenset(
-        node.leaf for graph in graphs for node in graph.nodes if node.leaf is not None and node.accumulates
-    )
+    return name != NAMELESS and not another and name in case.reached_leaves()
 
 
 def _why_zero(case: Case, one: SilentParameter) -> MissingGradient | None:

@@ -11,7 +11,6 @@ from gradscope.explain.evidence.case import Case
 from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
 from gradscope.model.graph import Backward, FunctionClass
-from gradscope.store.calls import calls_of
 
 _PLAIN = (
     "shape",
@@ -51,7 +50,7 @@ def state_on_class(case: Case) -> Iterator[Cause]:
 def _tensors(case: Case, function: FunctionClass, owner: ast.ClassDef) -> set[str]:
     """The names of forward's parameters that were tensors."""
     forward = source_lines.method(owner, "forward")
-    calls = calls_of(case.path, function.name)
+    calls = case.function_calls().get(function.name, ())
     names = [] if forward is None else [one.arg for one in forward.args.args]
     names = names if source_lines.method(owner, "setup_context") else names[1:]
     pairs = (pair for call in calls for pair in zip(names, call.arguments, strict=False))

@@ -173,9 +173,22 @@ def _named(one: Holder) -> str:
 
 
 def _holding_line(case: Case, one: Holder) -> Site | None:
-    """The line that puts tensors into a container or an attribute; what a variable holds is made on its own line."""
+    """The line that puts tensors into a container or an attribute, of the holder's class if it has one there; what a
+    variable holds is made on its own line.
+    """
+    if one.kind not in (*_CONTAINERS, _ATTRIBUTE):
+        return None
     wanted = _putting_into(one.name) if one.kind in _CONTAINERS else _setting(one.name)
-    return next(syntax(case).everywhere(wanted), None) if one.kind in (*_CONTAINERS, _ATTRIBUTE) else None
+    found = list(syntax(case).everywhere(wanted))
+    inside = (site for site in found if _class_around(case, site) == one.owner)
+    return next(inside, next(iter(found), None))
+
+
+def _class_around(case: Case, site: Site) -> str | None:
+    """The innermost class around a line."""
+    around = (node for node in syntax(case).nodes(site.file) if isinstance(node, ast.ClassDef))
+    inside = [node for node in around if node.lineno <= site.line <= (node.end_lineno or node.lineno)]
+    return max(inside, key=lambda node: node.lineno).name if inside else None
 
 
 def _putting_into(name: str) -> Callable[[ast.AST], bool]:
