@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import gc
+import os
 import sys
 import warnings
 from collections.abc import Callable, Generator, Iterator
@@ -13,6 +14,10 @@ import pytest
 
 from tests.capture.side_by_side import SideBySide
 from tests.processes import end_all
+
+# Before torch is imported, here and in all processes that tests start: on two cores the threads of tiny tensors wait for
+# each other most of the time. What a test needs threads for, it starts them itself.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 with contextlib.suppress(ImportError):  # the frameworks' environment has none
     from hypothesis import HealthCheck, settings
