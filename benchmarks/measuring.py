@@ -42,9 +42,9 @@ def seconds(step: Callable[[], None], steps: int) -> float:
     return (time.process_time() - started) / steps
 
 
-def blocks(step: Callable[[], None], steps: int) -> list[float]:
-    """CPU seconds of a step in each of some blocks of steps."""
-    return [seconds(step, steps) for _ in range(BLOCKS)]
+def blocks(step: Callable[[], None], *sizes: int) -> list[float]:
+    """CPU seconds of a step in each of some blocks of steps, all from one line: other lines are another program."""
+    return [seconds(step, steps) for steps in sizes]
 
 
 def quiet(times: list[float]) -> float:
@@ -64,10 +64,12 @@ def prices(
     with tempfile.TemporaryDirectory() as folder:
         for _ in range(rounds):
             for name, way in ways.items():
-                plain[name] += blocks(step, workload.steps)
+                usual = [workload.steps] * BLOCKS
+                plain[name] += blocks(step, *usual)
                 with way(Path(folder)):
-                    first[name].append((seconds(step, workload.first) - typical(plain[name])) * workload.first)
-                    watched[name] += blocks(step, workload.steps)
+                    beginning, *others = blocks(step, workload.first, *usual)
+                first[name].append((beginning - typical(plain[name])) * workload.first)
+                watched[name] += others
     return {
         name: Price(
             typical(watched[name]) / typical(plain[name]), typical(plain[name]) * 1000, median(first[name]) * 1000

@@ -1,4 +1,4 @@
-"""Where the price comes from: torch's own seams with nothing behind them, then recordings with one part silenced.
+"""Where the price comes from: torch's ways of calling us with nothing behind, then recordings with one part silenced.
 
 What a part costs is the difference to the whole recording, which stands in the same table.
 """

@@ -1,6 +1,6 @@
 """Where a recorded step spends its time: a sampling profile, taken with py-spy, of the small encoder.
 
-Torch's share holds its own operators, and what it does to call us: it is there with nothing behind the seams as well.
+Torch's share holds its own operators, and what it does to call us: it is there with nothing behind them as well.
 """
 
 from __future__ import annotations

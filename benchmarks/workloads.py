@@ -151,7 +151,7 @@ def maml() -> tuple[nn.Module, torch.Tensor, Callable[[], None]]:
 
 
 TEXT = Workload("text, 17 lengths, d=16", lambda: text(16, 4), 40, 300)
-LONG_TEXT = Workload("text, 17 lengths, d=256", lambda: text(256, 64), 10, 200)
+LONG_TEXT = Workload("text, 17 lengths, d=256", lambda: text(256, 64), 10, 300)
 LBFGS = Workload("L-BFGS, 120 time steps", lambda: lbfgs(120), 3, 15)
 MAML = Workload("MAML", maml, 20, 100)
 VARIED = (SMALL, LARGE, TEXT, LONG_TEXT, LBFGS, MAML)  # what differs at each step, beside what does not

@@ -15,8 +15,8 @@ import pytest
 from tests.capture.side_by_side import SideBySide
 from tests.processes import end_all
 
-# Before torch is imported, here and in all processes that tests start: on two cores the threads of tiny tensors wait for
-# each other most of the time. What a test needs threads for, it starts them itself.
+# Before torch is imported, here and in all processes that tests start: the threads of tiny tensors mostly wait for each
+# other where there are few cores.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 with contextlib.suppress(ImportError):  # the frameworks' environment has none

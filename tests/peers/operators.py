@@ -15,6 +15,7 @@ from torch.utils._pytree import tree_leaves
 
 SAMPLES = 3  # of each operator and dtype
 DTYPES = (torch.float32, torch.float64)
+UNFILLED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
 REFUSED = 60  # letters of a refusal: others may name memory
 
 
@@ -62,6 +63,8 @@ def compute(operator: Any, sample: Any) -> str:
         for one in tree_leaves(operator(sample.input, *sample.args, **sample.kwargs))
         if isinstance(one, torch.Tensor)
     ]
+    if operator.name in UNFILLED:  # they hold what the memory held before
+        results = [torch.zeros_like(one) for one in results]
     words = [digest(results), ",".join(nodes(results))]
     roots = [one for one in results if one.requires_grad]
     if roots:

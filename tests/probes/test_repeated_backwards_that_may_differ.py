@@ -10,6 +10,7 @@ from torch.utils._python_dispatch import TorchDispatchMode
 
 import gradscope
 from gradscope.probes.nonfinite.operator_risk import is_foreseen
+from gradscope.probes.operators.repeated_backwards import Expected
 from tests.probes.repeating import STEPS, blocks, record, training, watched
 
 ODD = 30  # the step that differs
@@ -300,3 +301,20 @@ def test_a_parameter_that_lies_otherwise_in_memory(tmp_path):
         step(number)
 
     assert is_told_apart(tmp_path / "run.gscope", turned)
+
+
+def ran(expected, *calls):
+    """Whether the next call would be left out, after each of some calls that are not."""
+    return [(expected.learn(blocks), expected.is_enough())[1] for blocks in calls]
+
+
+def test_one_that_differs_before_any_was_left_out_begins_anew_and_needs_more():
+    expected = Expected([1], 1)
+    assert ran(expected, [2], *[[2]] * 10) == [False] * 11
+    assert ran(expected, [2]) == [True]
+
+
+def test_one_that_differs_after_some_were_left_out_ends_it_for_good():
+    expected = Expected([1], 1)
+    assert ran(expected, [1], [1], [2]) == [False, True, False]
+    assert not any(ran(expected, *[[2]] * 60))

@@ -6,7 +6,7 @@ Python's and numpy's random numbers are what a recomputation does not repeat; to
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.source_names import followed, targets
@@ -16,6 +16,7 @@ from gradscope.model.site import Origin, Site, Stack
 
 _MODULES = ("random", "np.random", "numpy.random")
 _GENERATORS = ("default_rng", "RandomState", "Random")
+_LEAVES = (ast.Return, ast.Raise, ast.Break, ast.Continue)
 Branch = tuple[ast.expr, list[ast.stmt]]  # what it asks, and the side that a line is on
 
 
@@ -27,10 +28,10 @@ def branching_line(case: Case, took: Stack, other: Stack) -> Site | None:
     elsewhere = _outermost_first(other)
     for depth, site in enumerate(_outermost_first(took)):
         there = elsewhere[depth] if depth < len(elsewhere) else None
-        branch = _innermost(_branches(case, site), there if there and _same_function(site, there) else None)
-        if branch is not None:
-            asked = branch[0]
-            return _drawn_for(case, site, asked) or _at(case, site, asked)
+        asked = _asked(case, site, there if there and _same_function(site, there) else None)
+        if asked:
+            drawn = filter(None, (_drawn_for(case, site, one) for one in asked))
+            return next(drawn, None) or _at(case, site, asked[0])
         if there is None or not _same_function(site, there):
             return None
     return None
@@ -110,19 +111,29 @@ def _same_function(one: Site, other: Site) -> bool:
     return (one.file, one.function) == (other.file, other.function)
 
 
+def _asked(case: Case, site: Site, other: Site | None) -> list[ast.expr]:
+    """What the branches ask that a line is behind and the other run was not, the innermost first."""
+    behind = [one for one in _branches(case, site) if _is_among(one[1], site.line)]
+    return [asked for asked, side in reversed(behind) if other is None or not _is_among(side, other.line)]
+
+
 def _branches(case: Case, site: Site) -> Iterator[Branch]:
-    """The branches of its function that a line is on one side of, the outermost first."""
+    """The branches of its function, the outermost first; what follows an `if` that leaves is a side of it, too."""
     function = syntax(case).parsed(site.file).functions.get(site.line)
     for node in ast.walk(function) if function is not None else ():
         if isinstance(node, (ast.If, ast.While, ast.For)):
             asked = node.iter if isinstance(node, ast.For) else node.test
-            yield from ((asked, side) for side in (node.body, node.orelse) if _is_among(side, site.line))
+            yield from ((asked, side) for side in (node.body, node.orelse))
+        for block in _blocks(node):
+            for at, one in enumerate(block):
+                if isinstance(one, ast.If) and isinstance(one.body[-1], _LEAVES):
+                    yield one.test, block[at + 1 :]
 
 
-def _innermost(branches: Iterable[Branch], other: Site | None) -> Branch | None:
-    """The last branch on whose side the other run was not."""
-    apart = [one for one in branches if other is None or not _is_among(one[1], other.line)]
-    return apart[-1] if apart else None
+def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The lists of statements in a statement."""
+    fields = (getattr(node, name, None) for name in ("body", "orelse", "finalbody"))
+    return (field for field in fields if isinstance(field, list))
 
 
 def _is_among(statements: list[ast.stmt], line: int) -> bool:

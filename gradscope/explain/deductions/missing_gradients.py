@@ -25,7 +25,7 @@ from gradscope.explain.deductions.graph_cuts import (
 from gradscope.explain.deductions.late_changes import late_silences
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
+from gradscope.explain.evidence.dataflow import Way, dataflow, is_optimizer
 from gradscope.explain.evidence.syntax import attribute_call, syntax
 from gradscope.model.finding import Related, Severity
 from gradscope.model.flow import GradientState, HeldParameter, OptimizerLook
@@ -210,9 +210,15 @@ def _comes_back_at_once(case: Case, at: int) -> bool:
 
 
 def _why_none(case: Case, one: SilentParameter) -> MissingGradient | None:
-    flow, way = dataflow(case), dataflow(case).onward(one.held.tensor)
     if _was_in_graph(case, one):
         return _dropped(case, one)
+    way = dataflow(case).onward(one.held.tensor)
+    return _cut_off(case, way) or _led_nowhere(case, one, way)
+
+
+def _cut_off(case: Case, way: Way) -> MissingGradient | None:
+    """Where the way of a parameter to the loss is cut."""
+    flow = dataflow(case)
     cuts = [cut for cut in way.cuts if cut.made in flow.useful]
     if cuts:
         return at_cut(case, cuts[0])
@@ -220,16 +226,22 @@ def _why_none(case: Case, one: SilentParameter) -> MissingGradient | None:
     if left:
         return at_exit(case, left[0])
     numbers = [cut for cut in way.cuts if flow.becomes_a_number(cut.made)]
-    if numbers:
-        found = at_cut(case, numbers[0])
-        return replace(found, cause=replace(found.cause, certain=False))
-    if way.operations:
-        last = flow.operations[way.operations[-1]]
-        related = (Related("unused_at", last.site, last.operation.name),)
-        cause = Cause("", last.site, related, op=last.operation.name, module=module_of(case, way.operations[-1]))
-        return MissingGradient(UNUSED, Reason.RESULT_UNUSED, cause)
-    replaced = optimizer_parameters(case).named and one.held.tensor in optimizer_parameters(case).unread
-    return None if replaced else _never_read(case, one)
+    if not numbers:
+        return None
+    found = at_cut(case, numbers[0])
+    return replace(found, cause=replace(found.cause, certain=False))
+
+
+def _led_nowhere(case: Case, one: SilentParameter, way: Way) -> MissingGradient | None:
+    """A parameter that was not read, or whose results were not; None for one that was replaced."""
+    if optimizer_parameters(case).named and one.held.tensor in optimizer_parameters(case).unread:
+        return None
+    if not way.operations:
+        return _never_read(case, one)
+    last = dataflow(case).operations[way.operations[-1]]
+    related = (Related("unused_at", last.site, last.operation.name),)
+    cause = Cause("", last.site, related, op=last.operation.name, module=module_of(case, way.operations[-1]))
+    return MissingGradient(UNUSED, Reason.RESULT_UNUSED, cause)
 
 
 def _never_read(case: Case, one: SilentParameter) -> MissingGradient:

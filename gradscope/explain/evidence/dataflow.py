@@ -226,8 +226,9 @@ class RecordedDataflow:
         return way
 
     def is_used(self, tensor: int) -> bool:
-        """Whether anything depends on a leaf while it requires grad."""
-        return any(self._goes_on(at, tensor) for at in self.readers.get(tensor, ()))
+        """Whether anything depends on a leaf for autograd; a copy of its values without gradients does not."""
+        readers = (at for at in self.readers.get(tensor, ()) if self.operations[at].operation.grad)
+        return any(self._goes_on(at, tensor) for at in readers)
 
     def _goes_on(self, at: int, read: int) -> bool:
         """Whether an operator of a forward reads a tensor that requires grad."""

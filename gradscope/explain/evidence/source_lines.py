@@ -20,16 +20,16 @@ def at(case: Case, site: Site | None) -> Iterator[ast.AST]:
 
 def edited(case: Case, site: Site | None) -> str | None:
     """What a line edits in place, as it is written there: `h`, `self.state[0]`."""
-    for node in at(case, site):
-        if isinstance(node, ast.AugAssign):
-            return ast.unparse(node.target)
-        if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
-            return ast.unparse(node.targets[0].value)
-        if isinstance(node, ast.Call):
-            found = _edited_by_call(node)
-            if found is not None:
-                return found
-    return None
+    return next((found for found in map(edits, at(case, site)) if found is not None), None)
+
+
+def edits(node: ast.AST) -> str | None:
+    """What a statement or a call edits in place, as it is written there."""
+    if isinstance(node, ast.AugAssign):
+        return ast.unparse(node.target)
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+        return ast.unparse(node.targets[0].value)
+    return _edited_by_call(node) if isinstance(node, ast.Call) else None
 
 
 def rewritten(case: Case, site: Site | None) -> str | None:

@@ -17,6 +17,7 @@ from gradscope.model.site import Origin, Site, Stack, user_site
 MODULE = "/torch/utils/checkpoint.py"
 BOUNDARIES = ("checkpoint", "_checkpoint_impl", "recompute_fn")  # the innermost around what is checkpointed; torch 2.15
 METADATA = "have different metadata than during the forward pass"
+NOTHING = "saved during recomputation: 0"
 DIFFERS = ("A different number of tensors was saved", METADATA)
 REENTRANT = "reentrant-checkpoint-without-grad"
 NO_GRAD = "does not require grad"
@@ -52,15 +53,9 @@ def recomputation_differs(case: Case) -> Iterator[Cause]:
         if not any(text in (call.exception or "") for text in DIFFERS):
             continue
         forward, again = _runs(case, call)
-        if not again:
+        first, found = _compare(forward, again, call.exception or "")
+        if not first and not again:
             continue
-        same = [one for one in forward if _occurrence(one[0]) == _occurrence(again[-1][0])]
-        place = len([one for one in again if _occurrence(one[0]) == _occurrence(again[-1][0])])
-        order = [*reversed(same[: len(same) - place + 1]), *reversed(same)]  # run again from the last to the first
-        stopped = METADATA in (call.exception or "")
-        other = [one for one in order if _difference(one, again[-1], stopped) is not None]
-        first = ((order if stopped else other or order) or [[]])[0]
-        found = _difference(first, again[-1], stopped)
         start = _outer(first[0].stack) if first else None
         cause = _undecided(case, first) if found is None else _decided(case, found)
         site = cause.site or start
@@ -74,6 +69,27 @@ def recomputation_differs(case: Case) -> Iterator[Cause]:
                 fails=any(failure.backward == call.number for failure in case.failures()),
                 backward=call.number,
             )
+
+
+def _compare(
+    forward: list[list[Operation]], again: list[list[Operation]], message: str
+) -> tuple[list[Operation], Difference | None]:
+    """The checkpoint whose recomputation failed, as it ran in the forward, and how they differ; empty where unknown.
+
+    Checkpoints run again from the last to the first, and one that runs no operator leaves no stretch.
+    """
+    if NOTHING in message and len(forward) > len(again):
+        first = forward[-1 - len(again)]
+        return first, Difference(first[0], (), "ran in the forward only")
+    if not again:
+        return [], None
+    same = [one for one in forward if _occurrence(one[0]) == _occurrence(again[-1][0])]
+    place = len([one for one in again if _occurrence(one[0]) == _occurrence(again[-1][0])])
+    order = [*reversed(same[: len(same) - place + 1]), *reversed(same)]
+    stopped = METADATA in message
+    other = [one for one in order if _difference(one, again[-1], stopped) is not None]
+    first = ((order if stopped else other or order) or [[]])[0]
+    return first, _difference(first, again[-1], stopped)
 
 
 def _decided(case: Case, found: Difference) -> Cause:

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related, Severity
 from gradscope.model.mutation import HiddenWrite
 from gradscope.model.operation import base_name
@@ -35,6 +37,8 @@ def hidden_edit(case: Case) -> Iterator[Cause]:
         noted with its storage and time. A backward whose nodes are older looks for that storage among what they saved.
     """
     for one in case.hidden_writes():
+        if not (one.late or _is_written_there(case, one)):
+            continue
         graph = case.graph(one.backward)
         node = graph.nodes[one.node]
         leaf = next((saved.leaf for saved in node.saved if saved.name == one.name), None)
@@ -56,6 +60,13 @@ def hidden_edit(case: Case) -> Iterator[Cause]:
             module=node.module.path if node.module is not None else None,
             backward=one.backward,
         )
+
+
+def _is_written_there(case: Case, one: HiddenWrite) -> bool:
+    """Whether the program edits in place, or one of torch's operators does so inside, for itself: cosine_similarity."""
+    innermost = next(iter(one.stack), None)
+    statement = None if innermost is None else syntax(case).statement(innermost)
+    return statement is None or any(source_lines.edits(node) is not None for node in ast.walk(statement))
 
 
 def _message(one: HiddenWrite, node: str, tensor: str) -> str:

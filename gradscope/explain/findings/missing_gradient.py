@@ -10,6 +10,7 @@ from gradscope.explain.deductions.graph_cuts import CUT, DERIVATIVE, HIDDEN, MOD
 from gradscope.explain.deductions.late_changes import late_replacement
 from gradscope.explain.deductions.missing_gradients import DROPPED, FROZEN, UNUSED, missing_gradients, silent_tensors
 from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
+from gradscope.explain.deductions.replacements import replacing_line
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.words import be, several
@@ -244,13 +245,14 @@ def replaced(case: Case) -> Iterator[Cause]:
         message = f"{several(names)} {be(names)} in no optimizer: it still holds what they replaced"
         message += f" after {late.old[0].look.count} steps"
         trained = Related("fails_at", late.old[0].look.site, "steps with parameters that nothing reads any more")
-        yield Cause(message, late.made or late.old[0].look.site, (trained,), tensor=names[0], weight=len(names))
+        site = replacing_line(case, names[0], late.made) or late.old[0].look.site
+        yield Cause(message, site, (trained,), tensor=names[0], weight=len(names))
     held = optimizer_parameters(case)
     old = [one for one in held.unread if one in silent_tensors(case)]
     if not old:
         return
-    for names, parameters, site in _by_birth(case, held.named):
-        gone = born(case, old[0])
+    for names, parameters, made in _by_birth(case, held.named):
+        gone, site = born(case, old[0]), replacing_line(case, names[0], made)
         related = (Related("declared_at", gone, "what the optimizer holds"),) if gone != site else ()
         others = f"the optimizer holds {len(old)} other{'s' * (len(old) > 1)} that nothing uses"
         message = f"{several(names)} {be(names)} in no optimizer: {others}"

@@ -82,7 +82,14 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS743", "create-graph-cycle", Severity.WARNING, retained_graphs.cycles),
     Kind("GS744", "output-on-ctx", Severity.WARNING, retained_graphs.on_ctx),
     Kind("GS742", "graph-kept", Severity.WARNING, retained_graphs.kept),
-    Kind("GS781", "gradient-thrown-away", Severity.INFO, unused_gradients.thrown_away, points=False),
+    Kind(
+        "GS781",
+        "gradient-thrown-away",
+        Severity.INFO,
+        unused_gradients.thrown_away,
+        unless=("GS725", "GS727"),
+        points=False,
+    ),
 )
 KINDS = {kind.code: kind for kind in sorted(TABLE, key=lambda kind: kind.code)}
 

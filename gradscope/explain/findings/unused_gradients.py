@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
@@ -14,6 +14,7 @@ from gradscope.explain.evidence.words import be, several
 from gradscope.model.flow import GradientState, LeafGradient, is_looked_at
 from gradscope.model.graph import Backward, Graph
 
+_WITHOUT_TENSORS = "profiler."  # the operators by which torch marks a stretch for its profiler
 _EMPTY = (GradientState.NONE, GradientState.ZERO)
 
 
@@ -80,7 +81,22 @@ def _is_wasted(case: Case, call: Backward, leaf: LeafGradient) -> bool:
     following = min(later, key=lambda one: one.backward)
     if following.state not in _EMPTY and leaf.tensor in optimizer_parameters(case).held:
         return False
+    if not _were_followed(case, call, following.backward):
+        return False
     return not _may_have_stepped(case, call, following) and not _is_read(case, call, leaf, following.backward)
+
+
+def _were_followed(case: Case, call: Backward, until: int) -> bool:
+    """Whether the tensors of all operators between two backward calls were followed: not every step is looked at."""
+    following = case.backwards_by_number()[until]
+    followed = Counter(operation.run for operation in dataflow(case).operations)
+    blocks = (block for block in case.blocks() if block.backward is None)
+    between = [block for block in blocks if call.started < block.started < following.started]
+    with_tensors = {
+        block.number: sum(not operation.name.startswith(_WITHOUT_TENSORS) for operation in block.operations)
+        for block in between
+    }
+    return all(followed[block] >= count for block, count in with_tensors.items())
 
 
 def _may_have_stepped(case: Case, call: Backward, following: LeafGradient) -> bool:

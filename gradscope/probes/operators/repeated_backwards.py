@@ -25,6 +25,8 @@ from gradscope.probes.operators.recorder import OperatorRecorder
 from gradscope.torch_internals.dynamo import has_compiled, skip_methods
 
 _EQUAL = 3  # equal backward calls after which the next ones are taken to be so
+_AGAIN = 4  # times as many after one that differed: in the first steps torch may still add where it later adds in place
+_MOST_EQUAL = 50  # what needs more than that is never taken to be so
 _WATCHED = 16  # of those, every so many are watched all the same; one that differs, and none is trusted again
 _KEYS = 64  # kinds of backward calls kept in mind
 _BLOCKS = 64  # blocks of a forward that may be kept in mind; more are no forward of a training step
@@ -34,21 +36,26 @@ _UNFORESEEN = -1  # in place of a block that holds what another call may do othe
 class Expected:
     """What a kind of backward call ran each time. `times` is None when it cannot be told beforehand."""
 
-    __slots__ = ("blocks", "left_out", "times")
+    __slots__ = ("blocks", "left_out", "needed", "times")
 
     def __init__(self, blocks: list[int], times: int | None) -> None:
         self.blocks = blocks
         self.times = times
+        self.needed = _EQUAL
         self.left_out = 0
 
     def learn(self, blocks: list[int]) -> None:
-        """It ran again."""
-        if self.times is not None:
-            self.times = self.times + 1 if blocks == self.blocks else None
+        """It ran again. None is trusted any more when one differs after some were left out, or again and again."""
+        if self.times is not None and blocks == self.blocks:
+            self.times += 1
+        elif self.times is not None:
+            self.needed *= _AGAIN
+            self.blocks = blocks
+            self.times = 1 if blocks and not self.left_out and self.needed <= _MOST_EQUAL else None
 
     def is_enough(self) -> bool:
         """Whether the next one need not be watched."""
-        if self.times is None or self.times < _EQUAL:
+        if self.times is None or self.times < self.needed:
             return False
         self.left_out += 1
         return self.left_out % _WATCHED != 0

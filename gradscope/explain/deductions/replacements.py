@@ -1,0 +1,37 @@
+"""The line that puts a new layer or parameter in the place of an old one.
+
+It is not always the line that makes the new one: values are copied over in between, or another function makes it.
+"""
+
+from __future__ import annotations
+
+import ast
+
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.model.site import Site
+
+_BUILDS = "__init__"  # where it gets its first value
+
+
+def replacing_line(case: Case, parameter: str, made: Site | None) -> Site | None:
+    """Where the layer of a parameter, or the parameter, is put in place, outside of what builds it first.
+
+    The line behind `made` in the same function comes first, then the only one anywhere; else it is `made`.
+    """
+    owner, _, name = parameter.rpartition(".")
+    names = [one for one in (name, owner.rpartition(".")[2]) if one]
+    found = [site for site in syntax(case).everywhere(lambda node: _puts(node, names)) if site.function != _BUILDS]
+    if made is not None:
+        beside = [site for site in found if (site.file, site.function) == (made.file, made.function)]
+        found = [site for site in beside if site.line >= made.line] or found
+    return found[0] if len(found) == 1 else made
+
+
+def _puts(node: ast.AST, names: list[str]) -> bool:
+    """`owner.name = ...` or `setattr(owner, "name", ...)`."""
+    if isinstance(node, ast.Assign):
+        return any(isinstance(target, ast.Attribute) and target.attr in names for target in node.targets)
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.func.id == "setattr"):
+        return False
+    return any(isinstance(one, ast.Constant) and one.value in names for one in node.args[1:2])
