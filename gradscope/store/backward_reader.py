@@ -100,6 +100,16 @@ class BackwardReader:
           WHERE s.hook NOT IN (SELECT hook FROM firing) ORDER BY s.hook"""
         return tuple((self._hook(hook), backward) for hook, backward in self._rows.select(sql, (INTEGER,) * 2))
 
+    def last_fired(self) -> tuple[tuple[HookPlace, int], ...]:
+        """The hooks that fired in the last backward in which any did, each with the first one that it was there for."""
+        sql = """SELECT f.backward, f.hook, f.node, s.backward FROM firing f JOIN hook_since s ON s.hook = f.hook
+          JOIN backward b ON b.number = f.backward
+          WHERE f.node IS NOT NULL AND f.backward = (SELECT max(backward) FROM firing) ORDER BY f.node, f.hook"""
+        return tuple(
+            (HookPlace(backward, self._hook(hook), node), since)
+            for backward, hook, node, since in self._rows.select(sql, (INTEGER,) * 4)
+        )
+
     def hooks_at(self, backward: int) -> Iterator[Hook]:
         """The hooks that were there when a backward began, on its nodes or elsewhere, by number."""
         sql = """SELECT hook FROM hook_since WHERE backward <= ?1 AND coalesce(until > ?1, 1)

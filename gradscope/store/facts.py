@@ -211,6 +211,11 @@ class Facts:
         return self._backwards.edits()
 
     @fact
+    def hooks_last_fired(self) -> tuple[tuple[HookPlace, int], ...]:
+        """The hooks of the last backward that ran any, each with the number of the first that it was there for."""
+        return self._backwards.last_fired()
+
+    @fact
     def hooks_never_fired(self) -> tuple[tuple[Hook, int], ...]:
         """The hooks that never fired, each with the first backward after its registration."""
         return self._backwards.never_fired()

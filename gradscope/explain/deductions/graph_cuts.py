@@ -53,8 +53,8 @@ class MissingGradient:
     """A gradient that does not arrive. `cause` lacks its message, `names` the parameters concerned.
 
     `operator`, `call` (as it is written on the line) and `dtype` belong to the reason. `hidden` says that the result
-    was given requires_grad, `no_graph` that the whole loss has no graph. `since`: the optimizer's step from which on it
-    is missing, None: it never came.
+    was given requires_grad, `no_graph` that the whole loss has no graph, `part` that a summand of it has none.
+    `since`: the optimizer's step from which on it is missing, None: it never came.
     """
 
     code: str
@@ -65,6 +65,7 @@ class MissingGradient:
     dtype: str = ""
     hidden: bool = False
     no_graph: bool = False
+    part: bool = False
     names: tuple[str, ...] = ()
     since: int | None = None
 

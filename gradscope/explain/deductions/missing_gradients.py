@@ -23,6 +23,7 @@ from gradscope.explain.deductions.graph_cuts import (
     module_of,
 )
 from gradscope.explain.deductions.late_changes import late_silences
+from gradscope.explain.deductions.lost_parts import lost_parts
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Way, dataflow, is_optimizer
@@ -55,7 +56,7 @@ class SilentParameter:
 def missing_gradients(case: Case) -> tuple[MissingGradient, ...]:
     """Every gradient that is missing, those that explain a failure first; the parameters of one line together."""
     found = [*_without_graph(case), *_inference(case)]
-    found += [*_silent(case), *_late(case)]
+    found += [*_silent(case), *_late(case), *_parts(case)]
     return tuple(_together(found))
 
 
@@ -154,6 +155,12 @@ def _frozen(case: Case, call: Backward) -> MissingGradient:
     if lines:
         return MissingGradient(FROZEN, Reason.FROZEN_HERE, Cause("", lines[0], certain=len(lines) == 1))
     return MissingGradient(FROZEN, Reason.ALL_FROZEN, Cause("", call.site, certain=False))
+
+
+def _parts(case: Case) -> Iterator[MissingGradient]:
+    """Summands of a loss that train nothing. A program may mean that."""
+    for one in lost_parts(case):
+        yield replace(one, cause=replace(one.cause, certain=False, severity=Severity.WARNING), part=True)
 
 
 # parameters without a gradient

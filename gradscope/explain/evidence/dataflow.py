@@ -190,11 +190,11 @@ class RecordedDataflow:
                     waiting += [made for made in self.operations[at].makes if not self.sets_leaf(at, made)]
         return False
 
-    def behind(self, tensor: int) -> list[Cut]:
-        """The cuts nearest to a tensor that requires no grad, the latest first."""
+    def behind(self, tensor: int, end: int | None = None) -> list[Cut]:
+        """The cuts nearest to a tensor that requires no grad, the latest first; `end`: an operator that reads it."""
         cuts: dict[int, Cut] = {}
         seen: set[int] = set()
-        waiting = [(tensor, len(self.operations))]
+        waiting = [(tensor, len(self.operations) if end is None else end)]
         while waiting:
             one, before = waiting.pop()
             if one in seen:

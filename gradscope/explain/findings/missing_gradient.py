@@ -58,6 +58,8 @@ def reason_of(one: MissingGradient) -> str:
 def _message(one: MissingGradient) -> str:
     if one.no_graph:
         return f"the loss has no graph: {reason_of(one)}"
+    if one.part:
+        return f"a part of the loss trains nothing: {reason_of(one)}"
     if one.names:
         fate = NO_LONGER.format(step=one.since) if one.since is not None else FATES.get(one.reason, NO_GRADIENT)
         return f"{several(one.names)} {be(one.names)} {fate}: {reason_of(one)}"

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import ast
+import itertools
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.constant_derivatives import constant_derivatives
 from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
@@ -59,21 +61,28 @@ def missing_create_graph(case: Case) -> Iterator[Cause]:
                         backward=call.number,
                     )
                     break
+    yield from _without_effect(case)
+
+
+def _without_effect(case: Case) -> Iterator[Cause]:
+    """Derivatives that became part of a loss as constants."""
     seen: set[Site] = set()
-    for call in case.backwards():
-        if call.kind == "grad" and not call.create_graph and call.site is not None and call.site not in seen:
+    by_source = (
+        (call, _added(case, call)) for call in case.backwards() if call.kind == "grad" and not call.create_graph
+    )
+    by_flow = ((call, loss.site) for call, loss in constant_derivatives(case))
+    for call, ends in itertools.chain(by_flow, by_source):
+        if call.site is not None and call.site not in seen and call.exception is None and ends is not None:
             seen.add(call.site)
-            ends = None if call.exception else _added(case, call)
-            if ends is not None:
-                told = "this derivative becomes part of the loss, but it was taken without create_graph=True"
-                yield Cause(
-                    f"{told}: it is a constant there, and has no effect on any gradient",
-                    call.site,
-                    (Related("second_backward_at", ends),),
-                    certain=False,
-                    severity=Severity.WARNING,
-                    backward=call.number,
-                )
+            told = "this derivative becomes part of the loss, but it was taken without create_graph=True"
+            yield Cause(
+                f"{told}: it is a constant there, and has no effect on any gradient",
+                call.site,
+                (Related("second_backward_at", ends),),
+                certain=False,
+                severity=Severity.WARNING,
+                backward=call.number,
+            )
 
 
 def zero_second_derivative(case: Case) -> Iterator[Cause]:

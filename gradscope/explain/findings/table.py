@@ -9,6 +9,7 @@ from gradscope.explain.findings import (
     checkpoints,
     code_under_transforms,
     exploding_gradient,
+    function_gradient,
     function_state,
     functions_under_transforms,
     gradient_magnitudes,
@@ -21,6 +22,7 @@ from gradscope.explain.findings import (
 from gradscope.explain.findings.function_backward import backward_returns
 from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
 from gradscope.explain.findings.hook_edits import hook_edits_gradient, hook_edits_parameter
+from gradscope.explain.findings.hook_piles import hooks_pile_up
 from gradscope.explain.findings.hook_places import (
     gradient_before_hooks,
     hook_on_old_node,
@@ -48,6 +50,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS755", "gradient-before-hooks", Severity.WARNING, gradient_before_hooks),
     Kind("GS752", "module-hook-too-late", Severity.WARNING, module_hook_too_late),
     Kind("GS751", "hook-on-old-node", Severity.WARNING, hook_on_old_node),
+    Kind("GS757", "hooks-pile-up", Severity.WARNING, hooks_pile_up, after=("GS756",)),
     Kind("GS702", "hidden-edit", Severity.ERROR, hidden_edit),
     Kind("GS703", "inplace-on-leaf", Severity.ERROR, inplace_on_leaf),
     Kind("GS704", "inplace-on-expanded", Severity.ERROR, inplace_on_expanded),
@@ -102,6 +105,7 @@ def _of_rule(code: str, question: Question) -> Kind:
 
 MET_AT_RUN_TIME = (
     _of_rule("GS228", function_state.state_on_class),
+    _of_rule("GS408", function_gradient.shared_gradient_written),
     _of_rule("GS221", captured_tensor.captured_tensor),
     _of_rule("GS110", functions_under_transforms.combined_forward),
     _of_rule("GS301", functions_under_transforms.no_vmap),

@@ -26,8 +26,8 @@ from gradscope.torch_internals.dynamo import skip_methods
 from gradscope.torch_internals.guards import no_function
 from gradscope.torch_internals.tensors import free_weak_reference, is_expired, weak_reference
 
-_FIRST = 3  # steps that are looked at from the start
-_AFTER_NEWS = 2  # steps after one that ran new operators
+_BACKWARD, _GRAD = 4, 1  # what calls count: a step of training may take several derivatives before its backward()
+_LOOK = 3 * _BACKWARD  # how long it looks from the start, and from a step on that ran new operators
 _MOST_NEWS = 16  # looks after news: a program that never repeats is not looked at for ever
 _MOST_OPERATORS = 40_000  # that were followed, after which no news are: steps may be long, and none like another
 _LIVING = 4096  # known tensors from which on the dead are swept out between steps
@@ -44,7 +44,7 @@ class Dataflow(Watcher):
 
     def __init__(self, context: Context) -> None:
         self._sink, self._threads, self._names = context.sink, context.threads, context.names
-        self._faults, self._steps = context.faults, context.steps
+        self._faults = context.faults
         self._captured = CapturedTensors(context.sink, context.stacks)
         self._types = TensorTypes(context.sink)
         self._known: dict[int, tuple[weakref.ref[Any], int, int]] = {}  # id() -> tensor, number, number of its storage
@@ -55,7 +55,7 @@ class Dataflow(Watcher):
         self._numbering = threading.RLock()  # threads share tensors
         self._computed: set[int] = set()  # storages that a forward made, not what it was given
         self._unnamed: list[tuple[weakref.ref[Any], tuple[int, ...]]] = []
-        self._until: int | None = None  # the step at which to stop, once the first was seen
+        self._left = _LOOK  # until it stops
         self._news = self._followed = 0
         self.on = True
         context.events.storage_asked.append(self.computed)
@@ -157,7 +157,7 @@ class Dataflow(Watcher):
 
     def look_again(self) -> None:
         """Follow the tensors of this step and the next ones: something has changed."""
-        self._until = self._steps.current + 1 + _AFTER_NEWS
+        self._left = _LOOK
         self.on = True
 
     def release(self) -> None:
@@ -176,8 +176,6 @@ class Dataflow(Watcher):
     def before(self, call: BackwardCall, thread: Thread) -> None:
         """Note which tensors a backward starts from, and which it is asked for."""
         self.name()
-        if self._until is None:
-            self._until = call.step + _FIRST
         if not self.on and call.reached:
             return
         for side, tensors in ((_ROOT, call.outputs), (_TARGET, call.targets)):
@@ -190,7 +188,8 @@ class Dataflow(Watcher):
     def after(self, call: BackwardCall, thread: Thread) -> None:
         """A step may have ended: look on only while it is young."""
         if call.outer is None and self.on:
-            self.on = self._until is None or call.step + 1 < self._until
+            self._left -= _BACKWARD if call.accumulate else _GRAD
+            self.on = self._left > 0
             if not self.on or len(self._known) > _LIVING:
                 with self._numbering:
                     self._known = {key: one for key, one in self._known.copy().items() if one[0]() is not None}

@@ -10,9 +10,9 @@ means = [torch.zeros_like(one) for one in parameters]
 squares = [torch.zeros_like(one) for one in parameters]
 for step in range(1, 60):
     sequence, state, loss = torch.randn(5 + step % 7, 16, 6).cumsum(0), torch.zeros(16, 12), 0.0
-    for now, following in zip(sequence[:-1], sequence[1:], strict=True):
-        state = cell(now, state)
-        loss = loss + (head(state) - following).square().mean()
+    for at in range(len(sequence) - 1):
+        state = cell(sequence[at], state)
+        loss = loss + (head(state) - sequence[at + 1]).square().mean()
     for one in parameters:
         one.grad = None
     loss.backward()

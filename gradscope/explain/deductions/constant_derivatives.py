@@ -1,0 +1,58 @@
+"""Finds second derivatives that are constants: taken of a first one that has its graph, and put into a loss."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.model.graph import Backward
+from gradscope.model.operation import base_name
+
+_MEANT = ("detach", "item", "_local_scalar_dense")
+
+
+def constant_derivatives(case: Case) -> Iterator[tuple[Backward, Backward]]:
+    """Each grad call without create_graph whose graph holds the nodes of a derivative, with the backward of the loss
+    that its result went into.
+
+    A first derivative may be a constant in a loss, as the direction of an adversarial example is; who takes the second
+    one for a step or a curvature hands it to no loss.
+    """
+    flow, calls = dataflow(case), [call for call in case.backwards() if call.exception is None]
+    for call in calls:
+        if call.kind != "grad" or call.create_graph or call.nested_in is not None:
+            continue
+        following = (one for one in calls if one.number > call.number and one.kind == "backward")
+        loss = next(following, None)
+        if loss is None or call.number not in case.graph_sizes() or not _is_of_a_derivative(case, call):
+            continue
+        roots = (root for root in flow.roots if root.backward == loss.number and root.requires_grad)
+        if any(_goes_into(flow, call, root.tensor) for root in roots):
+            yield call, loss
+
+
+def _is_of_a_derivative(case: Case, call: Backward) -> bool:
+    """Whether what is differentiated was made in a backward itself, from leaves that get gradients."""
+    nodes = case.graph(call.number).nodes
+    return any(node.parent is not None for node in nodes) and any(node.accumulates for node in nodes)
+
+
+def _goes_into(flow: RecordedDataflow, call: Backward, root: int) -> bool:
+    """Whether a forward computed the tensor from memory that the call made; what it returns is a new object of it."""
+    made = {tensor for one in flow.operations if one.backward == call.number for tensor in one.makes}
+    storages = {flow.tensors[one].storage for one in made if one in flow.tensors}
+    seen: set[int] = set()
+    waiting = [(root, len(flow.operations))]
+    while waiting:
+        tensor, before = waiting.pop()
+        if tensor in seen:
+            continue
+        seen.add(tensor)
+        if tensor in flow.tensors and flow.tensors[tensor].storage in storages:
+            return True
+        for at in flow.sources(tensor, before):
+            operation = flow.operations[at]
+            if operation.backward is None and base_name(operation.operation.name) not in _MEANT:
+                waiting += [(read.tensor, at) for read in operation.reads]
+    return False

@@ -1,0 +1,84 @@
+"""Finds the parts of a loss that train nothing, while the rest of it trains.
+
+Torch refuses a loss without a graph, not a sum in which one summand has none. Programs add constants on purpose, too: a
+part counts only where it was computed in the same step from parameters that an optimizer holds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.graph_cuts import MissingGradient, at_cut
+from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, dataflow
+from gradscope.model.flow import FlowEnd
+from gradscope.model.operation import base_name
+from gradscope.store.facts import kept
+
+_ADDS = ("add", "add_", "sub", "sub_", "rsub", "stack", "cat")
+_KEEPS = ("mul", "mul_", "div", "div_", "neg", "sum", "mean", "squeeze", "unsqueeze", "view", "_to_copy", "clone")
+
+
+@kept
+def lost_parts(case: Case) -> tuple[MissingGradient, ...]:
+    """The cut behind each summand of a loss that should have trained something and has no graph."""
+    flow, held = dataflow(case), optimizer_parameters(case).held
+    calls = {call.number for call in case.backwards() if call.kind == "backward" and call.exception is None}
+    found: dict[int, MissingGradient] = {}
+    for root in flow.roots:
+        if held and root.requires_grad and root.backward in calls:
+            began = _began(flow, root, calls)
+            for summand, before in _summands(flow, root.tensor, len(flow.operations)):
+                cut = next(_cuts(flow, summand, before, began, held), None)
+                if cut is not None:
+                    found.setdefault(cut.operation, at_cut(case, cut))
+    return tuple(found.values())
+
+
+def _began(flow: RecordedDataflow, root: FlowEnd, calls: set[int]) -> int:
+    """The first operator of a step: the one after the backward before this root's."""
+    earlier = [at for at, one in enumerate(flow.operations) if one.backward in calls and one.backward < root.backward]
+    return earlier[-1] + 1 if earlier else 0
+
+
+def _summands(flow: RecordedDataflow, tensor: int, before: int) -> Iterator[tuple[int, int]]:
+    """The numbers that a loss is the sum of and that have no graph, each with the operator that adds it."""
+    makers = [at for at in flow.sources(tensor, before) if flow.operations[at].backward is None]
+    if not makers:
+        return
+    operation = flow.operations[makers[-1]]
+    name, reads = base_name(operation.operation.name), operation.reads
+    if not operation.operation.grad or not (name in _ADDS or (name in _KEEPS and len(reads) == 1)):
+        return
+    for read in reads:
+        if read.requires_grad and not read.leaf:
+            yield from _summands(flow, read.tensor, makers[-1])
+        elif name in _ADDS and not read.requires_grad and _is_number(flow, read.tensor):
+            yield read.tensor, makers[-1]
+
+
+def _is_number(flow: RecordedDataflow, tensor: int) -> bool:
+    return tensor in flow.tensors and all(size == 1 for size in flow.tensors[tensor].type.shape)
+
+
+def _cuts(flow: RecordedDataflow, summand: int, before: int, began: int, held: frozenset[int]) -> Iterator[Cut]:
+    """The cuts between a summand and parameters, the latest first; a number that is detached is meant to be one."""
+    for cut in flow.behind(summand, before):
+        meant = cut.made is not None and _is_number(flow, cut.made) and _is_number(flow, cut.read)
+        if cut.operation >= began and not meant and _comes_from(flow, cut, held):
+            yield cut
+
+
+def _comes_from(flow: RecordedDataflow, cut: Cut, held: frozenset[int]) -> bool:
+    """Whether what was cut off was computed from one of these parameters."""
+    waiting, seen = [(cut.read, cut.operation)], set()
+    while waiting:
+        tensor, before = waiting.pop()
+        if tensor in held:
+            return True
+        if tensor not in seen:
+            seen.add(tensor)
+            for at in flow.sources(tensor, before):
+                waiting += [(read.tensor, at) for read in flow.operations[at].reads if read.requires_grad]
+    return False
