@@ -32,6 +32,7 @@ from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.operators.dataflow import Dataflow
 from gradscope.probes.operators.gradient_buffers import GradientBuffers
 from gradscope.probes.operators.inplace_writes import InplaceWrites
+from gradscope.probes.operators.missing_grads import MissingGrads
 from gradscope.probes.operators.optimizers import Optimizers
 from gradscope.probes.operators.recorder import OperatorRecorder
 from gradscope.probes.operators.repeated_backwards import RepeatedBackwards
@@ -88,6 +89,7 @@ ENTERED = (
     ProbeEntry("births", NonfiniteOnHost, OPS),
     ProbeEntry("declarations", ModuleBuilds, OPS),
     ProbeEntry("optimizers", Optimizers, OPS),
+    ProbeEntry("missing grads", MissingGrads, OPS, ("tracebacks",)),
     # Last of this detail: operators are seen from here on. It is left first, and closes the open blocks before the
     # others write what they know at the end.
     ProbeEntry("operations", OperatorRecorder, OPS),

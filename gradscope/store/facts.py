@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from gradscope.model.birth import Arrival, Birth
 from gradscope.model.call import RecordedCall
 from gradscope.model.compiled import Captured, CompiledRun
-from gradscope.model.failure import Failure
+from gradscope.model.failure import Failure, MissingGrad
 from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Holder, LeafGradient, OptimizerLook, Survivors
 from gradscope.model.function_fault import CapturedTensor, InputEdit, OnContext
 from gradscope.model.graph import Backward, FunctionClass
@@ -41,7 +41,7 @@ from gradscope.store.joint_tables import read_breaks, read_regions
 from gradscope.store.mutation_reader import read_declarations, read_hidden_writes, read_reused, read_stale
 from gradscope.store.operation_reader import read_blocks
 from gradscope.store.rows import INTEGER, TEXT, Rows
-from gradscope.store.run_reader import read_census, read_failures, read_faults, read_run
+from gradscope.store.run_reader import read_census, read_failures, read_faults, read_missing_grads, read_run
 from gradscope.store.transform_reader import read_escaped, read_transforms
 
 Asked = TypeVar("Asked", bound="Facts")
@@ -126,6 +126,11 @@ class Facts:
     def faults(self) -> tuple[Fault, ...]:
         """What went wrong inside gradscope while it recorded."""
         return read_faults(self._rows)
+
+    @fact
+    def missing_grads(self) -> tuple[MissingGrad, ...]:
+        """The tensors whose .grad was None where the program failed for that."""
+        return read_missing_grads(self._rows, self._interned)
 
     @fact
     def failures(self) -> tuple[Failure, ...]:

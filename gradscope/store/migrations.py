@@ -60,6 +60,11 @@ def _from_4(memory: sqlite3.Connection) -> None:
     _add(memory, "declaration", "inplace", "NOT NULL DEFAULT 1")
 
 
+def _from_5(memory: sqlite3.Connection) -> None:
+    """Nobody looked for a .grad that was None."""
+    memory.executescript(TABLES.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "))
+
+
 def _add(memory: sqlite3.Connection, table: str, column: str, rest: str = "") -> None:
     """Add a column of integers, unless an earlier migration has made the table as it is today."""
     if column not in {name for _, name, *_ in memory.execute(f"PRAGMA table_info({table})")}:
@@ -90,5 +95,5 @@ def _packed(kind: str, rows: list[tuple[float, ...]] | list[list[int]]) -> bytes
         raise ValueError(str(error)) from None
 
 
-_MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_from_1, _from_2, _from_3, _from_4)
+_MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_from_1, _from_2, _from_3, _from_4, _from_5)
 assert len(_MIGRATIONS) == SCHEMA - 1, "each past schema has a migration"

@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from gradscope.model.failure import Failure
+from gradscope.model.failure import Failure, MissingGrad
 from gradscope.model.run import Census, Fault, Run
 from gradscope.model.site import user_site
 from gradscope.model.summary import Calls
@@ -81,6 +81,17 @@ def read_faults(rows: Rows) -> tuple[Fault, ...]:
     """What went wrong inside gradscope, most frequent first."""
     sql = "SELECT probe, message, count FROM fault ORDER BY count DESC, probe, message"
     return tuple(Fault(*row) for row in rows.select(sql, (TEXT, TEXT, INTEGER)))
+
+
+def read_missing_grads(rows: Rows, interned: Interned) -> tuple[MissingGrad, ...]:
+    """The tensors whose .grad was None where the program failed for that, in order."""
+    sql = "SELECT name, tensor, leaf, requires_grad, made, stack FROM missing_grad ORDER BY rowid"
+    return tuple(
+        MissingGrad(
+            interned.string(name), tensor, bool(leaf), bool(requires_grad), interned.stack(made), interned.stack(stack)
+        )
+        for name, tensor, leaf, requires_grad, made, stack in rows.select(sql, (INTEGER,) * 6)
+    )
 
 
 def read_failures(rows: Rows, interned: Interned) -> tuple[Failure, ...]:

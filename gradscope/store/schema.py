@@ -8,12 +8,14 @@ interned by content, and a `backward` or a `block_run` only points at them. Hist
 3: backward calls that were not watched.
 4: when hooks were removed, what a hook that raised or was not observed did, where a backward stopped,
    what checkpoints compute again, and second names of parameters.
+5: where torch's own modules were built.
+6: tensors whose .grad was None where the program failed for that.
 """
 
 from __future__ import annotations
 
 APPLICATION_ID = 0x67534350  # "gSCP", shown by file(1)
-SCHEMA = 5
+SCHEMA = 6
 OPEN_BLOCK = 1 << 40  # block_run numbers from here on: blocks that threads were still filling at the last commit
 
 TABLES = """
@@ -213,6 +215,10 @@ CREATE TABLE holder (stack INTEGER NOT NULL, kind INTEGER NOT NULL, name INTEGER
 
 -- an exception that nobody caught; backward: the number of the call that it came out of
 CREATE TABLE failure (kind INTEGER NOT NULL, message INTEGER NOT NULL, stack INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER);
+-- a tensor whose .grad was None at the line of an uncaught exception that speaks of None. name: a string, as it is written there or a
+-- parameter's. tensor: a flow_tensor's number. made: the stack that made its node, 0 for a leaf. stack: the exception's
+CREATE TABLE missing_grad (name INTEGER NOT NULL, tensor INTEGER NOT NULL, leaf INTEGER NOT NULL, requires_grad INTEGER NOT NULL,
+  made INTEGER NOT NULL, stack INTEGER NOT NULL);
 -- a custom Function out of whose apply an exception came that nobody caught
 CREATE TABLE failing_function (function INTEGER NOT NULL);
 -- a custom Function whose forward wrote one of its inputs that require grad

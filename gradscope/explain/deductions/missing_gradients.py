@@ -220,10 +220,10 @@ def _why_none(case: Case, one: SilentParameter) -> MissingGradient | None:
     if _was_in_graph(case, one):
         return _dropped(case, one)
     way = dataflow(case).onward(one.held.tensor)
-    return _cut_off(case, way) or _led_nowhere(case, one, way)
+    return cut_off(case, way) or _led_nowhere(case, one, way)
 
 
-def _cut_off(case: Case, way: Way) -> MissingGradient | None:
+def cut_off(case: Case, way: Way) -> MissingGradient | None:
     """Where the way of a parameter to the loss is cut."""
     flow = dataflow(case)
     cuts = [cut for cut in way.cuts if cut.made in flow.useful]
@@ -311,7 +311,7 @@ def _dropped(case: Case, one: SilentParameter) -> MissingGradient | None:
     call = next((call for call in case.backwards() if call.number == one.look.backward), None)
     if call is None or call.kind != "backward" or not _reached(case, one, call):
         return None  # an expert or a head that rests: an earlier backward has reached it
-    between = _zero_grad_between(case, call.site, one.look.site)
+    between = zero_grad_between(case, call.site, one.look.site)
     return _drop(one, call, between or one.look.site, certain=between is not None)
 
 
@@ -348,7 +348,7 @@ def _drop(one: SilentParameter, call: Backward, site: Site | None, certain: bool
     return MissingGradient(DROPPED, Reason.CLEARED, cause)
 
 
-def _zero_grad_between(case: Case, backward: Site | None, step: Site | None) -> Site | None:
+def zero_grad_between(case: Case, backward: Site | None, step: Site | None) -> Site | None:
     """The line that clears gradients between two lines of one function, else the only one anywhere."""
     lines = list(syntax(case).everywhere(attribute_call("zero_grad")))
     lines += syntax(case).matching(lambda code: code.endswith(".grad=None"))

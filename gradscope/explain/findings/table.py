@@ -21,6 +21,7 @@ from gradscope.explain.findings import (
 )
 from gradscope.explain.findings.function_backward import backward_returns
 from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
+from gradscope.explain.findings.grad_is_none import grad_is_none
 from gradscope.explain.findings.hook_edits import hook_edits_gradient, hook_edits_parameter
 from gradscope.explain.findings.hook_piles import hooks_pile_up
 from gradscope.explain.findings.hook_places import (
@@ -71,6 +72,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS735", "zero-gradient", Severity.WARNING, gradient_magnitudes.zero_gradient, after=("GS733", "GS722")),
     Kind("GS736", "vanishing-gradient", Severity.WARNING, gradient_magnitudes.vanishing_gradient),
     Kind("GS738", "exploding-gradient", Severity.WARNING, exploding_gradient.exploding_gradient, unless=("GS737",)),
+    Kind("GS719", "grad-is-none", Severity.ERROR, grad_is_none, unless=("GS720", "GS771", "GS772")),
     Kind("GS721", "gradient-cut", Severity.ERROR, missing_gradient.cut, unless=("GS771", "GS772", "GS776")),
     Kind("GS722", "no-derivative", Severity.ERROR, missing_gradient.no_derivative),
     Kind("GS723", "gradients-off", Severity.ERROR, missing_gradient.mode_off, unless=("GS771",)),

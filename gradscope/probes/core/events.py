@@ -25,5 +25,7 @@ class Events:
     """A thread's block of operators is stored: its id, and its numbers."""
     collective_seen: list[Callable[[Any], None]] = field(default_factory=list)
     """A collective is about to run, as an operator; the frame that calls it, none on the engine's own threads."""
+    exception_uncaught: list[Callable[[BaseException, int], None]] = field(default_factory=list)
+    """The program, or a thread of it, has ended with an exception; the id of its stack."""
     storage_asked: list[Callable[[int], bool | None]] = field(default_factory=list)
     """Whether a forward computed a living storage, by its identity; None from who does not know it."""

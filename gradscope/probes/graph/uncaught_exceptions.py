@@ -16,17 +16,21 @@ class UncaughtExceptions:
 
     def __init__(self, context: Context) -> None:
         self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
+        self._uncaught = context.events.exception_uncaught
         self._backward_calls, self._functions = context.get(BackwardCalls), FunctionClasses(context.sink)
 
     def note(self, error: BaseException) -> None:
         """Note one, in the thread that it ended. SystemExit is no failure."""
         if isinstance(error, SystemExit):
             return
-        row = (self._sink.string(type(error).__name__), self._sink.string(str(error)), self._stack(error))
+        stack = self._stack(error)
+        row = (self._sink.string(type(error).__name__), self._sink.string(str(error)), stack)
         self._sink.add("failure", (*row, self._threads.current.number, self._backward(error)))
         function = _failing_function(error)
         if function is not None:
             self._sink.add("failing_function", (self._functions.of_class(function),))
+        for tell in self._uncaught.copy():
+            tell(error, stack)
 
     def _backward(self, error: BaseException) -> int | None:
         """The backward call that it, or what led to it, came out of."""
