@@ -8,6 +8,7 @@ import sys
 import threading
 import weakref
 from dataclasses import dataclass
+from types import ModuleType
 from typing import Any
 
 import torch
@@ -98,12 +99,12 @@ class QualifiedNames:
         return others
 
     def _label(self, root: torch.nn.Module) -> str:
-        """The model's class, numbered from the second of its class on."""
+        """The variable that holds a model, else its class, numbered from the second of its class on."""
         self._roots = [one for one in self._roots if one[0]() is not None]
         for known, label in self._roots:
             if known() is root:
                 return label
-        name = type(root).__name__
+        name = _variable(root) or type(root).__name__
         count = self._labels[name] = self._labels.get(name, 0) + 1
         label = name if count == 1 else f"{name}#{count}"
         self._roots.append((weakref.ref(root), label))
@@ -138,10 +139,20 @@ class _Other:
         return self.asked & (self.asked - 1) == 0
 
 
-def _variable(tensor: torch.Tensor) -> str | None:
-    """The global variable of the script that holds the tensor."""
+def _variable(wanted: Any) -> str | None:
+    """The global variable of the script that holds an object, or the attribute of one: `learner.net`.
+
+    The dicts are read themselves, so that nothing of the program runs. A function's variables are not looked at: that
+    would renew what an earlier `locals()` of the program has returned, up to Python 3.12.
+    """
     script = sys.modules.get("__main__")
-    for name, value in vars(script).copy().items() if script else ():
-        if value is tensor:
+    names = vars(script).copy() if script else {}
+    for name, value in names.items():
+        if value is wanted:
             return name
+    for name, value in names.items():
+        if type(value).__dictoffset__ > 0 and not issubclass(type(value), (type, ModuleType, torch.nn.Module)):
+            for attribute, held in object.__getattribute__(value, "__dict__").copy().items():
+                if held is wanted:
+                    return f"{name}.{attribute}"
     return None
