@@ -13,7 +13,7 @@ from gradscope.model.finding import Related
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
-CUT, DERIVATIVE, MODE, HIDDEN = "GS721", "GS722", "GS723", "GS724"
+CUT, DERIVATIVE, MODE, HIDDEN, CONSTANT = "GS721", "GS722", "GS723", "GS724", "GS772"
 _EXITS = ("item", "tolist", "numpy")
 _CALLS = (
     ".numpy(",
@@ -26,7 +26,6 @@ _CALLS = (
     "Parameter(",
     ".detach(",
 )
-_INTEGERS = ("int", "uint", "bool")
 
 
 class Reason(enum.Enum):
@@ -37,6 +36,7 @@ class Reason(enum.Enum):
     INFERENCE_TENSOR = enum.auto()
     NO_DERIVATIVE = enum.auto()
     ZERO_DERIVATIVE = enum.auto()
+    NO_CREATE_GRAPH = enum.auto()
     DETACHED = enum.auto()
     PLAIN_NUMBERS = enum.auto()
     PLAIN_NUMBERS_AFTER = enum.auto()  # of the last result that had a graph
@@ -75,13 +75,17 @@ def at_cut(case: Case, cut: Cut) -> MissingGradient:
     operation = dataflow(case).operations[cut.operation]
     name, module = operation.operation.name, module_of(case, cut.operation)
     made = dataflow(case).tensors.get(cut.made) if cut.made is not None else None
+    derivative = None if operation.backward is None else case.backwards_by_number().get(operation.backward)
+    if derivative is not None and not derivative.create_graph:
+        cause = Cause("", operation.site, op=name, module=module)
+        return MissingGradient(CONSTANT, Reason.NO_CREATE_GRAPH, cause)
     if not operation.operation.grad:
         mode = syntax(case).switch(operation.operation.stack)
         site = mode.site if mode else operation.site
         place = (Related("cut_at", operation.site, name),) if site != operation.site else ()
         cause = Cause("", site, place, certain=mode is not None, op=name, module=module)
         found = MissingGradient(MODE, Reason.GRADIENTS_OFF, cause, operator=base_name(name))
-    elif made is not None and made.type.dtype.startswith(_INTEGERS):
+    elif made is not None and dataflow(case).is_whole(cut.made):
         cause, dtype = Cause("", operation.site, op=name, module=module), made.type.dtype
         found = MissingGradient(DERIVATIVE, Reason.NO_DERIVATIVE, cause, operator=base_name(name), dtype=dtype)
     else:

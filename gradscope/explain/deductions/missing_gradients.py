@@ -228,7 +228,8 @@ def cut_off(case: Case, way: Way) -> MissingGradient | None:
     flow = dataflow(case)
     cuts = [cut for cut in way.cuts if cut.made in flow.useful]
     if cuts:
-        return at_cut(case, cuts[0])
+        values = (cut for cut in cuts if not flow.is_whole(cut.made))  # an argmin beside them says which, not how much
+        return at_cut(case, next(values, cuts[0]))
     left = [at for at in way.operations if exits(case, at) and flow.comes_back(at)]
     if left:
         return at_exit(case, left[0])

@@ -15,7 +15,8 @@ class SharedSubgraph:
     """What a failed backward shares with `first`. `node` is the youngest shared node, where the shared piece begins.
 
     `reader` is the node of the failed call that reads it, None when the failed call began at `node` itself; `before` is
-    its reader in the first call that is not shared.
+    its reader in the first call that is not shared. `carried` is the last node behind it that was made before the first
+    call ran: its result went over into what the failed call differentiates.
     """
 
     first: Backward
@@ -23,6 +24,7 @@ class SharedSubgraph:
     reader: Node | None
     before: Node | None
     leaves: frozenset[str]
+    carried: Node
 
     def repeats(self, second: Backward) -> bool:
         """Whether both calls come from the same lines, as in a loop."""
@@ -40,10 +42,12 @@ def shared_subgraph(case: Case, call: Backward, node: int) -> SharedSubgraph | N
     first = case.backwards_by_number().get(rows[node].earlier)
     if first is None:
         return None
+    former = case.graph(first.number)
     earlier = {one.earlier_node for one in rows.values()}
-    before = _reader_before(case.graph(first.number), rows[top].earlier_node, earlier)
+    before = _reader_before(former, rows[top].earlier_node, earlier)
     leaves = frozenset(one.leaf for one in below(graph, top) if one.leaf is not None)
-    return SharedSubgraph(first, graph.nodes[top], reader, before, leaves)
+    carried = _last_before(graph, top, max(_age(former, one.id) for one in former.nodes))
+    return SharedSubgraph(first, graph.nodes[top], reader, before, leaves, carried)
 
 
 def lines(stack: Stack) -> tuple[tuple[str, int], ...]:
@@ -83,6 +87,19 @@ def _climb(graph: Graph, node: int, known: set[int]) -> tuple[int, Node | None]:
             ends.append((_age(graph, one), one, None))
     _, top, reader = max(ends, key=lambda end: (end[0], end[2] is None), default=(0, node, None))
     return top, None if reader is None else graph.nodes[reader]
+
+
+def _last_before(graph: Graph, node: int, newest: int) -> Node:
+    """From a node up to the youngest of those that read it and are not younger than `newest`."""
+    sources = defaultdict(list)
+    for edge in graph.edges:
+        sources[edge.target].append(edge.source)
+    found, seen = [node], {node}
+    for one in found:
+        older = [source for source in sources[one] if -1 < _age(graph, source) <= newest and source not in seen]
+        seen.update(older)
+        found += older
+    return graph.nodes[max(found, key=lambda one: _age(graph, one))]
 
 
 def _reader_before(graph: Graph, node: int, known: set[int]) -> Node | None:

@@ -17,6 +17,7 @@ from gradscope.model.operation import base_name
 from gradscope.store.facts import Facts, kept
 
 _SHAPE_ONLY = ("_like", "new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided")
+_WHOLE = ("int", "uint", "bool")  # kinds of numbers
 _SCALAR = ("_local_scalar_dense", "item")
 _INSIDE_A_FUNCTION = "torch/autograd/function.py"
 _OPTIMIZER = "torch/optim/"
@@ -170,6 +171,11 @@ class RecordedDataflow:
             return False
         results = (maker for root in self.roots for maker in self.makers.get(root.tensor, ()))
         return any(maker > at and self.operations[maker].run == run for maker in results)
+
+    def is_whole(self, tensor: int | None) -> bool:
+        """Whether a tensor holds whole numbers or truth values, which have no derivative."""
+        known = None if tensor is None else self.tensors.get(tensor)
+        return known is not None and known.type.dtype.startswith(_WHOLE)
 
     def leaf_on_the_way(self, tensor: int | None) -> bool:
         """Whether a tensor, or what was made of it for a loss, was made a leaf that requires grad."""

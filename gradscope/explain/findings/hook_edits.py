@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.inplace_writes import in_optimizer
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.words import several
 from gradscope.model.finding import Related
 from gradscope.model.hook import Hook, HookPlace
 from gradscope.model.operation import Operation, base_name
@@ -37,24 +39,18 @@ def hook_edits_parameter(case: Case) -> Iterator[Cause]:
     How it is found: an operator that ran in the hook wrote what the hook's first argument names, in a function that
         never asks for `.grad`.
     """
+    said: dict[Site | None, tuple[Cause, list[str]]] = {}
     for place in case.hook_places():
         if place.hook.kind != "post_accumulate":
             continue
+        leaf = case.graph(place.backward).nodes[place.node].leaf or "leaf"
         for operation in _inside(case, place):
             argument = _argument_edited(case, operation.site)
             if argument is not None and not in_optimizer(operation):
-                leaf = case.graph(place.backward).nodes[place.node].leaf
-                yield Cause(
-                    f"the hook {place.hook.name} gets the parameter `{leaf}` itself, not its gradient, and edits it: "
-                    f"{base_name(operation.name)} changes the weights",
-                    operation.site,
-                    (Related("registered_at", place.hook.site, f"on {place.hook.on}"),),
-                    node=place.node,
-                    op=operation.name,
-                    tensor=leaf,
-                    backward=place.backward,
-                )
+                said.setdefault(operation.site, (_edits(place, operation, leaf), []))[1].append(leaf)
                 break
+    for cause, leaves in said.values():
+        yield replace(cause, message=cause.message.format(parameters=several(leaves)), weight=len(leaves))
     for failure in case.failures():
         if _RETURNED in failure.message:
             hooks = [one for one in case.hooks() if one.kind == "post_accumulate"]
@@ -66,6 +62,19 @@ def hook_edits_parameter(case: Case) -> Iterator[Cause]:
                 certain=len({one.stack for one in hooks}) == 1,
                 backward=failure.backward,
             )
+
+
+def _edits(place: HookPlace, operation: Operation, leaf: str) -> Cause:
+    return Cause(
+        f"the hook {place.hook.name} gets a parameter itself ({{parameters}}), not its gradient, and edits it: "
+        f"{base_name(operation.name)} changes the weights",
+        operation.site,
+        (Related("registered_at", place.hook.site, f"on {place.hook.on}"),),
+        node=place.node,
+        op=operation.name,
+        tensor=leaf,
+        backward=place.backward,
+    )
 
 
 def hook_edits_gradient(case: Case) -> Iterator[Cause]:

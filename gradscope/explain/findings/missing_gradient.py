@@ -29,6 +29,7 @@ REASONS = {
     Reason.INFERENCE_TENSOR: "a tensor that was made in inference mode goes on into an operation that has to save it",
     Reason.NO_DERIVATIVE: "{operator} gives {dtype} values, which have no derivative",
     Reason.ZERO_DERIVATIVE: "{operator} has derivative zero everywhere, so nothing passes it",
+    Reason.NO_CREATE_GRAPH: "this derivative was taken without create_graph=True, so it is a constant",
     Reason.DETACHED: "{call} gives the values without their graph",
     Reason.PLAIN_NUMBERS: "{call} turns the value into plain numbers, which have no graph",
     Reason.PLAIN_NUMBERS_AFTER: (
@@ -66,7 +67,8 @@ def _message(one: MissingGradient) -> str:
     return reason_of(one)
 
 
-def _missing(case: Case, code: str) -> Iterator[Cause]:
+def missing(case: Case, code: str) -> Iterator[Cause]:
+    """The gradients that are missing for the reason of one code."""
     return (replace(one.cause, message=_message(one)) for one in missing_gradients(case) if one.code == code)
 
 
@@ -88,7 +90,7 @@ def frozen(case: Case) -> Iterator[Cause]:
     How it is found:
         The backward was refused, and no operator behind its loss read a tensor that required grad.
     """
-    yield from _missing(case, FROZEN)
+    yield from missing(case, FROZEN)
 
 
 def cut(case: Case) -> Iterator[Cause]:
@@ -108,7 +110,7 @@ def cut(case: Case) -> Iterator[Cause]:
         they read and made. The line is where one read a tensor that required grad and made one without, which went
         into the loss.
     """
-    yield from _missing(case, CUT)
+    yield from missing(case, CUT)
 
 
 def no_derivative(case: Case) -> Iterator[Cause]:
@@ -128,7 +130,7 @@ def no_derivative(case: Case) -> Iterator[Cause]:
         An operator read a tensor that required grad and made an integer or boolean one that went into the loss; or
         every way from the loss to the parameter in the recorded graph leads through a node whose derivative is zero.
     """
-    yield from _missing(case, DERIVATIVE)
+    yield from missing(case, DERIVATIVE)
 
 
 def mode_off(case: Case) -> Iterator[Cause]:
@@ -151,7 +153,7 @@ def mode_off(case: Case) -> Iterator[Cause]:
         Every operator is recorded with the gradient mode that it ran in. The line is the `with`, the decorator or the
         call around or before it, found in the source.
     """
-    yield from _missing(case, MODE)
+    yield from missing(case, MODE)
 
 
 def hidden(case: Case) -> Iterator[Cause]:
@@ -169,7 +171,7 @@ def hidden(case: Case) -> Iterator[Cause]:
     How it is found:
         As for GS721 to GS723, where a leaf that is no parameter lies between the cut and the loss.
     """
-    yield from _missing(case, HIDDEN)
+    yield from missing(case, HIDDEN)
 
 
 def not_held(case: Case) -> Iterator[Cause]:
@@ -220,7 +222,7 @@ def unused(case: Case) -> Iterator[Cause]:
     How it is found:
         The gradient was None at every look before the optimizer's steps, and no operator that led to a loss read it.
     """
-    yield from _missing(case, UNUSED)
+    yield from missing(case, UNUSED)
 
 
 def replaced(case: Case) -> Iterator[Cause]:
@@ -279,7 +281,7 @@ def dropped(case: Case) -> Iterator[Cause]:
     How it is found:
         The last backward before the step reached the parameter, and its gradient was None or zero when the step began.
     """
-    yield from _missing(case, DROPPED)
+    yield from missing(case, DROPPED)
 
 
 def _by_birth(

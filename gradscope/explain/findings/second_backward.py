@@ -89,8 +89,8 @@ def _outdated(case: Case, call: Backward) -> SharedSubgraph | None:
 
 
 def _carried_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
-    name = source_lines.assigned(case, found.node.site)
-    what = f"`{name}`" if name else f"what {found.node.name} made"
+    name = source_lines.assigned(case, found.carried.site)
+    what = f"`{name}`" if name else f"what {found.carried.name} made"
     if found.reader is None:
         message = f"{what} is built once, but backward runs through it again and again: the first run frees its graph"
         advice = "build it anew in each round of the loop, before its backward"
@@ -99,13 +99,13 @@ def _carried_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
         advice = f"carry over `{name}.detach()`" if name else "detach it when it is carried over"
     return Cause(
         message,
-        found.node.site,
+        found.carried.site,
         _places(call, found),
         fails=True,
         advice=advice,
-        node=found.node.id,
+        node=found.carried.id,
         tensor=name,
-        module=found.node.module.path if found.node.module is not None else None,
+        module=found.carried.module.path if found.carried.module is not None else None,
         backward=call.number,
     )
 

@@ -8,11 +8,13 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.constant_derivatives import constant_derivatives
+from gradscope.explain.deductions.graph_cuts import CONSTANT
 from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.source_names import carries, followed, function_at, targets
 from gradscope.explain.evidence.syntax import syntax
+from gradscope.explain.findings.missing_gradient import missing
 from gradscope.model.finding import Related, Severity
 from gradscope.model.graph import Backward, Graph, Node
 from gradscope.model.site import Origin, Site
@@ -61,6 +63,7 @@ def missing_create_graph(case: Case) -> Iterator[Cause]:
                         backward=call.number,
                     )
                     break
+    yield from missing(case, CONSTANT)
     yield from _without_effect(case)
 
 

@@ -28,6 +28,8 @@ from gradscope.torch_internals.guards import no_function
 
 _COHORTS = frozenset((1, 2, 3, 4, *(2**power for power in range(3, 40))))  # steps whose nodes are watched
 _REGULAR, _RECENT = 16, 8  # steps between cohorts watched besides, and how many of these: a leak may begin late
+_SUSPICION = 256  # steps that are all watched after the nodes of one have outlived it: others may be between cohorts
+_OLD = 32  # steps after which their nodes tell of a leak
 _GRACE = 2  # steps after which a step's nodes should be dead: the script may still hold its last results
 _GROWING = 3  # cohorts with survivors at which the holder is searched for
 _MOST_HELD, _MOST_WALKED = 200, 20_000  # tensors whose holder is looked for, and nodes walked from each
@@ -48,6 +50,7 @@ class LeakedNodes(Watcher):
         self._cohorts: dict[int, list[weakref.ref[Token]]] = {}
         self._ended: dict[int, deque[int]] = {}  # by thread: the steps that it ended last
         self._searched = self._growing = False
+        self._watched_until: int | None = None  # all steps up to this one are watched; None: no reason was seen so far
         self._steps = context.steps
         skip_methods(LeakedNodes)
 
@@ -63,12 +66,16 @@ class LeakedNodes(Watcher):
             self._forget_old_ones()
         if step in _COHORTS or step - _GRACE in _COHORTS or self._begins_to_grow(step):
             self._count(step)
-        if step + 1 in _COHORTS or (step + 1) % _REGULAR == 0:
+        if step + 1 in _COHORTS or (step + 1) % _REGULAR == 0 or self._suspects(step + 1):
             self._nodes.newborn = []
 
+    def _suspects(self, step: int) -> bool:
+        """Whether all steps are watched for now."""
+        return self._watched_until is not None and step <= self._watched_until
+
     def _forget_old_ones(self) -> None:
-        """Keep the latest of the regular cohorts only."""
-        regular = [made for made in list(self._cohorts) if made not in _COHORTS]
+        """Keep the latest of the regular cohorts only, and of a suspicion's those whose nodes live."""
+        regular = [made for made in list(self._cohorts) if made not in _COHORTS and made % _REGULAR == 0]
         for made in regular[:-_RECENT]:
             del self._cohorts[made]
 
@@ -76,9 +83,11 @@ class LeakedNodes(Watcher):
         """Whether nodes of several regular cohorts live now, for the first time."""
         if self._growing or (step - _GRACE) % _REGULAR:
             return False
-        old = [made for made in list(self._cohorts) if made % _REGULAR == 0 and step - made >= _GRACE]
-        living = [made for made in old if self._left(made)]
-        self._growing = len(living) >= _GROWING
+        regular = [made for made in list(self._cohorts) if made % _REGULAR == 0 and step - made >= _GRACE]
+        others = [made for made in list(self._cohorts) if made % _REGULAR and step - made >= _GRACE]
+        living = [made for made in regular if self._left(made)]
+        old = [made for made in others if self._left(made) and step - made >= _OLD]
+        self._growing = len(living) >= _GROWING or len(old) >= _GROWING
         return self._growing
 
     def _left(self, made: int) -> list[Token]:
@@ -98,6 +107,8 @@ class LeakedNodes(Watcher):
             if left:
                 old.add(made)
                 self._write(step, made, left)
+        if old and self._watched_until is None:
+            self._watched_until = step + _SUSPICION
         if len(old) >= _GROWING and not self._searched:
             self._searched = True
             self._search(old)
