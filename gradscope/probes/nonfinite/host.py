@@ -36,6 +36,7 @@ _ENOUGH = 3  # backward calls that were reached, after which the cause is long k
 _MOST = 64  # events of one step
 _HUGE = 1e10  # a loss after which the next step is looked at closely
 _FEW = 4  # leaves whose gradients are all asked
+_CLOSE, _LATER = 64, 16  # steps looked at closely while a NaN lives on in memory, and every so many after these
 _PATIENCE = 8  # backward calls that leave their graph alive, after which a step counts as over
 
 
@@ -59,7 +60,7 @@ class NonfiniteOnHost(Watcher):
         self._events: dict[tuple[int, int, int], NonfiniteOrigin] = {}
         self._origins = LivingOrigins()
         self._leaves: dict[int, int] = {}  # those of the last backward, by identity
-        self._reached = self._age = self._next = 0
+        self._reached = self._age = self._next = self._after = 0
 
     def __enter__(self) -> NonfiniteOnHost:
         skip_methods(NonfiniteOnHost)
@@ -200,16 +201,21 @@ class NonfiniteOnHost(Watcher):
     def _over(self) -> None:
         """A step is over: what was born in it has done its harm, or none."""
         self._events.clear()
-        self._origins.step_is_over()
+        meets = self._origins.step_is_over() and self._meets_often()
         self._age = 0
         if self.on_device.awake:
             self.on_device.over()
         lineage = self.on_device.lineage
         self._armed, lineage.huge = self._armed or lineage.huge, False
         reached = self._reached + lineage.reached
-        self.looking = OFF if reached >= _ENOUGH else CLOSELY if self._armed else FORWARD
+        self.looking = OFF if reached >= _ENOUGH else CLOSELY if self._armed or meets else FORWARD
         self._whole = self.looking == CLOSELY
         self._armed = False
+
+    def _meets_often(self) -> bool:
+        """Whether the next step is looked at because a NaN lives on in memory: the first ones are, and some later."""
+        self._after += 1
+        return self._after <= _CLOSE or self._after % _LATER == 0
 
     def _is_bad(self, call: BackwardCall) -> bool:
         """Whether a gradient is not finite, though nothing was seen to make it so: of many, two leaves are asked."""
@@ -285,7 +291,7 @@ class NonfiniteOnHost(Watcher):
         )
         for name, value in given:
             for tensor in tensors_of(value):
-                known = self._origins.of(tensor)
+                known = self._origins.reason(tensor)
                 if name in written:  # what it held is gone
                     bad, holds_nan = known is not None, nan
                 else:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradscope.probes.nonfinite.origins import NonfiniteOrigin
+from gradscope.probes.nonfinite.origins import ENTERED, NonfiniteOrigin
 from gradscope.probes.tensors.metadata import storage_of
 from gradscope.torch_internals.tensors import free_weak_reference, is_expired, weak_reference
 
@@ -39,10 +39,19 @@ class LivingOrigins:
         older = None if living is None or is_expired(living[0]) else living[1]
         return self._now.get(identity) or older
 
-    def step_is_over(self) -> None:
-        """Only what lives on may still be met."""
+    def reason(self, tensor: Any) -> NonfiniteOrigin | None:
+        """The same, but for a NaN that an earlier step was given: it marks a gap in the data, and who computes with it
+        is to blame.
+        """
+        found = self.of(tensor)
+        marks = found is not None and found.kind == ENTERED and storage_of(tensor)[0] not in self._now
+        return None if marks else found
+
+    def step_is_over(self) -> bool:
+        """Only what lives on may still be met; whether there is any."""
         self._now.clear()
         self._sweep(is_expired)
+        return bool(self._living)
 
     def release(self) -> None:
         """Let go of all storages."""
