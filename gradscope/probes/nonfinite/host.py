@@ -274,6 +274,7 @@ class NonfiniteOnHost(Watcher):
             if source is None:
                 return
             if not source.evidence:
+                source.wanted = entered or _is_told(given)
                 source.evidence = value_sample(operator.operator, result, given, written)
                 source.argument = self._named(name, tensor) if entered and tensor is not None else ""
         if len(self._origins) < _MOST * _MOST:
@@ -345,7 +346,7 @@ def _comes_from_host(result: Any, arguments: tuple[Any, ...]) -> bool:
 
 
 def _is_told(given: list[tuple[str, Any]]) -> bool:
-    """Whether the operator was given an Inf as a plain number: then nobody is surprised."""
+    """Whether the operator was given it as a plain number: then nobody is surprised."""
     return any(type(value) is float and value - value != 0 for _, value in given)
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from gradscope.probes.nonfinite.origins import ENTERED, NonfiniteOrigin
+from gradscope.probes.nonfinite.origins import NonfiniteOrigin
 from gradscope.probes.tensors.metadata import storage_of
 from gradscope.torch_internals.tensors import free_weak_reference, is_expired, weak_reference
 
@@ -44,7 +44,7 @@ class LivingOrigins:
         is to blame.
         """
         found = self.of(tensor)
-        marks = found is not None and found.kind == ENTERED and storage_of(tensor)[0] not in self._now
+        marks = found is not None and found.wanted and storage_of(tensor)[0] not in self._now
         return None if marks else found
 
     def step_is_over(self) -> bool:

@@ -14,7 +14,7 @@ class NonfiniteOrigin:
 
     __slots__ = (
         "argument", "backward", "call", "evidence", "kind", "masked", "masked_by", "node", "number", "operator",
-        "stack", "step", "thread",
+        "stack", "step", "thread", "wanted",
     )  # fmt: skip
 
     step: int
@@ -27,6 +27,7 @@ class NonfiniteOrigin:
         self.number, self.kind, self.operator, self.stack = number, kind, operator, stack
         self.argument = self.evidence = ""
         self.masked = self.masked_by = 0
+        self.wanted = kind == ENTERED  # the program gave it, in a tensor or as a number: it may mark a gap in the data
 
 
 class OriginWriter:
