@@ -38,7 +38,7 @@ FAILING = [
     (HookRecorder, "_module_hooks", "hooks"),
     (OperatorRecorder, "_describe", "operations"),
     (OperatorRecorder, "close", "operations"),
-    (CapturedTensors, "look", "flow"),
+    (CapturedTensors, "look", "dataflow"),
     (NodeTimes, "before", "values"),
     (NodeTimes, "after", "values"),
     (MeasuredBackward, "_measured", "values"),

@@ -19,22 +19,22 @@ def constant_derivatives(case: Case) -> Iterator[tuple[Backward, Backward]]:
     A first derivative may be a constant in a loss, as the direction of an adversarial example is; who takes the second
     one for a step or a curvature hands it to no loss.
     """
-    flow, calls = dataflow(case), [call for call in case.backwards() if call.exception is None]
-    for call in calls:
-        if call.kind != "grad" or call.create_graph or call.nested_in is not None:
+    flow, followed = dataflow(case), {operation.backward for operation in dataflow(case).operations}
+    loss: Backward | None = None
+    for call in reversed(case.backwards()):
+        if call.exception is not None:
             continue
-        following = (one for one in calls if one.number > call.number and one.kind == "backward")
-        loss = next(following, None)
-        if loss is None or call.number not in case.graph_sizes() or not _is_of_a_derivative(case, call):
-            continue
-        roots = (root for root in flow.roots if root.backward == loss.number and root.requires_grad)
-        if any(_goes_into(flow, call, root.tensor) for root in roots):
-            yield call, loss
+        if call.kind == "backward":
+            loss = call
+        elif loss is not None and call.number in followed and not call.create_graph and call.nested_in is None:
+            roots = (root for root in flow.roots if root.backward == loss.number and root.requires_grad)
+            if _is_of_a_derivative(case, call) and any(_goes_into(flow, call, root.tensor) for root in roots):
+                yield call, loss
 
 
 def _is_of_a_derivative(case: Case, call: Backward) -> bool:
     """Whether what is differentiated was made in a backward itself, from leaves that get gradients."""
-    nodes = case.graph(call.number).nodes
+    nodes = case.graph(call.number).nodes if call.number in case.graph_sizes() else ()
     return any(node.parent is not None for node in nodes) and any(node.accumulates for node in nodes)
 
 

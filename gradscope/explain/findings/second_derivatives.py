@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import itertools
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
@@ -68,19 +67,20 @@ def missing_create_graph(case: Case) -> Iterator[Cause]:
 
 
 def _without_effect(case: Case) -> Iterator[Cause]:
-    """Derivatives that became part of a loss as constants."""
-    seen: set[Site] = set()
-    by_source = (
-        (call, _added(case, call)) for call in case.backwards() if call.kind == "grad" and not call.create_graph
-    )
-    by_flow = ((call, loss.site) for call, loss in constant_derivatives(case))
-    for call, ends in itertools.chain(by_flow, by_source):
-        if call.site is not None and call.site not in seen and call.exception is None and ends is not None:
-            seen.add(call.site)
+    """Derivatives that became part of a loss as constants, each line once: by the dataflow, else by the source."""
+    by_flow = {call.site: loss.site for call, loss in constant_derivatives(case)}
+    plain = (call for call in case.backwards() if call.kind == "grad" and not call.create_graph)
+    firsts: dict[Site, Backward] = {}
+    for call in plain:
+        if call.site is not None:
+            firsts.setdefault(call.site, call)
+    for site, call in firsts.items():
+        ends = by_flow.get(site) or (None if call.exception else _added(case, call))
+        if ends is not None:
             told = "this derivative becomes part of the loss, but it was taken without create_graph=True"
             yield Cause(
                 f"{told}: it is a constant there, and has no effect on any gradient",
-                call.site,
+                site,
                 (Related("second_backward_at", ends),),
                 certain=False,
                 severity=Severity.WARNING,

@@ -26,7 +26,7 @@ class ContextTensors(Watcher):
     node, which is ctx: that node outlives its step. A node counts as doing so when it lives two steps later.
     """
 
-    probe = "contexts"
+    probe = "context tensors"
 
     def __init__(self, context: Context) -> None:
         self._sink, self._faults = context.sink, context.faults

@@ -43,7 +43,7 @@ class LeakedNodes(Watcher):
     Regular cohorts are only asked whether any of their nodes lives; once several say so, all are counted.
     """
 
-    probe = "survivors"
+    probe = "leaked nodes"
 
     def __init__(self, context: Context) -> None:
         self._sink, self._nodes, self._tasks = context.sink, context.get(node_creation), context.threads.tasks

@@ -27,7 +27,7 @@ _LOOKS = 3
 class ModuleBuilds(Watcher):
     """Sees modules being built. Keeps none alive."""
 
-    probe = "declarations"
+    probe = "module builds"
 
     def __init__(self, context: Context) -> None:
         self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks

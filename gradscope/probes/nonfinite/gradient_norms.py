@@ -22,7 +22,7 @@ _NUMBERS = 3  # of a leaf
 class GradientNorms(Watcher):
     """After a sampled backward: the norms of each leaf and of its gradient, and how much of the gradient is zero."""
 
-    probe = "sizes"
+    probe = "gradient norms"
 
     def __init__(self, context: Context) -> None:
         self._sink, self._names, self._faults = context.sink, context.names, context.faults

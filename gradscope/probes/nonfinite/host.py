@@ -43,7 +43,7 @@ _PATIENCE = 8  # backward calls that leave their graph alive, after which a step
 class NonfiniteOnHost(Watcher):
     """`looking` is the least look that an operator must have to be looked at now."""
 
-    probe = "births"
+    probe = "non-finite values"
 
     def __init__(self, context: Context) -> None:
         self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks

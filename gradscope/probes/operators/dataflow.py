@@ -40,7 +40,7 @@ _ROOT, _TARGET = 0, 1
 class Dataflow(Watcher):
     """Numbers tensors, and writes which operator read (with requires_grad as it was) and made them."""
 
-    probe = "flow"
+    probe = "dataflow"
 
     def __init__(self, context: Context) -> None:
         self._sink, self._threads, self._names = context.sink, context.threads, context.names

@@ -45,7 +45,7 @@ class FinishedBackward:
 class InplaceWrites(Watcher):
     """Remembers, as plain numbers, which storages were written lately and which nodes have run."""
 
-    probe = "mutations"
+    probe = "in-place writes"
 
     def __init__(self, context: Context) -> None:
         self._sink, self._nodes, self._faults = context.sink, context.get(node_creation), context.faults
