@@ -145,7 +145,7 @@ class LeakedNodes(Watcher):
             for tensor in tensors[:_MOST_HELD]:
                 if found and time.monotonic() > until:
                     break
-                token, reached = token_of(tensor.grad_fn), _reached(tensor.grad_fn, uids)
+                token, reached = token_of(tensor.grad_fn), self._reached(tensor.grad_fn, uids)
                 if token is not None and reached:
                     for place in places.of(tensor):
                         words = tuple(map(self._sink.string, place))
@@ -156,6 +156,21 @@ class LeakedNodes(Watcher):
                 file, 1, "<module>"
             )  # so that the holder's line can be found: its file may run no operator
 
+    def _reached(self, start: Any, uids: set[int]) -> int:
+        """How many of the nodes can be walked to from one; a leaf's own is kept by whatever graph reads the leaf."""
+        seen, found = {start: None}, 0
+        waiting = [start]
+        while waiting and len(seen) < _MOST_WALKED:
+            node = waiting.pop()
+            token = token_of(node)
+            found += token is not None and token.uid in uids and node.name() != _OF_A_LEAF
+            for target, _ in node.next_functions:
+                if target is not None and target not in seen:
+                    seen[target] = None
+                    waiting.append(target)
+        self._nodes.deep.walked(list(seen))
+        return found
+
 
 def _without_leaves(newborn: list[weakref.ref[Token]], call: BackwardCall) -> list[weakref.ref[Token]]:
     """The nodes of a step, without those of leaves: the next graph takes them over, and they live on for no fault."""
@@ -164,20 +179,6 @@ def _without_leaves(newborn: list[weakref.ref[Token]], call: BackwardCall) -> li
     leaves = set(call.walked.leaves.values())
     own = {uid for uid, number in call.walked.numbers.items() if number in leaves}
     return [one for one in newborn if (token := one()) is not None and token.uid not in own]
-
-
-def _reached(start: Any, uids: set[int]) -> int:
-    """How many of the nodes can be walked to from one; a leaf's own is kept by whatever graph reads the leaf."""
-    seen, waiting, found = {start}, [start], 0
-    while waiting and len(seen) < _MOST_WALKED:
-        node = waiting.pop()
-        token = token_of(node)
-        found += token is not None and token.uid in uids and node.name() != _OF_A_LEAF
-        for target, _ in node.next_functions:
-            if target is not None and target not in seen:
-                seen.add(target)
-                waiting.append(target)
-    return found
 
 
 def _files() -> list[str]:

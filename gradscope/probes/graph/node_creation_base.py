@@ -13,6 +13,7 @@ from gradscope.model.detail import Detail
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.node_token import KEY, OWN_KEY, DerivedToken, Token, token_of
 from gradscope.probes.core.stacks import Stacks
+from gradscope.probes.graph.deep_graphs import DeepGraphs
 from gradscope.probes.graph.transform_levels import TransformLevels
 from gradscope.torch_internals.dynamo import skip_methods
 
@@ -29,6 +30,7 @@ class NodeCreation:
         self._uids = _UIDS
         self._operators = context.options.detail.has(Detail.OPS)  # they are seen: each node gets the one that made it
         self.made_in_backward: list[Any] = []
+        self.deep = DeepGraphs()
         self.newborn: list[weakref.ref[Token]] | None = None  # filled while somebody wants the nodes of a step
         context.faults.switch("nodes", self.__exit__)
         context.events.step_begins.append(self.follow)
@@ -55,7 +57,8 @@ class NodeCreation:
         """Give an exception of the engine the words of a plain run."""
 
     def release(self) -> None:
-        """Undo what seeing nodes has done to those that were made in a backward."""
+        """Undo what seeing nodes has done to those that were made in a backward, and let the dead ones end."""
+        self.deep.let_go()
         self.made_in_backward = []  # what other threads make meanwhile is for the next call
 
     def youngest(self) -> int:

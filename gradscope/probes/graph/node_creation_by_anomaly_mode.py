@@ -51,6 +51,7 @@ class NodeCreationByAnomalyMode(NodeCreation):
     def __exit__(self, *error: object) -> None:
         if not self._left:
             self._left = True
+            self.deep.leave()
             self._anomaly.__exit__()
             self._place.restore()
             self._show_again()
@@ -98,7 +99,7 @@ class NodeCreationByAnomalyMode(NodeCreation):
         original = self._place.original
         threads, take, getframe, uids = self._threads, self._stacks.take, sys._getframe, self._uids
         node_that_runs, level, tasks = current_node, current_level, self._threads.tasks
-        operators, faults, blank = self._operators, self._faults, self._blank
+        operators, faults, blank, deep = self._operators, self._faults, self._blank, self.deep
 
         def format_stack() -> Any:
             if fx_traceback.should_preserve_node_meta:
@@ -120,6 +121,8 @@ class NodeCreationByAnomalyMode(NodeCreation):
                     self.newborn.append(weakref.ref(token))
                 if operators:
                     thread.pending.append(token)
+                if token.uid >= deep.due:
+                    deep.passed(token)
             except Exception as error:
                 faults.note("nodes", error)
                 return blank()

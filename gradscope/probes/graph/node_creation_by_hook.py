@@ -55,6 +55,7 @@ class NodeCreationByHook(NodeCreation):
     def __exit__(self, *error: object) -> None:
         if not self._left:
             self._left, self._recorded = True, False  # it goes on doing nothing where it cannot be taken off
+            self.deep.leave()
             self._take_off()
             self._lines.restore()
             self._push.restore()
@@ -116,7 +117,7 @@ class NodeCreationByHook(NodeCreation):
         """The function that torch will call for every node: hot, so what it uses is bound here."""
         threads, take, getframe, uids = self._threads, self._stacks.take, sys._getframe, self._uids
         node_that_runs, level, tasks = current_node, current_level, self._threads.tasks
-        operators, faults, blank = self._operators, self._faults, self._blank
+        operators, faults, blank, deep = self._operators, self._faults, self._blank, self.deep
 
         def saw(node: Any) -> None:
             if not self._recorded or fx_traceback.should_preserve_node_meta:
@@ -137,6 +138,8 @@ class NodeCreationByHook(NodeCreation):
                     self.newborn.append(weakref.ref(token))
                 if operators and node._sequence_nr() == _UNNUMBERED:
                     thread.pending.append(token)
+                if token.uid >= deep.due:
+                    deep.made(node, token)
             except Exception as error:
                 faults.note("nodes", error)
                 token = blank()
