@@ -20,6 +20,7 @@ from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.functions.captured_tensors import CapturedTensors
+from gradscope.probes.operators.returned_numbers import ReturnedNumbers
 from gradscope.probes.tensors.is_leaf import is_leaf
 from gradscope.probes.tensors.metadata import TensorTypes, storage_of
 from gradscope.torch_internals.dynamo import skip_methods
@@ -46,7 +47,7 @@ class Dataflow(Watcher):
         self._sink, self._threads, self._names = context.sink, context.threads, context.names
         self._faults = context.faults
         self._captured = CapturedTensors(context.sink, context.stacks)
-        self._types = TensorTypes(context.sink)
+        self._types, self._returned = TensorTypes(context.sink), ReturnedNumbers(context.sink)
         self._known: dict[int, tuple[weakref.ref[Any], int, int]] = {}  # id() -> tensor, number, number of its storage
         # By identity, its own while torch's weak reference is held. That is a plain number here: an object for it would
         # have a __del__ in Python, and what a signal handler raises in there is lost.
@@ -83,6 +84,10 @@ class Dataflow(Watcher):
             if requires == _RESULT:
                 self._computed.add(storage)
             computes = computes or requires != 0 or storage in self._computed
+        for tensor in self._returned.behind(thread.operator, result):
+            rows.extend((place, _READ, self._place(tensor)[0], _requires(tensor)))
+        if computes and thread.backward is None:
+            self._returned.saw(thread.operator, _tensors(operands), _tensors((result,)))
         before = self._storage_numbers
         for tensor in _tensors((result,)):
             number, storage = self._place(tensor)
@@ -150,6 +155,7 @@ class Dataflow(Watcher):
                 place, side, number, requires = rows[at : at + _WIDTH]
                 self._sink.add("flow", (run, position, ends[place], side, number, requires))
             self._followed += len(ends)
+            self._returned.forget()
             del rows[:]
         if new and not self.on and self._news < _MOST_NEWS and self._followed < _MOST_OPERATORS:
             self._news += 1
