@@ -19,6 +19,7 @@ TABLE: tuple[Capability, ...] = (
     Capability("module calls", "module calls are not recorded"),
     Capability("saved tensors", "saved tensors are not recorded"),
     Capability("tracebacks", "uncaught exceptions of threads are not recorded"),
+    Capability("swaps", "torch refuses to swap tensors that were seen"),
     Capability("transforms", "torch.func transforms are not recorded"),
     Capability("threads", "operators of the program's own threads are not recorded"),
     Capability("collectives", "the recording is not saved before collectives"),

@@ -49,6 +49,7 @@ TABLE: tuple[Part, ...] = (
     Part("torch._C._jit_get_schemas_for_operator", "saved tensors", "tells results from arguments"),
     Part("torch._C._autograd.SavedTensor.unpack", "saved tensors",
          "asks one saved tensor of a custom Function for its version (torch 2.12)", refines=True),
+    Part("torch.utils.swap_tensors", "swaps", "lets two tensors be swapped that gradscope knows"),
     Part("threading._make_invoke_excepthook", "tracebacks", "takes gradscope's frames out of threads' tracebacks"),
     *(Part(f"torch._functorch.{name}", "transforms", gives) for name, gives in (
         ("vmap._vmap_increment_nesting", "sees a vmap begin"),
