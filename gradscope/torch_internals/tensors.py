@@ -23,3 +23,10 @@ neg_view: Any = bound("torch._neg_view")
 zero_without_memory: Any = bound("torch._efficientzerotensor")
 unpack_saved: Any = bound("torch._C._autograd.SavedTensor.unpack", None)
 HAS_SAVED_DATA = bool(bound("torch._C._autograd.SavedTensor.data", None))  # of what a node keeps
+
+
+def innermost(tensor: Any) -> Any:
+    """A tensor as it was before torch.func's transforms wrapped it."""
+    while is_wrapped(tensor):
+        tensor = unwrapped(tensor)
+    return tensor

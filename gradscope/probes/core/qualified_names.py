@@ -13,6 +13,8 @@ from typing import Any
 
 import torch
 
+from gradscope.torch_internals.tensors import innermost
+
 _ROOM = 256  # tensors outside of modules after which the dead ones are forgotten
 NAMELESS = "leaf"
 
@@ -60,7 +62,10 @@ class QualifiedNames:
         return self._find(tensor, other)
 
     def _find(self, tensor: torch.Tensor, asked: _Other | None) -> str:
-        """The name of a leaf that is not known so far."""
+        """The name of a leaf that is not known so far. A transform's has that of the tensor inside."""
+        inside = innermost(tensor)
+        if inside is not tensor:
+            return self.leaf(inside)
         for root, label in self._roots:  # a parameter that was put in place after the first call
             module = root()
             if module is not None and any(parameter is tensor for parameter in module.parameters()):
@@ -77,6 +82,13 @@ class QualifiedNames:
         self._others[id(tensor)] = _Other(weakref.ref(tensor), name)
         return name
 
+    def forget(self, tensor: torch.Tensor) -> None:
+        """A tensor is about to become another: its name is learned anew."""
+        known = self._parameters.pop(id(tensor), None)
+        self._others.pop(id(tensor), None)
+        if known is not None:
+            self._holders[known.path] = [one for one in self._holders.get(known.path, ()) if one is not known]
+
     def tensor(self, identity: int) -> torch.Tensor | None:
         """The living leaf with this id(), if its name was asked for before."""
         known = self._parameters.get(identity)
@@ -86,7 +98,8 @@ class QualifiedNames:
 
     def _learn_parameters(self, root: torch.nn.Module, label: str) -> list[tuple[str, str]]:
         others = []
-        for path, tensor in root.named_parameters(remove_duplicate=False):
+        for path, one in root.named_parameters(remove_duplicate=False):
+            tensor = innermost(one)  # functional_call puts the tensors of a transform in place
             known = self._parameters.get(id(tensor))
             if known is None or known.tensor() is not tensor:
                 parameter = Parameter(weakref.ref(tensor), path, label)

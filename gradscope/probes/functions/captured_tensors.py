@@ -25,7 +25,7 @@ from gradscope.torch_internals.find import bound
 from gradscope.torch_internals.function_calls import CALLS, Application
 from gradscope.torch_internals.guards import no_dispatch, no_function, unprofiled
 from gradscope.torch_internals.running import current_level
-from gradscope.torch_internals.tensors import is_wrapped, level_of, unwrapped
+from gradscope.torch_internals.tensors import innermost, is_wrapped, level_of, unwrapped
 
 _DETACH = "aten.detach.default"
 _LOOKS = 3  # how often one line is looked at: steps repeat
@@ -69,7 +69,7 @@ class CapturedTensors:
         self._looks[stack] += 1
         read = {id(one) for one in operands} - call.given
         for name, tensor in reached(frames, function.forward, call.arguments) if read else ():
-            if _is_differentiated(tensor) and id(_value(tensor)) in read:
+            if _is_differentiated(tensor) and id(innermost(tensor)) in read:
                 self._note(function, name, stack)
 
     def _note(self, function: Any, name: str, stack: int) -> None:
@@ -136,9 +136,3 @@ def _has_tangent(tensor: torch.Tensor) -> bool:
         _set_forward(forward)
         for _ in range(entered):
             _leave_level()
-
-
-def _value(tensor: torch.Tensor) -> torch.Tensor:
-    while is_wrapped(tensor):
-        tensor = unwrapped(tensor)
-    return tensor

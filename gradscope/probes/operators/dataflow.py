@@ -25,7 +25,7 @@ from gradscope.probes.tensors.is_leaf import is_leaf
 from gradscope.probes.tensors.metadata import TensorTypes, storage_of
 from gradscope.torch_internals.dynamo import skip_methods
 from gradscope.torch_internals.guards import no_function
-from gradscope.torch_internals.tensors import free_weak_reference, is_expired, weak_reference
+from gradscope.torch_internals.tensors import free_weak_reference, innermost, is_expired, weak_reference
 
 _BACKWARD, _GRAD = 4, 1  # what calls count: a step of training may take several derivatives before its backward()
 _LOOK = 3 * _BACKWARD  # how long it looks from the start, and from a step on that ran new operators
@@ -60,6 +60,7 @@ class Dataflow(Watcher):
         self._news = self._followed = 0
         self.on = True
         context.events.storage_asked.append(self.computed)
+        context.events.tensor_forgotten.append(self._forget)
         skip_methods(Dataflow)
 
     def saw(self, frame: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], result: Any) -> None:
@@ -94,6 +95,12 @@ class Dataflow(Watcher):
             rows.extend((place, _MADE, number, 0))
             if computes and storage > before:  # memory that was there already stays what it was
                 self._computed.add(storage)
+
+    def _forget(self, tensor: torch.Tensor) -> None:
+        """A tensor is about to become another: write it as it is, and number it anew."""
+        self.name()
+        self._known.pop(id(tensor), None)
+        self._returned.forget()
 
     def computed(self, identity: int) -> bool | None:
         """Whether a forward made a living storage: in a module call, or from something that requires a gradient.
@@ -167,7 +174,8 @@ class Dataflow(Watcher):
         self.on = True
 
     def release(self) -> None:
-        """Let go of all storages."""
+        """The recording ends: write what no backward asked for, and let go of all storages."""
+        self.name()
         self.on = False
         self._sweep(lambda reference: True)
 
@@ -187,7 +195,7 @@ class Dataflow(Watcher):
         for side, tensors in ((_ROOT, call.outputs), (_TARGET, call.targets)):
             for position, tensor in enumerate(tensors):
                 if isinstance(tensor, torch.Tensor):
-                    number, requires = self.number(tensor), _requires(tensor)
+                    number, requires = self.number(innermost(tensor)), _requires(tensor)  # as operators see it
                     self._sink.add("flow_end", (call.number, side, position, number, requires))
         self.name()
 
