@@ -28,6 +28,7 @@ from gradscope.probes.hooks.recorder import HookRecorder
 from gradscope.probes.modules.calls import ModuleCalls
 from gradscope.probes.modules.module_builds import ModuleBuilds
 from gradscope.probes.nonfinite.gradient_norms import GradientNorms
+from gradscope.probes.nonfinite.gradients_over_time import GradientsOverTime
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.operators.dataflow import Dataflow
 from gradscope.probes.operators.gradient_buffers import GradientBuffers
@@ -37,6 +38,7 @@ from gradscope.probes.operators.optimizers import Optimizers
 from gradscope.probes.operators.recorder import OperatorRecorder
 from gradscope.probes.operators.repeated_backwards import RepeatedBackwards
 from gradscope.probes.operators.tensor_data import TensorData
+from gradscope.probes.tensors.swapped_tensors import SwappedTensors
 
 NODES, OPS, FULL = Detail
 
@@ -81,6 +83,7 @@ def _stores_tensors(options: Options) -> bool:
 ENTERED = (
     ProbeEntry("tracebacks", _traceback_filter, NODES, ("tracebacks",)),
     ProbeEntry("modules", ModuleCalls, NODES, ("module calls",)),
+    ProbeEntry("swapped tensors", SwappedTensors, NODES, ("swaps",)),
     ProbeEntry("transforms", Transforms, NODES, ("transforms",)),
     ProbeEntry("custom Functions", FunctionArguments, NODES, ("custom Functions",)),
     ProbeEntry("nodes", node_creation),
@@ -111,6 +114,7 @@ AT_BACKWARDS = (
     ProbeEntry("module builds", ModuleBuilds, OPS),
     ProbeEntry("non-finite values", NonfiniteOnHost, OPS),
     ProbeEntry("gradient norms", GradientNorms, OPS),
+    ProbeEntry("gradients over time", GradientsOverTime, OPS),
     ProbeEntry("dataflow", Dataflow, OPS),
     ProbeEntry("optimizers", Optimizers, OPS),
     ProbeEntry("leaked nodes", LeakedNodes, OPS),

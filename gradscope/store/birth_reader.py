@@ -41,6 +41,14 @@ def read_sizes(rows: Rows, interned: Interned) -> tuple[LeafSize, ...]:
     )
 
 
+def read_node_sizes(rows: Rows) -> dict[int, dict[int, float]]:
+    """The largest magnitude of what nodes received where it was measured, by backward and node."""
+    found: dict[int, dict[int, float]] = {}
+    for backward, node, size in rows.select("SELECT backward, node, size FROM node_size", (INTEGER, INTEGER, TEXT)):
+        found.setdefault(backward, {})[node] = float(size)
+    return found
+
+
 def _birth(interned: Interned, row: tuple[Any, ...]) -> Birth:
     number, kind, step, thread, backward, node, operator, stack, call, argument, evidence, masked, masked_by = row
     told = _object(json.loads(evidence))

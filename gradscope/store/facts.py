@@ -24,7 +24,7 @@ from gradscope.model.size import LeafSize
 from gradscope.model.transform import Escaped, Transform
 from gradscope.store import flow_reader
 from gradscope.store.backward_reader import BackwardReader
-from gradscope.store.birth_reader import read_arrivals, read_births, read_sizes
+from gradscope.store.birth_reader import read_arrivals, read_births, read_node_sizes, read_sizes
 from gradscope.store.calls import read_all_calls
 from gradscope.store.compiled_tables import read_captured, read_compiled_runs
 from gradscope.store.file import OpenFile, damage_is_one_sentence
@@ -320,6 +320,11 @@ class Facts:
     def sizes(self) -> tuple[LeafSize, ...]:
         """How large leaves and their gradients were, in a sample of the steps."""
         return read_sizes(self._rows, self._interned)
+
+    @fact
+    def node_sizes(self) -> dict[int, dict[int, float]]:
+        """The largest magnitude of what some nodes received, by backward and node, in a sample of the steps."""
+        return read_node_sizes(self._rows)
 
     @fact
     def notices(self) -> tuple[Notice, ...]:

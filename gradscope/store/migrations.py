@@ -65,6 +65,11 @@ def _from_5(memory: sqlite3.Connection) -> None:
     memory.executescript(TABLES.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "))
 
 
+def _from_6(memory: sqlite3.Connection) -> None:
+    """Gradients of nodes were measured at full detail only."""
+    memory.executescript(TABLES.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "))
+
+
 def _add(memory: sqlite3.Connection, table: str, column: str, rest: str = "") -> None:
     """Add a column of integers, unless an earlier migration has made the table as it is today."""
     if column not in {name for _, name, *_ in memory.execute(f"PRAGMA table_info({table})")}:
@@ -95,5 +100,12 @@ def _packed(kind: str, rows: list[tuple[float, ...]] | list[list[int]]) -> bytes
         raise ValueError(str(error)) from None
 
 
-_MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (_from_1, _from_2, _from_3, _from_4, _from_5)
+_MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
+    _from_1,
+    _from_2,
+    _from_3,
+    _from_4,
+    _from_5,
+    _from_6,
+)
 assert len(_MIGRATIONS) == SCHEMA - 1, "each past schema has a migration"

@@ -15,7 +15,7 @@ interned by content, and a `backward` or a `block_run` only points at them. Hist
 from __future__ import annotations
 
 APPLICATION_ID = 0x67534350  # "gSCP", shown by file(1)
-SCHEMA = 6
+SCHEMA = 7
 OPEN_BLOCK = 1 << 40  # block_run numbers from here on: blocks that threads were still filling at the last commit
 
 TABLES = """
@@ -184,6 +184,9 @@ CREATE TABLE nonfinite (backward INTEGER NOT NULL, place TEXT NOT NULL, leaf INT
 -- after the backward calls 0, 1, 2, 4, 8, ...: the norms of a leaf's gradient and of the leaf, as Python prints them
 CREATE TABLE leaf_size (backward INTEGER NOT NULL, leaf INTEGER NOT NULL, gradient TEXT NOT NULL, weight TEXT NOT NULL, zero_share REAL NOT NULL,
   count INTEGER NOT NULL, PRIMARY KEY (backward, leaf)) WITHOUT ROWID;
+-- in the backward calls 0, 1, 2, 4, 8, ...: the largest magnitude of the gradient that a node received, of some of the
+-- nodes of each line that made many; as Python prints it
+CREATE TABLE node_size (backward INTEGER NOT NULL, node INTEGER NOT NULL, size TEXT NOT NULL, PRIMARY KEY (backward, node)) WITHOUT ROWID;
 -- what a probe saw and what says by itself what it means, once for a stack
 CREATE TABLE notice (what TEXT NOT NULL, stack INTEGER NOT NULL, PRIMARY KEY (what, stack)) WITHOUT ROWID;
 -- The way of tensors through operators, in the first steps and after new operators. A tensor's storage is a number;

@@ -68,7 +68,7 @@ NO_NAME = {name: {Exit.USAGE} if name in ("who", "why") else set() for name, *_ 
 UNREAD = {"condition", "dispatch", "exchange", "storage", "tensor", "declaration"}
 CONNECT = file._connect
 # What a row of a table is that no run here fills: 1 for a number, and these.
-TEXTS = {"evidence": "{}", "kind": "tensor", "arguments": "[]", "value": "1", "shape": "[]"}
+TEXTS = {"evidence": "{}", "kind": "tensor", "arguments": "[]", "value": "1", "shape": "[]", "size": "1"}
 Read = Callable[[Path], None]
 
 
