@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from gradscope.model.site import Located, Stack
 
+FORGETS_CHANCE = "checkpoint-forgets-chance"  # of a checkpoint that draws other random numbers when it runs again
+
 
 @dataclass(frozen=True, slots=True)
 class Notice(Located):

@@ -94,7 +94,7 @@ def _compare(
 
 def _decided(case: Case, found: Difference) -> Cause:
     """The line that decided what only one of two runs did; without a branch around it, what was done."""
-    site = branching_line(case, _within(found.operation), found.other)
+    site = branching_line(case, within(found.operation), found.other)
     module = found.operation.module
     ran = f"{found.told} (its {_name(found.operation)})"
     return Cause(
@@ -109,7 +109,7 @@ def _decided(case: Case, found: Difference) -> Cause:
 def _undecided(case: Case, first: list[Operation]) -> Cause:
     """The same operators, of other shapes: what draws a number that is another one each time."""
     told = "the same operators gave tensors of another shape or dtype"
-    lines = list(dict.fromkeys(site for one in first for site in _within(one) if site.origin is Origin.USER))
+    lines = list(dict.fromkeys(site for one in first for site in within(one) if site.origin is Origin.USER))
     for line in lines:
         drawn = random_line(case, line)
         if drawn is not None:
@@ -138,7 +138,7 @@ def reentrant_without_grad(case: Case) -> Iterator[Cause]:
         if notice.what == REENTRANT and notice.site is not None:
             yield Cause(
                 "no input of this reentrant checkpoint requires grad, so the parameters inside get no gradient",
-                _caller(notice.stack) or notice.site,
+                caller(notice.stack) or notice.site,
                 tuple(Related("fails_at", failure.site) for failure in ends),
                 fails=bool(ends),
             )
@@ -163,7 +163,7 @@ def _runs(case: Case, call: Backward) -> tuple[list[list[Operation]], list[list[
 def _stretches(operations: Iterable[Operation]) -> list[list[Operation]]:
     """The operators inside checkpoints, split where a checkpoint ends or the next one begins in the same way."""
     kept = (one for one in operations if not _is_the_checkpoints_own(one))
-    runs = (list(run) for inside, run in groupby(kept, lambda one: _boundary(one.stack) is not None) if inside)
+    runs = (list(run) for inside, run in groupby(kept, lambda one: boundary(one.stack) is not None) if inside)
     return [stretch for run in runs for stretch in _cut(run)]
 
 
@@ -175,7 +175,7 @@ def _cut(run: list[Operation]) -> Iterator[list[Operation]]:
         yield run[begin:end]
 
 
-def _boundary(stack: Stack) -> int | None:
+def boundary(stack: Stack) -> int | None:
     """Where the checkpoint's own frame stands in a stack."""
     for at, site in enumerate(stack):
         if site.file.endswith(MODULE) and site.function in BOUNDARIES:
@@ -185,23 +185,23 @@ def _boundary(stack: Stack) -> int | None:
 
 def _is_the_checkpoints_own(operation: Operation) -> bool:
     """Whether the checkpoint called it for itself: it makes a dummy up to torch 2.11, and detaches what it keeps."""
-    return any(site.file.endswith(MODULE) for site in _within(operation))
+    return any(site.file.endswith(MODULE) for site in within(operation))
 
 
-def _within(operation: Operation) -> Stack:
+def within(operation: Operation) -> Stack:
     """The frames inside the checkpoint."""
-    return operation.stack[: _boundary(operation.stack)]
+    return operation.stack[: boundary(operation.stack)]
 
 
 def _occurrence(operation: Operation) -> Occurrence:
-    return operation.name, tuple((site.file, site.line) for site in _within(operation))
+    return operation.name, tuple((site.file, site.line) for site in within(operation))
 
 
 def _outer(stack: Stack) -> Site | None:
-    return user_site(stack[_boundary(stack) or 0 :])
+    return user_site(stack[boundary(stack) or 0 :])
 
 
-def _caller(stack: Stack) -> Site | None:
+def caller(stack: Stack) -> Site | None:
     """The user's line that called the checkpoint."""
     at = max((at for at, site in enumerate(stack) if site.file.endswith(MODULE)), default=0)
     return user_site(stack[at:])
@@ -223,10 +223,10 @@ def _difference(first: list[Operation], again: list[Operation], stopped: bool) -
     if at is None:
         at = min(len(first), len(again))
     if at < len(again) and (at >= len(first) or before[at] in after[at:]):
-        other = _within(first[at]) if at < len(first) else ()
+        other = within(first[at]) if at < len(first) else ()
         return Difference(again[at], other, "runs in the recomputation only")
     if at < len(first) and (at < len(again) or not stopped):
-        other = _within(again[at]) if at < len(again) else ()
+        other = within(again[at]) if at < len(again) else ()
         return Difference(first[at], other, "ran in the forward only")
     return None
 

@@ -10,6 +10,7 @@ from typing import Any
 import torch
 from torch.utils.checkpoint import CheckpointFunction
 
+from gradscope.model.notice import FORGETS_CHANCE
 from gradscope.probes.core.context import Context
 from gradscope.torch_internals.dynamo import is_traced, skip_methods
 from gradscope.torch_internals.function_calls import CALLS, Application
@@ -70,6 +71,8 @@ class FunctionArguments:
         cls, arguments = application.function, application.arguments
         if checkpoint and _trains_nothing(arguments):
             self._sink.add("notice", (REENTRANT, checkpoint))
+        if checkpoint and arguments[1] is False:
+            self._sink.add("notice", (FORGETS_CHANCE, checkpoint))
         if cls.__module__.partition(".")[0] == "torch":
             return
         name = f"{cls.__module__}.{cls.__qualname__}"

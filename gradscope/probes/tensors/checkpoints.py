@@ -18,6 +18,7 @@ from gradscope.signals import attribute
 from gradscope.torch_internals.find import bound
 
 _FRAME: Any = bound("torch.utils.checkpoint._CheckpointFrame")
+_PRESERVE = "preserve_rng_state"
 _TURNED = frozenset(f"{name}Backward" for name in ("T", "Transpose", "Permute"))  # views with the same sizes
 _VIEWS = _TURNED | frozenset(
     f"{name}Backward"
@@ -28,10 +29,14 @@ Look = tuple[list[int], torch.dtype]  # sizes, in whatever order
 
 @dataclass(slots=True)
 class Checkpoint:
-    """One checkpoint in a graph: `last` is the node that the engine comes to last, `again` bytes by node."""
+    """One checkpoint in a graph: `last` is the node that the engine comes to last, `again` bytes by node.
+
+    `repeats_chance`: the random numbers of the forward are drawn again, as they were.
+    """
 
     last: int
     inputs: list[torch.Tensor]
+    repeats_chance: bool = True
     again: dict[int, int] = field(default_factory=dict)
 
 
@@ -57,7 +62,7 @@ def _frame_of(hook: Any) -> Any:
 
 def _checkpoint(live: list[Any], frame: Any, tokens: dict[int, list[tuple[str, Any]]]) -> Checkpoint:
     last = min(tokens, key=lambda number: live[number]._sequence_nr())
-    found = Checkpoint(last, list(_inputs(frame)))
+    found = Checkpoint(last, list(_inputs(frame)), _repeats_chance(frame))
     given = {id(tensor.grad_fn): _look(tensor) for tensor in found.inputs if tensor.grad_fn is not None}
     data = [_look(tensor) for tensor in found.inputs if not tensor.requires_grad]
     looks = _looks(frame, tokens)
@@ -75,6 +80,14 @@ def _checkpoint(live: list[Any], frame: Any, tokens: dict[int, list[tuple[str, A
         again = results[live[number]] + arguments
         found.again[number] = sum(math.prod(sizes) * dtype.itemsize for sizes, dtype in again)
     return found
+
+
+def _repeats_chance(frame: Any) -> bool:
+    """What the checkpoint was given as preserve_rng_state; True where torch keeps it elsewhere."""
+    again = attribute(frame, "recompute_fn")
+    names = attribute(attribute(again, "__code__"), "co_freevars") or ()
+    cells = dict(zip(names, attribute(again, "__closure__") or (), strict=False))
+    return _PRESERVE not in cells or bool(cells[_PRESERVE].cell_contents)
 
 
 def _looks(frame: Any, tokens: dict[int, list[tuple[str, Any]]]) -> dict[int, list[tuple[str, Look]]]:

@@ -9,10 +9,12 @@ from typing import Any
 
 import torch
 
+from gradscope.model.notice import FORGETS_CHANCE
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.digest import digest
+from gradscope.probes.core.node_token import token_of
 from gradscope.probes.core.sink import Sink, store
-from gradscope.probes.tensors.checkpoints import Packed, checkpoints
+from gradscope.probes.tensors.checkpoints import Checkpoint, Packed, checkpoints
 from gradscope.probes.tensors.saved import saved_of
 from gradscope.probes.tensors.saved_results import arguments_of, is_result
 from gradscope.signals import let_through
@@ -60,6 +62,7 @@ class TensorContents:
         self._attributes: dict[type, list[tuple[str, int]]] = {}
         self._arguments: dict[type, frozenset[str] | None] = {}
         self._storage_asked = context.events.storage_asked
+        self._forgetting: set[int] = set()  # the stacks of checkpoints that were noted
 
     def take(self, live: list[Any], leaves: dict[int, int]) -> int:
         """The id of a graph's tensors. `leaves` names the leaves by storage."""
@@ -72,6 +75,7 @@ class TensorContents:
             for position, (name, tensor) in enumerate(self.saved(node, number, packed)):
                 saved.extend((number, position, name, *self._describe(tensor, leaves, storages)))
         found = checkpoints(live, packed) if packed else []
+        self._note_chance(live, found)
         for one in found:
             for position, tensor in enumerate(one.inputs):
                 name = self._sink.string(f"checkpoint's input {position}")
@@ -85,6 +89,14 @@ class TensorContents:
             self._sink.add_all("given", ((number, storage) for storage in sorted(given)))
 
         return store(self._sink, "tensors", digest(metas, saved, array("q", itertools.chain(*again))), write)
+
+    def _note_chance(self, live: list[Any], found: list[Checkpoint]) -> None:
+        """Note the lines of checkpoints that draw other random numbers when they run again."""
+        for one in found:
+            token = None if one.repeats_chance else token_of(live[one.last])
+            if token is not None and token.stack not in self._forgetting:
+                self._forgetting.add(token.stack)
+                self._sink.add("notice", (FORGETS_CHANCE, token.stack))
 
     def _describe(
         self, tensor: torch.Tensor, leaves: dict[int, int], storages: dict[int, int]
