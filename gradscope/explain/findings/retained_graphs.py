@@ -19,6 +19,7 @@ from gradscope.model.site import Site, Stack
 _CALLS = 4  # growing backward calls from one line, at least
 _ON_CTX, _ATTRIBUTE = "context", "attribute"
 _STEPS = 3  # steps whose nodes still live, at least
+_RESTS = 2  # .backward() calls for which the program may still hold its last results
 _LONG = 32  # steps that nodes live, where it began late
 _ADDING = ("append", "appendleft", "add", "extend", "insert", "setdefault", "update", "put")
 _CONTAINERS = ("list", "dict", "set", "deque", "tuple", "defaultdict", "OrderedDict")
@@ -136,11 +137,20 @@ def _compiling(one: Survivors) -> bool:
 def growing_survivors(case: Case) -> list[Survivors]:
     """The nodes alive at the last look, provided that they come from enough earlier steps."""
     last = max((one.step for one in case.survivors()), default=None)
-    alive = [one for one in case.survivors() if one.step == last and not _compiling(one)]
+    ends = [call.step for call in case.backwards() if call.kind == "backward" and call.nested_in is None]
+    alive = [one for one in case.survivors() if one.step == last and not _compiling(one) and _is_over(one, ends)]
     steps = {one.made for one in alive}
     if len(steps) < _STEPS or last is None:
         return []
     return alive if min(steps) <= last // 2 or last - min(steps) >= _LONG else []
+
+
+def _is_over(one: Survivors, ends: list[int]) -> bool:
+    """Whether two .backward() calls have ended since: derivatives in between are parts of a graph that is being built.
+
+    True where the program makes none.
+    """
+    return not ends or sum(one.made < end <= one.step for end in ends) >= _RESTS
 
 
 def _tops(alive: list[Survivors]) -> list[Survivors]:
