@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradscope.explain.deductions.carried_state import cache_around, thrown_away_detach
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.inplace_writes import REFUSED, in_optimizer, refused, write_of
 from gradscope.explain.deductions.shared_subgraph import SharedSubgraph, shared_subgraph
@@ -89,17 +90,25 @@ def _outdated(case: Case, call: Backward) -> SharedSubgraph | None:
 
 
 def _carried_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
-    name = source_lines.assigned(case, found.carried.site)
+    made = found.carried.site
+    name = source_lines.assigned(case, made)
     what = f"`{name}`" if name else f"what {found.carried.name} made"
+    thrown_away, cache = thrown_away_detach(case), cache_around(case, found.carried.stack)
     if found.reader is None:
         message = f"{what} is built once, but backward runs through it again and again: the first run frees its graph"
         advice = "build it anew in each round of the loop, before its backward"
     else:
         message = f"{what} carries its graph from one round into the next: backward {call.number} ran into it again"
         advice = f"carry over `{name}.detach()`" if name else "detach it when it is carried over"
+    if thrown_away is not None:
+        message = f"detach() gives a new tensor, which is thrown away here: {message}"
+        advice = "assign what detach() gives, or call detach_()"
+    elif cache is not None:
+        message = f"a value is kept here for later calls, with its graph: {message}"
+        advice = "keep a detached value, or compute it anew in each step where it depends on a parameter"
     return Cause(
         message,
-        found.carried.site,
+        thrown_away or cache or made,
         _places(call, found),
         fails=True,
         advice=advice,

@@ -1,0 +1,53 @@
+"""The line to edit where a graph is carried from one step into the next, other than the one that computed the value.
+
+It is the cache that hands the value out again, or a detach() whose result nobody takes.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import last_name
+from gradscope.model.site import Origin, Site, Stack, user_site
+
+_CACHES = ("lru_cache", "cache", "cached_property", "cached", "memoize")
+
+
+def cache_around(case: Case, stack: Stack) -> Site | None:
+    """What keeps a value for the next call: its function's decorator, or a store under a key, there or in a caller."""
+    for caller in (site for site in stack if site.origin is Origin.USER):
+        statement = syntax(case).parsed(caller.file).whole_statements.get(caller.line)
+        if isinstance(statement, ast.Assign) and any(map(_is_a_key_of_self, statement.targets)):
+            return syntax(case).site(caller.file, statement.lineno, caller.function)
+    made = user_site(stack)
+    function = None if made is None else syntax(case).function(made)
+    if made is None or not isinstance(function, ast.FunctionDef):
+        return None
+    for decorator in function.decorator_list:
+        if last_name(decorator.func if isinstance(decorator, ast.Call) else decorator) in _CACHES:
+            return syntax(case).site(made.file, decorator.lineno, made.function)
+    stores = (one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno >= made.line)
+    line = next((one.lineno for one in stores if any(map(_is_a_key_of_self, one.targets))), None)
+    return None if line is None else syntax(case).site(made.file, line, made.function)
+
+
+def thrown_away_detach(case: Case) -> Site | None:
+    """The only line of the program that calls detach() and does not take the result."""
+    found = [site for file in syntax(case).files for site in _thrown_away(case, file)]
+    return found[0] if len(found) == 1 else None
+
+
+def _thrown_away(case: Case, file: str) -> Iterator[Site]:
+    for node in syntax(case).nodes(file):
+        call = node.value if isinstance(node, ast.Expr) else None
+        if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "detach":
+            yield syntax(case).site(file, call.func.end_lineno or call.lineno)
+
+
+def _is_a_key_of_self(target: ast.expr) -> bool:
+    """`self.table[key] = ...`"""
+    owner = target.value if isinstance(target, ast.Subscript) else None
+    return isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name) and owner.value.id == "self"
