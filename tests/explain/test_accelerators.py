@@ -25,6 +25,9 @@ CODES = {  # where less is known than on a CPU, where the same line has the code
 LATER = {  # lines: the operator that is looked at
     "nonfinite/missing_values": 1,
     "nonfinite/energy_in_half_precision": -1,  # products are looked at there: it is the one that overflows
+    "nonfinite/empty_history": 1,  # the softmax: what its rows held is not read
+    "nonfinite/fully_masked_attention": 1,
+    "nonfinite/root_behind_where": 3,  # the division: nor what it divided by
     "nonfinite/normalised_beforehand": 4,  # where the batch is used: what was born steps earlier is not remembered
 }
 

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, first_nonfinite, node_of
+from gradscope.explain.deductions.nonfinite_sources import masking_line, root_line
 from gradscope.explain.deductions.weight_growth import weight_growth
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.findings.nonfinite_reasons import reason
@@ -49,7 +51,7 @@ def non_finite_forward(case: Case) -> Iterator[Cause]:
         return  # the loss is finite: a derivative is to blame
     if weight_growth(case) is not None:
         return  # the weights have grown until something overflowed
-    yield _cause(found, found.birth, f"{reason(found.birth)}; {found.where}", found.birth.site)
+    yield _masked(case, found, _cause(found, found.birth, f"{reason(found.birth)}; {found.where}", found.birth.site))
 
 
 def non_finite_derivative(case: Case) -> Iterator[Cause]:
@@ -87,7 +89,7 @@ def non_finite_derivative(case: Case) -> Iterator[Cause]:
     if place is None:
         if reached and found.arrival is not None and birth.backward is None:
             hidden = f"{birth.masked or 'an operator'} hides that in the forward, but its derivative is still computed"
-            yield _cause(found, birth, f"{reason(birth)}; {hidden}: {found.where}", birth.site)
+            yield _masked(case, found, _cause(found, birth, f"{reason(birth)}; {hidden}: {found.where}", birth.site))
         return
     graph, node = place
     site, related = _place(case, birth, node)
@@ -96,7 +98,22 @@ def non_finite_derivative(case: Case) -> Iterator[Cause]:
     if selector is not None:
         told += f"; {selector.name} does not take this branch, but its derivative is still computed"
         related = (*related, Related("masked_by", selector.site, selector.name))
+    root = root_line(case, birth, node)
+    if root is not None and root != site:
+        told += ", and so is that of the root which is zero here"
+        site, related = root, (*related, Related("differs_at", site, _forward_name(node)))
     yield _cause(found, birth, f"{told}; {found.where}", site, related, node)
+
+
+def _masked(case: Case, found: FirstNonfinite, cause: Cause) -> Cause:
+    """The same with the line that fills in -inf, where the operator took a row of nothing else."""
+    filled = None if found.birth is None else masking_line(case, found.birth)
+    if filled is None or filled == cause.site:
+        return cause
+    born = Related("first_nonfinite_at", cause.site, cause.op or "")
+    return replace(
+        cause, site=filled, related=(born, *cause.related), message=f"-inf is filled in here: {cause.message}"
+    )
 
 
 def _place(case: Case, birth: Birth, node: Node) -> tuple[Site | None, tuple[Related, ...]]:

@@ -13,8 +13,8 @@ class Attention(nn.Module):
 
     def forward(self, x, keep):
         scores = self.query(x) @ self.key(x).transpose(1, 2) / x.shape[-1] ** 0.5
-        scores = scores.masked_fill(~keep[:, None, :], float("-inf"))
-        weights = torch.softmax(scores, dim=-1)  # expect: GS730
+        scores = scores.masked_fill(~keep[:, None, :], float("-inf"))  # expect: GS730
+        weights = torch.softmax(scores, dim=-1)
         return weights @ self.value(x)
 
 

@@ -1,0 +1,73 @@
+"""The line behind a NaN where the operator that gave it is not the one to edit.
+
+A softmax of a row that is masked as a whole cannot give anything else: the line that fills in -inf is to blame. A root
+that is zero breaks the division by it, and its own derivative besides.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.model.birth import Birth
+from gradscope.model.flow import FlowOperation
+from gradscope.model.graph import Node
+from gradscope.model.operation import base_name
+from gradscope.model.site import Site
+
+_SOFTMAX = ("softmax", "_softmax", "_safe_softmax", "log_softmax", "_log_softmax", "logsumexp")
+_FILLS = ("masked_fill", "where")
+_ROOTS = ("sqrt", "linalg_vector_norm", "norm")
+_VIEWS = ("view", "_unsafe_view", "reshape", "expand", "unsqueeze", "squeeze", "transpose", "t", "permute", "clone")
+_FAR = 8  # views between the two
+
+
+def masking_line(case: Case, birth: Birth) -> Site | None:
+    """The line that put -inf into all of a row, of which a softmax was taken."""
+    given = birth.argument_named("self")
+    if birth.base not in _SOFTMAX or given is None or given.row != (-math.inf, -math.inf):
+        return None
+    return _maker_at(case, birth.site, _SOFTMAX, 0, _FILLS)
+
+
+def root_line(case: Case, birth: Birth, node: Node) -> Site | None:
+    """The line of the root that is zero, where the derivative of a division by it is not finite."""
+    bottom = birth.argument_named("other")
+    if birth.base != "div" or bottom is None or bottom.value != 0 or not node.name.startswith("DivBackward"):
+        return None
+    return _maker_at(case, node.site, ("div",), 1, _ROOTS)
+
+
+def _maker_at(
+    case: Case, site: Site | None, operators: tuple[str, ...], argument: int, wanted: tuple[str, ...]
+) -> Site | None:
+    """The line of the operator that made an argument of one on another line, in the first step that shows it."""
+    for operation in dataflow(case).operations if site is not None else ():
+        if operation.site == site and _name(operation) in operators and operation.backward is None:
+            for maker in _makers(case, operation, argument):
+                if _name(maker) in wanted:
+                    return maker.site
+    return None
+
+
+def _makers(case: Case, operation: FlowOperation, argument: int) -> Iterator[FlowOperation]:
+    """What made an operator's argument, through views of it."""
+    flow = dataflow(case)
+    for _ in range(_FAR):
+        if len(operation.reads) <= argument:
+            return
+        makers = [
+            at for at in flow.makers.get(operation.reads[argument].tensor, ()) if flow.operations[at] != operation
+        ]
+        if not makers:
+            return
+        operation, argument = flow.operations[makers[-1]], 0
+        yield operation
+        if _name(operation) not in _VIEWS:
+            return
+
+
+def _name(operation: FlowOperation) -> str:
+    return base_name(operation.operation.name).rstrip("_")
