@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import enum
+from collections import defaultdict
 from dataclasses import dataclass, replace
 
 from gradscope.explain.deductions.cause import Cause
@@ -10,6 +11,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Cut, dataflow, leaves_torch
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related
+from gradscope.model.graph import Graph
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
@@ -36,6 +38,7 @@ class Reason(enum.Enum):
     INFERENCE_TENSOR = enum.auto()
     NO_DERIVATIVE = enum.auto()
     ZERO_DERIVATIVE = enum.auto()
+    CANCELLED = enum.auto()  # one side of a difference is the other plus a constant
     NO_CREATE_GRAPH = enum.auto()
     DETACHED = enum.auto()
     PLAIN_NUMBERS = enum.auto()
@@ -45,6 +48,7 @@ class Reason(enum.Enum):
     FROZEN_HERE = enum.auto()
     RESULT_UNUSED = enum.auto()
     NEVER_READ = enum.auto()
+    SIBLING_READ_TWICE = enum.auto()
     CLEARED = enum.auto()
 
 
@@ -145,7 +149,36 @@ def born(case: Case, tensor: int) -> Site | None:
     return None
 
 
+def first_values(case: Case, leaf: str) -> Site | None:
+    """The user's line that last gave a named leaf values before anything was trained."""
+    flow = dataflow(case)
+    storages = {tensor.storage for tensor in flow.tensors.values() if tensor.leaf == leaf}
+    found = None
+    for operation in flow.operations:
+        if operation.backward is not None:
+            break
+        if any(flow.tensors[made].storage in storages for made in operation.makes if made in flow.tensors):
+            found = operation.site if not operation.operation.grad or found is None else found
+    return found
+
+
 def module_of(case: Case, at: int) -> str | None:
     """The module that an operator ran in."""
     module = dataflow(case).operations[at].operation.module
     return None if module is None else module.path or module.module_class
+
+
+def reaches(graph: Graph, target: int, without: set[int]) -> bool:
+    """Whether a way leads from the roots to a node that goes through none of some others."""
+    onward: dict[int, list[int]] = defaultdict(list)
+    for edge in graph.edges:
+        onward[edge.source].append(edge.target)
+    waiting, seen = [root for root in graph.roots if root not in without], set()
+    while waiting:
+        at = waiting.pop()
+        if at == target:
+            return True
+        if at not in seen:
+            seen.add(at)
+            waiting += [one for one in onward[at] if one not in without]
+    return False

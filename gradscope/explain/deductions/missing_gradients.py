@@ -9,6 +9,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
+from gradscope.explain.deductions.cancelled_gradients import cancelled_gradients
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.graph_cuts import (
     CUT,
@@ -21,16 +22,18 @@ from gradscope.explain.deductions.graph_cuts import (
     born,
     exits,
     module_of,
+    reaches,
 )
 from gradscope.explain.deductions.late_changes import late_silences
 from gradscope.explain.deductions.lost_parts import lost_parts
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters
+from gradscope.explain.deductions.siblings import sibling_read_twice
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Way, dataflow, is_optimizer
 from gradscope.explain.evidence.syntax import attribute_call, syntax
 from gradscope.model.finding import Related, Severity
 from gradscope.model.flow import GradientState, HeldParameter, OptimizerLook
-from gradscope.model.graph import Backward, Graph
+from gradscope.model.graph import Backward
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 from gradscope.store.facts import kept
@@ -56,7 +59,7 @@ class SilentParameter:
 def missing_gradients(case: Case) -> tuple[MissingGradient, ...]:
     """Every gradient that is missing, those that explain a failure first; the parameters of one line together."""
     found = [*_without_graph(case), *_inference(case)]
-    found += [*_silent(case), *_late(case), *_parts(case)]
+    found += [*_silent(case), *_late(case), *_parts(case), *cancelled_gradients(case)]
     return tuple(_together(found))
 
 
@@ -256,6 +259,9 @@ def _never_read(case: Case, one: SilentParameter) -> MissingGradient:
     declared = born(case, one.held.tensor)
     site = declared or one.look.site
     related = (Related("declared_at", declared, one.held.name),) if declared else ()
+    again = sibling_read_twice(case, one.held.name, declared)
+    if again is not None:
+        return MissingGradient(UNUSED, Reason.SIBLING_READ_TWICE, Cause("", again, related, certain=False))
     return MissingGradient(UNUSED, Reason.NEVER_READ, Cause("", site, related))
 
 
@@ -280,7 +286,7 @@ def _why_zero(case: Case, one: SilentParameter) -> MissingGradient | None:
     graph = case.graph(call)
     node = next((leaf.node for leaf in case.leaf_gradients() if leaf.tensor == one.held.tensor), None)
     flat = [each for each in graph.nodes if each.name.startswith(_ZERO)]
-    if node is None or not flat or _reaches(graph, node, {each.id for each in flat}):
+    if node is None or not flat or reaches(graph, node, {each.id for each in flat}):
         return None
     first = flat[-1]
     related = (Related("cut_at", first.site, first.name),)
@@ -288,21 +294,6 @@ def _why_zero(case: Case, one: SilentParameter) -> MissingGradient | None:
     cause = Cause("", first.site, related, node=first.id, op=first.op, module=module, backward=call)
     operator = first.name.removesuffix("Backward0")
     return MissingGradient(DERIVATIVE, Reason.ZERO_DERIVATIVE, cause, operator=operator)
-
-
-def _reaches(graph: Graph, target: int, without: set[int]) -> bool:
-    onward: dict[int, list[int]] = defaultdict(list)
-    for edge in graph.edges:
-        onward[edge.source].append(edge.target)
-    waiting, seen = [root for root in graph.roots if root not in without], set()
-    while waiting:
-        at = waiting.pop()
-        if at == target:
-            return True
-        if at not in seen:
-            seen.add(at)
-            waiting += [one for one in onward[at] if one not in without]
-    return False
 
 
 # gradients taken away before the step

@@ -48,15 +48,16 @@ def optimizer_parameters(case: Case) -> OptimizerParameters:
 
 
 def is_updated_by_hand(case: Case, tensor: FlowTensor) -> bool:
-    """Whether the program itself writes to it after the first backward, as a hand-written update does."""
+    """Whether the program itself writes to it once a forward has used it, as a hand-written update does."""
     return any(_writes(case, tensor))
 
 
 def _writes(case: Case, tensor: FlowTensor) -> Iterator[bool]:
-    flow, started = dataflow(case), False
+    flow, used = dataflow(case), False
     for operation in flow.operations:
-        started = started or operation.backward is not None
-        if started and operation.backward is None:
+        if operation.backward is None and operation.operation.grad:
+            used = used or any(read.tensor == tensor.number and read.requires_grad for read in operation.reads)
+        if used and operation.backward is None:
             for made in operation.makes:
                 known = flow.tensors.get(made)
                 in_place = any(read.tensor == made for read in operation.reads)

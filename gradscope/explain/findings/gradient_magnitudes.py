@@ -1,4 +1,4 @@
-"""GS733, GS734, GS735, GS736, GS737: gradients that are finite, and too small, too large or zero."""
+"""GS734, GS735, GS736, GS737: gradients that are finite, and too small, too large or zero."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.graph_cuts import reaches
 from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.deductions.nonfinite_arrivals import first_nonfinite
 from gradscope.explain.deductions.weight_growth import samples_of, weight_growth
@@ -15,8 +16,6 @@ from gradscope.model.graph import Graph, Node
 from gradscope.model.site import Site
 from gradscope.model.size import LeafSize
 
-SOFTMAX = "softmax-over-one"
-SOFTMAX_MODULE = "Softmax"  # in the name of its class: Softmax, LogSoftmax, Softmax2d, not a loss
 _DEAD = 0.9  # of the units
 _FEW = 4  # units of which nothing is said
 _SAMPLES = 3
@@ -39,31 +38,6 @@ SQUASHES = ("Sigmoid", "Tanh", "Hardsigmoid", "Softsign")
 _SEVERAL = 4  # squashing operators on the way, fewer of which do not make a gradient vanish
 
 
-def softmax_over_one(case: Case) -> Iterator[Cause]:
-    """What it flags: a softmax (or the one inside a cross entropy) over a dimension that has one element.
-
-    Why: a softmax over one element is 1 whatever the element is, so its gradient is exactly zero, and nothing before it
-    learns. A classifier with one output needs a sigmoid; with several, the wrong dim is often the reason.
-
-    Wrong:
-        p = torch.softmax(nn.Linear(8, 1)(x), dim=1)
-
-    Right:
-        p = torch.sigmoid(nn.Linear(8, 1)(x))
-
-    Do instead: use sigmoid and binary_cross_entropy_with_logits for one output, or give the dimension of the classes to
-    softmax.
-
-    How it is found: the size of the dimension at each softmax under grad mode; a line is named when it was 1 every
-    time.
-    """
-    for notice in case.notices():
-        if notice.what == SOFTMAX and notice.site is not None:
-            node = _softmax_at(case, notice.site)
-            site, called = (notice.site, ()) if node is None else chosen_at(case, node)
-            yield Cause("this softmax runs over one element: it is always 1, and its gradient zero", site, called)
-
-
 def dead_relu(case: Case) -> Iterator[Cause]:
     """What it flags: a layer nearly all of whose ReLU units are off for every input, and stay so.
 
@@ -79,13 +53,15 @@ def dead_relu(case: Case) -> Iterator[Cause]:
     Do instead: lower the learning rate, scale the inputs, start biases at zero, or use LeakyReLU or GELU.
 
     How it is found: the gradient of the bias in front of a ReLU, measured in the steps 0, 1, 2, 4, 8, ...: it is
-    exactly zero for at least nine units in ten in the last two, while other parameters still get a gradient.
+    exactly zero for at least nine units in ten in the last two, while other parameters still get a gradient. Where none
+    does any more, it is a ReLU module through which every way to the loss goes.
     """
     samples = samples_of(case)
     if len(samples) < _SAMPLES:
         return
     last, before = samples[-1], samples[-2]
     if not any(size.gradient > 0 for size in last.values()):
+        yield from _all_dead(case, samples)
         return
     said: set[Site] = set()
     for name, size in last.items():
@@ -105,6 +81,32 @@ def dead_relu(case: Case) -> Iterator[Cause]:
             module=None if found.module is None else found.module.label,
             backward=size.backward,
         )
+
+
+def _all_dead(case: Case, samples: list[dict[str, LeafSize]]) -> Iterator[Cause]:
+    """A ReLU that switches all off: every gradient was there at first, and is exactly zero in the last steps."""
+    zeros = [all(size.gradient == 0 for size in one.values()) for one in samples]
+    since = next((at for at in range(len(zeros)) if all(zeros[at:])), len(zeros))
+    if not 0 < since <= len(samples) - 2:
+        return
+    size, first = next(iter(samples[-1].values())), next(iter(samples[since].values()))
+    graph = case.graph(size.backward)
+    leaves = [node.id for node in graph.nodes if node.accumulates]
+    for node in graph.nodes:
+        is_module = node.module is not None and "ReLU" in node.module.module_class
+        if is_module and node.name.startswith("ReluBackward"):
+            if not any(reaches(graph, leaf, without={node.id}) for leaf in leaves):
+                site, called = chosen_at(case, node)
+                yield Cause(
+                    f"every gradient is exactly zero from backward {first.backward} on, at the latest: this ReLU, "
+                    "through which all of the loss goes, is off for every input",
+                    site,
+                    called,
+                    node=node.id,
+                    module=node.module.label if node.module is not None else None,
+                    backward=size.backward,
+                )
+            return
 
 
 def zero_gradient(case: Case) -> Iterator[Cause]:
@@ -234,15 +236,6 @@ def diverged(case: Case) -> Iterator[Cause]:
             tensor=last.leaf,
             backward=None if found.arrival is None else found.arrival.backward,
         )
-
-
-def _softmax_at(case: Case, site: Site) -> Node | None:
-    """The node of a softmax that a module of its own computed, in one of the first graphs."""
-    for call in case.backwards()[:_SAMPLES]:
-        for node in case.graph(call.number).nodes if call.number in case.graph_sizes() else ():
-            if node.site == site and node.module is not None and node.name.removeprefix("Log").startswith("Softmax"):
-                return node if SOFTMAX_MODULE in node.module.module_class else None
-    return None
 
 
 def _unreachable(case: Case, size: LeafSize) -> bool:

@@ -29,6 +29,10 @@ REASONS = {
     Reason.INFERENCE_TENSOR: "a tensor that was made in inference mode goes on into an operation that has to save it",
     Reason.NO_DERIVATIVE: "{operator} gives {dtype} values, which have no derivative",
     Reason.ZERO_DERIVATIVE: "{operator} has derivative zero everywhere, so nothing passes it",
+    Reason.CANCELLED: (
+        "of this difference one side is the other plus a constant, so their gradients cancel; "
+        "detach() the one that is subtracted"
+    ),
     Reason.NO_CREATE_GRAPH: "this derivative was taken without create_graph=True, so it is a constant",
     Reason.DETACHED: "{call} gives the values without their graph",
     Reason.PLAIN_NUMBERS: "{call} turns the value into plain numbers, which have no graph",
@@ -40,6 +44,7 @@ REASONS = {
     Reason.FROZEN_HERE: "nothing that the loss was computed from requires grad: it is all frozen here",
     Reason.RESULT_UNUSED: "what is computed from it does not go into the loss",
     Reason.NEVER_READ: "no operation that led to a loss read it",
+    Reason.SIBLING_READ_TWICE: "no operation read it, and this line reads the layer built like it a second time",
     Reason.CLEARED: "the gradients are cleared after the backward and before the step, which then changes nothing",
 }
 FATES = {
@@ -128,7 +133,8 @@ def no_derivative(case: Case) -> Iterator[Cause]:
         estimator.
     How it is found:
         An operator read a tensor that required grad and made an integer or boolean one that went into the loss; or
-        every way from the loss to the parameter in the recorded graph leads through a node whose derivative is zero.
+        every way from the loss to the parameter in the recorded graph leads through a node whose derivative is zero;
+        or a tensor is subtracted from what it was made of by adding a constant.
     """
     yield from missing(case, DERIVATIVE)
 
