@@ -27,6 +27,8 @@ HAS_SAVED_DATA = bool(bound("torch._C._autograd.SavedTensor.data", None))  # of 
 
 def innermost(tensor: Any) -> Any:
     """A tensor as it was before torch.func's transforms wrapped it."""
-    while is_wrapped(tensor):
-        tensor = unwrapped(tensor)
+    inside = unwrapped(tensor) if is_wrapped(tensor) else tensor
+    while inside is not tensor:
+        tensor = inside
+        inside = unwrapped(tensor) if is_wrapped(tensor) else tensor
     return tensor

@@ -24,12 +24,12 @@ class ReturnedNumbers:
     """Keeps, of one block, the results of one element, until their numbers are found in a tensor made from Python."""
 
     def __init__(self, sink: Sink) -> None:
-        self._comes_from_python, self._handed_out = sink.string(_COMES_FROM_PYTHON), sink.string(_HANDED_OUT)
+        self._sink = sink
         self._results: list[weakref.ref[torch.Tensor]] = []
 
     def saw(self, operator: int, operands: Iterator[torch.Tensor], results: Iterator[torch.Tensor]) -> None:
         """An operator of a forward has run on what was learned: note its results of one element."""
-        if operator == self._handed_out:
+        if operator == self._sink.string(_HANDED_OUT):
             gone = {id(one) for one in operands}
             self._results = [one for one in self._results if id(one()) not in gone]
         for result in results:
@@ -38,7 +38,7 @@ class ReturnedNumbers:
 
     def behind(self, operator: int, result: Any) -> list[torch.Tensor]:
         """The results whose numbers a tensor that was made from Python's holds."""
-        if operator != self._comes_from_python or not self._results or not _is_readable(result):
+        if not self._results or operator != self._sink.string(_COMES_FROM_PYTHON) or not _is_readable(result):
             return []
         values = [value for value in result.tolist() if _tells(value)] if 0 < result.dim() < 2 else []
         values = [result.item()] if result.dim() == 0 and _tells(result.item()) else values
