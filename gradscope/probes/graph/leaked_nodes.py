@@ -103,7 +103,7 @@ class LeakedNodes(Watcher):
         """Write how many nodes of each older step still live, by the stack that made them."""
         old: set[int] = set()
         for made in list(self._cohorts):
-            left = self._left(made) if step - made >= _grace(made) else []
+            left = self._left(made) if step - made >= _GRACE else []
             if left:
                 old.add(made)
                 self._write(step, made, left)
@@ -170,11 +170,6 @@ class LeakedNodes(Watcher):
                     waiting.append(target)
         self._nodes.deep.walked(list(seen))
         return found
-
-
-def _grace(made: int) -> int:
-    """How old a cohort must be. Steps in a row are often parts of one: derivatives in a graph that is being built."""
-    return _GRACE if made in _COHORTS or made % _REGULAR == 0 else _OLD
 
 
 def _without_leaves(newborn: list[weakref.ref[Token]], call: BackwardCall) -> list[weakref.ref[Token]]:
