@@ -74,7 +74,7 @@ class _Reading:
 def _parameters_read(case: Case) -> dict[Site, list[_Reading]]:
     """The operators that read parameters under transforms, by each line that called one."""
     found: dict[Site, list[_Reading]] = defaultdict(list)
-    for operation in dataflow(case).operations:
+    for operation in dataflow(case).operations if case.transforms() else ():
         if operation.backward is None and operation.operation.grad and (names := _names(case, operation)):
             one = _Reading(operation, names, transforms(operation.operation.stack))
             for site in dict.fromkeys(under.site for under in one.under):

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.chains_through_time import exploding_chain
 from gradscope.explain.deductions.graph_cuts import reaches
 from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.deductions.nonfinite_arrivals import first_nonfinite
@@ -225,7 +226,7 @@ def diverged(case: Case) -> Iterator[Cause]:
         return
     first, last = grown
     site = _updates(case, last.leaf)
-    if site is not None:
+    if site is not None and exploding_chain(case) is None:  # else that is why
         born = None if found.birth is None else found.birth.site
         yield Cause(
             f"{last.leaf} grew from a norm of {first.weight:.2g} in backward {first.backward} to {last.weight:.2g} in "

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -137,7 +138,7 @@ def _compiling(one: Survivors) -> bool:
 def growing_survivors(case: Case) -> list[Survivors]:
     """The nodes alive at the last look, provided that they come from enough earlier steps."""
     last = max((one.step for one in case.survivors()), default=None)
-    ends = [call.step for call in case.backwards() if call.kind == "backward" and call.nested_in is None]
+    ends = sorted(call.step for call in case.backwards() if call.kind == "backward" and call.nested_in is None)
     alive = [one for one in case.survivors() if one.step == last and not _compiling(one) and _is_over(one, ends)]
     steps = {one.made for one in alive}
     if len(steps) < _STEPS or last is None:
@@ -150,7 +151,7 @@ def _is_over(one: Survivors, ends: list[int]) -> bool:
 
     True where the program makes none.
     """
-    return not ends or sum(one.made < end <= one.step for end in ends) >= _RESTS
+    return not ends or bisect_right(ends, one.step) - bisect_right(ends, one.made) >= _RESTS
 
 
 def _tops(alive: list[Survivors]) -> list[Survivors]:

@@ -61,7 +61,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS704", "inplace-on-expanded", Severity.ERROR, inplace_on_expanded),
     Kind("GS705", "inplace-on-view", Severity.ERROR, inplace_on_view),
     Kind("GS739", "gradient-through-time", Severity.WARNING, gradient_through_time.through_time),
-    Kind("GS737", "diverged", Severity.ERROR, gradient_magnitudes.diverged, unless=("GS739",)),
+    Kind("GS737", "diverged", Severity.ERROR, gradient_magnitudes.diverged),
     Kind("GS730", "non-finite-forward", Severity.ERROR, nonfinite.non_finite_forward),
     Kind("GS731", "non-finite-derivative", Severity.ERROR, nonfinite.non_finite_derivative),
     Kind("GS770", "recomputation-differs", Severity.ERROR, checkpoints.recomputation_differs),
