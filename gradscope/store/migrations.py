@@ -37,7 +37,7 @@ def _from_1(memory: sqlite3.Connection) -> None:
     memory.execute("ALTER TABLE operation ADD COLUMN grad INTEGER NOT NULL DEFAULT 1")
     for column in ("norm_before", "norm_after", "duration"):
         memory.execute(f"ALTER TABLE firing ADD COLUMN {column} REAL")
-    memory.executescript(TABLES.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "))
+    _add_tables(memory)
     for number, entered in measured.items():
         _pack(memory, number, json.loads(entered))
     memory.executescript("ALTER TABLE backward DROP COLUMN measured; DROP TABLE node_run; DROP TABLE gradient")
@@ -50,7 +50,7 @@ def _from_2(memory: sqlite3.Connection) -> None:
 
 def _from_3(memory: sqlite3.Connection) -> None:
     """When hooks were removed was not recorded, nor where a backward stopped, nor what checkpoints compute again."""
-    memory.executescript(TABLES.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "))
+    _add_tables(memory)
     _add(memory, "hook_since", "until")
     _add(memory, "backward", "stopped")
 
@@ -62,11 +62,16 @@ def _from_4(memory: sqlite3.Connection) -> None:
 
 def _from_5(memory: sqlite3.Connection) -> None:
     """Nobody looked for a .grad that was None."""
-    memory.executescript(TABLES.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "))
+    _add_tables(memory)
 
 
 def _from_6(memory: sqlite3.Connection) -> None:
     """Gradients of nodes were measured at full detail only."""
+    _add_tables(memory)
+
+
+def _add_tables(memory: sqlite3.Connection) -> None:
+    """Add the tables of today that are missing, empty."""
     memory.executescript(TABLES.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "))
 
 

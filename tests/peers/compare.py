@@ -94,7 +94,10 @@ def tests(folder: Path) -> int:
             print(f"{name} is not there")
             continue
         pytest = ("--noconftest", "-p", "no:cacheprovider", "-p", "no:xdist", "-q", "-rA", name)
-        plain = outcomes(run("-m", "pytest", *pytest, folder=folder))
+        plain = outcomes(lines := run("-m", "pytest", *pytest, folder=folder))
+        if "PASSED" not in plain.values():
+            print(f"{name} could not be run: {lines[-1] if lines else 'nothing was printed'}", flush=True)
+            continue
         for detail in DETAILS:
             seen = outcomes(traced(detail, "-m", "pytest", *pytest, folder=folder))
             others = sorted(one for one in plain.keys() | seen.keys() if plain.get(one) != seen.get(one))

@@ -28,6 +28,6 @@ class Events:
     exception_uncaught: list[Callable[[BaseException, int], None]] = field(default_factory=list)
     """The program, or a thread of it, has ended with an exception; the id of its stack."""
     tensor_forgotten: list[Callable[[Any], None]] = field(default_factory=list)
-    """A tensor is about to become another: nobody may refer to it weakly, nor know it by what it was."""
+    """A tensor is about to become another: nobody may refer to it weakly. Its name is known still."""
     storage_asked: list[Callable[[int], bool | None]] = field(default_factory=list)
     """Whether a forward computed a living storage, by its identity; None from who does not know it."""

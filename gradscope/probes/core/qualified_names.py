@@ -84,10 +84,11 @@ class QualifiedNames:
 
     def forget(self, tensor: torch.Tensor) -> None:
         """A tensor is about to become another: its name is learned anew."""
-        known = self._parameters.pop(id(tensor), None)
-        self._others.pop(id(tensor), None)
-        if known is not None:
-            self._holders[known.path] = [one for one in self._holders.get(known.path, ()) if one is not known]
+        with self._learning:
+            known = self._parameters.pop(id(tensor), None)
+            self._others.pop(id(tensor), None)
+            if known is not None:
+                self._holders[known.path] = [one for one in self._holders.get(known.path, ()) if one is not known]
 
     def tensor(self, identity: int) -> torch.Tensor | None:
         """The living leaf with this id(), if its name was asked for before."""

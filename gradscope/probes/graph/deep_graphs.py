@@ -18,6 +18,7 @@ from gradscope.probes.core.node_token import Token
 
 _APART = 256  # nodes from one that is chosen to the next, on average
 _MANY = 16  # chosen nodes that live, from which on graphs may be deep
+_SAFE = 16_384  # nodes in a row that may end in one go: less than half of what overflowed a stack of 8 MiB
 _ONLY_OURS = 2  # references to a node's Python object: our list's, and the question's
 
 
@@ -55,15 +56,24 @@ class DeepGraphs:
         """Let nodes end that nothing but us holds any more: the youngest first, each ends up to the next."""
         if self._held and self._turn.acquire(blocking=False):
             try:
-                held = self._held
-                for at in range(len(held) - 1, -1, -1):
-                    if sys.getrefcount(held[at]) <= _ONLY_OURS:
-                        del held[at]
+                while _end_some(self._held):  # an end may be the last thing that held another
+                    pass
             finally:
                 self._turn.release()
 
     def leave(self) -> None:
-        """The recording ends before the graphs may: what is still held is held for good."""
+        """The recording ends before the graphs may: what could be too deep to end in one go is held for good."""
         self.let_go()
-        if self._held:
+        if len(self._held) * _APART >= _SAFE:
             ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._held))
+        else:
+            self._held.clear()
+
+
+def _end_some(held: list[Any]) -> bool:
+    """Whether some were held by us alone and have ended."""
+    before = len(held)
+    for at in range(before - 1, -1, -1):
+        if sys.getrefcount(held[at]) <= _ONLY_OURS:
+            del held[at]
+    return len(held) < before

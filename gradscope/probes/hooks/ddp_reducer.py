@@ -49,6 +49,7 @@ class Reducers(Watcher):
         self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
         self._hooks, self._faults = context.get(HookRecorder), context.faults
         context.events.collective_seen.append(self.saw_collective)
+        context.events.tensor_forgotten.append(self._forget)
         self._module: Any = torch.distributed if torch.distributed.is_available() else None
         self._leaves: dict[int, tuple[weakref.ref[Any], Reducer]] = {}  # by id(), of a leaf
         self._older: Reducer | None = None  # stands for those that were made before the recording began
@@ -91,6 +92,10 @@ class Reducers(Watcher):
     def _of(self, leaf: Any) -> Reducer | None:
         known = self._leaves.get(id(leaf))
         return known[1] if known is not None and known[0]() is leaf else None
+
+    def _forget(self, tensor: torch.Tensor) -> None:
+        """A tensor is about to become another."""
+        self._leaves.pop(id(tensor), None)
 
     def before(self, call: BackwardCall, thread: Thread) -> None:
         """Say which nodes hold which reducer's hooks."""

@@ -53,6 +53,7 @@ class HookRecorder(Watcher):
         self._observers = Observers(context, self._measured, self._innermost, self._saw)
         self._off = False
         context.faults.switch(self.probe, self._switch_off)
+        context.events.tensor_forgotten.append(self._forget)
 
     # registering
 
@@ -153,6 +154,14 @@ class HookRecorder(Watcher):
                 self._retained.append(registration)
         except Exception as error:
             self._faults.note(self.probe, error)
+
+    def _forget(self, tensor: torch.Tensor) -> None:
+        """A tensor is about to become another, which has other hooks: those of its old self keep its name."""
+        for one in (*self._registered.copy().values(), *self._unwritten, *self._retained):
+            if one.leaf is not None and one.leaf() is tensor:
+                one.on, one.leaf = self._names.leaf(tensor), None
+            if one.kind == "retain_grad" and one.hooks() is tensor:
+                one.hooks = gone
 
     def are_none(self) -> bool:
         """Whether no hook is known to be there."""

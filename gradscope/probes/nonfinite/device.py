@@ -9,7 +9,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from functools import partial
+from itertools import islice
 from typing import Any, Concatenate, ParamSpec, TypeVar
 
 import torch
@@ -47,6 +50,7 @@ _MARGIN = 16  # free slots for what an operator has read and gave
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
+_K = TypeVar("_K")
 
 
 def _guarded(
@@ -232,8 +236,22 @@ class NonfiniteOnDevice:
             self._descends(number, gradient)
 
     @_guarded
-    def ask(self, call: BackwardCall, numbers: list[torch.Tensor], answer: Callable[[list[float]], None]) -> None:
-        """Have numbers of one device and dtype read: `answer` gets them later, or never where slots are short."""
+    def ask(
+        self,
+        call: BackwardCall,
+        asked: Iterable[tuple[_K, tuple[torch.Tensor, ...]]],
+        answer: Callable[[_K, list[float]], None],
+    ) -> None:
+        """Have numbers read: `answer` gets those of each key later, or never where slots are short."""
+        groups: dict[tuple[torch.device, torch.dtype], list[tuple[_K, tuple[torch.Tensor, ...]]]] = defaultdict(list)
+        for key, numbers in asked:
+            groups[numbers[0].device, numbers[0].dtype].append((key, numbers))
+        for alike in groups.values():
+            counts = [(key, len(numbers)) for key, numbers in alike]
+            self._ask(call, [one for _, numbers in alike for one in numbers], partial(_hand_out, counts, answer))
+
+    def _ask(self, call: BackwardCall, numbers: list[torch.Tensor], answer: Callable[[list[float]], None]) -> None:
+        """Have numbers of one device and dtype read."""
         readback = self._free_readback(numbers[0], len(numbers)) if numbers and len(numbers) <= SLOTS else None
         if readback is not None:
             looks = range(self._looks.next, self._looks.next + len(numbers))
@@ -342,3 +360,10 @@ class NonfiniteOnDevice:
 
     def _switch_off(self) -> None:
         self.off = True
+
+
+def _hand_out(counts: list[tuple[_K, int]], answer: Callable[[_K, list[float]], None], numbers: list[float]) -> None:
+    """Give each key as many of the numbers as it asked for."""
+    left = iter(numbers)
+    for key, count in counts:
+        answer(key, list(islice(left, count)))

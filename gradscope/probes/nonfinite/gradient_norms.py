@@ -16,8 +16,6 @@ from gradscope.probes.tensors.accelerators import is_capturing, is_far
 from gradscope.probes.tensors.value_samples import is_plain
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 
-_NUMBERS = 3  # of a leaf
-
 
 class GradientNorms(Watcher):
     """After a sampled backward: the norms of each leaf and of its gradient, and how much of the gradient is zero."""
@@ -53,29 +51,20 @@ class GradientNorms(Watcher):
         gradient = leaf.grad
         if not is_plain(gradient) or not is_plain(leaf):
             return False
-        self._write(call.number, self._name(leaf), leaf.numel(), [float(one) for one in _norms(leaf, gradient)])
+        self._write(call.number, (self._name(leaf), leaf.numel()), [float(one) for one in _norms(leaf, gradient)])
         return True
 
     def _far(self, call: BackwardCall, leaves: list[torch.Tensor]) -> None:
         """Have those on accelerators measured, and write it when the numbers have come."""
-        groups: dict[tuple[torch.device, torch.dtype], list[tuple[int, int, tuple[torch.Tensor, ...]]]] = {}
-        for leaf in leaves:
-            if is_far(leaf) and is_far(leaf.grad) and not is_capturing(leaf.device):
-                norms = _norms(leaf, leaf.grad)
-                groups.setdefault((leaf.device, norms[0].dtype), []).append((self._name(leaf), leaf.numel(), norms))
-        for alike in groups.values():
-            told = [(name, count) for name, count, _ in alike]
-            numbers = [one for _, _, norms in alike for one in norms]
-            self._nonfinite.on_device.ask(call, numbers, partial(self._answered, call.number, told))
-
-    def _answered(self, backward: int, leaves: list[tuple[int, int]], numbers: list[float]) -> None:
-        for at, (name, count) in enumerate(leaves):
-            self._write(backward, name, count, numbers[at * _NUMBERS : (at + 1) * _NUMBERS])
+        there = [leaf for leaf in leaves if is_far(leaf) and is_far(leaf.grad) and not is_capturing(leaf.device)]
+        asked = (((self._name(leaf), leaf.numel()), _norms(leaf, leaf.grad)) for leaf in there if leaf.grad is not None)
+        self._nonfinite.on_device.ask(call, asked, partial(self._write, call.number))
 
     def _name(self, leaf: torch.Tensor) -> int:
         return self._sink.string(self._names.leaf(leaf))
 
-    def _write(self, backward: int, name: int, count: int, numbers: list[float]) -> None:
+    def _write(self, backward: int, leaf: tuple[int, int], numbers: list[float]) -> None:
+        name, count = leaf
         gradient, weight, nonzero = numbers
         zeros = max(count - nonzero, 0.0) / count
         self._sink.add("leaf_size", (backward, name, repr(gradient), repr(weight), zeros, count))

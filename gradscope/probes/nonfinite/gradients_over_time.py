@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from functools import partial
 from typing import Any
 
 import torch
@@ -23,7 +22,7 @@ from gradscope.probes.graph.node_hooks import HookSet
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.tensors.accelerators import is_capturing, is_far
 from gradscope.probes.tensors.value_samples import is_plain
-from gradscope.torch_internals.dynamo import skip_methods
+from gradscope.torch_internals.dynamo import skip, skip_methods
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 
 _MANY = 8  # nodes of a line, fewer of which are no loop worth a look
@@ -44,6 +43,7 @@ class GradientsOverTime(Watcher):
         self._far: dict[int, list[tuple[Place, torch.Tensor]]] = defaultdict(list)
         self._count = 0
         skip_methods(GradientsOverTime)
+        skip(_leave)
 
     def before(self, call: BackwardCall, thread: Thread) -> None:
         """Put hooks on, when this is one of the steps; none where one may ask for buffers, which torch refuses then."""
@@ -59,12 +59,8 @@ class GradientsOverTime(Watcher):
 
     def after(self, call: BackwardCall, thread: Thread) -> None:
         """Have read what accelerators have measured."""
-        groups: dict[tuple[torch.device, torch.dtype], list[tuple[Place, torch.Tensor]]] = defaultdict(list)
-        for one in self._far.pop(call.number, ()):
-            groups[one[1].device, one[1].dtype].append(one)
-        for alike in groups.values():
-            places, sizes = [place for place, _ in alike], [size for _, size in alike]
-            self._nonfinite.on_device.ask(call, sizes, partial(self._answered, places))
+        asked = ((place, (size,)) for place, size in self._far.pop(call.number, ()))
+        self._nonfinite.on_device.ask(call, asked, self._write)
 
     def forget(self, call: BackwardCall) -> None:
         """Take the hooks off."""
@@ -94,10 +90,10 @@ class GradientsOverTime(Watcher):
         if far:
             self._far[place[0]].append((place, size))
         else:
-            self._answered([place], [float(size)])
+            self._write(place, [float(size)])
 
-    def _answered(self, places: list[Place], sizes: list[float]) -> None:
-        self._sink.add_all("node_size", ((*place, repr(size)) for place, size in zip(places, sizes, strict=True)))
+    def _write(self, place: Place, sizes: list[float]) -> None:
+        self._sink.add("node_size", (*place, repr(sizes[0])))
 
 
 def _chosen(live: list[Any]) -> Iterator[int]:

@@ -13,6 +13,7 @@ from typing import Any
 import torch
 
 from gradscope.probes.core.sink import Sink
+from gradscope.torch_internals.guards import no_dispatch, no_function, unprofiled
 
 _COMES_FROM_PYTHON = "aten.lift_fresh.default"
 _HANDED_OUT = "aten._local_scalar_dense.default"  # an operator shows these
@@ -40,10 +41,10 @@ class ReturnedNumbers:
         """The results whose numbers a tensor that was made from Python's holds."""
         if not self._results or operator != self._sink.string(_COMES_FROM_PYTHON) or not _is_readable(result):
             return []
-        values = [value for value in result.tolist() if _tells(value)] if 0 < result.dim() < 2 else []
-        values = [result.item()] if result.dim() == 0 and _tells(result.item()) else values
-        living = [one for one in (reference() for reference in self._results) if one is not None and one.requires_grad]
-        return [one for one in living if _is_among(one.item(), values)] if values else []
+        with unprofiled(), no_function(), no_dispatch():
+            values = [value for value in result.reshape(-1).tolist() if _tells(value)] if result.dim() < 2 else []
+            living = [one for one in (known() for known in self._results) if one is not None and one.requires_grad]
+            return [one for one in living if _is_among(one.item(), values)] if values else []
 
     def forget(self) -> None:
         """A block ends."""

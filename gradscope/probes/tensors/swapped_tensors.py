@@ -19,7 +19,7 @@ class SwappedTensors:
 
     def __init__(self, context: Context) -> None:
         self._faults, self._forgotten = context.faults, context.events.tensor_forgotten
-        self._forgotten.append(context.names.forget)
+        self._forget_name = context.names.forget
         self._swap = Replacement("torch.utils.swap_tensors")
 
     def __enter__(self) -> SwappedTensors:
@@ -44,3 +44,4 @@ class SwappedTensors:
     def _forget(self, tensor: torch.Tensor) -> None:
         for forget in self._forgotten:
             forget(tensor)
+        self._forget_name(tensor)  # last: the others may write it

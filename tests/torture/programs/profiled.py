@@ -34,3 +34,9 @@ for _ in range(3):
         optimizer.step()
         optimizer.zero_grad()
     print(sorted(event.name for event in seen.function_events))
+
+with profile() as seen:
+    losses = [layer(torch.ones(2, 3)).exp().mean() for _ in range(2)]
+    total = torch.tensor(losses)
+    last = torch.tensor([losses[0], 0.5])
+print(sorted(event.name for event in seen.function_events))

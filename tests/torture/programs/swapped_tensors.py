@@ -9,6 +9,7 @@ torch.__future__.set_swap_module_params_on_conversion(True)
 torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
 optimizer = torch.optim.SGD(model.parameters(), 0.1)
+model[0].weight.register_hook(lambda gradient: gradient * 2)
 
 
 def step(dtype: torch.dtype) -> None:
