@@ -39,7 +39,6 @@ from gradscope.store.in_graphs import graph_sizes, read_reached_leaves
 from gradscope.store.interned import Interned
 from gradscope.store.joint_tables import read_breaks, read_regions
 from gradscope.store.mutation_reader import read_declarations, read_hidden_writes, read_reused, read_stale
-from gradscope.store.operation_reader import read_blocks
 from gradscope.store.rows import INTEGER, TEXT, Rows
 from gradscope.store.run_reader import read_census, read_failures, read_faults, read_missing_grads, read_run
 from gradscope.store.transform_reader import read_escaped, read_transforms
@@ -269,7 +268,7 @@ class Facts:
     @fact
     def flow(self) -> tuple[FlowOperation, ...]:
         """The operators whose tensors were looked at: those of the first steps, and what was new later."""
-        return tuple(flow_reader.read_flow(self._rows, read_blocks(self._rows, self._interned)))
+        return tuple(flow_reader.read_flow(self._rows, self._interned))
 
     @fact
     def flow_tensors(self) -> tuple[FlowTensor, ...]:

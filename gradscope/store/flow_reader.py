@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from gradscope.model.flow import (
     FlowEnd,
@@ -17,22 +17,22 @@ from gradscope.model.flow import (
     Read,
     Survivors,
 )
-from gradscope.model.operation import Block
 from gradscope.store.interned import Interned
+from gradscope.store.operation_reader import read_blocks
 from gradscope.store.rows import INTEGER, MAYBE, Rows
 
 _READ, _MADE = 0, 1
 _LEAF = 2  # requires_grad of a leaf
 
 
-def read_flow(rows: Rows, blocks: Iterable[Block]) -> Iterator[FlowOperation]:
+def read_flow(rows: Rows, interned: Interned) -> Iterator[FlowOperation]:
     """The operators whose tensors were looked at, in the order of their blocks."""
     found: dict[int, dict[int, list[tuple[int, int, int]]]] = defaultdict(lambda: defaultdict(list))
     sql = "SELECT block_run, operation, side, tensor, requires_grad FROM flow ORDER BY block_run, position"
     for run, operation, side, tensor, requires in rows.select(sql, (INTEGER,) * 5):
         found[run][operation].append((side, tensor, requires))
-    for block in blocks:
-        for position, touched in found.get(block.number, {}).items():
+    for block in read_blocks(rows, interned, only=found):
+        for position, touched in found[block.number].items():
             if not 0 <= position < len(block.operations):
                 raise ValueError("a tensor was read by an operator that is not there")
             reads = tuple(

@@ -62,6 +62,11 @@ class Case(Facts):
         return {call.number: call for call in self.backwards()}
 
     @kept
+    def like(self) -> dict[int, int]:
+        """For each backward call that reached a graph, the first one with the same nodes, lines and edges."""
+        return {number: group[0] for group in self._recording.by_graph() for number in group}
+
+    @kept
     def failed(self) -> tuple[Backward, ...]:
         """The backward calls that raised, caught by the program or not."""
         return tuple(call for call in self.backwards() if call.exception is not None)

@@ -69,10 +69,10 @@ class RecordedDataflow:
         return RecordedDataflow(self.operations, self.tensors.values(), ends, first)
 
     def _add(self, at: int, operation: FlowOperation) -> None:
-        read = {one.tensor for one in operation.reads}
+        read, reads_values = {one.tensor for one in operation.reads}, not reads_shape_only(operation)
         for one in operation.reads:
             self.flags[one.tensor].append((at, one))
-            if not reads_shape_only(operation):
+            if reads_values:
                 self.readers[one.tensor].append(at)
         for tensor in operation.makes:
             self.makers[tensor].append(at)

@@ -53,12 +53,10 @@ def other_numbers(case: Case) -> Iterator[Cause]:
     How it is found: what the checkpoint was given, read off the graph, and an operator inside it that draws random
     numbers, seen in the forward.
     """
-    drawn = _drawn(case)
-    said: set[Site] = set()
-    for notice in case.notices():
-        site = caller(notice.stack) if notice.what == FORGETS_CHANCE else None
-        if site is not None and site in drawn and site not in said:
-            said.add(site)
+    forgetful = {caller(notice.stack): None for notice in case.notices() if notice.what == FORGETS_CHANCE}
+    drawn = _drawn(case) if forgetful else {}
+    for site in forgetful:
+        if site is not None and site in drawn:
             operation = drawn[site]
             yield Cause(
                 f"this checkpoint does not keep the state of the random numbers: {base_name(operation.name)} draws "

@@ -15,8 +15,9 @@ from gradscope.explain.evidence.source_names import carries, followed, function_
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.findings.missing_gradient import missing
 from gradscope.model.finding import Related, Severity
-from gradscope.model.graph import Backward, Graph, Node
+from gradscope.model.graph import Backward, FunctionClass, Graph, Node
 from gradscope.model.site import Origin, Site
+from gradscope.store.facts import kept
 
 NO_GRAPH = "element 0 of tensors does not require grad"
 TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"
@@ -112,7 +113,7 @@ def zero_second_derivative(case: Case) -> Iterator[Cause]:
         if first is None or not first.create_graph or _once(case, first):
             continue
         if (NO_GRAPH in (call.exception or "") and _goes_to(case, first, call) is not None) or (
-            call.inputs and _has_graph(call) and _flat(case.graph(call.number))
+            call.inputs and _has_graph(call) and _flat(case, call)
         ):
             graph = case.graph(first.number)
         else:
@@ -161,7 +162,7 @@ def once_differentiable(case: Case) -> Iterator[Cause]:
     said: set[Site] = set()
     raising = [call for call in case.failed() if TWICE in (call.exception or "") or NO_GRAPH in (call.exception or "")]
     silent = [call for call in case.backwards() if call.create_graph and _has_graph(call) and call.exception is None]
-    for call in (*raising, *silent):
+    for call in (*raising, *_first_alike(case, silent)):
         through = (*_before(case, call), *([call] if _has_graph(call) else [])) if call in raising else (call,)
         node, site = next((found for found in (_once(case, one) for one in through) if found), (None, None))
         if node is None or site is None or site in said:
@@ -193,6 +194,14 @@ def _before(case: Case, call: Backward) -> Iterator[Backward]:
             and _has_graph(one)
         ):
             yield one
+
+
+def _first_alike(case: Case, calls: list[Backward]) -> list[Backward]:
+    """The first of all calls with the same graph: a training loop has thousands of calls and few graphs."""
+    firsts: dict[int, Backward] = {}
+    for call in calls:
+        firsts.setdefault(case.like().get(call.number, call.number), call)
+    return list(firsts.values())
 
 
 def _has_graph(call: Backward) -> bool:
@@ -262,8 +271,21 @@ def _reduces(scope: ast.AST, names: set[str], statement: ast.stmt) -> bool:
     )
 
 
-def _flat(graph: Graph) -> bool:
+def _flat(case: Case, call: Backward) -> bool:
     """Whether a derivative's graph leads to the inputs asked for only through the derivative of a kink."""
+    known, alike = _known_flat(case), (case.like().get(call.number, call.number), call.roots, call.inputs)
+    if alike not in known:
+        known[alike] = _is_flat(case.graph(call.number))
+    return known[alike]
+
+
+@kept
+def _known_flat(case: Case) -> dict[object, bool]:
+    """What was found of calls with the same graph, roots and inputs."""
+    return {}
+
+
+def _is_flat(graph: Graph) -> bool:
     inputs = graph.backward.inputs or ()
     if not any(node.parent is not None for node in graph.nodes):
         return False
@@ -291,15 +313,29 @@ def _kink(graph: Graph) -> Node | None:
 
 def _once(case: Case, call: Backward) -> tuple[Node, Site] | None:
     """A Function in a call's graph whose backward is marked once_differentiable, with the line of the mark."""
-    for node in case.graph(call.number).nodes:
-        site = None if node.function is None else node.function.class_site
-        if site is None or site.origin is not Origin.USER:
-            continue
-        lines = syntax(case).parsed(site.file).lines
-        for number in range(site.line, len(lines)):
-            text = lines[number].strip()
-            if text.startswith("class "):
-                break
-            if text.startswith("@") and ONCE in text:
-                return node, Site(site.file, number + 1, site.function, text)
+    marks = _marks(case)
+    for node in case.graph(call.number).nodes if marks else ():  # most runs have none, and thousands of graphs
+        if node.function in marks:
+            return node, marks[node.function]
+    return None
+
+
+@kept
+def _marks(case: Case) -> dict[FunctionClass | None, Site]:
+    """The program's own Functions whose backward is marked once_differentiable, with the line of the mark."""
+    found = ((function, _mark(case, function.class_site)) for function in case.functions())
+    return {function: mark for function, mark in found if mark is not None}
+
+
+def _mark(case: Case, site: Site | None) -> Site | None:
+    """The line of the mark in the class of a Function."""
+    if site is None or site.origin is not Origin.USER:
+        return None
+    lines = syntax(case).parsed(site.file).lines
+    for number in range(site.line, len(lines)):
+        text = lines[number].strip()
+        if text.startswith("class "):
+            break
+        if text.startswith("@") and ONCE in text:
+            return Site(site.file, number + 1, site.function, text)
     return None

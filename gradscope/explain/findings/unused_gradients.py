@@ -13,6 +13,7 @@ from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.words import be, several
 from gradscope.model.flow import GradientState, LeafGradient, is_looked_at
 from gradscope.model.graph import Backward, Graph
+from gradscope.store.facts import kept
 
 _WITHOUT_TENSORS = "profiler."  # the operators by which torch marks a stretch for its profiler
 _EMPTY = (GradientState.NONE, GradientState.ZERO)
@@ -81,15 +82,15 @@ def _is_wasted(case: Case, call: Backward, leaf: LeafGradient) -> bool:
     following = min(later, key=lambda one: one.backward)
     if following.state not in _EMPTY and leaf.tensor in optimizer_parameters(case).held:
         return False
-    if not _were_followed(case, call, following.backward):
+    if _may_have_stepped(case, call, following):  # asked first: the next goes through all operators of the run
         return False
-    return not _may_have_stepped(case, call, following) and not _is_read(case, call, leaf, following.backward)
+    return _were_followed(case, call, following.backward) and not _is_read(case, call, leaf, following.backward)
 
 
 def _were_followed(case: Case, call: Backward, until: int) -> bool:
     """Whether the tensors of all operators between two backward calls were followed: not every step is looked at."""
     following = case.backwards_by_number()[until]
-    followed = Counter(operation.run for operation in dataflow(case).operations)
+    followed = _followed(case)
     blocks = (block for block in case.blocks() if block.backward is None)
     between = [block for block in blocks if call.started < block.started < following.started]
     with_tensors = {
@@ -97,6 +98,12 @@ def _were_followed(case: Case, call: Backward, until: int) -> bool:
         for block in between
     }
     return all(followed[block] >= count for block, count in with_tensors.items())
+
+
+@kept
+def _followed(case: Case) -> Counter[int]:
+    """How many operators of each stretch had their tensors followed."""
+    return Counter(operation.run for operation in dataflow(case).operations)
 
 
 def _may_have_stepped(case: Case, call: Backward, following: LeafGradient) -> bool:
