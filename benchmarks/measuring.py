@@ -78,6 +78,13 @@ def prices(
     }
 
 
+def steps_under(workload: Workload, way: Way) -> list[float]:
+    """CPU seconds of a step of a workload that begins anew: among its first ones, then in each block after them."""
+    _, _, step = workload.build()
+    with tempfile.TemporaryDirectory() as folder, way(Path(folder)):
+        return blocks(step, workload.first, *[workload.steps] * BLOCKS)
+
+
 def machine() -> str:
     """What it was measured on."""
     return f"{platform.machine()}, Python {platform.python_version()}, torch {torch.__version__} on one thread"

@@ -16,11 +16,14 @@ import torch.fx.traceback
 from measuring import Way
 
 import gradscope
+from gradscope.probes import running
 from gradscope.probes.graph.backward_calls import BackwardCalls
 from gradscope.probes.graph.leaked_nodes import LeakedNodes
 from gradscope.probes.graph.node_times import MeasuredBackward, NodeTimes
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
+from gradscope.probes.operators.dataflow import Dataflow
 from gradscope.probes.operators.hearing import Hearing
+from gradscope.probes.operators.inplace_writes import InplaceWrites
 from gradscope.probes.operators.optimizers import Optimizers
 from gradscope.probes.operators.recorder import OperatorRecorder
 from gradscope.probes.operators.repeated_backwards import RepeatedBackwards
@@ -71,10 +74,34 @@ def without(detail: str, *silenced: tuple[type, str, Callable[..., Any]]) -> Way
     return record
 
 
+def left_out(name: str) -> Way:
+    """A recording at `ops` without a probe of the table; of one that others call, the methods do nothing."""
+    if name == "operations":  # what hears of operators from it is left out with it
+        return without("nodes")
+    if name in SILENCED:
+        return without("ops", *SILENCED[name])
+
+    @contextmanager
+    def record(folder: Path) -> Iterator[None]:
+        with ExitStack() as entered:
+            for table in ("ENTERED", "AT_BACKWARDS"):
+                others = tuple(entry for entry in getattr(running, table) if entry.name != name)
+                entered.enter_context(patch.object(running, table, others))
+            entered.enter_context(without("ops")(folder))
+            yield
+
+    return record
+
+
 def nothing(*arguments: Any, **keywords: Any) -> None:
     """Does nothing."""
 
 
+SILENCED = {
+    "dataflow": ((Dataflow, "saw", nothing),),
+    "in-place writes": tuple((InplaceWrites, method, nothing) for method in ("wrote", "closed", "before", "after")),
+    "non-finite values": ((NonfiniteOnHost, "look", nothing),),
+}
 EVERY_BACKWARD = (RepeatedBackwards, "before", nothing)
 
 HAS_HOOK = hasattr(torch.autograd.graph, "node_creation_hook")

@@ -150,8 +150,30 @@ def maml() -> tuple[nn.Module, torch.Tensor, Callable[[], None]]:
     return model, x, step
 
 
+def recurrent() -> tuple[nn.Module, torch.Tensor, Callable[[], None]]:
+    """A linear recurrent net over 10 to 40 time steps, whose gradients explode on their way back through them."""
+    torch.manual_seed(0)
+    chosen, everything = random.Random(0), torch.randn(40, 4, 8)
+    model = nn.ModuleList((nn.Linear(8, 16, bias=False), nn.Linear(16, 16, bias=False)))
+    inward, onward = model
+    nn.init.orthogonal_(onward.weight, 1.5)
+    optimizer = torch.optim.SGD(model.parameters(), 1e-3)
+
+    def step() -> None:
+        optimizer.zero_grad()
+        state = torch.zeros(4, 16)
+        for one in everything[: chosen.randrange(10, 41)]:
+            state = inward(one) + onward(state)
+        state.square().mean().backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1e-3)
+        optimizer.step()
+
+    return model, everything, step
+
+
 TEXT = Workload("text, 17 lengths, d=16", lambda: text(16, 4), 40, 300)
 LONG_TEXT = Workload("text, 17 lengths, d=256", lambda: text(256, 64), 10, 300)
 LBFGS = Workload("L-BFGS, 120 time steps", lambda: lbfgs(120), 3, 15)
 MAML = Workload("MAML", maml, 20, 100)
+RECURRENT = Workload("recurrent, 31 lengths", recurrent, 20, 300)
 VARIED = (SMALL, LARGE, TEXT, LONG_TEXT, LBFGS, MAML)  # what differs at each step, beside what does not
