@@ -11,6 +11,7 @@ import argparse
 import statistics
 import sys
 import tempfile
+from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import ExitStack
@@ -20,8 +21,8 @@ from pathlib import Path
 from queue import SimpleQueue
 
 import torch
-from measuring import machine, seconds, steps_under
-from probes import left_out, without
+from measuring import BLOCKS, machine, seconds, steps_under
+from probes import left_out, timed, without
 from reading import cpu_seconds
 from workloads import MAML, RECURRENT, TEXT, VARIED, Workload
 
@@ -151,12 +152,27 @@ def price(workload: Workload, name: str, rounds: int) -> str:
     return f"{step * 1e6:+,.0f} us ({share:+.1%}), {first * 1e3:+,.0f} ms"
 
 
+def around_backwards(workload: Workload) -> dict[str, str]:
+    """What each probe takes of a step when it is told of backward calls: too little to show in a step's time."""
+    spent: Counter[str] = Counter()
+    _, _, step = workload.build()
+    steps = workload.steps * BLOCKS
+    with tempfile.TemporaryDirectory() as folder, timed(spent), without("ops")(Path(folder)):
+        seconds(step, workload.first)
+        spent.clear()
+        seconds(step, steps)
+    return {name: f"{taken / steps * 1e6:,.0f} us" for name, taken in spent.items()}
+
+
 def probes(chosen: argparse.Namespace) -> None:
     """Print what each probe adds to a step."""
-    workloads = [workload for workload in VARIED if chosen.only in workload.name]
-    head("without", *(workload.name for workload in workloads))
-    for name in ["nothing (the noise)", *probe_names()]:
-        row(name, *(NEEDED.get(name) or price(workload, name, chosen.rounds) for workload in workloads))
+    for workload in VARIED:
+        if chosen.only in workload.name:
+            around = around_backwards(workload)
+            head(workload.name, "a step; the first steps", "of it around backward calls")
+            for name in ["nothing (the noise)", *probe_names()]:
+                row(name, NEEDED.get(name) or price(workload, name, chosen.rounds), around.get(name, ""))
+            print()
 
 
 def explaining(chosen: argparse.Namespace) -> None:
