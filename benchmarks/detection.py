@@ -144,6 +144,8 @@ def probe_names() -> list[str]:
 
 def price(workload: Workload, name: str, rounds: int) -> str:
     """What a probe adds to a step and to the first steps: medians over the same steps with it and without it."""
+    if not rounds:
+        return "not measured"
     pairs = [(steps_under(workload, without("ops")), steps_under(workload, left_out(name))) for _ in range(rounds)]
     blocks = [both for whole, rest in pairs for both in zip(whole[1:], rest[1:], strict=True)]
     step = statistics.median(whole - rest for whole, rest in blocks)
@@ -200,7 +202,7 @@ def main() -> None:
     part.add_argument("--only", default="", metavar="PATTERN", help="scripts whose path has this in it")
     part.set_defaults(run=verdicts)
     part = parts.add_parser("probes", help="what each adds to a step")
-    part.add_argument("--rounds", type=int, default=3)
+    part.add_argument("--rounds", type=int, default=3, help="0: only what is done around backward calls")
     part.add_argument("--only", default="", metavar="TEXT", help="workloads with this in their name")
     part.set_defaults(run=probes)
     part = parts.add_parser("explain", help="how long explaining takes")
