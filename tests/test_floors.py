@@ -28,7 +28,7 @@ INSIDE = {
         ("core",),
         ("tensors", "modules"),
         ("graph",),
-        ("functions", "nonfinite", "hooks"),
+        ("functions", "nonfinite", "hooks", "training"),
         ("operators",),
     ),
     "explain": (("evidence",), ("deductions",), ("findings",), ("answers",)),

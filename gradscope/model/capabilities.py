@@ -17,6 +17,9 @@ TABLE: tuple[Capability, ...] = (
     Capability("retain_grad", "retain_grad is not recorded among the hooks"),
     Capability("reducers", "the hooks of DistributedDataParallel are not recorded"),
     Capability("module calls", "module calls are not recorded"),
+    Capability(
+        "training calls", "how the program trains (zero_grad, clipping, modes, ...) is not recorded", detail="ops"
+    ),
     Capability("saved tensors", "saved tensors are not recorded"),
     Capability("tracebacks", "uncaught exceptions of threads are not recorded"),
     Capability("swaps", "torch refuses to swap tensors that were seen"),
@@ -62,7 +65,7 @@ SILENCED: dict[str, tuple[str, ...]] = {
     "saved tensors": ("GS70", "GS71", "GS74", "GS781"),
     "transforms": ("GS221", "GS72", "GS77"),
     "threads": ("GS70", "GS72", "GS73", "GS781"),
-    "operators": ("GS70", "GS72", "GS73", "GS741", "GS742", "GS781"),
+    "operators": ("GS70", "GS72", "GS73", "GS741", "GS742", "GS781", "GS802", "GS808", "GS824", "GS831"),
 }
 
 

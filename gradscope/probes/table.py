@@ -30,6 +30,7 @@ from gradscope.probes.modules.module_builds import ModuleBuilds
 from gradscope.probes.nonfinite.gradient_norms import GradientNorms
 from gradscope.probes.nonfinite.gradients_over_time import GradientsOverTime
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
+from gradscope.probes.nonfinite.losses import Losses
 from gradscope.probes.operators.dataflow import Dataflow
 from gradscope.probes.operators.gradient_buffers import GradientBuffers
 from gradscope.probes.operators.inplace_writes import InplaceWrites
@@ -39,6 +40,9 @@ from gradscope.probes.operators.recorder import OperatorRecorder
 from gradscope.probes.operators.repeated_backwards import RepeatedBackwards
 from gradscope.probes.operators.tensor_data import TensorData
 from gradscope.probes.tensors.swapped_tensors import SwappedTensors
+from gradscope.probes.training.calls import TrainingCalls
+from gradscope.probes.training.step_hooks import StepHooks
+from gradscope.probes.training.updates import Updates
 
 NODES, OPS, FULL = Detail
 
@@ -91,7 +95,10 @@ ENTERED = (
     ProbeEntry("reducers", Reducers, NODES, ("hooks", "reducers")),
     ProbeEntry("non-finite values", NonfiniteOnHost, OPS),
     ProbeEntry("module builds", ModuleBuilds, OPS),
+    ProbeEntry("optimizer steps", StepHooks, OPS),
     ProbeEntry("optimizers", Optimizers, OPS),
+    ProbeEntry("training calls", TrainingCalls, OPS, ("training calls",)),
+    ProbeEntry("updates", Updates, OPS),
     ProbeEntry("missing grads", MissingGrads, OPS, ("tracebacks",)),
     # Last of this detail: operators are seen from here on. It is left first, and closes the open blocks before the
     # others write what they know at the end.
@@ -113,11 +120,13 @@ AT_BACKWARDS = (
     ProbeEntry("context tensors", ContextTensors, OPS),
     ProbeEntry("module builds", ModuleBuilds, OPS),
     ProbeEntry("non-finite values", NonfiniteOnHost, OPS),
+    ProbeEntry("losses", Losses, OPS),
     ProbeEntry("gradient norms", GradientNorms, OPS),
     ProbeEntry("gradients over time", GradientsOverTime, OPS),
     ProbeEntry("dataflow", Dataflow, OPS),
     ProbeEntry("optimizers", Optimizers, OPS),
     ProbeEntry("leaked nodes", LeakedNodes, OPS),
+    ProbeEntry("training calls", TrainingCalls, OPS, ("training calls",)),
     # After all others of this detail: it goes by what they have found before a call.
     ProbeEntry("repeats", RepeatedBackwards, OPS, ("repeats", "hooks"), _watches_no_repeats),
     ProbeEntry("values", NodeTimes, FULL),

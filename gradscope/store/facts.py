@@ -21,6 +21,7 @@ from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
 from gradscope.model.notice import Notice
 from gradscope.model.run import Census, Fault, Run
 from gradscope.model.size import LeafSize
+from gradscope.model.training import Interval, LearningRate, Update
 from gradscope.model.transform import Escaped, Transform
 from gradscope.store import flow_reader
 from gradscope.store.backward_reader import BackwardReader
@@ -41,6 +42,7 @@ from gradscope.store.joint_tables import read_breaks, read_regions
 from gradscope.store.mutation_reader import read_declarations, read_hidden_writes, read_reused, read_stale
 from gradscope.store.rows import INTEGER, TEXT, Rows
 from gradscope.store.run_reader import read_census, read_failures, read_faults, read_missing_grads, read_run
+from gradscope.store.training_reader import read_intervals, read_learning_rates, read_losses, read_scales, read_updates
 from gradscope.store.transform_reader import read_escaped, read_transforms
 
 Asked = TypeVar("Asked", bound="Facts")
@@ -294,6 +296,31 @@ class Facts:
     def leaf_gradients(self) -> tuple[LeafGradient, ...]:
         """The gradients that leaves held when a backward started."""
         return tuple(flow_reader.read_leaf_gradients(self._rows))
+
+    @fact
+    def intervals(self) -> tuple[Interval, ...]:
+        """The calls by which the program trains, between its backward calls."""
+        return tuple(read_intervals(self._rows, self._interned))
+
+    @fact
+    def learning_rates(self) -> tuple[LearningRate, ...]:
+        """The learning rates of optimizers, where they change."""
+        return tuple(read_learning_rates(self._rows))
+
+    @fact
+    def losses(self) -> dict[int, float]:
+        """The values that backward calls started from, where these were one number, by the call's number."""
+        return read_losses(self._rows)
+
+    @fact
+    def scales(self) -> dict[int, float]:
+        """The factors of scalers that stepped after backward calls, by the call's number."""
+        return read_scales(self._rows)
+
+    @fact
+    def updates(self) -> tuple[Update, ...]:
+        """How much some steps changed each parameter."""
+        return tuple(read_updates(self._rows, self._interned))
 
     @fact
     def survivors(self) -> tuple[Survivors, ...]:

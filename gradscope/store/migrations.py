@@ -70,6 +70,11 @@ def _from_6(memory: sqlite3.Connection) -> None:
     _add_tables(memory)
 
 
+def _from_7(memory: sqlite3.Connection) -> None:
+    """How a program trains was not recorded."""
+    _add_tables(memory)
+
+
 def _add_tables(memory: sqlite3.Connection) -> None:
     """Add the tables of today that are missing, empty."""
     memory.executescript(TABLES.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "))
@@ -112,5 +117,6 @@ _MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _from_4,
     _from_5,
     _from_6,
+    _from_7,
 )
 assert len(_MIGRATIONS) == SCHEMA - 1, "each past schema has a migration"

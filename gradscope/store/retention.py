@@ -14,6 +14,9 @@ _OF_A_BACKWARD = (
         "firing",
         "flow_end",
         "leaf_gradient",
+        "interval_run",
+        "loss",
+        "scale",
         "storage",
         "tensor",
         "dispatch",
@@ -25,6 +28,7 @@ _OF_A_BACKWARD = (
 _BY_GRAPH = ("node", "edge")
 _BY_TENSORS = ("input_meta", "saved", "given", "again")
 _BY_BLOCK = ("operation", "written")
+_BY_INTERVAL = ("training_call",)
 
 
 def forget_before(database: sqlite3.Connection, step: int) -> int:
@@ -50,6 +54,7 @@ def prune(database: sqlite3.Connection) -> None:
         (_BY_GRAPH, "graph", "SELECT graph FROM backward"),
         (_BY_TENSORS, "tensors", "SELECT tensors FROM backward"),
         (_BY_BLOCK, "block", "SELECT block FROM block_run"),
+        (_BY_INTERVAL, "interval", "SELECT interval FROM interval_run"),
         ((), "layout", "SELECT layout FROM measurement"),
     ):
         for table in tables:

@@ -10,12 +10,14 @@ interned by content, and a `backward` or a `block_run` only points at them. Hist
    what checkpoints compute again, and second names of parameters.
 5: where torch's own modules were built.
 6: tensors whose .grad was None where the program failed for that.
+7: gradients of nodes in a sample of the steps.
+8: the calls by which a program trains, learning rates, and how much steps change.
 """
 
 from __future__ import annotations
 
 APPLICATION_ID = 0x67534350  # "gSCP", shown by file(1)
-SCHEMA = 7
+SCHEMA = 8
 OPEN_BLOCK = 1 << 40  # block_run numbers from here on: blocks that threads were still filling at the last commit
 
 TABLES = """
@@ -207,6 +209,24 @@ CREATE TABLE optimizer_parameter (look INTEGER NOT NULL, position INTEGER NOT NU
 -- the state of a leaf's .grad when a backward starts; node: the leaf's in the graph
 CREATE TABLE leaf_gradient (backward INTEGER NOT NULL, node INTEGER NOT NULL, tensor INTEGER NOT NULL, state INTEGER NOT NULL,
   PRIMARY KEY (backward, node)) WITHOUT ROWID;
+
+-- the calls by which a program trains (model.training), in the order in which a thread makes them between two backward
+-- calls: a sequence is stored once. optimizer: a number, 0 for none; module: a string, 0 for none; backward: the call that
+-- came next, NULL at the end
+CREATE TABLE interval (id INTEGER PRIMARY KEY, calls INTEGER NOT NULL);
+CREATE TABLE training_call (interval INTEGER NOT NULL, position INTEGER NOT NULL, kind INTEGER NOT NULL, optimizer INTEGER NOT NULL,
+  module INTEGER NOT NULL, stack INTEGER NOT NULL, count INTEGER NOT NULL, total INTEGER NOT NULL, PRIMARY KEY (interval, position)) WITHOUT ROWID;
+CREATE TABLE interval_run (number INTEGER PRIMARY KEY, thread INTEGER NOT NULL, backward INTEGER, interval INTEGER NOT NULL);
+-- the value that a backward started from, where it was one number, as Python prints it
+CREATE TABLE loss (backward INTEGER PRIMARY KEY, value TEXT NOT NULL);
+-- the factor of a GradScaler when it stepped after a backward, as Python prints it
+CREATE TABLE scale (backward INTEGER PRIMARY KEY, value TEXT NOT NULL);
+-- the learning rate of an optimizer's group from its step `count` on, as Python prints it
+CREATE TABLE learning_rate (optimizer INTEGER NOT NULL, count INTEGER NOT NULL, part INTEGER NOT NULL, value TEXT NOT NULL,
+  PRIMARY KEY (optimizer, count, part)) WITHOUT ROWID;
+-- how many of a parameter's elements that were looked at changed in an optimizer's step `count`; name: a string
+CREATE TABLE parameter_update (optimizer INTEGER NOT NULL, count INTEGER NOT NULL, position INTEGER NOT NULL, name INTEGER NOT NULL,
+  changed INTEGER NOT NULL, elements INTEGER NOT NULL, PRIMARY KEY (optimizer, count, position)) WITHOUT ROWID;
 
 -- nodes made in step `made` that still live at the end of step `step`, by the stack that made them; youngest: grows in
 -- the order in which nodes are made

@@ -27,7 +27,14 @@ REMOVED = frozenset({"source", "storage", "tensor", "dispatch", "condition", "ex
 OWN = {("tensor_type", "shape"), ("backward", "roots"), ("backward", "inputs")}
 OWN |= {("backward", "kind"), ("hook", "kind"), ("transform", "kind"), ("block_run", "versions"), ("fault", "probe")}
 OWN |= {("birth", "kind"), ("nonfinite", "place"), ("notice", "what")}
-OWN |= {("leaf_size", "gradient"), ("leaf_size", "weight"), ("node_size", "size")}
+OWN |= {
+    ("leaf_size", "gradient"),
+    ("leaf_size", "weight"),
+    ("node_size", "size"),
+    ("learning_rate", "value"),
+    ("loss", "value"),
+    ("scale", "value"),
+}
 OWN |= {
     ("compiled_capture", "sizes"),
     ("compiled_run", "sizes"),

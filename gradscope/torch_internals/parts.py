@@ -13,6 +13,21 @@ _AOT = "torch._functorch.aot_autograd"
 _COMPILED = "torch._dynamo.compiled_autograd"
 _INSTANCE = f"{_COMPILED}.AutogradCompilerInstance"
 
+# The calls by which programs train, which are heard where they begin.
+TRAINING = (
+    "torch.optim.Optimizer.__init__",
+    "torch.optim.Optimizer.zero_grad",
+    "torch.nn.Module.zero_grad",
+    "torch.nn.Module.train",
+    "torch.nn.Module.state_dict",
+    "torch.nn.Module.load_state_dict",
+    "torch.nn.utils.clip_grad.clip_grad_norm_",
+    "torch.nn.utils.clip_grad.clip_grad_value_",
+    "torch.amp.grad_scaler.GradScaler.scale",
+    "torch.amp.grad_scaler.GradScaler.unscale_",
+    "torch.amp.grad_scaler.GradScaler.step",
+    "torch.optim.lr_scheduler.LRScheduler.step",
+)
 TABLE: tuple[Part, ...] = (
     Part("torch._C._autograd._push_node_creation_hook", "nodes", "sees every node being made",
          variants=("torch.fx.traceback.format_stack",)),
@@ -44,6 +59,7 @@ TABLE: tuple[Part, ...] = (
     Part("torch._C.TensorBase.retain_grad", "retain_grad", "sees retain_grad, which is a hook as well"),
     Part("torch.distributed.Reducer", "reducers", "sees DistributedDataParallel's hooks being made"),
     Part("torch.nn.Module._wrapped_call_impl", "module calls", "sees module calls"),
+    *(Part(name, "training calls", "hears it being called") for name in TRAINING),
     Part("torch._C._autograd.SavedTensor.data", "saved tensors", "sees what a node keeps"),
     Part("torch.utils.checkpoint._CheckpointFrame", "saved tensors", "sees what a checkpoint keeps", refines=True),
     Part("torch._C._jit_get_schemas_for_operator", "saved tensors", "tells results from arguments"),

@@ -192,9 +192,9 @@ def modules() -> str | None:
     """Its source is there and can be given two calls more."""
     from torch.nn import Module
 
-    from gradscope.torch_internals.module_call import instrumented
+    from gradscope.torch_internals.instrumented import around
 
-    instrumented(Module._wrapped_call_impl, "enter", "leave", "call")  # type: ignore[arg-type]
+    around(Module._wrapped_call_impl, "enter", "leave", "call")  # type: ignore[arg-type]
     return None
 
 

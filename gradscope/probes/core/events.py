@@ -27,6 +27,12 @@ class Events:
     """A collective is about to run, as an operator; the frame that calls it, none on the engine's own threads."""
     exception_uncaught: list[Callable[[BaseException, int], None]] = field(default_factory=list)
     """The program, or a thread of it, has ended with an exception; the id of its stack."""
+    model_called: list[Callable[[Any, Any], None]] = field(default_factory=list)
+    """A module is about to run that no other module calls, and the frame that calls it."""
+    optimizer_steps: list[Callable[[Any, Any], None]] = field(default_factory=list)
+    """An optimizer is about to step, and the frame that has it step."""
+    optimizer_stepped: list[Callable[[Any], None]] = field(default_factory=list)
+    """An optimizer has stepped."""
     tensor_forgotten: list[Callable[[Any], None]] = field(default_factory=list)
     """A tensor is about to become another: nobody may refer to it weakly. Its name is known still."""
     storage_asked: list[Callable[[int], bool | None]] = field(default_factory=list)

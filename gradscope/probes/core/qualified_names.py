@@ -48,6 +48,11 @@ class QualifiedNames:
         known = self._modules.get(id(module))
         return known[1] if known is not None and known[0]() is module else None
 
+    def module(self, module: torch.nn.Module) -> str:
+        """A module's name for people: its qualified name, that of the variable that holds it, or its class."""
+        path = self.path(module)
+        return path or next((label for root, label in self._roots if root() is module), None) or _name(module)
+
     def leaf(self, tensor: torch.Tensor) -> str:
         """A leaf's name: a parameter's qualified name, a global variable's, or "leaf".
 
@@ -118,7 +123,7 @@ class QualifiedNames:
         for known, label in self._roots:
             if known() is root:
                 return label
-        name = _variable(root) or type(root).__name__
+        name = _name(root)
         count = self._labels[name] = self._labels.get(name, 0) + 1
         label = name if count == 1 else f"{name}#{count}"
         self._roots.append((weakref.ref(root), label))
@@ -151,6 +156,10 @@ class _Other:
         """Whether to look for a name again: every power of two of the times that it was asked for."""
         self.asked += 1
         return self.asked & (self.asked - 1) == 0
+
+
+def _name(module: torch.nn.Module) -> str:
+    return _variable(module) or type(module).__name__
 
 
 def _variable(wanted: Any) -> str | None:

@@ -16,7 +16,7 @@ from gradscope.probes.core.context import Context
 from gradscope.probes.core.module_call import RunningModuleCall
 from gradscope.torch_internals.dynamo import skip_methods
 from gradscope.torch_internals.find import bound
-from gradscope.torch_internals.module_call import call_instruction, instrumented
+from gradscope.torch_internals.instrumented import around, call_instruction
 
 _ENTER, _LEAVE, _CALL = "_gradscope_enter", "_gradscope_leave", "_gradscope_call"
 
@@ -34,6 +34,7 @@ class ModuleCalls:
         self._target: FunctionType = bound("torch.nn.Module._wrapped_call_impl")
         self._code = self._original = self._target.__code__
         self._place = call_instruction(self._original)
+        self._model_called = context.events.model_called
         context.faults.switch("modules", self._switch_off)
 
     def __enter__(self) -> ModuleCalls:
@@ -41,7 +42,7 @@ class ModuleCalls:
         setattr(torch_module, _ENTER, self.enter)
         setattr(torch_module, _LEAVE, self.leave)
         try:
-            self._code = instrumented(self._target, _ENTER, _LEAVE, _CALL)
+            self._code = around(self._target, _ENTER, _LEAVE, _CALL)
         except (OSError, SyntaxError, LookupError) as error:  # torch without its sources: no module calls then
             self._faults.note("modules", error)
         else:
@@ -74,6 +75,9 @@ class ModuleCalls:
             call = RunningModuleCall(
                 path, module_class, outer, position, next(self._serials), base, place, known.number
             )
+            if outer is None:
+                for told in self._model_called:
+                    told(module, sys._getframe(2))
             thread.base, thread.call = inside, call  # last and together: a signal handler may raise before, not between
             return call
         except Exception as error:

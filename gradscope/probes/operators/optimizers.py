@@ -7,38 +7,32 @@ one is there or not costs nothing to ask: where this changes, the next steps are
 from __future__ import annotations
 
 import itertools
-import sys
-import weakref
-from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
-from torch.optim import optimizer as optimizer_module
-from torch.utils.hooks import RemovableHandle
 
 from gradscope.model.flow import is_looked_at
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
+from gradscope.probes.core.optimizer_numbers import OptimizerNumbers, parameters_of
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.operators.dataflow import Dataflow
 from gradscope.probes.tensors.value_samples import is_plain
-from gradscope.torch_internals.dynamo import skip, skip_methods
+from gradscope.torch_internals.dynamo import skip_methods
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 
 _AFTER_CHANGE = 3  # steps that are looked at when a gradient has come or gone
+_FIRST_STEPS, _FIRST_BACKWARDS = 4, 64  # of an optimizer, of the run
 _MOST_CHANGES = 8  # of one optimizer: experts and heads that take turns are not looked at for ever
 _NONE, _ZERO, _SOME, _FROZEN = range(4)
-_OURS = -1  # a key among the hooks of all optimizers
 
 
 @dataclass(slots=True)
 class _Known:
     """An optimizer that has stepped: `count` times so far. `present`: which of its parameters had a gradient then."""
 
-    optimizer: weakref.ref[Any]
-    number: int
     count: int = 0
     present: list[bool] = field(default_factory=list)
     changes: int = 0
@@ -54,36 +48,26 @@ class Optimizers(Watcher):
         self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
         self._names, self._faults = context.names, context.faults
         self._dataflow = context.get(Dataflow)
-        self._known: dict[int, _Known] = {}  # by id()
-        self._looks, self._numbers = itertools.count(1), itertools.count(1)  # threads have optimizers of their own
+        self._optimizers = context.get(OptimizerNumbers)
+        self._known: dict[int, _Known] = {}  # by number
+        self._looks = itertools.count(1)
         self._backwards = self._again = 0  # backward calls so far, and those to look at because of a change
         self._last: int | None = None
+        self._stepped: _Known | None = None  # the optimizer that did so last
+        self._spent = 0  # looks before backward calls of its first steps
+        skip_methods(Optimizers)
+        context.events.optimizer_steps.append(self._steps)
 
     def __enter__(self) -> Optimizers:
-        skip_methods(Optimizers)
-
-        def before_step(optimizer: Any, arguments: Any, keywords: Any) -> None:
-            try:
-                self._steps(optimizer)
-            except Exception as error:
-                self._faults.note(self.probe, error)
-
-        skip(before_step)
-        following = RemovableHandle.next_id
-        self._handle = optimizer_module.register_optimizer_step_pre_hook(before_step)
-        RemovableHandle.next_id = following  # the program's handles have their numbers: ours gets one that none has
-        hooks: Any = self._handle.hooks_dict_ref()
-        hooks[_OURS] = hooks.pop(self._handle.id)
-        self._handle.id = _OURS
         return self
 
     def __exit__(self, *error: object) -> None:
-        self._handle.remove()
+        """Nothing is put in place."""
 
     def before(self, call: BackwardCall, thread: Thread) -> None:
         """Note which leaves hold a gradient already: those that do not had it taken away since the last backward."""
         self._backwards += 1
-        if not call.accumulate or not (is_looked_at(self._backwards) or self._again):
+        if not call.accumulate or not (is_looked_at(self._backwards) or self._again or self._is_first()):
             return
         self._again = max(self._again - 1, 0)
         for node in call.live:
@@ -93,14 +77,20 @@ class Optimizers(Watcher):
                 if number is not None:
                     self._sink.add("leaf_gradient", (call.number, number, self._tensor(leaf), self._state(leaf)))
 
+    def _is_first(self) -> bool:
+        """Whether the optimizer that stepped last has done so a few times only: a step may take many backward calls."""
+        if self._stepped is None or self._stepped.count >= _FIRST_STEPS or self._spent >= _FIRST_BACKWARDS:
+            return False
+        self._spent += 1
+        return True
+
     def after(self, call: BackwardCall, thread: Thread) -> None:
         """Remember which backward ran last."""
         self._last = call.number
 
-    def _steps(self, optimizer: Any) -> None:
-        known = self._known.get(id(optimizer))
-        if known is None or known.optimizer() is not optimizer:
-            known = self._known[id(optimizer)] = _Known(weakref.ref(optimizer), next(self._numbers))
+    def _steps(self, optimizer: Any, frame: Any) -> None:
+        number = self._optimizers.of(optimizer)
+        known = self._stepped = self._known.setdefault(number, _Known())
         count, known.count = known.count, known.count + 1
         thread = self._threads.current
         if thread.busy or torch.compiler.is_compiling():
@@ -108,10 +98,10 @@ class Optimizers(Watcher):
         thread.busy = True
         try:
             with no_function():
-                self._note_change(known, [one.grad is not None for one in _parameters(optimizer)])
+                self._note_change(known, [one.grad is not None for one in parameters_of(optimizer)])
                 if is_looked_at(count) or known.again:
                     known.again = max(known.again - 1, 0)
-                    self._look(optimizer, known.number, count, thread)
+                    self._look(optimizer, number, count, self._stacks.take(frame, thread.base))
         finally:
             thread.busy = False
 
@@ -123,12 +113,11 @@ class Optimizers(Watcher):
             known.again = self._again = _AFTER_CHANGE
             self._dataflow.look_again()
 
-    def _look(self, optimizer: Any, number: int, count: int, thread: Thread) -> None:
+    def _look(self, optimizer: Any, number: int, count: int, stack: int) -> None:
         look = next(self._looks)
-        stack = self._stacks.take(_caller(), thread.base)
         name = self._sink.string(type(optimizer).__name__)
         self._sink.add("optimizer_step", (look, number, name, count, self._last, stack))
-        for position, parameter in enumerate(_parameters(optimizer)):
+        for position, parameter in enumerate(parameters_of(optimizer)):
             leaf = self._sink.string(self._names.leaf(parameter))
             row = (look, position, leaf, self._tensor(parameter), self._state(parameter))
             self._sink.add("optimizer_parameter", row)
@@ -146,12 +135,3 @@ class Optimizers(Watcher):
             if not gradient.numel() or not is_plain(gradient):
                 return _SOME
             return _SOME if int(torch.count_nonzero(gradient)) else _ZERO
-
-
-def _parameters(optimizer: Any) -> Iterable[Any]:
-    return (parameter for group in optimizer.param_groups for parameter in group["params"])
-
-
-def _caller() -> Any:
-    """The frame that called the optimizer's step: the hook runs in torch's wrapper around it."""
-    return sys._getframe(4)

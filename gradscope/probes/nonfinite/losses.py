@@ -1,0 +1,52 @@
+"""Notes the value that each backward starts from, where it is one number: a loss.
+
+On an accelerator in the steps 0, 1, 2, 4, 8, ... only, and without waiting for it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from gradscope.probes.core.backward_call import BackwardCall
+from gradscope.probes.core.context import Context
+from gradscope.probes.core.probe import Watcher
+from gradscope.probes.core.thread_state import Thread
+from gradscope.probes.nonfinite.host import NonfiniteOnHost
+from gradscope.probes.tensors.accelerators import is_capturing, is_far
+from gradscope.probes.tensors.value_samples import is_plain
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
+
+
+class Losses(Watcher):
+    """Before each outermost backward: its root's value."""
+
+    probe = "losses"
+
+    def __init__(self, context: Context) -> None:
+        self._sink, self._faults = context.sink, context.faults
+        self._nonfinite = context.get(NonfiniteOnHost)
+        self._count = 0
+
+    def before(self, call: BackwardCall, thread: Thread) -> None:
+        """Read it, where that costs no waiting."""
+        if call.outer is not None or not call.accumulate or call.walked is None or len(call.outputs) != 1:
+            return
+        count, self._count = self._count, self._count + 1
+        try:
+            with unprofiled(), no_function(), no_dispatch(), no_autograd():
+                self._read(call, call.outputs[0], not count & (count - 1))
+        except Exception as error:
+            self._faults.note(self.probe, error)
+
+    def _read(self, call: BackwardCall, root: Any, sampled: bool) -> None:
+        if not isinstance(root, torch.Tensor) or not root.is_floating_point() or root.numel() != 1:
+            return
+        if is_plain(root):
+            self._write(call.number, [float(root.detach())])
+        elif sampled and is_far(root) and not is_capturing(root.device):
+            self._nonfinite.on_device.ask(call, [(call.number, (root.detach().reshape(()),))], self._write)
+
+    def _write(self, backward: int, values: list[float]) -> None:
+        self._sink.add("loss", (backward, repr(values[0])))

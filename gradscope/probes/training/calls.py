@@ -1,0 +1,165 @@
+"""Hears the calls by which programs train: zero_grad, clipping, modes, scalers, state_dicts, steps, forwards.
+
+They are kept thread by thread until its next backward begins. Loops repeat them, so a sequence is stored once.
+"""
+
+from __future__ import annotations
+
+import inspect
+import itertools
+import sys
+from array import array
+from collections import defaultdict
+from collections.abc import Callable
+from functools import partial
+from types import CodeType, FunctionType
+from typing import Any
+
+import torch
+
+from gradscope.model.training import FORWARD, GAP, SCALED_STEP, STEP
+from gradscope.probes.core.backward_call import BackwardCall
+from gradscope.probes.core.context import Context
+from gradscope.probes.core.digest import digest
+from gradscope.probes.core.optimizer_numbers import OptimizerNumbers, parameters_of
+from gradscope.probes.core.probe import Watcher
+from gradscope.probes.core.sink import store
+from gradscope.probes.core.thread_state import Thread
+from gradscope.probes.tensors.value_samples import is_plain
+from gradscope.probes.training.described import HEARD, Said, with_gradients
+from gradscope.signals import attribute
+from gradscope.torch_internals.dynamo import skip, skip_methods
+from gradscope.torch_internals.find import find
+from gradscope.torch_internals.guards import no_dispatch, no_function, unprofiled
+from gradscope.torch_internals.instrumented import at_entry
+
+_NOTE, _COMPILING = "_gradscope_note", "_gradscope_compiling"
+_MOST = 512  # calls of one interval
+_LAST = 6  # among which a forward is not written again: a loop over models or batches
+_INSIDE = 3  # frames behind a function of torch's in which it may be called by itself
+_TORCHS = "torch."
+
+
+class TrainingCalls(Watcher):
+    """Notes each call with its line, and writes those of an interval when a backward ends it."""
+
+    probe = "training calls"
+
+    def __init__(self, context: Context) -> None:
+        self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
+        self._names, self._faults, self._steps = context.names, context.faults, context.steps
+        self._optimizers = context.get(OptimizerNumbers)
+        self._calls: dict[int, list[tuple[int, ...]]] = defaultdict(list)  # by thread
+        self._last: dict[int, int] = {}  # backward calls, by thread
+        self._runs = itertools.count(1)
+        self._undo: list[Callable[[], None]] = []
+        context.events.step_begins.append(self._begins)
+        context.events.optimizer_steps.append(self._step)
+        context.events.model_called.append(self._forward)
+
+    def __enter__(self) -> TrainingCalls:
+        skip_methods(TrainingCalls)
+        for name, describe in HEARD.items():
+            function = inspect.unwrap(find(name))
+            if isinstance(function, FunctionType) and function.__module__.startswith(_TORCHS):  # else the program's own
+                self._hear(function, describe)
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        while self._undo:
+            self._undo.pop()()
+        for thread in list(self._calls):
+            self._end(thread, None)
+
+    def _hear(self, function: FunctionType, describe: Callable[[dict[str, Any]], Said | None]) -> None:
+        original, name = function.__code__, f"{_NOTE}_{function.__qualname__.replace('.', '_')}"
+        code = at_entry(function, name, _COMPILING)
+
+        def note(**values: Any) -> None:
+            if not self._threads.current.busy and not _is_inside(sys._getframe(2), code):
+                self._note(describe, values, sys._getframe(2))
+
+        skip(note)
+        for known, value in ((name, note), (_COMPILING, torch.compiler.is_compiling)):
+            function.__globals__[known] = value
+            self._undo.append(partial(function.__globals__.pop, known, None))
+        self._undo.append(partial(setattr, function, "__code__", original))
+        function.__code__ = code
+
+    def _note(self, describe: Callable[[dict[str, Any]], Said | None], values: dict[str, Any], frame: Any) -> None:
+        try:
+            with no_function():
+                said = describe(values)
+                if said is not None:
+                    self._add(said, frame)
+                    if said.kind is SCALED_STEP:
+                        self._note_scale(values["self"])
+        except Exception as error:
+            self._faults.note(self.probe, error)
+
+    def _note_scale(self, scaler: Any) -> None:
+        """Write down a scaler's factor, where that waits for no device."""
+        backward, scale = self._last.get(self._threads.current.number), attribute(scaler, "_scale")
+        if backward is not None and self._steps.recorded and is_plain(scale):
+            with unprofiled(), no_dispatch():
+                self._sink.add("scale", (backward, repr(float(scale))))
+
+    def _step(self, optimizer: Any, frame: Any) -> None:
+        if not self._threads.current.busy and not torch.compiler.is_compiling():
+            with no_function():
+                self._add(Said(STEP, optimizer, *with_gradients(parameters_of(optimizer))), frame)
+
+    def _forward(self, module: Any, frame: Any) -> None:
+        said = Said(FORWARD, module, int(module.training), int(torch.is_grad_enabled()))
+        self._add(said, frame)
+
+    def _add(self, said: Said, frame: Any) -> None:
+        thread = self._threads.current
+        calls = self._calls[thread.number]
+        if not self._steps.recorded:
+            return
+        if len(calls) >= _MOST:
+            calls[:] = [self._gap()]
+        optimizer = self._optimizers.of(said.of) if isinstance(said.of, torch.optim.Optimizer) else 0
+        module = self._sink.string(self._names.module(said.of)) if isinstance(said.of, torch.nn.Module) else 0
+        kind, stack = self._sink.string(said.kind.name), self._stacks.take(frame, thread.base)
+        row = (kind, optimizer, module, stack, said.count, said.total)
+        if said.kind is not FORWARD or row not in calls[-_LAST:]:
+            calls.append(row)
+
+    def _begins(self, recorded: bool) -> None:
+        """A step begins: what happens until one is recorded is not known."""
+        if not recorded:
+            for calls in self._calls.copy().values():
+                calls[:] = [self._gap()]
+
+    def _gap(self) -> tuple[int, ...]:
+        return (self._sink.string(GAP.name), 0, 0, 0, 0, 0)
+
+    def before(self, call: BackwardCall, thread: Thread) -> None:
+        """A backward ends an interval."""
+        if call.outer is None:
+            self._end(thread.number, call.number)
+            self._last[thread.number] = call.number
+
+    def _end(self, thread: int, backward: int | None) -> None:
+        calls = self._calls.pop(thread, [])
+        if calls or backward is not None:
+            numbers = array("q", itertools.chain.from_iterable(calls))
+            interval = store(self._sink, "interval", digest(numbers), partial(self._write, calls))
+            self._sink.add("interval_run", (next(self._runs), thread, backward, interval))
+
+    def _write(self, calls: list[tuple[int, ...]], number: int) -> None:
+        self._sink.add_all("training_call", ((number, position, *row) for position, row in enumerate(calls)))
+        self._sink.add("interval", (number, len(calls)))
+
+
+def _is_inside(frame: Any, code: CodeType) -> bool:
+    """Whether a function of torch's was called by itself, as those do that go through a module's modules."""
+    for _ in range(_INSIDE):
+        if frame is None:
+            return False
+        if frame.f_code is code:
+            return True
+        frame = frame.f_back
+    return False

@@ -1,0 +1,132 @@
+"""What is said of each call that is heard, in one table: torch's function, and what its arguments say."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import partial
+from types import GeneratorType
+from typing import Any
+
+import torch
+from torch import nn
+
+from gradscope.model.training import (
+    CLIP,
+    EVAL,
+    LOAD,
+    MADE,
+    SCALE,
+    SCALED_STEP,
+    SCHEDULE,
+    STATE,
+    TRAIN,
+    UNKNOWN,
+    UNSCALE,
+    ZERO_GRAD,
+    CallKind,
+)
+from gradscope.probes.core.optimizer_numbers import parameters_of
+from gradscope.probes.tensors.metadata import storage_of
+from gradscope.torch_internals.parts import TRAINING
+
+_WITH_DROPOUT = (nn.RNNBase, nn.MultiheadAttention)
+_NORMS = (nn.modules.batchnorm._NormBase,)
+
+
+@dataclass(frozen=True, slots=True)
+class Said:
+    """A call: its kind, the optimizer or module that it is of, and the two counts of its kind."""
+
+    kind: CallKind
+    of: Any
+    count: int = 0
+    total: int = 0
+
+
+def _made(values: dict[str, Any]) -> Said:
+    return Said(MADE, values["self"])
+
+
+def _cleared(values: dict[str, Any]) -> Said:
+    of = values["self"]
+    parameters = of.parameters() if isinstance(of, nn.Module) else parameters_of(of)
+    return Said(ZERO_GRAD, of, *with_gradients(parameters))
+
+
+def _clipped(bound: str, values: dict[str, Any]) -> Said:
+    parameters = values["parameters"]
+    if isinstance(parameters, torch.Tensor):
+        total = 1
+    else:
+        total = (
+            UNKNOWN if isinstance(parameters, GeneratorType) or not hasattr(parameters, "__len__") else len(parameters)
+        )
+    return Said(CLIP, None, int(math.isfinite(values[bound])), total)
+
+
+def _scaled(values: dict[str, Any]) -> Said:
+    return Said(SCALE, None, int(values["self"].is_enabled()))
+
+
+def _of_scaler(kind: CallKind, values: dict[str, Any]) -> Said | None:
+    if not values["self"].is_enabled():
+        return None
+    return Said(kind, values["optimizer"], *with_gradients(parameters_of(values["optimizer"])))
+
+
+def _mode(values: dict[str, Any]) -> Said:
+    module, training = values["self"], bool(values["mode"])
+    inside = list(nn.Module.modules(module))
+    changed = sum(one.training != training for one in inside)
+    return Said(TRAIN if training else EVAL, module, changed, sum(map(depends_on_mode, inside)))
+
+
+def _state(values: dict[str, Any]) -> Said:
+    return Said(STATE, values["self"])
+
+
+def _loaded(values: dict[str, Any]) -> Said:
+    module, given = values["self"], values["state_dict"]
+    own = [one for one in (*nn.Module.parameters(module), *nn.Module.buffers(module)) if one.numel()]
+    there = {storage_of(one)[0] for one in given.values() if isinstance(one, torch.Tensor)} - {0}
+    return Said(LOAD, module, sum(storage_of(one)[0] in there for one in own), len(own))
+
+
+def _scheduled(values: dict[str, Any]) -> Said:
+    return Said(SCHEDULE, values["self"].optimizer)
+
+
+def with_gradients(parameters: Iterable[Any]) -> tuple[int, int]:
+    """How many of them hold a gradient, and how many there are."""
+    held = [one.grad is not None for one in parameters]
+    return sum(held), len(held)
+
+
+def depends_on_mode(module: nn.Module) -> bool:
+    """Whether a module of torch's computes something else in training mode."""
+    if isinstance(module, nn.modules.dropout._DropoutNd):
+        return module.p > 0
+    if isinstance(module, _WITH_DROPOUT):
+        return module.dropout > 0
+    return isinstance(module, _NORMS) and (
+        module.track_running_stats or isinstance(module, nn.modules.batchnorm._BatchNorm)
+    )
+
+
+HEARD: dict[str, Callable[[dict[str, Any]], Said | None]] = {
+    "torch.optim.Optimizer.__init__": _made,
+    "torch.optim.Optimizer.zero_grad": _cleared,
+    "torch.nn.Module.zero_grad": _cleared,
+    "torch.nn.Module.train": _mode,
+    "torch.nn.Module.state_dict": _state,
+    "torch.nn.Module.load_state_dict": _loaded,
+    "torch.nn.utils.clip_grad.clip_grad_norm_": partial(_clipped, "max_norm"),
+    "torch.nn.utils.clip_grad.clip_grad_value_": partial(_clipped, "clip_value"),
+    "torch.amp.grad_scaler.GradScaler.scale": _scaled,
+    "torch.amp.grad_scaler.GradScaler.unscale_": partial(_of_scaler, UNSCALE),
+    "torch.amp.grad_scaler.GradScaler.step": partial(_of_scaler, SCALED_STEP),
+    "torch.optim.lr_scheduler.LRScheduler.step": _scheduled,
+}
+assert tuple(HEARD) == TRAINING, "each of them is in the table of torch's parts"

@@ -1,0 +1,80 @@
+"""Looks at some elements of each parameter before and after a step: does the step change them? And learning rates.
+
+Elements are compared in the steps 0 to 5, 8, 16, 32, ...; on an accelerator they are not, because that would wait.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import torch
+
+from gradscope.model.flow import is_looked_at
+from gradscope.probes.core.context import Context
+from gradscope.probes.core.optimizer_numbers import OptimizerNumbers, parameters_of
+from gradscope.probes.tensors.value_samples import is_plain
+from gradscope.torch_internals.dynamo import skip_methods
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
+
+_ELEMENTS = 1024  # of a parameter
+
+
+class Updates:
+    """Writes what share of elements a step changed, and the learning rate of each group where it changes."""
+
+    probe = "updates"
+
+    def __init__(self, context: Context) -> None:
+        self._sink, self._names, self._faults = context.sink, context.names, context.faults
+        self._optimizers = context.get(OptimizerNumbers)
+        self._counts: dict[int, int] = {}  # steps, by the optimizer's number
+        self._rates: dict[tuple[int, int], float] = {}
+        self._before: dict[int, list[tuple[Any, torch.Tensor]]] = {}
+        skip_methods(Updates)
+        context.events.optimizer_steps.append(self._steps)
+        context.events.optimizer_stepped.append(self._stepped)
+
+    def __enter__(self) -> Updates:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        self._before.clear()
+
+    def _steps(self, optimizer: Any, frame: Any) -> None:
+        if torch.compiler.is_compiling():
+            return
+        number = self._optimizers.of(optimizer)
+        count = self._counts.get(number, 0)
+        self._counts[number] = count + 1
+        self._note_rates(optimizer, number, count)
+        if is_looked_at(count):
+            with unprofiled(), no_function(), no_dispatch(), no_autograd():
+                trained = (one for one in parameters_of(optimizer) if one.grad is not None and is_plain(one))
+                self._before[number] = [(one, _some(one).clone()) for one in trained if one.numel()]
+
+    def _note_rates(self, optimizer: Any, number: int, count: int) -> None:
+        for group, options in enumerate(optimizer.param_groups):
+            rate = options.get("lr")
+            if isinstance(rate, float | int) and self._rates.get((number, group)) != rate:
+                self._rates[number, group] = rate
+                self._sink.add("learning_rate", (number, count, group, repr(float(rate))))
+
+    def _stepped(self, optimizer: Any) -> None:
+        number = self._optimizers.of(optimizer)
+        before = self._before.pop(number, None)
+        if before is None:
+            return
+        with unprofiled(), no_function(), no_dispatch(), no_autograd():
+            for position, (parameter, values) in enumerate(before):
+                now = _some(parameter)
+                if now.shape == values.shape and now.dtype == values.dtype:
+                    changed = int(torch.count_nonzero(now != values))
+                    name = self._sink.string(self._names.leaf(parameter))
+                    row = (number, self._counts[number] - 1, position, name, changed, values.numel())
+                    self._sink.add("parameter_update", row)
+
+
+def _some(parameter: torch.Tensor) -> torch.Tensor:
+    """Elements from all over a parameter."""
+    flat = parameter.reshape(-1)
+    return flat[:: max(1, -(-flat.numel() // _ELEMENTS))]

@@ -1,0 +1,111 @@
+"""Gives functions of torch code objects that call us, with the same lines and columns: no frame more, in any traceback.
+
+While Dynamo traces, the body stands alone, so that the same frames compile.
+"""
+
+from __future__ import annotations
+
+import ast
+import copy
+import inspect
+import sys
+import textwrap
+from types import CodeType, FunctionType
+from typing import Any
+
+_AROUND = """class Module:
+    def f():
+        if torch.compiler.is_compiling(): pass
+        {call} = {enter}(self)
+        try: pass
+        finally: {leave}({call})
+"""
+_AT_ENTRY = """class Module:
+    def f():
+        if not {compiling}(): {note}({arguments})
+"""
+
+
+def call_instruction(code: CodeType) -> int:
+    """The offset of the instruction on the last line of `_wrapped_call_impl`, where the module's call happens."""
+    return max(start for start, _, line in code.co_lines() if line is not None)
+
+
+def around(function: FunctionType, enter: str, leave: str, call: str) -> CodeType:
+    """The function's code with two calls around its body.
+
+    `enter` and `leave` are names in its module, `call` one that `enter`'s answer has in the body. Raises OSError,
+    SyntaxError or LookupError.
+    """
+    definition, first = _parsed(function)
+    wrapper, (compiling, entering, guarded) = _template(_AROUND.format(enter=enter, leave=leave, call=call))
+    assert isinstance(compiling, ast.If)
+    assert isinstance(guarded, ast.Try)
+    compiling.body = copy.deepcopy(definition.body)  # lines are moved once for each node, not once for each place
+    guarded.body = definition.body
+    return _compiled(function, wrapper, definition, [compiling, entering, guarded], first)
+
+
+def at_entry(function: FunctionType, note: str, compiling: str) -> CodeType:
+    """The function's code with a call in front, of the name `note` in its module, with its arguments by keyword.
+
+    `compiling` is a name of `torch.compiler.is_compiling` there. Raises OSError, SyntaxError or LookupError.
+    """
+    definition, first = _parsed(function)
+    parameters = definition.args
+    names = [one.arg for one in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs)]
+    arguments = ", ".join(f"{name}={name}" for name in names)
+    wrapper, noting = _template(_AT_ENTRY.format(note=note, compiling=compiling, arguments=arguments))
+    return _compiled(function, wrapper, definition, [*noting, *definition.body], first)
+
+
+def _parsed(function: FunctionType) -> tuple[ast.FunctionDef, int]:
+    """The function's definition, with the columns of its file, and the file's line where it begins."""
+    lines, first = inspect.getsourcelines(function)
+    definition = ast.parse(textwrap.dedent("".join(lines))).body[0]
+    assert isinstance(definition, ast.FunctionDef)
+    indent = len(lines[0]) - len(lines[0].lstrip())
+    for node in ast.walk(definition):
+        if isinstance(node, (ast.expr, ast.stmt)):
+            node.col_offset += indent
+            node.end_col_offset = (node.end_col_offset or 0) + indent
+    return definition, first
+
+
+def _template(text: str) -> tuple[ast.Module, list[ast.stmt]]:
+    """A module with a class, for its names, and the statements of the function in it."""
+    wrapper = ast.parse(text)
+    shell = wrapper.body[0]
+    assert isinstance(shell, ast.ClassDef)
+    function = shell.body[0]
+    assert isinstance(function, ast.FunctionDef)
+    for node in ast.walk(function):
+        if isinstance(node, (ast.expr, ast.stmt)):
+            node.lineno = node.end_lineno = 1
+    return wrapper, function.body
+
+
+def _compiled(
+    function: FunctionType, wrapper: ast.Module, definition: ast.FunctionDef, body: list[ast.stmt], first: int
+) -> CodeType:
+    """The code of a definition with another body, in place of the template's function."""
+    shell = wrapper.body[0]
+    assert isinstance(shell, ast.ClassDef)
+    definition.body, definition.decorator_list = body, []
+    definition.lineno = 1  # where a code object begins: at the first decorator, lines count from there
+    shell.body = [definition]
+    ast.increment_lineno(wrapper, first - 1)
+    return _find(compile(wrapper, function.__code__.co_filename, "exec"), function)
+
+
+def _find(code: CodeType, function: FunctionType) -> CodeType:
+    like = function.__code__
+    for constant in code.co_consts:
+        if isinstance(constant, CodeType):
+            if constant.co_name == like.co_name:
+                changes: dict[str, Any] = {"co_firstlineno": like.co_firstlineno}
+                if sys.version_info >= (3, 11):
+                    changes["co_qualname"] = function.__qualname__
+                return constant.replace(**changes)
+            return _find(constant, function)
+    raise LookupError(like.co_name)

@@ -1,0 +1,128 @@
+"""The calls by which a program trains are recorded in its order, with what they found, and leave torch as it was."""
+
+from __future__ import annotations
+
+import inspect
+from pathlib import Path
+
+import pytest
+import torch
+from torch import nn
+
+import gradscope
+from gradscope.model.training import CLIP, EVAL, FORWARD, GAP, LOAD, MADE, STATE, STEP, TRAIN, ZERO_GRAD, TrainingCall
+from gradscope.probes.training.described import HEARD
+from gradscope.torch_internals.find import find
+
+
+def calls_of(path: Path) -> list[TrainingCall]:
+    with gradscope.load(path) as recording:
+        return [call for interval in recording.intervals() for call in interval.calls]
+
+
+def net() -> nn.Module:
+    return nn.Sequential(nn.Linear(2, 3), nn.Dropout(0.5), nn.Linear(3, 1))
+
+
+def train(model: nn.Module, optimizer: torch.optim.Optimizer, steps: int) -> None:
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model(torch.ones(4, 2)).sum().backward()
+        nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+
+def test_a_loop_is_told_in_its_order(tmp_path: Path) -> None:
+    with gradscope.record(tmp_path / "run.gscope"):
+        model = net()
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        model.train()
+        train(model, optimizer, 2)
+        model.eval()
+        with torch.no_grad():
+            model(torch.ones(1, 2))
+    kinds = [call.kind for call in calls_of(tmp_path / "run.gscope")]
+    assert kinds == [MADE, TRAIN, *2 * [ZERO_GRAD, FORWARD, CLIP, STEP], EVAL, FORWARD]
+
+
+def test_each_call_says_what_it_found(tmp_path: Path) -> None:
+    with gradscope.record(tmp_path / "run.gscope"):
+        model = net()
+        train(model, torch.optim.SGD(model.parameters(), 0.1), 2)
+        model.eval()
+        kept = model.state_dict()
+        model.load_state_dict(kept)
+        model.load_state_dict({name: value.clone() for name, value in kept.items()})
+    said = {(call.kind.name, call.count, call.total) for call in calls_of(tmp_path / "run.gscope")}
+    assert said == {
+        ("made", 0, 0),
+        ("zero_grad", 0, 4),  # the first finds no gradients
+        ("zero_grad", 4, 4),
+        ("forward", 1, 1),
+        ("clip", 1, -1),  # nobody reads a generator twice
+        ("step", 4, 4),
+        ("eval", 4, 1),  # four modules change, one computes something else
+        ("state_dict", 0, 0),
+        ("load_state_dict", 4, 4),  # its own memory
+        ("load_state_dict", 0, 4),
+    }
+
+
+def test_a_module_inside_another_says_nothing(tmp_path: Path) -> None:
+    with gradscope.record(tmp_path / "run.gscope"):
+        model = net()
+        model.train()
+        model.state_dict()
+    assert [call.kind for call in calls_of(tmp_path / "run.gscope")] == [TRAIN, STATE]
+
+
+def test_what_was_not_recorded_is_a_gap(tmp_path: Path) -> None:
+    with gradscope.record(tmp_path / "run.gscope", steps="2:4"):
+        model = net()
+        train(model, torch.optim.SGD(model.parameters(), 0.1), 5)
+    calls = calls_of(tmp_path / "run.gscope")
+    assert calls[0].kind is GAP
+    assert sum(call.kind is STEP for call in calls) == 2
+
+
+def test_learning_rates_are_told_where_they_change(tmp_path: Path) -> None:
+    with gradscope.record(tmp_path / "run.gscope"):
+        model = net()
+        optimizer = torch.optim.SGD(model.parameters(), 0.1)
+        train(model, optimizer, 3)
+        optimizer.param_groups[0]["lr"] = 0.05
+        train(model, optimizer, 2)
+    with gradscope.load(tmp_path / "run.gscope") as recording:
+        assert [(one.count, one.value) for one in recording.learning_rates()] == [(0, 0.1), (3, 0.05)]
+
+
+def test_how_much_a_step_changes_is_what_the_program_sees(tmp_path: Path) -> None:
+    with gradscope.record(tmp_path / "run.gscope"):
+        weight = nn.Parameter(torch.tensor([1.0, 2.0, 300_000_000.0]))
+        optimizer = torch.optim.SGD([weight], 0.1)
+        weight.sum().backward()
+        before = weight.detach().clone()
+        optimizer.step()
+    with gradscope.load(tmp_path / "run.gscope") as recording:
+        (update,) = recording.updates()
+    assert (update.changed, update.elements) == (int((weight != before).sum()), 3) == (2, 3)
+
+
+@pytest.mark.parametrize("name", HEARD)
+def test_torch_is_as_it_was_afterwards(name: str, tmp_path: Path) -> None:
+    function = inspect.unwrap(find(name))
+    before, names = function.__code__, set(function.__globals__)
+    with gradscope.record(tmp_path / "run.gscope"):
+        heard = function.__code__
+    assert heard is not before
+    lines = [{line for *_, line in code.co_lines()} for code in (heard, before)]
+    assert lines[0] >= lines[1]  # tracebacks show the same
+    assert function.__code__ is before
+    assert set(function.__globals__) == names
+
+
+def test_a_loaded_state_is_heard_once(tmp_path: Path) -> None:
+    with gradscope.record(tmp_path / "run.gscope"):
+        model = net()
+        model.load_state_dict(net().state_dict())
+    assert [call.kind for call in calls_of(tmp_path / "run.gscope")] == [STATE, LOAD]
