@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterator, Sequence
 from itertools import pairwise
@@ -140,10 +140,11 @@ def growing_survivors(case: Case) -> list[Survivors]:
     last = max((one.step for one in case.survivors()), default=None)
     ends = sorted(call.step for call in case.backwards() if call.kind == "backward" and call.nested_in is None)
     alive = [one for one in case.survivors() if one.step == last and not _compiling(one) and _is_over(one, ends)]
-    steps = {one.made for one in alive}
-    if len(steps) < _STEPS or last is None:
+    graphs = {bisect_left(ends, one.made) if ends else one.made for one in alive}  # by the .backward() that ends each
+    if len(graphs) < _STEPS or last is None:
         return []
-    return alive if min(steps) <= last // 2 or last - min(steps) >= _LONG else []
+    first = min(one.made for one in alive)
+    return alive if first <= last // 2 or last - first >= _LONG else []
 
 
 def _is_over(one: Survivors, ends: list[int]) -> bool:

@@ -12,4 +12,5 @@ for _ in range(8):
     total = total + loss  # expect: GS741
     optimizer.zero_grad()
     total.backward(retain_graph=True)
+    optimizer.step()
 print(f"{total.item():.4f}")

@@ -12,4 +12,5 @@ for _ in range(8):
     total = total + loss.detach()
     optimizer.zero_grad()
     loss.backward()
+    optimizer.step()
 print(f"{total.item():.4f}")

@@ -8,7 +8,7 @@ class Agent:
     def __init__(self):
         self.policy = nn.Linear(3, 2)
         self.baseline = torch.zeros(())
-        self.optimizer = torch.optim.SGD(self.policy.parameters(), lr=0.0)
+        self.optimizer = torch.optim.SGD(self.policy.parameters(), lr=0.01)
 
     def update(self, observation):
         score = self.policy(observation).sum(1).mean()

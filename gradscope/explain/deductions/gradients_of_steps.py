@@ -1,0 +1,214 @@
+"""Which gradients each step of an optimizer uses: those of the backward calls since it stepped last, or older ones too.
+
+What .grad held when a backward began is known for the steps that are looked at: where one is not, nothing is said.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
+from gradscope.explain.evidence.timeline import Moment, Timeline, timelines
+from gradscope.model.flow import GradientState
+from gradscope.model.site import Site, user_site
+from gradscope.model.training import EVAL, FORWARD, STEP, TRAIN, ZERO_GRAD
+from gradscope.store.facts import kept
+
+_EMPTY = (GradientState.NONE, GradientState.ZERO)
+States = dict[int, GradientState]  # of the leaves that a backward reached, by tensor
+
+
+@dataclass(frozen=True, slots=True)
+class Accumulated:
+    """What an optimizer's steps use. `windows` are the stretches between two steps that are known.
+
+    `stale`: the names of parameters that were cleared in none of them. `cleared_elsewhere`: a zero_grad() in them that
+    left those as they were. `thrown_away`: a zero_grad() that cleared gradients of some of a window's backward calls of
+    one line, and that line; `lost_windows` in so many windows, `lost_calls` in each.
+    """
+
+    windows: int
+    stale: tuple[str, ...]
+    backward: Site | None
+    step: Site | None
+    cleared_elsewhere: Site | None
+    thrown_away: tuple[Site, Site | None] | None
+    lost_windows: int
+    lost_calls: int
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """A line whose backward adds gradients of evaluation mode to those of training, and the call of eval() before."""
+
+    backward: Site | None
+    switched: Site | None
+    times: int
+
+
+def steps_of(case: Case) -> tuple[int, ...]:
+    """The optimizers that step without a closure, by number."""
+    found: dict[int, None] = {}
+    for timeline in timelines(case):
+        if not timeline.has_closures:
+            found.update(dict.fromkeys(call.optimizer for _, call in timeline.of(STEP) if call.optimizer is not None))
+    return tuple(found)
+
+
+def held_by(case: Case, optimizer: int) -> dict[int, str]:
+    """The parameters that an optimizer was seen to hold: names by tensor."""
+    looks = (look for look in case.optimizer_looks() if look.optimizer == optimizer)
+    return {one.tensor: one.name for look in looks for one in look.parameters}
+
+
+@kept
+def _states(case: Case) -> dict[int, States]:
+    """What each leaf's .grad held when a backward began, by backward; those that were not looked at are missing."""
+    found: dict[int, States] = defaultdict(dict)
+    for leaf in case.leaf_gradients():
+        found[leaf.backward][leaf.tensor] = leaf.state
+    return found
+
+
+def accumulated(case: Case, optimizer: int) -> Accumulated | None:
+    """What an optimizer's steps use, from all windows that are known; None where none is."""
+    held = held_by(case, optimizer)
+    known = [window for window in _windows(case, optimizer) if _is_known(case, window)]
+    if not held or not known:
+        return None
+    seen: Counter[int] = Counter()
+    emptied: set[int] = set()
+    for window in known:
+        states = [_states(case)[one.backward.number] for one in window if one.backward is not None]
+        for tensor in held:
+            met = [state[tensor] for state in states if tensor in state]
+            seen[tensor] += bool(met)
+            if any(state in _EMPTY for state in met):
+                emptied.add(tensor)
+    stale = [held[tensor] for tensor, count in seen.items() if tensor not in emptied and count == len(known)]
+    clears = [one for window in known for one in window if one.has(ZERO_GRAD)]
+    lost = [found for window in known if (found := _lost(window)) is not None]
+    backwards = [one.site for window in known for one in window if one.backward is not None]
+    return Accumulated(
+        len(known),
+        tuple(stale),
+        backwards[-1],
+        _step_of(case, optimizer),
+        clears[-1].site if clears else None,
+        (lost[0][0], lost[0][1]) if lost and lost[0][0] is not None else None,
+        len(lost) if len(lost) == len(known) else 0,
+        min((calls for _, _, calls in lost), default=0),
+    )
+
+
+def _windows(case: Case, optimizer: int) -> Iterator[tuple[Moment, ...]]:
+    for timeline in timelines(case):
+        yield from timeline.windows(optimizer)
+
+
+def _is_known(case: Case, window: Sequence[Moment]) -> bool:
+    """Whether each backward of a window was looked at, and there is one."""
+    numbers = [one.backward.number for one in window if one.backward is not None]
+    return bool(numbers) and all(number in _states(case) for number in numbers)
+
+
+def _lost(window: Sequence[Moment]) -> tuple[Site | None, Site | None, int] | None:
+    """The zero_grad() that clears between a line's backward calls of a window, the line, and how many are lost.
+
+    None where another optimizer steps in between: the gradients may be for that one.
+    """
+    stacks = Counter(one.backward.stack for one in window if one.backward is not None)
+    stack, count = stacks.most_common(1)[0]
+    places = [at for at, one in enumerate(window) if one.backward is not None and one.backward.stack == stack]
+    if count < 2 or any(one.has(STEP) for one in window):
+        return None
+    between = [
+        next(
+            (one for one in window[first:last] if one.has(ZERO_GRAD) and one.call is not None and one.call.count), None
+        )
+        for first, last in pairwise(places)
+    ]
+    if any(one is None for one in between) or between[0] is None:
+        return None
+    return between[0].site, user_site(stack), count - 1
+
+
+def _step_of(case: Case, optimizer: int) -> Site | None:
+    calls = (call for timeline in timelines(case) for _, call in timeline.of(STEP) if call.optimizer == optimizer)
+    return next((call.site for call in calls), None)
+
+
+def is_read_before(case: Case, optimizer: int) -> bool:
+    """Whether the program itself reads gradients of an optimizer's parameters: it may have taken them elsewhere."""
+    flow = dataflow(case)
+    held = held_by(case, optimizer)
+    shapes = {flow.tensors[one].type.shape for one in held if one in flow.tensors}
+    gradients: set[int] = set()
+    others = {one.storage for one in flow.tensors.values() if one.parameter}  # those of which a backward makes views
+    for operation in flow.operations:
+        read = [flow.tensors[one.tensor] for one in operation.reads if one.tensor in flow.tensors]
+        made = [flow.tensors[one] for one in operation.makes if one in flow.tensors]
+        if operation.backward is not None:
+            gradients |= {one.storage for one in made if one.type.shape in shapes} - others
+        else:
+            others |= {one.storage for one in made} - gradients
+            own = any(one.storage in gradients and one.type.shape in shapes for one in read)
+            if own and not is_optimizer(operation):
+                return True
+    return False
+
+
+def learns_while_evaluating(case: Case) -> list[Evaluated]:
+    """The lines that call backward for what was computed in evaluation mode, where others train."""
+    return [found for timeline in timelines(case) for found in _evaluated(timeline)]
+
+
+def _evaluated(timeline: Timeline) -> Iterator[Evaluated]:
+    seen = modes(timeline)
+    trained = {at for at, mode in seen.items() if mode == {True}}
+    evaluated = [at for at, mode in seen.items() if mode == {False} and _is_kept(timeline, at, trained)]
+    if not trained:
+        return
+    calls = Counter(timeline.moments[at].stack for at in evaluated)
+    others = {timeline.moments[at].stack for at in trained}
+    for stack, times in calls.items():
+        if stack not in others:
+            first = next(at for at in evaluated if timeline.moments[at].stack == stack)
+            switch = timeline.moments[:first][::-1]
+            yield Evaluated(user_site(stack), next((one.site for one in switch if one.has(EVAL, TRAIN)), None), times)
+
+
+def modes(timeline: Timeline) -> dict[int, set[bool]]:
+    """By the place of each backward: the modes, training or not, of the models that were called for it.
+
+    A model counts that is called in both modes: a loss or a frozen teacher has but one.
+    """
+    forwards = {(call.module, bool(call.count)) for _, call in timeline.of(FORWARD) if call.total}
+    both = {module for module, training in forwards if (module, not training) in forwards}
+    return {at: _mode(timeline, at, both) for at in timeline.backwards}
+
+
+def _mode(timeline: Timeline, at: int, models: set[str | None]) -> set[bool]:
+    """The modes of these models where they were called with gradients since the backward before."""
+    found: set[bool] = set()
+    for place in range(at - 1, -1, -1):
+        one = timeline.moments[place]
+        if one.backward is not None:
+            break
+        if one.call is not None and one.call.kind is FORWARD and one.call.total and one.call.module in models:
+            found.add(bool(one.call.count))
+    return found
+
+
+def _is_kept(timeline: Timeline, at: int, trained: set[int]) -> bool:
+    """Whether gradients of training are added to those of a backward: neither a step nor zero_grad() comes before."""
+    for place in range(at + 1, len(timeline.moments)):
+        if timeline.moments[place].has(ZERO_GRAD, STEP):
+            return False
+        if place in trained:
+            return True
+    return False

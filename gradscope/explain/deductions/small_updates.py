@@ -1,0 +1,96 @@
+"""Parameters that steps leave as they were, though they have gradients."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.timeline import timelines
+from gradscope.model.flow import GradientState
+from gradscope.model.operation import base_name
+from gradscope.model.site import Site
+from gradscope.model.training import MADE
+from gradscope.store.facts import kept
+
+_LOOKS = 3
+_CLIPS = ("norm", "clamp_min_", "clamp_max_", "clamp_")  # in the names of the operators
+_CLIPPING = "clip_grad.py"
+_LOW = ("float16", "bfloat16", "half")
+_MOST = 0.5  # of the elements: that one parameter rests may have its reason
+_FEW = 0.01  # of the elements, where a low dtype rounds most steps away
+Look = tuple[int, int, int]  # a step, the elements that it changed, those that were looked at
+Unchanged = tuple[int, list[str], int, int, int, str | None]
+
+
+def unchanged(case: Case) -> Iterator[Unchanged]:
+    """The optimizers whose looked-at steps change nothing, or nearly nothing in a low dtype.
+
+    Their parameters that had gradients, how many steps the run had by the last look, the elements that changed, the
+    elements that were looked at, and the low dtype.
+    """
+    moved = _with_gradient(case)
+    seen: dict[int, dict[str, list[Look]]] = defaultdict(lambda: defaultdict(list))
+    for one in case.updates():
+        if (one.optimizer, one.count, one.parameter) in moved and not _rests(case, one.optimizer, one.count):
+            seen[one.optimizer][one.parameter].append((one.count, one.changed, one.elements))
+    for optimizer, parameters in seen.items():
+        dtype = _dtype(case, parameters)
+        few = _FEW if dtype is not None else 0.0
+        still = {name: looks for name, looks in parameters.items() if len(looks) >= _LOOKS and _share(looks) <= few}
+        if sum(map(_elements, still.values())) >= _MOST * sum(map(_elements, parameters.values())) > 0:
+            looks = [look for one in still.values() for look in one]
+            changed = sum(one[1] for one in looks)
+            yield optimizer, list(still), max(one[0] for one in looks) + 1, changed, _elements(looks), dtype
+
+
+def _share(looks: list[Look]) -> float:
+    return sum(one[1] for one in looks) / max(_elements(looks), 1)
+
+
+def _elements(looks: list[Look]) -> int:
+    return sum(one[2] for one in looks)
+
+
+def _with_gradient(case: Case) -> set[tuple[int, int, str]]:
+    """Where a gradient was not zero: optimizer, step, parameter. Names that several have tell nothing."""
+    return {
+        (look.optimizer, look.count, one.name)
+        for look in case.optimizer_looks()
+        for one in look.parameters
+        if one.state is GradientState.VALUES and sum(other.name == one.name for other in look.parameters) == 1
+    }
+
+
+def _rests(case: Case, optimizer: int, count: int) -> bool:
+    """Whether a learning rate was zero in a step: that is another finding."""
+    rates: dict[int, float] = {}
+    for rate in case.learning_rates():
+        if rate.optimizer == optimizer and rate.count <= count:
+            rates[rate.group] = rate.value
+    return any(value == 0 for value in rates.values())
+
+
+def _dtype(case: Case, names: Iterable[str]) -> str | None:
+    known = frozenset(names)
+    kinds = {one.type.dtype for one in dataflow(case).tensors.values() if one.leaf in known and one.parameter}
+    return next((kind for kind in sorted(kinds) if kind.startswith(_LOW)), None)
+
+
+@kept
+def clipped_lines(case: Case) -> set[Site | None]:
+    """The lines that called torch's clipping and had it compute norms, or clamp gradients."""
+    stretches = {id(block.operations): block.operations for block in case.blocks()}.values()
+    return {
+        operation.site
+        for operations in stretches
+        for operation in operations
+        if base_name(operation.name).endswith(_CLIPS) and any(_CLIPPING in site.file for site in operation.stack)
+    }
+
+
+def made_at(case: Case, optimizer: int) -> Site | None:
+    """The line that made an optimizer."""
+    calls = (call for timeline in timelines(case) for _, call in timeline.of(MADE))
+    return next((call.site for call in calls if call.optimizer == optimizer), None)

@@ -1,0 +1,114 @@
+"""How the program trains, as one line of moments for each thread: the calls by which it does, and its backward calls.
+
+The surprise: an optimizer with a closure calls backward from inside of its step, so that what comes before and after
+a step says nothing there.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass
+from functools import cached_property
+from itertools import pairwise
+
+from gradscope.model.graph import Backward
+from gradscope.model.site import Site, Stack
+from gradscope.model.training import GAP, STEP, CallKind, TrainingCall
+from gradscope.store.facts import Facts, kept
+
+_CLOSURE = "torch/optim/"
+
+
+@dataclass(frozen=True, slots=True)
+class Moment:
+    """A call by which the program trains, or a backward that gives gradients to leaves."""
+
+    call: TrainingCall | None = None
+    backward: Backward | None = None
+
+    def has(self, *kinds: CallKind) -> bool:
+        """Whether it is a call of one of these kinds."""
+        return self.call is not None and self.call.kind in kinds
+
+    def is_of(self, kind: CallKind, optimizer: int | None) -> bool:
+        """Whether it is a call of a kind, of one optimizer."""
+        return self.call is not None and self.call.kind is kind and self.call.optimizer == optimizer
+
+    @property
+    def stack(self) -> Stack:
+        """Where it was called: one line may train in one call of its function and evaluate in another."""
+        one = self.call or self.backward
+        return () if one is None else one.stack
+
+    @property
+    def site(self) -> Site | None:
+        """The user's line."""
+        one = self.call or self.backward
+        return None if one is None else one.site
+
+
+class Timeline:
+    """The moments of one thread, in order."""
+
+    def __init__(self, moments: tuple[Moment, ...]) -> None:
+        self.moments = moments
+
+    @cached_property
+    def backwards(self) -> tuple[int, ...]:
+        """The places of the backward calls."""
+        return tuple(at for at, one in enumerate(self.moments) if one.backward is not None)
+
+    @cached_property
+    def has_closures(self) -> bool:
+        """Whether an optimizer calls backward from inside of its step."""
+        calls = (one.backward for one in self.moments if one.backward is not None)
+        return any(_CLOSURE in site.file.replace("\\", "/") for call in calls for site in call.stack)
+
+    def of(self, *kinds: CallKind) -> Iterator[tuple[int, TrainingCall]]:
+        """The calls of some kinds, with their places."""
+        for at, one in enumerate(self.moments):
+            if one.call is not None and one.call.kind in kinds:
+                yield at, one.call
+
+    def windows(self, optimizer: int) -> Iterator[tuple[Moment, ...]]:
+        """What lies between two steps of an optimizer, both ends left out."""
+        places = [at for at, one in enumerate(self.moments) if one.is_of(STEP, optimizer)]
+        return (self.moments[first + 1 : last] for first, last in pairwise(places))
+
+    def before(self, at: int, *kinds: CallKind) -> Moment | None:
+        """The nearest moment before a place that is a backward or a call of one of these kinds."""
+        places = range(at - 1, -1, -1)
+        return next((self.moments[one] for one in places if self._ends(one, kinds)), None)
+
+    def after(self, at: int, *kinds: CallKind) -> Moment | None:
+        """The nearest one after it."""
+        places = range(at + 1, len(self.moments))
+        return next((self.moments[one] for one in places if self._ends(one, kinds)), None)
+
+    def _ends(self, at: int, kinds: tuple[CallKind, ...]) -> bool:
+        return self.moments[at].backward is not None or self.moments[at].has(*kinds)
+
+
+@kept
+def timelines(facts: Facts) -> tuple[Timeline, ...]:
+    """Those of each thread that trains, another after each gap; none where torch's calls could not be heard."""
+    threads: dict[int, list[Moment]] = defaultdict(list)
+    ended: list[list[Moment]] = []
+    calls = {call.number: call for call in facts.backwards()}
+    for interval in facts.intervals():
+        for one in interval.calls:
+            if one.kind is GAP:
+                ended.append(threads.pop(interval.thread, []))
+            else:
+                threads[interval.thread].append(Moment(one))
+        backward = calls.get(interval.backward) if interval.backward is not None else None
+        if backward is not None and backward.kind == "backward":
+            threads[interval.thread].append(Moment(backward=backward))
+    return tuple(Timeline(tuple(moments)) for moments in (*ended, *threads.values()) if moments)
+
+
+@kept
+def is_whole(facts: Facts) -> bool:
+    """Whether all that the run did by itself is in its timelines: what is not there did not happen."""
+    return bool(facts.intervals()) and not any(call.kind is GAP for one in facts.intervals() for call in one.calls)

@@ -1,0 +1,194 @@
+"""GS82x: clipping that changes nothing or the wrong thing, scalers that skip, steps that change nothing."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.small_updates import clipped_lines, made_at, unchanged
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.timeline import Timeline, timelines
+from gradscope.explain.evidence.words import several
+from gradscope.model.finding import Related
+from gradscope.model.site import Site
+from gradscope.model.training import CLIP, SCALE, SCALED_STEP, STEP, UNSCALE, ZERO_GRAD
+
+_TIMES = 3
+_SKIPS = 16  # a scaler that begins at 65,536 finds its scale in fewer
+
+
+def clipped_after_step(case: Case) -> Iterator[Cause]:
+    """What it flags: gradients that are clipped when the optimizer has used them already.
+
+    Why: clip_grad_norm_() changes .grad. After step() and before the next backward nothing reads that, so that the
+    steps go along gradients that were never clipped.
+
+    Wrong:
+        loss.backward()
+        optimizer.step()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+
+    Right:
+        loss.backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    Do instead: clip between backward() and step().
+
+    How it is found: each time that the line ran, the last that happened before it was a step and the next after it a
+    backward (or a zero_grad, or the end). A call whose bound is infinite measures, and is left out.
+    """
+    for timeline in timelines(case):
+        lines: dict[Site, list[bool]] = defaultdict(list)
+        for at, call in timeline.of(CLIP):
+            if call.site is not None and call.count:
+                before, after = timeline.before(at, STEP), timeline.after(at, STEP, ZERO_GRAD)
+                used = before is not None and before.has(STEP)
+                lines[call.site].append(used and not (after is not None and after.has(STEP)))
+        for site, useless in lines.items():
+            if len(useless) >= _TIMES and all(useless) and not timeline.has_closures:
+                step = next((call.site for _, call in timeline.of(STEP)), None)
+                yield Cause(
+                    f"the gradients are clipped after the step that used them: in {len(useless)} of {len(useless)} "
+                    "calls this changes nothing",
+                    site,
+                    (Related("called_at", step, "step"),) if step is not None else (),
+                )
+
+
+def clips_nothing(case: Case) -> Iterator[Cause]:
+    """What it flags: clipping that is given no parameter that has a gradient.
+
+    Why: a generator, or a filter(), is empty once the optimizer has gone through it; another model's parameters have no
+    gradients here. The call then computes no norm and changes nothing.
+
+    Wrong:
+        trained = filter(lambda p: p.requires_grad, model.parameters())
+        optimizer = torch.optim.AdamW(trained)
+        ...
+        torch.nn.utils.clip_grad_norm_(trained, 1.0)
+
+    Right:
+        trained = [p for p in model.parameters() if p.requires_grad]
+
+    Do instead: keep parameters in a list, and clip those that the optimizer holds.
+
+    How it is found: each time that the line ran, no norm was computed (or no gradient clamped) inside of it.
+    """
+    lines = Counter(call.site for timeline in timelines(case) for _, call in timeline.of(CLIP))
+    clipped = clipped_lines(case) if lines else set()
+    for site, times in lines.items():
+        if site is not None and site not in clipped and times >= _TIMES:
+            yield Cause(f"this clips nothing in {times} of {times} calls: what it is given has no gradients", site)
+
+
+def clipped_while_scaled(case: Case) -> Iterator[Cause]:
+    """What it flags: gradients are clipped while they are multiplied by a scaler's factor.
+
+    Why: GradScaler multiplies the loss by up to 65,536, and step() divides the gradients by it. Clipped before that,
+    all of them are cut down to the bound over the factor: nearly nothing is left of a step.
+
+    Wrong:
+        scaler.scale(loss).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        scaler.step(optimizer)
+
+    Right:
+        scaler.scale(loss).backward()
+        scaler.unscale_(optimizer)
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        scaler.step(optimizer)
+
+    Do instead: scaler.unscale_(optimizer) before clipping.
+
+    How it is found: each time that the line ran, scale() had been called for the backward before it, the scaler's
+    step() came after it, and no unscale_() between the two.
+    """
+    for timeline in timelines(case):
+        lines: dict[Site, list[bool]] = defaultdict(list)
+        for at, call in timeline.of(CLIP):
+            if call.site is not None and call.count:
+                lines[call.site].append(_is_scaled(timeline, at))
+        for site, scaled in lines.items():
+            if len(scaled) >= _TIMES and all(scaled):
+                yield Cause("the gradients are clipped while they are scaled: unscale_() is not called before", site)
+
+
+def every_step_skipped(case: Case) -> Iterator[Cause]:
+    """What it flags: a scaler's step() is called again and again, and the optimizer never steps.
+
+    Why: GradScaler leaves a step out when a gradient is not finite, and halves its factor. A few skips at the beginning
+    are its way to find the factor; when all steps are left out, the gradients are not finite whatever the factor is.
+
+    Wrong:
+        loss = (prediction - target).pow(2).sum() / (target - target)  # not finite
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+
+    Right:
+        loss = (prediction - target).pow(2).mean()
+        scaler.scale(loss).backward()
+        scaler.step(optimizer)
+
+    Do instead: look for what is not finite: the finding about it, if there is one, names the line.
+
+    How it is found: calls of the scaler's step() that no step of the optimizer follows, at the end of the run more of
+    them than a scaler needs to find its factor.
+    """
+    for timeline in timelines(case):
+        skipped = 0
+        last: Site | None = None
+        for at, call in timeline.of(SCALED_STEP):
+            after = timeline.after(at, STEP, SCALED_STEP, ZERO_GRAD)
+            skipped = 0 if after is not None and after.has(STEP) else skipped + 1
+            last = call.site
+        if skipped >= _SKIPS:
+            yield Cause(f"the scaler has skipped the last {skipped} steps: some gradient is never finite", last)
+
+
+def nothing_changes(case: Case) -> Iterator[Cause]:
+    """What it flags: steps that change not one of the elements of parameters that have gradients.
+
+    Why: a step adds lr times the gradient to each element. Where that is less than half of the distance to the next
+    number of the dtype, the sum is the old number: in bfloat16 that is already so below 0.4 % of the element.
+
+    Wrong:
+        model = Net().bfloat16()
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+
+    Right:
+        model = Net()
+        optimizer = torch.optim.SGD(model.parameters(), lr=1e-4)
+        with torch.autocast("cpu", torch.bfloat16):
+            loss = criterion(model(x), y)
+
+    Do instead: keep the parameters in float32 and compute under autocast, or take a larger learning rate.
+
+    How it is found: some elements from all over each parameter, before and after the steps that are looked at, on a
+    CPU; a parameter whose gradient was zero is left out, and a group whose learning rate is zero.
+    """
+    for optimizer, names, steps, changed, elements, dtype in unchanged(case):
+        site = made_at(case, optimizer)
+        low = f" ({dtype})" if dtype is not None else ""
+        yield Cause(
+            f"{changed} of {elements:,} elements of {several(names)}{low} changed in the steps that were looked at, "
+            f"up to step {steps}",
+            site,
+            tensor=names[0],
+            weight=len(names),
+        )
+
+
+def _is_scaled(timeline: Timeline, at: int) -> bool:
+    """Whether gradients at a place come from a scaled loss and are not divided again."""
+    after = timeline.after(at, SCALED_STEP, STEP)
+    if after is None or not after.has(SCALED_STEP):
+        return False
+    for place in range(at - 1, -1, -1):
+        one = timeline.moments[place]
+        if one.has(UNSCALE, STEP, SCALED_STEP):
+            return False
+        if one.call is not None and one.call.kind is SCALE:
+            return bool(one.call.count)
+    return False

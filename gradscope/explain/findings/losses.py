@@ -1,0 +1,203 @@
+"""GS80x: losses that are not what they seem: a softmax too much, a broadcast, a part that counts twice."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.module_builds import chosen_at
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.timeline import timelines
+from gradscope.model.finding import Related
+from gradscope.model.flow import FlowOperation
+from gradscope.model.graph import Backward, Graph, Node
+from gradscope.model.operation import base_name
+from gradscope.model.training import STEP, ZERO_GRAD
+
+_GRAPHS = 3  # that are looked at: the first ones
+_TIMES = 3
+# What takes a softmax or sigmoid itself, or wants a logarithm: the node, what must not come before it, why.
+_WANTS_LOGITS = (
+    ("LogSoftmaxBackward", ("SoftmaxBackward",), "the loss takes the softmax itself"),
+    ("NllLossBackward", ("SoftmaxBackward",), "the loss wants logarithms"),
+    ("NllLoss2DBackward", ("SoftmaxBackward",), "the loss wants logarithms"),
+    (
+        "BinaryCrossEntropyWithLogitsBackward",
+        ("SigmoidBackward", "SoftmaxBackward"),
+        "the loss takes the sigmoid itself",
+    ),
+)
+_SAME_VALUES = (
+    "View",
+    "Reshape",
+    "UnsafeView",
+    "Squeeze",
+    "Unsqueeze",
+    "Permute",
+    "Transpose",
+    "T",
+    "Clone",
+    "ToCopy",
+    "Alias",
+    "Expand",
+)
+_DIFFERENCES = ("sub", "mul")
+
+
+def softmax_twice(case: Case) -> Iterator[Cause]:
+    """What it flags: probabilities where a loss expects logits (or their logarithms).
+
+    Why: cross_entropy takes the softmax of what it is given. Of probabilities, which lie between 0 and 1, that is
+    nearly uniform: the loss cannot come near zero, and the gradients are small. It falls a little, and stays there.
+
+    Wrong:
+        p = torch.softmax(net(x), dim=1)
+        loss = torch.nn.functional.cross_entropy(p, y)
+
+    Right:
+        loss = torch.nn.functional.cross_entropy(net(x), y)
+
+    Do instead: hand logits to cross_entropy and binary_cross_entropy_with_logits; take softmax or sigmoid where
+    probabilities are shown.
+
+    How it is found: in the first graphs, the loss's node comes directly after that of a softmax or sigmoid.
+    """
+    told = set()
+    for graph, node, other, why in _doubled(case):
+        site, called = chosen_at(case, other)
+        if site is not None and site not in told:
+            told.add(site)
+            yield Cause(
+                f"a loss is computed of probabilities: {why}",
+                site,
+                (*called, *((Related("called_at", node.site, node.name),) if node.site not in (None, site) else ())),
+                node=other.id,
+                backward=graph.backward.number,
+            )
+
+
+def broadcast_loss(case: Case) -> Iterator[Cause]:
+    """What it flags: a column of predictions, [N, 1], against a row of targets, [N], which gives [N, N] differences.
+
+    Why: broadcasting compares each prediction with each target. The mean of that is smallest where all predictions are
+    the mean of the targets, so that the model learns a constant.
+
+    Wrong:
+        loss = (net(x) - y).pow(2).mean()  # [64, 1] and [64]
+
+    Right:
+        loss = (net(x).squeeze(-1) - y).pow(2).mean()
+
+    Do instead: give both the same shape, by squeeze(-1) or unsqueeze(-1).
+
+    How it is found: the shapes of what an operator reads and makes, where one side requires grad and comes from a layer
+    as a column, and the other is data with one dimension.
+    """
+    flow = dataflow(case)
+    told = set()
+    for at, operation in enumerate(flow.operations):
+        if operation.backward is None and operation.site not in told and (shapes := _outer(flow, at, operation)):
+            told.add(operation.site)
+            column, row, size = shapes
+            yield Cause(
+                f"{list(column)} against {list(row)} gives {list(size)}: each prediction is compared with each target",
+                operation.site,
+                op=operation.operation.name,
+            )
+
+
+def added_twice(case: Case) -> Iterator[Cause]:
+    """What it flags: a part of a loss whose backward runs by itself, and again as a part of the whole.
+
+    Why: backward() adds. The part's gradients are in .grad twice, as if its weight were twice as large.
+
+    Wrong:
+        reconstruction.backward(retain_graph=True)
+        (reconstruction + divergence).backward()
+
+    Right:
+        (reconstruction + divergence).backward()
+
+    Do instead: call backward() once, of the sum; or of each part once.
+
+    How it is found: the root of a backward that kept its graph is a node of a later one's graph, and neither a step nor
+    zero_grad() came between them.
+    """
+    lines: dict[object, list[tuple[Backward, Backward]]] = defaultdict(list)
+    for timeline in timelines(case):
+        pending: list[Backward] = []
+        for moment in timeline.moments:
+            if moment.has(STEP, ZERO_GRAD):
+                pending = []
+            call = moment.backward
+            if call is not None and call.number in case.graph_sizes():
+                for earlier in pending:
+                    if _contains(case.graph(call.number), case.graph(earlier.number)):
+                        lines[earlier.site].append((earlier, call))
+                pending = [*pending, call] if call.keep_graph and call.inputs is None else pending
+    for found in lines.values():
+        if len(found) >= _TIMES:
+            earlier, later = found[0]
+            yield Cause(
+                "what this backward gives is given again by the one of the whole: it counts twice",
+                earlier.site,
+                (Related("second_backward_at", later.site, "backward"),),
+                backward=earlier.number,
+            )
+
+
+def _doubled(case: Case) -> Iterator[tuple[Graph, Node, Node, str]]:
+    numbers = sorted(case.graph_sizes())[:_GRAPHS]
+    for graph in map(case.graph, numbers):
+        following: dict[int, list[int]] = defaultdict(list)
+        for edge in graph.edges:
+            following[edge.source].append(edge.target)
+        for node in graph.nodes:
+            for name, before, why in _WANTS_LOGITS:
+                if node.name.startswith(name):
+                    other = _behind(graph, following, node)
+                    if other is not None and other.name.startswith(before):
+                        yield graph, node, other, why
+
+
+def _behind(graph: Graph, following: dict[int, list[int]], node: Node) -> Node | None:
+    """The node whose values another computes with, through those that only show them in another form."""
+    while following[node.id]:
+        node = graph.nodes[following[node.id][0]]
+        if node.name.rstrip("0123456789").removesuffix("Backward") not in _SAME_VALUES:
+            return node
+    return None
+
+
+def _outer(
+    flow: RecordedDataflow, at: int, operation: FlowOperation
+) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
+    if (
+        base_name(operation.operation.name) not in _DIFFERENCES
+        or len(operation.reads) != 2
+        or len(operation.makes) != 1
+    ):
+        return None
+    sides = sorted(operation.reads, key=lambda read: not read.requires_grad)
+    known = [flow.tensors.get(one) for one in (sides[0].tensor, sides[1].tensor, operation.makes[0])]
+    if any(one is None for one in known) or not sides[0].requires_grad or sides[1].requires_grad:
+        return None
+    column, row, made = (one.type.shape for one in known if one is not None)
+    count = column[0] if column else 0
+    if count < 2 or column != (count, 1) or row != (count,) or made != (count, count):
+        return None
+    makers = (flow.operations[maker] for maker in flow.sources(sides[0].tensor, at))
+    is_column = any(
+        base_name(maker.operation.name) not in ("unsqueeze", "view", "reshape", "expand") for maker in makers
+    )
+    return (column, row, made) if is_column else None
+
+
+def _contains(whole: Graph, part: Graph) -> bool:
+    """Whether the root of a graph is a node of another one, and not its root."""
+    roots = {(part.nodes[one].seq_nr, part.nodes[one].name, part.nodes[one].site) for one in part.roots}
+    own = set(whole.roots)
+    inside = {(node.seq_nr, node.name, node.site) for node in whole.nodes if node.id not in own}
+    return bool(roots) and all(one[0] is not None for one in roots) and roots <= inside

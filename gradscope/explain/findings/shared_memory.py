@@ -1,0 +1,159 @@
+"""GS83x: what should be a copy and is the thing itself; what two optimizers both change."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.gradients_of_steps import held_by, steps_of
+from gradscope.explain.deductions.small_updates import made_at
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_optimizer
+from gradscope.explain.evidence.timeline import Timeline, timelines
+from gradscope.explain.evidence.words import be, several
+from gradscope.model.finding import Related
+from gradscope.model.flow import FlowOperation
+from gradscope.model.operation import base_name
+from gradscope.model.training import LOAD, STATE, STEP
+
+_TIMES = 3
+_AVERAGES = ("lerp_",)
+_SCALES, _ADDS = ("mul_",), ("add_",)
+
+
+def loads_itself(case: Case) -> Iterator[Cause]:
+    """What it flags: load_state_dict() of tensors that are the module's own memory.
+
+    Why: state_dict() hands out the parameters themselves, not copies. What was kept as the best weights changes with
+    each step, and loading it at the end loads what is there already. So does a target network that is the network.
+
+    Wrong:
+        if score > best_score:
+            best = model.state_dict()
+        ...
+        model.load_state_dict(best)
+
+    Right:
+        if score > best_score:
+            best = copy.deepcopy(model.state_dict())
+        ...
+        model.load_state_dict(best)
+
+    Do instead: copy.deepcopy(model.state_dict()), or deepcopy the module.
+
+    How it is found: all tensors that were given share memory with those that the module has.
+    """
+    for timeline in timelines(case):
+        for at, call in timeline.of(LOAD):
+            if call.total and call.count == call.total:
+                states = [one for place, one in timeline.of(STATE) if place < at and one.site != call.site]
+                kept = next((one.site for one in reversed(states) if one.module == call.module), None)
+                yield Cause(
+                    f"{call.module or 'the module'} loads its own memory: what this keeps has changed with the model"
+                    if kept is not None
+                    else f"{call.module or 'the module'} loads its own memory: nothing changes",
+                    kept or call.site,
+                    (Related("called_at", call.site, "load_state_dict"),) if kept is not None else (),
+                    module=call.module,
+                )
+                break
+
+
+def average_of_itself(case: Case) -> Iterator[Cause]:
+    """What it flags: a running average of parameters that is kept in the parameters' own memory.
+
+    Why: state_dict(), named_parameters() and .data hand out the tensors themselves. An average that was begun with them
+    and not with copies changes the model where it should follow it: decay * w + (1 - decay) * w is w.
+
+    Wrong:
+        shadow = {name: p.data for name, p in model.named_parameters()}
+        for name, p in model.named_parameters():
+            shadow[name].mul_(0.99).add_(p.data, alpha=0.01)
+
+    Right:
+        shadow = {name: p.detach().clone() for name, p in model.named_parameters()}
+
+    Do instead: begin the average with clone() or deepcopy.
+
+    How it is found: outside of optimizers a parameter's memory is multiplied in place and then added to from itself, or
+    interpolated with itself.
+    """
+    flow = dataflow(case)
+    parameters = {tensor.storage for tensor in flow.tensors.values() if tensor.parameter}
+    written: dict[int, str] = {}  # by storage: what wrote to it last
+    for operation in flow.operations:
+        name = base_name(operation.operation.name)
+        for storage in _written(flow, operation) & parameters:
+            if _is_average(flow, operation, storage, written.get(storage)):
+                yield Cause(
+                    "this average of a parameter is kept in the parameter's own memory: it is the parameter",
+                    operation.site,
+                    op=operation.operation.name,
+                )
+                return
+            written[storage] = name
+
+
+def stepped_twice(case: Case) -> Iterator[Cause]:
+    """What it flags: two optimizers that both step the same parameters with the same gradients.
+
+    Why: each step goes along the gradient once more, with another learning rate and another momentum: the parameters
+    move about twice as far as was meant.
+
+    Wrong:
+        body = torch.optim.Adam(model.parameters())
+        head = torch.optim.Adam(model.head.parameters())
+        loss.backward()
+        body.step()
+        head.step()
+
+    Right:
+        body = torch.optim.Adam(model.body.parameters())
+        head = torch.optim.Adam(model.head.parameters())
+
+    Do instead: give each parameter to one optimizer, or to one group of one optimizer.
+
+    How it is found: the parameters that each optimizer holds when it steps; both step again and again with no backward
+    between them.
+    """
+    optimizers = steps_of(case)
+    for place, first in enumerate(optimizers):
+        for second in optimizers[place + 1 :]:
+            both = held_by(case, first).items() & held_by(case, second).items()
+            times = sum(_together(timeline, first, second) for timeline in timelines(case)) if both else 0
+            if times >= _TIMES:
+                names = sorted(name for _, name in both)
+                other = made_at(case, first)
+                yield Cause(
+                    f"{several(names)} {be(names)} stepped by two optimizers with the same gradients, {times} times",
+                    made_at(case, second),
+                    (Related("shared_at", other, "the other optimizer"),) if other is not None else (),
+                    tensor=names[0],
+                )
+
+
+def _written(flow: RecordedDataflow, operation: FlowOperation) -> set[int]:
+    """The storages that an operator writes in place."""
+    read = {one.tensor for one in operation.reads}
+    return {flow.tensors[one].storage for one in operation.makes if one in read and one in flow.tensors}
+
+
+def _is_average(flow: RecordedDataflow, operation: FlowOperation, storage: int, before: str | None) -> bool:
+    """Whether an operator of the program adds a storage's values to themselves, after they were scaled."""
+    read = [flow.tensors[one.tensor].storage for one in operation.reads if one.tensor in flow.tensors]
+    if operation.backward is not None or is_optimizer(operation) or read != [storage, storage]:
+        return False
+    name = base_name(operation.operation.name)
+    return name in _AVERAGES or (name in _ADDS and before in _SCALES)
+
+
+def _together(timeline: Timeline, first: int, second: int) -> int:
+    """How often two optimizers step with no backward between them."""
+    times, stepped = 0, set[int]()
+    for one in timeline.moments:
+        if one.backward is not None:
+            times += {first, second} <= stepped
+            stepped = set()
+        elif one.call is not None and one.call.kind is STEP and one.call.optimizer is not None:
+            stepped.add(one.call.optimizer)
+    return times + ({first, second} <= stepped)

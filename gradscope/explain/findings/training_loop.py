@@ -1,0 +1,181 @@
+"""GS80x: gradients that are not cleared, cleared too often, come from where nothing should learn, or are never used."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.gradients_of_steps import (
+    Accumulated,
+    accumulated,
+    is_read_before,
+    learns_while_evaluating,
+    steps_of,
+)
+from gradscope.explain.deductions.source_calls import guard_of
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.timeline import is_whole, timelines
+from gradscope.explain.evidence.words import be, several
+from gradscope.model.finding import Related
+from gradscope.model.training import MADE, SCALED_STEP, STEP
+
+_TIMES = 3  # of the same, before anything is said
+_NEVER = 6  # backward calls without a step
+
+
+def not_cleared(case: Case) -> Iterator[Cause]:
+    """What it flags: gradients that an optimizer uses and that are still there when the next backward adds to them.
+
+    Why: backward() adds to .grad. Unless it is cleared, each step goes along the sum of all gradients since the
+    program began, of old data and old weights: training seems to work for a while, then overshoots.
+
+    Wrong:
+        for x, y in loader:
+            criterion(model(x), y).backward()
+            optimizer.step()
+
+    Right:
+        for x, y in loader:
+            optimizer.zero_grad()
+            criterion(model(x), y).backward()
+            optimizer.step()
+
+    Do instead: call zero_grad() of the optimizer that steps, once for each step: before the first backward that counts
+    for it, or right after it.
+
+    How it is found: what .grad held when a backward began, in the steps that are looked at: between two steps of an
+    optimizer, no backward found it empty or zero. An optimizer whose gradients were cleared once in between is left
+    out, and so is one that several of its own steps share on purpose by a closure.
+    """
+    for optimizer in steps_of(case):
+        found = accumulated(case, optimizer)
+        if found is None or found.windows < _TIMES or not found.stale:
+            continue
+        names = [name for name in found.stale if name]
+        cleared = found.cleared_elsewhere
+        message = (
+            f"the gradients of {several(names)} {be(names)} never cleared: each step uses the sum of all since the run "
+            "began"
+        )
+        message += "; this clears those of others" if cleared is not None else ""
+        site = found.backward if cleared is None else cleared
+        yield Cause(message, site, _related(found, site), tensor=names[0])
+
+
+def cleared_between(case: Case) -> Iterator[Cause]:
+    """What it flags: gradients that are cleared between the backward calls of one step, and that nothing has read.
+
+    Why: gradients of several batches are accumulated by calling backward() for each and stepping once. Clearing in
+    between throws all of them away but the last: the step is that of one small batch.
+
+    Wrong:
+        for i, (x, y) in enumerate(loader):
+            optimizer.zero_grad()
+            (criterion(model(x), y) / 4).backward()
+            if i % 4 == 3:
+                optimizer.step()
+
+    Right:
+        for i, (x, y) in enumerate(loader):
+            (criterion(model(x), y) / 4).backward()
+            if i % 4 == 3:
+                optimizer.step()
+                optimizer.zero_grad()
+
+    Do instead: clear right after the step, where the step is.
+
+    How it is found: between two steps the same line calls backward several times, zero_grad() finds gradients between
+    these calls, and no operator has read what it clears.
+    """
+    for optimizer in steps_of(case):
+        found = accumulated(case, optimizer)
+        if found is None or found.thrown_away is None or found.lost_windows < 2:
+            continue
+        cleared, backward = found.thrown_away
+        if not is_read_before(case, optimizer):
+            yield Cause(
+                f"this clears the gradients of {found.lost_calls} of {found.lost_calls + 1} backward calls before the "
+                "optimizer steps: only the last one counts",
+                cleared,
+                (Related("cause_at", backward, "backward"),),
+                weight=found.lost_calls,
+            )
+
+
+def evaluation_learns(case: Case) -> Iterator[Cause]:
+    """What it flags: a backward of what was computed in evaluation mode, whose gradients the next step uses.
+
+    Why: backward() in a validation loop adds the gradients of the validation data to .grad. If nothing clears them
+    before training goes on, the model is trained on what it is validated with.
+
+    Wrong:
+        model.eval()
+        for x, y in validation:
+            loss = criterion(model(x), y)
+            loss.backward()
+
+    Right:
+        model.eval()
+        with torch.no_grad():
+            for x, y in validation:
+                loss = criterion(model(x), y)
+
+    Do instead: leave backward() out of validation, and run it under torch.no_grad().
+
+    How it is found: the mode in which the model was called before each backward; other backward calls of the run
+    were of training mode, and no zero_grad() comes before the next one of these.
+    """
+    for found in learns_while_evaluating(case):
+        yield Cause(
+            "gradients of what was computed in evaluation mode are added to those that the next step uses",
+            found.backward,
+            (Related("declared_at", found.switched, "eval()"),) if found.switched is not None else (),
+            certain=False,
+            weight=found.times,
+        )
+
+
+def never_steps(case: Case) -> Iterator[Cause]:
+    """What it flags: an optimizer is made, gradients are computed again and again, and no optimizer ever steps.
+
+    Why: where step() stands behind a condition that is never true (more batches to accumulate than there are, a counter
+    that starts anew), the program runs without training anything.
+
+    Wrong:
+        for i, (x, y) in enumerate(loader):  # ten batches
+            criterion(model(x), y).backward()
+            if (i + 1) % 64 == 0:
+                optimizer.step()
+
+    Right:
+        for i, (x, y) in enumerate(loader):
+            criterion(model(x), y).backward()
+            if (i + 1) % 64 == 0 or i + 1 == len(loader):
+                optimizer.step()
+
+    Do instead: let the last, shorter window step as well.
+
+    How it is found: the run ended by itself, an optimizer was made and none stepped, the same line has called backward
+    several times, and no parameter was written by hand.
+    """
+    if case.run().status not in (0, None) or not is_whole(case):
+        return
+    for timeline in timelines(case):
+        made = [call for _, call in timeline.of(MADE)]
+        if not made or any(True for _ in timeline.of(STEP, SCALED_STEP)) or case.optimizer_looks():
+            continue
+        lines = [timeline.moments[at].site for at in timeline.backwards]
+        most = max(set(lines), key=lines.count, default=None)
+        if lines.count(most) >= _NEVER:
+            guard = guard_of(case, "step")
+            what = "the condition of its step() was never true" if guard is not None else "nothing calls its step()"
+            yield Cause(
+                f"the optimizer never steps in {len(lines)} backward calls: {what}",
+                guard or made[-1].site,
+                (Related("declared_at", made[-1].site, "the optimizer"),) if guard is not None else (),
+            )
+
+
+def _related(found: Accumulated, site: object) -> tuple[Related, ...]:
+    places = (("cause_at", found.backward, "backward"), ("called_at", found.step, "step"))
+    return tuple(Related(role, one, what) for role, one, what in places if one is not None and one != site)

@@ -1,0 +1,124 @@
+"""GS81x: a model that trains in evaluation mode, or is validated in training mode."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.gradients_of_steps import modes
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.timeline import Timeline, is_whole, timelines
+from gradscope.model.finding import Related
+from gradscope.model.training import EVAL, FORWARD, TRAIN, TrainingCall
+
+_TIMES = 3  # backward calls in the wrong mode
+
+
+def left_in_evaluation(case: Case) -> Iterator[Cause]:
+    """What it flags: a model trains in training mode, is switched to evaluation mode, and goes on training in it.
+
+    Why: eval() stays until train() is called. Without it dropout does nothing and batch normalisation uses and keeps
+    the averages of before, for the rest of the run, and nothing says so.
+
+    Wrong:
+        model.train()
+        for epoch in range(10):
+            train_one_epoch(model)
+            model.eval()
+            validate(model)
+
+    Right:
+        for epoch in range(10):
+            model.train()
+            train_one_epoch(model)
+            model.eval()
+            validate(model)
+
+    Do instead: call train() at the beginning of each epoch, or at the end of what calls eval().
+
+    How it is found: the mode of the outermost module at each forward with gradients. It was training mode at first and
+    evaluation mode from some call of eval() to the end of the run, and the model has layers that depend on it.
+    """
+    for timeline in timelines(case):
+        for switch, times in _left(timeline).values():
+            yield Cause(
+                f"{switch.module or 'the model'} goes on training in evaluation mode after this: {times} backward "
+                f"calls with {switch.total} of its layers switched",
+                switch.site,
+                module=switch.module,
+            )
+
+
+def validated_in_training_mode(case: Case) -> Iterator[Cause]:
+    """What it flags: a model that trains is called without gradients in training mode, and is never switched.
+
+    Why: in training mode dropout drops, and batch normalisation normalises by the batch at hand and moves its averages:
+    what validation sees is not what the model will do, and what validation computes changes the model.
+
+    Wrong:
+        with torch.no_grad():
+            score = metric(model(x), y)
+
+    Right:
+        model.eval()
+        with torch.no_grad():
+            score = metric(model(x), y)
+        model.train()
+
+    Do instead: model.eval() before validation, model.train() after it.
+
+    How it is found: the outermost module's mode at each forward. Its layers are known to depend on the mode from a call
+    of train(), and eval() is not called before training is over. Some programs mean it (dropout as a sample of models).
+    """
+    for timeline in timelines(case) if is_whole(case) and len(timelines(case)) == 1 else ():
+        until = timeline.backwards[-1] if timeline.backwards else 0  # what comes after the training is no validation
+        if any(at < until for at, _ in timeline.of(EVAL)):
+            continue
+        calls = [(at, call) for at, call in timeline.of(FORWARD) if at < until]
+        trained = {call.module for _, call in calls if call.total and call.count}
+        sensitive = {call.module for _, call in timeline.of(TRAIN) if call.total}
+        for at, call in calls:
+            if call.count and not call.total and call.module in trained & sensitive:
+                before = timeline.before(at, TRAIN)
+                switch = (
+                    before.site if before is not None and before.has(TRAIN) and at > timeline.backwards[0] else None
+                )
+                yield Cause(
+                    f"{call.module} is called in training mode without gradients, and eval() is not called while it "
+                    "trains: its layers drop, or keep averages, as if this were training",
+                    switch or call.site,
+                    (Related("called_at", call.site, "forward"),) if switch is not None else (),
+                    certain=False,
+                    module=call.module,
+                )
+                break
+
+
+def _left(timeline: Timeline) -> dict[str | None, tuple[TrainingCall, int]]:
+    """By model: the eval() after which it only ever trains in evaluation mode, and how many backward calls that is."""
+    seen = modes(timeline)
+    calls = {timeline.moments[at].stack for at, mode in seen.items() if True in mode}  # not those of validation
+    trained: dict[str | None, int] = {}
+    for at, call in timeline.of(FORWARD):
+        if call.total and call.count:
+            trained[call.module] = at
+    found = {}
+    for module, last in trained.items():
+        switch = _switch(timeline, module, last)
+        late = [
+            at for at, mode in seen.items() if at > last and mode == {False} and timeline.moments[at].stack in calls
+        ]
+        if switch is not None and switch.total and len(late) >= _TIMES:
+            found[module] = (switch, len(late))
+    return found
+
+
+def _switch(timeline: Timeline, module: str | None, last: int) -> TrainingCall | None:
+    """The first eval() of a model after a place, provided that no train() follows."""
+    found = None
+    for at, call in timeline.of(EVAL, TRAIN):
+        if at > last and call.module == module:
+            if call.kind is TRAIN:
+                return None
+            found = found or call
+    return found
