@@ -88,6 +88,8 @@ pictures: .venv/run.stamp
 	$(draw) docs/pictures/transforms.svg demo/transforms.gscope --backward 10 --no-params
 	@$(python) $(quiet) -m gradscope trace --quiet --force --detail full -o demo/grads.gscope sample_scripts/gpt.py > demo/grads.out
 	@$(python) -m gradscope grads demo/grads.gscope --quiet --force -o docs/pictures/grads.svg
+	@$(python) $(quiet) -m gradscope trace --quiet --force -o demo/digits.gscope sample_scripts/digits.py > demo/digits.out
+	@$(python) -m gradscope steps demo/digits.gscope --quiet --force -o docs/pictures/steps.svg
 	@$(python) $(quiet) -m gradscope trace --quiet --force -o demo/levels.gscope sample_scripts/transforms.py > demo/levels.out
 	@$(python) -m gradscope graph demo/levels.gscope --backward 1 --quiet --force -o docs/pictures/levels.svg
 	@cd sample_scripts && ../$(python) $(quiet) -m gradscope joint compiled:attention --spec "$(attention)" --quiet --force -o ../docs/pictures/joint.svg

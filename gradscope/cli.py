@@ -45,6 +45,7 @@ COMMANDS = {
     "hooks": Subcommand("gradscope.commands.hooks", "Show the hooks of a backward in firing order.", reads=True),
     "times": Subcommand("gradscope.commands.times", "Say where the time of a backward went.", reads=True),
     "grads": Subcommand("gradscope.commands.grads", "Show how gradients flow.", reads=True),
+    "steps": Subcommand("gradscope.commands.steps", "Show how a training goes, step by step.", reads=True),
     "memory": Subcommand("gradscope.commands.memory", "Say what a graph keeps in memory for its backward.", reads=True),
     "levels": Subcommand("gradscope.commands.levels", "Show the torch.func transforms of a run.", reads=True),
     "joint": Subcommand(
