@@ -128,6 +128,40 @@ def lbfgs(length: int) -> tuple[nn.Module, torch.Tensor, Callable[[], None]]:
     return model, inputs, lambda: optimizer.step(closure)
 
 
+class Waves(nn.Module):
+    """Predicts the next value of a wave from those before: torch's example of a sequence, two cells and a head."""
+
+    def __init__(self, width: int = 51) -> None:
+        super().__init__()
+        self.first, self.second, self.head = nn.LSTMCell(1, width), nn.LSTMCell(width, width), nn.Linear(width, 1)
+
+    def forward(self, waves: torch.Tensor) -> torch.Tensor:
+        """The values that follow, batch x length, for waves, batch x length."""
+        zeros = torch.zeros(len(waves), self.first.hidden_size, dtype=waves.dtype)
+        one, two, found = (zeros, zeros), (zeros, zeros), []
+        for value in waves.split(1, 1):
+            one = self.first(value, one)
+            two = self.second(one[0], two)
+            found.append(self.head(two[0]))
+        return torch.cat(found, 1)
+
+
+def waves(length: int) -> tuple[nn.Module, torch.Tensor, Callable[[], None]]:
+    """L-BFGS as torch's example has it, 97 waves in double precision, over so many time steps."""
+    torch.manual_seed(0)
+    model = Waves().double()
+    seen = torch.sin(torch.arange(length + 1) / 20 + torch.randint(-80, 80, (97, 1))).double()
+    optimizer = torch.optim.LBFGS(model.parameters(), 0.8, max_iter=4)
+
+    def closure() -> torch.Tensor:
+        optimizer.zero_grad()
+        loss = nn.functional.mse_loss(model(seen[:, :-1]), seen[:, 1:])
+        loss.backward()
+        return loss
+
+    return model, seen, lambda: optimizer.step(closure)
+
+
 def maml() -> tuple[nn.Module, torch.Tensor, Callable[[], None]]:
     """Meta-learning: one to four inner steps with create_graph, and a backward through all of them."""
     torch.manual_seed(0)
@@ -174,6 +208,7 @@ def recurrent() -> tuple[nn.Module, torch.Tensor, Callable[[], None]]:
 TEXT = Workload("text, 17 lengths, d=16", lambda: text(16, 4), 40, 300)
 LONG_TEXT = Workload("text, 17 lengths, d=256", lambda: text(256, 64), 10, 300)
 LBFGS = Workload("L-BFGS, 120 time steps", lambda: lbfgs(120), 3, 15)
+WAVES = Workload("L-BFGS, 97 waves of 120 time steps", lambda: waves(120), 1, 3)
 MAML = Workload("MAML", maml, 20, 100)
 RECURRENT = Workload("recurrent, 31 lengths", recurrent, 20, 300)
-VARIED = (SMALL, LARGE, TEXT, LONG_TEXT, LBFGS, MAML)  # what differs at each step, beside what does not
+VARIED = (SMALL, LARGE, TEXT, LONG_TEXT, LBFGS, WAVES, MAML)  # what differs at each step, beside what does not
