@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+from gradscope.explain.deductions.skipped_steps import skipped_to_the_end
 from gradscope.explain.evidence.case import Case
 from gradscope.model.birth import Arrival, Birth
 from gradscope.model.graph import Graph, Node
@@ -44,7 +45,7 @@ def first_nonfinite(case: Case) -> FirstNonfinite | None:
         birth = None if arrival.birth is None else births.get(arrival.birth)
         if arrival.leaf is not None or (birth is not None and _by_scaler(birth)):
             scaled = _scaled(case) if scaled is None else scaled
-            if arrival.backward in scaled:
+            if arrival.backward in scaled and skipped_to_the_end(case) is None:
                 continue  # the scaler has seen it, and skips the step
         if birth is None and arrival.leaf is not None and not _did_harm(case, arrival):
             continue  # nobody has seen why, and the program may have left the step out

@@ -6,6 +6,7 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.skipped_steps import skipped_to_the_end
 from gradscope.explain.deductions.small_updates import clipped_lines, made_at, unchanged
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.timeline import Timeline, timelines
@@ -15,7 +16,6 @@ from gradscope.model.site import Site
 from gradscope.model.training import CLIP, SCALE, SCALED_STEP, STEP, UNSCALE, ZERO_GRAD
 
 _TIMES = 3
-_SKIPS = 16  # a scaler that begins at 65,536 finds its scale in fewer
 
 
 def clipped_after_step(case: Case) -> Iterator[Cause]:
@@ -136,15 +136,10 @@ def every_step_skipped(case: Case) -> Iterator[Cause]:
     How it is found: calls of the scaler's step() that no step of the optimizer follows, at the end of the run more of
     them than a scaler needs to find its factor.
     """
-    for timeline in timelines(case):
-        skipped = 0
-        last: Site | None = None
-        for at, call in timeline.of(SCALED_STEP):
-            after = timeline.after(at, STEP, SCALED_STEP, ZERO_GRAD)
-            skipped = 0 if after is not None and after.has(STEP) else skipped + 1
-            last = call.site
-        if skipped >= _SKIPS:
-            yield Cause(f"the scaler has skipped the last {skipped} steps: some gradient is never finite", last)
+    found = skipped_to_the_end(case)
+    if found is not None:
+        skipped, site = found
+        yield Cause(f"the scaler has skipped the last {skipped} steps: some gradient is never finite", site)
 
 
 def nothing_changes(case: Case) -> Iterator[Cause]:

@@ -1,23 +1,28 @@
-"""GS805: an optimizer that goes on stepping with a learning rate of zero."""
+"""GS805: an optimizer that goes on stepping with a learning rate of zero, or as good as zero."""
 
 from __future__ import annotations
 
+import ast
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.small_updates import made_at
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.model.finding import Related, Severity
 from gradscope.model.site import Site
-from gradscope.model.training import SCHEDULE, STEP
+from gradscope.model.training import SCHEDULE, STEP, LearningRate
 
 _STEPS = 8  # at zero, at the end of the run
 _SHARE = 0.25  # of all steps
+_NOTHING = 1e-5  # of the largest rate: schedules that are meant do not stay there
 
 
 def rate_of_zero(case: Case) -> Iterator[Cause]:
-    """What it flags: an optimizer whose learning rate is zero for the last part of the run, or all of it.
+    """What it flags: an optimizer whose learning rate is zero, or as good as zero, for the last part of the run or all
+    of it.
 
     Why: with lr 0 a step changes nothing. A schedule that is stepped for each batch, but was made for epochs, or that
     was given fewer steps than the run has, ends there early and silently.
@@ -33,37 +38,66 @@ def rate_of_zero(case: Case) -> Iterator[Cause]:
 
     Do instead: give the schedule the number of steps that it will be stepped, or step it once for each epoch.
 
-    How it is found: the rate of each group where it changes, and the number of steps. Where only some groups have a
+    How it is found: the rate of each group where it changes, and the number of steps: less than a hundred-thousandth of
+    its largest rate for a quarter of them. Where only some groups have a
     rate of zero it is a hint: that is also a way to freeze a part.
     """
-    for optimizer, (groups, zero, since) in _rates(case).items():
+    for optimizer, (groups, zero, since, greatest) in _rates(case).items():
         steps = _steps(case, optimizer)
         if not zero or steps - since < max(_STEPS, _SHARE * steps):
             continue
         scheduled = _scheduled(case, optimizer) if since else None
         made = made_at(case, optimizer)
         every = zero == groups
+        words = "0" if not greatest else f"less than {greatest:.0e}"
         yield Cause(
-            f"the learning rate{'' if every else f' of {zero} of {groups} groups'} is 0 in "
+            f"the learning rate{'' if every else f' of {zero} of {groups} groups'} is {words} in "
             + ("all" if not since else f"the last {steps - since}")
             + f" of {steps} steps",
-            scheduled or made,
+            scheduled or (_set_at(case) if since else None) or made,
             (Related("declared_at", made, "the optimizer"),) if scheduled is not None and made is not None else (),
             certain=every,
             severity=Severity.WARNING if every else Severity.INFO,
         )
 
 
-def _rates(case: Case) -> dict[int, tuple[int, int, int]]:
-    """By optimizer: how many groups it has, how many rest at the end, and since which step."""
-    last: dict[int, dict[int, tuple[float, int]]] = {}
+def _rates(case: Case) -> dict[int, tuple[int, int, int, float]]:
+    """By optimizer: how many groups it has, how many rest at the end, since which step, at most at which rate."""
+    told: dict[int, dict[int, list[LearningRate]]] = defaultdict(lambda: defaultdict(list))
     for rate in case.learning_rates():
-        last.setdefault(rate.optimizer, {})[rate.group] = rate.value, rate.count
+        told[rate.optimizer][rate.group].append(rate)
     found = {}
-    for optimizer, groups in last.items():
-        zero = [count for value, count in groups.values() if value == 0]
-        found[optimizer] = len(groups), len(zero), max(zero, default=0)
+    for optimizer, groups in told.items():
+        resting = [rest for rates in groups.values() if (rest := _rest(rates)) is not None]
+        since, greatest = max((one[0] for one in resting), default=0), max((one[1] for one in resting), default=0.0)
+        found[optimizer] = len(groups), len(resting), since, greatest
     return found
+
+
+def _rest(rates: list[LearningRate]) -> tuple[int, float] | None:
+    """Since which step, to the end, a group's rate has been nothing beside its largest, and its largest value then."""
+    bound = _NOTHING * max(one.value for one in rates)
+    late: list[LearningRate] = []
+    for one in reversed(rates):
+        if not one.value <= bound:
+            break
+        late.append(one)
+    return (late[-1].count, max(one.value for one in late)) if late else None
+
+
+def _set_at(case: Case) -> Site | None:
+    """The only line of the program that sets the rate of a group."""
+    found = list(syntax(case).everywhere(_sets_rate))
+    return found[0] if len(found) == 1 else None
+
+
+def _sets_rate(node: ast.AST) -> bool:
+    """`group["lr"] = ...`, or `*= ...`."""
+    targets = node.targets if isinstance(node, ast.Assign) else [node.target] if isinstance(node, ast.AugAssign) else []
+    return any(
+        isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Constant) and one.slice.value == "lr"
+        for one in targets
+    )
 
 
 def _steps(case: Case, optimizer: int) -> int:

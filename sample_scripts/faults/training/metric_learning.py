@@ -24,7 +24,7 @@ margin = 2.0
 
 def pairwise(e):
     diff = e[:, None, :] - e[None, :, :]
-    return diff.pow(2).sum(-1).sqrt()
+    return diff.pow(2).sum(-1).sqrt()  # expect: GS731
 
 
 def contrastive(e, y):

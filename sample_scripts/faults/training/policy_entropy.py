@@ -19,7 +19,7 @@ def masked_probs(policy, obs, legal):
 
 
 def entropy(p):
-    plogp = torch.where(p > 0, p * torch.log(p), torch.zeros_like(p))
+    plogp = torch.where(p > 0, p * torch.log(p), torch.zeros_like(p))  # expect: GS731
     return -plogp.sum(-1).mean()
 
 
