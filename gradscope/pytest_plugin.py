@@ -18,7 +18,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--gradscope", action="store_true", help="check every autograd.Function that a test module defines or imports"
     )
     group.addoption(
-        "--gradscope-level", default="func", choices=("eager", "func", "compile"), help="what the Functions promise"
+        "--gradscope-level",
+        default="declared",
+        choices=("declared", "eager", "func", "compile"),
+        help="what the Functions promise, or what each class itself declares",
     )
 
 

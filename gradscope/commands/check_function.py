@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--level",
-    type=click.Choice(["eager", "func", "compile"]),
-    default="func",
+    type=click.Choice(["declared", "eager", "func", "compile"]),
+    default="declared",
     show_default=True,
-    help="What the author promises; limits above are notes.",
+    help="What the author promises, or what each class itself declares; limits above are notes.",
 )
 @click.option(
     "--custom-gradient",
@@ -75,12 +75,13 @@ def command(
 
     require_torch("check-function", *(["torch.compile"] if options["level"] == "compile" else []))
     from gradscope.functions.check import check
+    from gradscope.functions.trials.table import TRIALS
 
     settings = settings_from(options)
     targets = targets_of(names, options["pattern"])
     if options["from_trace"]:
         settings = replace(settings, recorded=recorded_inputs(Path(options["from_trace"]), targets))
-    with progress(len(targets) * (1 + len(settings.trials)), quiet) as note:  # finding inputs is a step, too
+    with progress(len(targets) * (1 + len(TRIALS)), quiet) as note:  # finding inputs is a step, too
         report = check(targets, settings, note)
     reporting.write(report, fmt, output, force)
     return 0 if exit_zero else reporting.exit_status(report, fail_on)

@@ -21,14 +21,16 @@ from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
 from gradscope.model.report import Report, Source, Status, SubjectReport, TrialResult, Verdict
 
+DECLARED = "declared"  # the level that each class itself promises
+
 
 @dataclass(frozen=True)
 class Settings:
-    """What the user asks for. `samples` are already made, with their source; `recorded` has those of some names.
-    `only` names trials, all when it names none.
+    """What the user asks for. `level` is eager, func, compile, or DECLARED. `samples` are already made, with their
+    source; `recorded` has those of some names. `only` names trials, all when it names none.
     """
 
-    level: str = "func"
+    level: str = DECLARED
     custom_gradient: bool = False
     choice: Choice = field(default_factory=Choice)
     reference: Callable[..., Any] | None = None
@@ -40,16 +42,21 @@ class Settings:
     recorded: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
     only: tuple[str, ...] = ()
 
-    @property
-    def trials(self) -> tuple[str, ...]:
-        """The trials to run: `only` some, else all, those of the compilers only at level compile."""
-        return self.only or tuple(
-            name for name, trial in TRIALS.items() if self.level == "compile" or trial.group != "compile"
-        )
+    def level_of(self, subject: Subject) -> str:
+        """The level that counts for one Function: the one asked for, else what its class declares."""
+        return subject.promise if self.level == DECLARED else self.level
+
+    def trials_of(self, subject: Subject) -> tuple[str, ...]:
+        """The trials to run: `only` some, else all, those of a transform or a compiler where they can say anything."""
+        level = self.level_of(subject)
+        left_out = set() if level == "compile" else {"compile"}
+        left_out |= {"torch.func"} if level == "eager" and not subject.separate_context else set()
+        return self.only or tuple(name for name, trial in TRIALS.items() if trial.group not in left_out)
 
 
 Note = Callable[[str, str], None]
 ABOUT_TORCH = "GS330"
+NO_TRANSFORMS = "forward takes ctx, which no transform takes"
 
 
 def check(targets: Iterable[tuple[str, Any]], settings: Settings, note: Note = lambda function, trial: None) -> Report:
@@ -80,7 +87,7 @@ def plan_for(subject: Subject, settings: Settings) -> TrialPlan:
     custom = settings.custom_gradient or subject.custom_gradient
     runnable = subject.function is not None and subject.has("forward")
     samples, source = inputs_for(subject, settings)
-    trials = settings.trials if runnable else ()
+    trials = settings.trials_of(subject) if runnable else ()
     return TrialPlan(
         subject, trials, samples, settings.reference, custom, settings.device, settings.timeout, source=source
     )
@@ -88,8 +95,9 @@ def plan_for(subject: Subject, settings: Settings) -> TrialPlan:
 
 def report_one(plan: TrialPlan, evidence: Evidence, settings: Settings) -> tuple[SubjectReport, tuple[Finding, ...]]:
     """Ask the rules what one candidate's trials mean."""
-    outcomes = {name: evidence.outcomes.get(name, Outcome(Status.SKIPPED, reason(evidence, name))) for name in TRIALS}
-    case = FunctionCase(plan.subject, evidence.anatomy, outcomes, settings.level, plan.custom_gradient, plan.source)
+    outcomes = {name: evidence.outcomes.get(name) or not_run(plan, evidence, name) for name in TRIALS}
+    level, asked = settings.level_of(plan.subject), settings.level != DECLARED
+    case = FunctionCase(plan.subject, evidence.anatomy, outcomes, level, asked, plan.custom_gradient, plan.source)
     findings, silenced = judge(case, settings.choice)
     return summary(case, evidence, findings, silenced), findings
 
@@ -117,11 +125,14 @@ def declared_inputs(subject: Subject) -> Any:
     return own if own is not None else getattr(module, f"{subject.function.__name__}_inputs", None)
 
 
-def reason(evidence: Evidence, name: str) -> str:
-    """Why a trial was not run."""
-    if TRIALS[name].group == "compile" and evidence.outcomes:
-        return "only with --level compile"
-    return "no inputs were found" if not evidence.inputs else "not run"
+def not_run(plan: TrialPlan, evidence: Evidence, name: str) -> Outcome:
+    """The outcome of a trial that was not run: why."""
+    group = TRIALS[name].group
+    if group == "compile" and evidence.outcomes:
+        return Outcome(Status.SKIPPED, "only with --level compile")
+    if group == "torch.func" and evidence.inputs and not plan.subject.separate_context:
+        return Outcome(Status.NOT_APPLICABLE, NO_TRANSFORMS)
+    return Outcome(Status.SKIPPED, "not run" if evidence.inputs else "no inputs were found")
 
 
 def summary(case: FunctionCase, evidence: Evidence, findings: tuple[Finding, ...], silenced: int) -> SubjectReport:
@@ -179,7 +190,7 @@ def check_function(
     function: Any,
     inputs: Any = None,
     *,
-    level: str = "func",
+    level: str = DECLARED,
     reference: Callable[..., Any] | None = None,
     custom_gradient: bool = False,
     select: tuple[str, ...] = (),

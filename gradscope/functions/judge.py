@@ -47,18 +47,13 @@ def finding_of(case: FunctionCase, rule: Rule, fault: Violation) -> Finding:
 
 
 def severity_of(case: FunctionCase, rule: Rule, fault: Violation) -> Severity:
-    """The rule's severity: info beyond what the author promises, a warning where guessed inputs may be to blame."""
+    """The rule's severity: info beyond what is promised, a warning at most where guessed inputs may be to blame."""
     severity = fault.severity or rule.severity
     if LEVELS.index(rule.promise) > LEVELS.index(case.level):
         return Severity.INFO
-    if severity is Severity.ERROR and case.source is Source.GUESSED and _may_be_the_guess(case, rule, fault):
+    if severity is Severity.ERROR and case.source is Source.GUESSED and not (rule.proven or fault.proven):
         return Severity.WARNING
     return severity
-
-
-def _may_be_the_guess(case: FunctionCase, rule: Rule, fault: Violation) -> bool:
-    everywhere = any(case.fact(name, "everywhere") for name in fault.explains)
-    return rule.by_shape or (not rule.on_guesses and not everywhere)
 
 
 def ignored(finding: Finding, class_site: Site | None) -> bool:

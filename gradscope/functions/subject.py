@@ -60,6 +60,12 @@ class Subject:
         return bool(getattr(self.function, "custom_gradient", False))
 
     @property
+    def promise(self) -> str:
+        """The level that the class itself declares: func with any of torch.func's members, else eager."""
+        members = any(self.has(name) for name in ("setup_context", "vmap", "jvp"))
+        return "func" if members or self.generates_vmap else "eager"
+
+    @property
     def unseen(self) -> tuple[str, ...]:
         """The methods whose source could not be read."""
         return tuple(name for name, method in self.methods.items() if method.node is None)

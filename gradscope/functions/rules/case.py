@@ -72,6 +72,7 @@ class FunctionCase:
     anatomy: Anatomy
     outcomes: dict[str, Outcome]
     level: str = "func"
+    asked: bool = True  # the level was asked for; else it is what the class declares
     custom_gradient: bool = False
     source: Source | None = None
     explained: set[str] = field(default_factory=set)
@@ -183,6 +184,12 @@ class FunctionCase:
     def backward(self) -> Method | None:
         """backward, or vjp when there is no backward."""
         return self.method("backward") or self.method("vjp")
+
+    @property
+    def differentiable_outputs(self) -> list[int]:
+        """The positions of the outputs that gradcheck compares."""
+        floating, marked = ("float", "view", "input"), self.anatomy.nondifferentiable
+        return [i for i, kind in enumerate(self.anatomy.outputs) if kind in floating and i not in marked]
 
     @property
     def gradient_wrong(self) -> bool:

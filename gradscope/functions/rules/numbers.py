@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradscope.functions.rules.case import REVERSE, SECOND_ORDER, FunctionCase
+from gradscope.functions.rules.case import REVERSE, FunctionCase
 from gradscope.functions.rules.fault import Violation
 from gradscope.functions.rules.marking import pairs
 from gradscope.model.finding import Severity
@@ -122,15 +122,10 @@ def wrong_gradient(case: FunctionCase) -> Iterator[Violation]:
     explains = numerically_wrong(case)
     if case.gradient_wrong and explains:
         name = "gradcheck" if case.wrong("gradcheck") else explains[0]
-        everything = (*explains, *case.failing(*ENOUGH), *silent_second(case))
+        everything = (*explains, *case.failing(*ENOUGH))
         told = f"the gradient is wrong: {case.outcome(name).detail}"
         certain = not case.fact("eager_bwd", "stands_in")
         yield Violation(told, case.site("backward", "vjp"), everything, certain=certain)
-
-
-def silent_second(case: FunctionCase) -> tuple[str, ...]:
-    """Second-order trials that fail besides a wrong first order: told first things first."""
-    return case.failing(*SECOND_ORDER)
 
 
 def gradient_dtype(case: FunctionCase) -> Iterator[Violation]:

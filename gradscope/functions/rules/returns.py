@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradscope.functions.rules.case import VMAPS, FunctionCase
 from gradscope.functions.rules.fault import Violation
+from gradscope.functions.trials.outcome import Outcome
 from gradscope.model.finding import Severity
 
 TORCH_SPEAKS = ("NotImplementedError",)
@@ -17,7 +18,8 @@ def backward_arity(case: FunctionCase) -> Iterator[Violation]:
     Why: torch passes one gradient per output, also for outputs that are not differentiable: TypeError in the
     backward pass.
     Do instead: give backward one parameter per output, after ctx.
-    How it is decided: from backward's signature and the number of outputs that forward returned when it was run.
+    How it is decided: from backward's signature and the number of outputs that forward returned when it was run,
+    confirmed by a backward that raises TypeError.
     """
     backward, count = case.method("backward"), len(case.anatomy.outputs)
     if backward is None or backward.takes_any or not count or case.anatomy.output_kind in ("list", "dict", "nothing"):
@@ -29,6 +31,8 @@ def backward_arity(case: FunctionCase) -> Iterator[Violation]:
     if not required <= count <= len(backward.names) - 1 and not getattr(
         case.subject.function, "boxed_grads_call", False
     ):
+        if not case.raising("positional argument"):
+            return  # no backward failed
         explains = case.needing_backward()
         yield Violation(
             f"backward takes {len(backward.names) - 1} gradients, forward returns {count} outputs",
@@ -230,9 +234,19 @@ def method_raises(case: FunctionCase) -> Iterator[Violation]:
             continue
         explains = case.same_cause(name)
         yield Violation(
-            f"{outcome.method} raises {outcome.detail}", outcome.site, explains, below_promise(case, explains)
+            f"{outcome.method} raises {outcome.detail}",
+            outcome.site,
+            explains,
+            below_promise(case, explains),
+            proven=is_own_slip(case, outcome),
         )
         case.explained.update(explains)
+
+
+def is_own_slip(case: FunctionCase, outcome: Outcome) -> bool:
+    """Whether no input can be to blame for the exception: a name or an attribute of ctx is not there."""
+    missing = outcome.error == "AttributeError" and f"'{case.subject.short_name}Backward'" in outcome.message
+    return missing or outcome.error in ("NameError", "UnboundLocalError")
 
 
 def below_promise(case: FunctionCase, trials: tuple[str, ...]) -> Severity | None:

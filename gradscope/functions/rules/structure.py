@@ -147,16 +147,17 @@ def combined_forward(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward takes ctx, so that computing and saving are one method.
     Why: eager mode takes it; every transform of torch.func raises "it must override the setup_context staticmethod".
     Do instead: let forward take the inputs alone, and move what uses ctx to setup_context(ctx, inputs, output).
-    How it is decided: setup_context is not overridden. It is an error at level func and a warning at level eager.
+    How it is decided: setup_context is not overridden. It is an error where --level func asks for transforms, a warning
+    where the class declares them (by vmap, generate_vmap_rule or jvp), else a note.
     """
     subject = case.subject
     if subject.function is not None and subject.has("forward") and not subject.separate_context:
-        severity = Severity.ERROR if case.promises_func else Severity.WARNING
+        asked = Severity.ERROR if case.asked else Severity.WARNING
         yield Violation(
             "forward takes ctx: no torch.func transform accepts this",
             case.site("forward"),
-            case.raising("must override the setup_context"),
-            severity,
+            case.raising("must override the setup_context", "implement the jvp function"),
+            asked if case.promises_func else Severity.INFO,
         )
 
 

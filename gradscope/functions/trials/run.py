@@ -29,7 +29,7 @@ from gradscope.functions.inputs.sample import Sample
 from gradscope.functions.seeding import seed_torch
 from gradscope.functions.source import Method
 from gradscope.functions.subject import METHODS, Subject
-from gradscope.functions.trials.anatomy import Anatomy
+from gradscope.functions.trials.anatomy import Anatomy, merged
 from gradscope.functions.trials.bench import Bench
 from gradscope.functions.trials.outcome import NotApplicable, NotTried, Outcome, worst
 from gradscope.functions.trials.table import TRIALS
@@ -65,7 +65,8 @@ class TrialPlan:
 
 @dataclass
 class Evidence:
-    """What the trials gave. `inputs` describes the samples, one text each; `anatomy` is that of the first."""
+    """What the trials gave. `inputs` describes the samples, one text each; `anatomy` is that of the first,
+    with what the others alone keep and change."""
 
     inputs: tuple[str, ...] = ()
     guesses: tuple[int, ...] = ()
@@ -237,7 +238,7 @@ def prepared(plan: TrialPlan, benches: list[Bench]) -> Any:
     numbers = tuple(b.sample.guess for b in benches if b.sample.guess is not None)
     if not benches:
         return (), (), Anatomy(), refusal(plan.subject, plan.device)
-    return tuple(str(b.sample) for b in benches), numbers, benches[0].anatomy, ""
+    return tuple(str(b.sample) for b in benches), numbers, merged([b.anatomy for b in benches]), ""
 
 
 def unforked(error: Exception) -> Outcome | None:
