@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,9 +17,10 @@ from gradscope.commands import options as settings
 from gradscope.commands import reporting
 from gradscope.errors import NothingCheckedError, UsageError
 from gradscope.model.choice import Choice, codes
+from gradscope.model.report import Report
 
 if TYPE_CHECKING:
-    from gradscope.functions.check import Note, Settings
+    from gradscope.functions.check import Settings
 
 
 @click.command("check-function", context_settings=settings.HELP)
@@ -53,8 +56,17 @@ if TYPE_CHECKING:
 @reporting.force
 @reporting.fail_on
 @reporting.exit_zero
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Functions checked at a time.")
+@click.option(
+    "--jobs", type=click.IntRange(1), help="Functions checked at a time.  [default: 1; of a package all cores]"
+)
 @click.option("--timeout", type=click.FloatRange(min=0.1), help="Seconds for each trial.  [default: 20; 90 to compile]")
+@click.option(
+    "--limit",
+    type=click.FloatRange(min=1),
+    default=60.0,
+    show_default=True,
+    help="Seconds for all trials of a Function.",
+)
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
 def command(
     names: tuple[str, ...],
@@ -68,32 +80,66 @@ def command(
 ) -> int:
     """Check custom autograd.Functions.
 
-    NAMES are dotted names (pkg.mod.Name or pkg.mod:Name), modules or files: all Functions in them are checked.
+    NAMES are dotted names (pkg.mod.Name or pkg.mod:Name), or packages, modules and files: all Functions in them.
     Exits with 0 when all is well, 1 for findings, 4 when a Function could not be checked.
     """
     from gradscope.torch_internals.installed import require_torch
 
     require_torch("check-function", *(["torch.compile"] if options["level"] == "compile" else []))
+    from gradscope.functions.loading import make_working_directory_importable
+    from gradscope.functions.packages import is_package
+
+    make_working_directory_importable()
+    packages = [name for name in names if is_package(name)]
+    settings = settings_from(options | {"of_package": bool(packages)})
+    others = tuple(name for name in names if name not in packages)
+    reports = [checked_packages(packages, settings, options["pattern"], quiet)] if packages else []
+    reports += [checked_targets(others, settings, options, quiet)] if others else []
+    report = reduce(Report.joined, reports)
+    reporting.write(report, fmt, output, force)
+    return 0 if exit_zero else reporting.exit_status(report, fail_on)
+
+
+def checked_targets(names: tuple[str, ...], settings: Settings, options: dict[str, Any], quiet: bool) -> Report:
+    """The report on classes, and on all Functions of modules and files."""
     from gradscope.functions.check import check
     from gradscope.functions.trials.table import TRIALS
 
-    settings = settings_from(options)
     targets = targets_of(names, options["pattern"])
     if options["from_trace"]:
         settings = replace(settings, recorded=recorded_inputs(Path(options["from_trace"]), targets))
     with progress(len(targets) * (1 + len(TRIALS)), quiet) as note:  # finding inputs is a step, too
-        report = check(targets, settings, note)
-    reporting.write(report, fmt, output, force)
-    return 0 if exit_zero else reporting.exit_status(report, fail_on)
+        return check(targets, settings, lambda function, trial: note(f"{function.rpartition('.')[2]}: {trial}"))
+
+
+def checked_packages(packages: list[str], settings: Settings, pattern: str | None, quiet: bool) -> Report:
+    """The report on all Functions of packages, each in a worker process."""
+    from gradscope.functions.check import report_of
+    from gradscope.functions.packages import modules_with_functions
+    from gradscope.functions.workers import check_modules
+    from gradscope.model.report import Unimported
+
+    modules = [module for package in packages for module in modules_with_functions(package)]
+    found: list[Any] = []
+    with progress(sum(len(module.classes) for module in modules), quiet) as note:
+        for result in check_modules(modules, settings, pattern):
+            found.append(result)
+            note(result.module if isinstance(result, Unimported) else result[0].function)
+    unimported = tuple(result for result in found if isinstance(result, Unimported))
+    results = sorted((result for result in found if not isinstance(result, Unimported)), key=lambda r: r[0].function)
+    if not found:
+        raise NothingCheckedError(
+            f"{' and '.join(packages)} defines no autograd.Function" + (f" that matches {pattern!r}" if pattern else "")
+        )
+    return report_of(results, unimported)
 
 
 def settings_from(options: dict[str, Any]) -> Settings:
     """The options as settings; inputs are made here, so that a wrong spec is said before anything runs."""
     from gradscope.functions.check import Settings
     from gradscope.functions.device import check_device
-    from gradscope.functions.loading import make_working_directory_importable, resolve
+    from gradscope.functions.loading import resolve
 
-    make_working_directory_importable()
     samples, source = chosen_inputs(options)
     choice = Choice(codes(options["select"]), codes(options["ignore"]))
     reference = resolve(options["reference"]) if options["reference"] else None
@@ -108,8 +154,9 @@ def settings_from(options: dict[str, Any]) -> Settings:
         options["device"],
         samples,
         source,
-        options["jobs"],
-        options["timeout"],
+        jobs=options["jobs"] or (os.cpu_count() or 1 if options["of_package"] else 1),
+        timeout=options["timeout"],
+        limit=options["limit"],
     )
 
 
@@ -176,10 +223,10 @@ def dotted(name: str) -> str:
 
 
 @contextmanager
-def progress(steps: int, quiet: bool) -> Iterator[Note]:
+def progress(steps: int, quiet: bool) -> Iterator[Callable[[str], None]]:
     """A progress bar on standard error, when that is a terminal; it is gone at the end."""
     if quiet or not sys.stderr.isatty():
-        yield lambda function, trial: None
+        yield lambda words: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -189,4 +236,4 @@ def progress(steps: int, quiet: bool) -> Iterator[Note]:
     columns = (BarColumn(bar_width=24), MofNCompleteColumn(), words)  # the words last: the bar then stands still
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=steps)
-        yield lambda function, trial: bar.update(task, advance=1, description=f"{function.rpartition('.')[2]}: {trial}")
+        yield lambda words: bar.update(task, advance=1, description=words)

@@ -58,4 +58,4 @@ def exit_status(report: Report, fail_on: str) -> int:
     if fail_on != "never" and report.at_least(Severity(fail_on)):
         return Exit.FINDINGS
     unchecked = any(subject.verdict is Verdict.NOT_CHECKED or subject.inputs is None for subject in report.subjects)
-    return Exit.NOTHING_CHECKED if unchecked or report.left_out else Exit.OK
+    return Exit.NOTHING_CHECKED if unchecked or report.left_out or report.unimported else Exit.OK

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from gradscope.functions.inputs.build import samples_from_data
+from gradscope.functions.inputs.call_sites import call_sites
 from gradscope.functions.inputs.sample import Sample
 from gradscope.functions.judge import judge
 from gradscope.functions.loading import is_function_class
@@ -19,7 +20,7 @@ from gradscope.functions.trials.run import FIRST, Evidence, TrialPlan, gather
 from gradscope.functions.trials.table import TRIALS
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
-from gradscope.model.report import Report, Source, Status, SubjectReport, TrialResult, Verdict
+from gradscope.model.report import Report, Source, Status, SubjectReport, TrialResult, Unimported, Verdict
 
 DECLARED = "declared"  # the level that each class itself promises
 
@@ -27,7 +28,8 @@ DECLARED = "declared"  # the level that each class itself promises
 @dataclass(frozen=True)
 class Settings:
     """What the user asks for. `level` is eager, func, compile, or DECLARED. `samples` are already made, with their
-    source; `recorded` has those of some names. `only` names trials, all when it names none.
+    source; `recorded` has those of some names. `timeout` is for one trial, `limit` for all of one Function, in seconds.
+    `only` names trials, all when it names none; `use_call_sites`: guess also by how the package calls a Function.
     """
 
     level: str = DECLARED
@@ -39,8 +41,10 @@ class Settings:
     source: Source | None = None
     jobs: int = 1
     timeout: float | None = None
+    limit: float = 60.0
     recorded: dict[str, tuple[Sample, ...]] = field(default_factory=dict)
     only: tuple[str, ...] = ()
+    use_call_sites: bool = True
 
     def level_of(self, subject: Subject) -> str:
         """The level that counts for one Function: the one asked for, else what its class declares."""
@@ -55,22 +59,34 @@ class Settings:
 
 
 Note = Callable[[str, str], None]
+Result = tuple[SubjectReport, tuple[Finding, ...]]
 ABOUT_TORCH = "GS330"
 NO_TRANSFORMS = "forward takes ctx, which no transform takes"
 
 
 def check(targets: Iterable[tuple[str, Any]], settings: Settings, note: Note = lambda function, trial: None) -> Report:
     """Check named candidates; each runs in a child process of its own, `jobs` of them at a time."""
-    import torch
-
-    subjects = [read(name, candidate, is_function_class(candidate)) for name, candidate in targets]
-    plans = [plan_for(subject, settings) for subject in subjects]
+    plans = [plan_for(read(name, one, is_function_class(one)), settings) for name, one in targets]
     # the pool's threads only fork and wait: torch running in one of them would hold locks that a fork copies for ever
     with ThreadPoolExecutor(max(settings.jobs, 1)) as pool:
         gathered = list(pool.map(lambda plan: gather(plan, lambda trial: note(plan.subject.name, trial)), plans))
     results = [report_one(plan, evidence, settings) for plan, evidence in zip(plans, gathered, strict=True)]
-    findings = said_once(finding for _, found in results for finding in found)
-    return Report(findings, tuple(subject for subject, _ in results), torch.__version__)
+    return report_of(results)
+
+
+def check_one(name: str, candidate: Any, settings: Settings) -> Result:
+    """Check one candidate: what is said of it, and its findings."""
+    plan = plan_for(read(name, candidate, is_function_class(candidate)), settings)
+    return report_one(plan, gather(plan), settings)
+
+
+def report_of(results: Iterable[Result], unimported: tuple[Unimported, ...] = ()) -> Report:
+    """One report of many results."""
+    import torch
+
+    found = list(results)
+    findings = said_once(finding for _, findings in found for finding in findings)
+    return Report(findings, tuple(subject for subject, _ in found), torch.__version__, unimported=unimported)
 
 
 def said_once(findings: Iterable[Finding]) -> tuple[Finding, ...]:
@@ -89,15 +105,25 @@ def plan_for(subject: Subject, settings: Settings) -> TrialPlan:
     samples, source = inputs_for(subject, settings)
     trials = settings.trials_of(subject) if runnable else ()
     return TrialPlan(
-        subject, trials, samples, settings.reference, custom, settings.device, settings.timeout, source=source
+        subject,
+        trials,
+        samples,
+        settings.reference,
+        custom,
+        settings.device,
+        settings.timeout,
+        source=source,
+        calls=tuple(call_sites(subject)) if settings.use_call_sites and source is Source.GUESSED else (),
+        limit=settings.limit,
     )
 
 
-def report_one(plan: TrialPlan, evidence: Evidence, settings: Settings) -> tuple[SubjectReport, tuple[Finding, ...]]:
+def report_one(plan: TrialPlan, evidence: Evidence, settings: Settings) -> Result:
     """Ask the rules what one candidate's trials mean."""
     outcomes = {name: evidence.outcomes.get(name) or not_run(plan, evidence, name) for name in TRIALS}
     level, asked = settings.level_of(plan.subject), settings.level != DECLARED
-    case = FunctionCase(plan.subject, evidence.anatomy, outcomes, level, asked, plan.custom_gradient, plan.source)
+    custom, design = plan.custom_gradient or evidence.design.replaces, evidence.design
+    case = FunctionCase(plan.subject, evidence.anatomy, outcomes, level, asked, custom, plan.source, design)
     findings, silenced = judge(case, settings.choice)
     return summary(case, evidence, findings, silenced), findings
 

@@ -49,6 +49,14 @@ class Subject:
         return bool(getattr(self.function, "generate_vmap_rule", False))
 
     @property
+    def text(self) -> str:
+        """The source of the class, or nothing."""
+        try:
+            return inspect.getsource(self.function)
+        except (OSError, TypeError):
+            return ""
+
+    @property
     def once_differentiable(self) -> bool:
         """Whether backward is declared not to be differentiated again."""
         backward = self.method("backward") or self.method("vjp")

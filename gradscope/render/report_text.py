@@ -28,6 +28,8 @@ def render(report: Report) -> str:
         blocks = ["\n".join(finding_lines(finding)) for finding in report.findings] or ["nothing found"]
     if len(report.subjects) > 1:
         blocks.append(totals(report))
+    if report.unimported:
+        blocks.append("\n".join(["not imported:", *(f"  {one.module}: {one.reason}" for one in report.unimported)]))
     told = (functions_checked(report.checked), functions_unchecked(report.unchecked), report.gap)
     blocks += ["\n".join(wrapped(text)) for text in told if text]
     return "\n\n".join(blocks) + "\n"

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gradscope.functions.meant import Design
 from gradscope.functions.rules.fault import Violation
 from gradscope.functions.source import Method
 from gradscope.functions.subject import Subject
@@ -75,6 +76,7 @@ class FunctionCase:
     asked: bool = True  # the level was asked for; else it is what the class declares
     custom_gradient: bool = False
     source: Source | None = None
+    design: Design = Design.NONE
     explained: set[str] = field(default_factory=set)
 
     @property

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from gradscope.functions.meant import Design
 from gradscope.functions.rules.case import REVERSE, FunctionCase
 from gradscope.functions.rules.fault import Violation
 from gradscope.functions.rules.marking import pairs
@@ -124,8 +125,20 @@ def wrong_gradient(case: FunctionCase) -> Iterator[Violation]:
         name = "gradcheck" if case.wrong("gradcheck") else explains[0]
         everything = (*explains, *case.failing(*ENOUGH))
         told = f"the gradient is wrong: {case.outcome(name).detail}"
-        certain = not case.fact("eager_bwd", "stands_in")
-        yield Violation(told, case.site("backward", "vjp"), everything, certain=certain)
+        yield Violation(told, case.site("backward", "vjp"), everything)
+
+
+def taken_as_meant(case: FunctionCase) -> Iterator[Violation]:
+    """What it flags: a gradient that differs from the formula's and is taken as meant: a straight-through estimator,
+    a surrogate, a reversal or a scaling, a gradient for symmetric matrices.
+    Why: numerical differences cannot tell such a gradient from a wrong one, so that it is not compared with them.
+    Do instead: say what is meant: custom_gradient = true (or false, to have it compared) or symmetric = [0] for it in
+    [tool.gradscope.functions], or as an attribute of the class.
+    How it is decided: element by element, where forward is flat or gives its input on; by the gradient's symmetry; or
+    by the words of the class. Everything that does not compare with the formula is still checked.
+    """
+    if case.design is not Design.NONE:
+        yield Violation(f"taken as meant: {case.design.value}", case.site("backward", "vjp"))
 
 
 def gradient_dtype(case: FunctionCase) -> Iterator[Violation]:

@@ -83,18 +83,19 @@ def missing_staticmethod(case: FunctionCase) -> Iterator[Violation]:
     Why: a plain def works because torch calls it on the class; a classmethod breaks torch.compile and compiled
     autograd.
     Do instead: put @staticmethod above the method.
-    How it is decided: from how the class stores the method. A classmethod is a warning, a plain def a note.
+    How it is decided: from how the class stores the method. A classmethod is a warning where --level compile is
+    promised; else, as a plain def, a note.
     """
-    for method in case.subject.methods.values():
-        if method.kind == "classmethod":
-            yield Violation(
-                f"{method.name} is a classmethod, which torch.compile refuses",
-                method.site,
-                case.failing(*COMPILED),
-                Severity.WARNING,
-            )
-        elif method.kind == "function" and method.context != "self":
-            yield Violation(f"{method.name} is not a staticmethod", method.site)
+    methods = case.subject.methods.values()
+    plain = [method for method in methods if method.kind == "function" and method.context != "self"]
+    bound = [method for method in methods if method.kind == "classmethod"]
+    if bound:
+        what = " and ".join(method.name for method in bound)
+        severity = Severity.WARNING if case.level == "compile" else Severity.INFO
+        yield Violation(f"torch.compile refuses classmethods: {what}", bound[0].site, case.failing(*COMPILED), severity)
+    if plain:
+        what = " and ".join(method.name for method in plain)
+        yield Violation(f"no staticmethod, which works as it is: {what}", plain[0].site)
 
 
 def no_backward(case: FunctionCase) -> Iterator[Violation]:

@@ -89,6 +89,7 @@ TABLE = (
     Rule("GS410", "noncontiguous-input", E, backward.noncontiguous_input),
     Rule("GS411", "expanded-grad-output", E, backward.expanded_grad_output),
     Rule("GS401", "wrong-gradient", E, numbers.wrong_gradient),
+    Rule("GS422", "taken-as-meant", I, numbers.taken_as_meant),
     Rule("GS404", "gradient-dtype", W, numbers.gradient_dtype),
     Rule("GS405", "output-always-double", W, numbers.output_always_double),
     Rule("GS412", "zero-size", W, numbers.zero_size),
