@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from gradscope.commands import options as settings
 from gradscope.commands import reporting
@@ -67,6 +68,10 @@ if TYPE_CHECKING:
     show_default=True,
     help="Seconds for all trials of a Function.",
 )
+@click.option(
+    "--config", metavar="FILE", help="Where Functions are declared.  [default: gradscope.toml, pyproject.toml]"
+)
+@click.option("--init", is_flag=True, help="Write such a file from what is found, to OUTPUT or gradscope.toml.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
 def command(
     names: tuple[str, ...],
@@ -74,6 +79,7 @@ def command(
     fmt: str | None,
     force: bool,
     quiet: bool,
+    init: bool,
     exit_zero: bool,
     fail_on: str,
     **options: Any,
@@ -96,8 +102,23 @@ def command(
     reports = [checked_packages(packages, settings, options["pattern"], quiet)] if packages else []
     reports += [checked_targets(others, settings, options, quiet)] if others else []
     report = reduce(Report.joined, reports)
+    if init:
+        write_config(report, output, force)
+        return 0
     reporting.write(report, fmt, output, force)
     return 0 if exit_zero else reporting.exit_status(report, fail_on)
+
+
+def write_config(report: Report, output: str | None, force: bool) -> None:
+    """Write the configuration that says what was found."""
+    from gradscope.functions.declarations import OWN_FILE
+    from gradscope.render.function_config import render
+
+    given = click.get_current_context().get_parameter_source("output") is not ParameterSource.DEFAULT
+    target = str(output) if given else OWN_FILE
+    reporting.put(render(report), target, force)
+    if target != "-":
+        click.echo(f"gradscope: wrote {target}: {len(report.subjects)} Functions", err=True)
 
 
 def checked_targets(names: tuple[str, ...], settings: Settings, options: dict[str, Any], quiet: bool) -> Report:
@@ -117,26 +138,28 @@ def checked_packages(packages: list[str], settings: Settings, pattern: str | Non
     from gradscope.functions.check import report_of
     from gradscope.functions.packages import modules_with_functions
     from gradscope.functions.workers import check_modules
-    from gradscope.model.report import Unimported
+    from gradscope.model.report import Unchecked, Unimported
 
     modules = [module for package in packages for module in modules_with_functions(package)]
     found: list[Any] = []
     with progress(sum(len(module.classes) for module in modules), quiet) as note:
         for result in check_modules(modules, settings, pattern):
             found.append(result)
-            note(result.module if isinstance(result, Unimported) else result[0].function)
+            note(result[0].function if isinstance(result, tuple) else "")
     unimported = tuple(result for result in found if isinstance(result, Unimported))
-    results = sorted((result for result in found if not isinstance(result, Unimported)), key=lambda r: r[0].function)
+    skipped = tuple(result for result in found if isinstance(result, Unchecked))
+    results = sorted((result for result in found if isinstance(result, tuple)), key=lambda one: one[0].function)
     if not found:
         raise NothingCheckedError(
             f"{' and '.join(packages)} defines no autograd.Function" + (f" that matches {pattern!r}" if pattern else "")
         )
-    return report_of(results, unimported)
+    return report_of(results, skipped, unimported)
 
 
 def settings_from(options: dict[str, Any]) -> Settings:
     """The options as settings; inputs are made here, so that a wrong spec is said before anything runs."""
     from gradscope.functions.check import Settings
+    from gradscope.functions.declarations import declarations
     from gradscope.functions.device import check_device
     from gradscope.functions.loading import resolve
 
@@ -157,6 +180,7 @@ def settings_from(options: dict[str, Any]) -> Settings:
         jobs=options["jobs"] or (os.cpu_count() or 1 if options["of_package"] else 1),
         timeout=options["timeout"],
         limit=options["limit"],
+        declarations=declarations(Path(options["config"]) if options["config"] else None),
     )
 
 

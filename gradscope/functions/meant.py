@@ -13,6 +13,7 @@ class Design(enum.Enum):
     SURROGATE = "a surrogate: forward is flat or jumps where backward has a gradient"
     GIVEN_ON = "forward gives its input on as it is, backward scales, reverses or clips the gradient"
     SYMMETRIC = "the gradient is right for symmetric matrices: forward reads one triangle, backward gives both"
+    ESTIMATE = "an estimate: backward draws random numbers"
     SAID = "the class itself says that its gradient is another one"
 
     @property

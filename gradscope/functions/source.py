@@ -39,6 +39,11 @@ class Method:
         return Site(self.file, self.first_line + line - 1, self.name, source)
 
     @property
+    def text(self) -> str:
+        """Its source."""
+        return "\n".join(self.lines)
+
+    @property
     def parameters(self) -> tuple[inspect.Parameter, ...]:
         """Its parameters as torch sees them: the `cls` of a classmethod is not one of them."""
         try:

@@ -11,6 +11,7 @@ import fnmatch
 import importlib
 import multiprocessing
 import os
+import re
 import signal
 import sys
 import time
@@ -19,15 +20,16 @@ from dataclasses import dataclass, field, replace
 from multiprocessing.connection import Connection, wait
 from typing import Any
 
-from gradscope.functions.check import Settings, check_one
+from gradscope.functions.check import Result, Settings, check_one
 from gradscope.functions.loading import functions_in
 from gradscope.functions.packages import FoundModule
-from gradscope.model.finding import Finding
-from gradscope.model.report import SubjectReport, Unimported, Verdict
+from gradscope.functions.source import read_method
+from gradscope.functions.subject import METHODS
+from gradscope.model.report import SubjectReport, Unchecked, Unimported, Verdict
 
 IMPORTING = 60.0  # seconds that one import may take
 GRACE = 20.0  # seconds beyond its own limit that a check may take, on a machine that is busy
-Result = tuple[SubjectReport, tuple[Finding, ...]]
+Answer = Result | Unchecked | Unimported
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +59,7 @@ class Worker:
         self.pipe.close()
 
 
-def check_modules(
-    modules: list[FoundModule], settings: Settings, pattern: str | None = None
-) -> Iterator[Result | Unimported]:
+def check_modules(modules: list[FoundModule], settings: Settings, pattern: str | None = None) -> Iterator[Answer]:
     """The reports on all Functions of some modules as they come, and the modules that could not be imported."""
     pool = Pool(settings, pattern)
     try:
@@ -76,7 +76,7 @@ class Pool:
         self.pattern = pattern
         self.workers: list[Worker] = []
 
-    def run(self, tasks: list[Task]) -> Iterator[Result | Unimported]:
+    def run(self, tasks: list[Task]) -> Iterator[Answer]:
         """Hand out tasks until none is left and all workers are idle."""
         waiting = list(tasks)
         while waiting or any(worker.task for worker in self.workers):
@@ -112,7 +112,7 @@ class Pool:
         """The seconds that a worker may be silent."""
         return self.settings.limit + GRACE if worker.current else IMPORTING
 
-    def heard(self, worker: Worker, waiting: list[Task]) -> Iterator[Result | Unimported]:
+    def heard(self, worker: Worker, waiting: list[Task]) -> Iterator[Answer]:
         """Take one message of a worker."""
         worker.since = time.monotonic()
         try:
@@ -131,7 +131,7 @@ class Pool:
             worker.task = replace(worker.task, done=(*worker.task.done, worker.current))
             yield value
 
-    def lost(self, worker: Worker, reason: str, waiting: list[Task]) -> Iterator[Result | Unimported]:
+    def lost(self, worker: Worker, reason: str, waiting: list[Task]) -> Iterator[Answer]:
         """Give up a worker; what it has not done of its module, another one does."""
         worker.end()
         self.workers.remove(worker)
@@ -180,11 +180,18 @@ def import_quietly(name: str) -> Any:
         return Unimported(name, f"{type(error).__name__}: {lines[0] if lines else ''}"[:200])
 
 
+def is_unfinished(function: type) -> bool:
+    """Whether a class is there for others to derive from, and calls methods of theirs that it has not itself."""
+    text = "".join(method.text for name in METHODS if (method := read_method(function, name)))
+    called = set(re.findall(r"\bcls\.(\w+)", text))
+    return bool(function.__subclasses__()) and any(not hasattr(function, name) for name in called)
+
+
 def check_each(pipe: Connection, module: Any, task: Task, settings: Settings, pattern: str | None) -> None:
     """Check the Functions of a module that are not done yet."""
     for function in functions_in(module):
         name = function.__name__
-        if name in task.done or (pattern and not fnmatch.fnmatch(name, pattern)):
+        if is_unfinished(function) or name in task.done or (pattern and not fnmatch.fnmatch(name, pattern)):
             continue
         pipe.send(("begins", name))
         pipe.send(("report", check_one(f"{module.__name__}.{name}", function, settings)))

@@ -52,7 +52,9 @@ class TrialResult:
 
 @dataclass(frozen=True, slots=True)
 class SubjectReport:
-    """One checked Function. `rests_on` describes its inputs, `not_checked` says what could not be looked at."""
+    """One checked Function. `rests_on` describes its inputs, `spec` says them in the words of `--spec` where that can
+    be; `not_checked` says what could not be looked at; `meant` are settings that say what was taken as meant.
+    """
 
     function: str
     inputs: Source | None
@@ -62,6 +64,8 @@ class SubjectReport:
     rests_on: str = ""
     not_checked: tuple[str, ...] = ()
     ignored: int = 0
+    spec: str = ""
+    meant: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +115,7 @@ class Report:
             self,
             findings=(*self.findings, *other.findings),
             subjects=(*self.subjects, *other.subjects),
+            unchecked=(*self.unchecked, *other.unchecked),
             unimported=(*self.unimported, *other.unimported),
         )
 

@@ -53,6 +53,7 @@ def sections(report: Report) -> Iterator[tuple[str, list[str]]]:
         yield click.style(f"{severity.value}s", fg=COLOURS[severity]), [row_line(row) for row in rows]
     unchecked = [row for row in rows_of(report) if row.subject.verdict is Verdict.NOT_CHECKED]
     yield "not checked", [cut(f"  {short(row.subject):{NAME}}  {row.text}") for row in unchecked]
+    yield "not to be checked", [cut(f"  {one.function:{NAME}}  {one.reason}") for one in report.unchecked]
     yield "not imported", [cut(f"  {one.module:{NAME}}  {one.reason}") for one in report.unimported]
 
 

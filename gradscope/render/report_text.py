@@ -57,7 +57,7 @@ def subject_block(subject: SubjectReport, findings: tuple[Finding, ...]) -> str:
     for finding in findings:
         lines += ["", *finding_lines(finding)]
     if subject.ignored:
-        lines += ["", f"  {subject.ignored} silenced by comments in the source"]
+        lines += ["", f"  {subject.ignored} silenced by comments in the source or by the configuration"]
     for gap in subject.not_checked:
         lines += wrapped(f"not checked: {gap}")
     return "\n".join(lines)

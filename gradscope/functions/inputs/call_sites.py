@@ -24,6 +24,8 @@ class Unknown:
 
 
 UNKNOWN = Unknown()
+NO_TENSOR = Unknown()  # a tuple, a dict or a function that is written out there
+WRITTEN_OUT = (ast.Tuple, ast.List, ast.Dict, ast.Set, ast.Lambda, ast.JoinedStr)
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +131,7 @@ def resolved(node: ast.expr, scope: Sequence[ast.AST], depth: int = DEPTH) -> An
         return named_value(node.id, scope, depth)
     if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self":
         return attribute_value(node.attr, scope, depth)
-    return UNKNOWN
+    return NO_TENSOR if isinstance(node, WRITTEN_OUT) else UNKNOWN
 
 
 def made_tensor(call: ast.Call, scope: Sequence[ast.AST], depth: int) -> Any:

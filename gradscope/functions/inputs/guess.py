@@ -16,7 +16,7 @@ import torch
 from torch import Tensor
 
 from gradscope.functions.inputs.build import finite
-from gradscope.functions.inputs.call_sites import UNKNOWN, CallSite
+from gradscope.functions.inputs.call_sites import UNKNOWN, CallSite, Unknown
 from gradscope.functions.inputs.clues import Clue, Kind, clues_of
 from gradscope.functions.inputs.options import options
 from gradscope.functions.inputs.sample import Sample, make_sample, tensors_in
@@ -161,7 +161,7 @@ def values_at(calls: Calls, place: int) -> tuple[Any, ...]:
 
 def known(values: tuple[Any, ...]) -> bool:
     """Whether the source says one of these values."""
-    return any(value is not UNKNOWN for value in values)
+    return any(not isinstance(value, Unknown) for value in values)
 
 
 def without_signature(subject: Subject) -> list[Clue]:

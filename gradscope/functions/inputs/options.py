@@ -8,10 +8,11 @@ import torch
 from torch import Tensor
 
 from gradscope.functions.inputs.build import make_tensor
-from gradscope.functions.inputs.call_sites import Unknown
+from gradscope.functions.inputs.call_sites import NO_TENSOR, Unknown
 from gradscope.functions.inputs.clues import Clue, Kind
 from gradscope.functions.inputs.spec import TensorSpec
 
+CALLABLE_NAMES = frozenset(("fn", "func", "function", "f", "closure", "callback", "module"))
 INDEX_NAMES = frozenset(
     ("idx", "index", "indices", "indexes", "target", "targets", "label", "labels", "ids", "segment")
 )
@@ -26,14 +27,13 @@ NUMBERS: tuple[tuple[frozenset[str], tuple[Any, ...]], ...] = (
     (frozenset(("n", "k", "num", "steps", "groups", "stride", "kernel", "heads", "chunks", "levels")), (2, 1, 4)),
     (frozenset(("training", "inplace", "reduce", "mean", "causal", "keepdim", "flag", "bias")), (False, True)),
     (frozenset(("mode", "reduction")), ("mean", "sum", "none")),
-    (frozenset(("fn", "func", "function", "f")), (torch.tanh,)),
     (frozenset(("group",)), (None,)),
 )
 USUAL: dict[Kind, tuple[Any, ...]] = {
     Kind.NUMBER: (0.5, 2.0, 1.0),
     Kind.WHOLE: (2, 1, 4, -1),
     Kind.FLAG: (False, True),
-    Kind.CALLABLE: (torch.tanh,),
+    Kind.CALLABLE: (),  # any that could be made up would say more of itself than of the Function
 }
 
 
@@ -53,6 +53,8 @@ def options(
         indices = [torch.randint(0, 2, size, generator=generator) for size in (shape[:1], shape)]
         return [*known, *indices, 1]
     tensors = [random_tensor(size, positive, generator) for size in sizes(shape, first)]
+    if seen and all(value is NO_TENSOR for value in seen):
+        tensors = []
     numbers = [*clue.values, *numbers_by_name(clue)]
     if kind in USUAL:
         return [*known, *numbers, *USUAL[kind]]
@@ -66,6 +68,8 @@ def kind_by_name(clue: Clue) -> Kind:
     if clue.kind not in (Kind.TENSOR, Kind.UNKNOWN):
         return clue.kind
     words = words_of(clue)
+    if words & CALLABLE_NAMES and clue.kind is Kind.UNKNOWN:
+        return Kind.CALLABLE
     if words & MASK_NAMES:
         return Kind.MASK
     return Kind.INDEX if words & INDEX_NAMES and not (clue.gradient and clue.kind is Kind.TENSOR) else clue.kind

@@ -12,6 +12,7 @@ from gradscope.functions.rules.fault import Violation
 from gradscope.functions.source import Method
 from gradscope.functions.subject import Subject
 from gradscope.functions.trials.outcome import SKIPPED, Outcome
+from gradscope.model.finding import Severity
 from gradscope.model.report import Source, Status
 from gradscope.model.site import Site
 
@@ -188,6 +189,18 @@ class FunctionCase:
         return self.method("backward") or self.method("vjp")
 
     @property
+    def inputs_refused(self) -> bool:
+        """Whether forward raises for inputs that the user gave, by no slip of its own: then they are to blame."""
+        outcome = self.outcome("eager_fwd")
+        raised = outcome.status is Status.RAISES and outcome.method == "forward"
+        return raised and self.source is Source.GIVEN and not self.is_own_slip(outcome)
+
+    def is_own_slip(self, outcome: Outcome) -> bool:
+        """Whether no input can be to blame for an exception: a name or an attribute of ctx is not there."""
+        missing = outcome.error == "AttributeError" and f"'{self.subject.short_name}Backward'" in outcome.message
+        return missing or outcome.error in ("NameError", "UnboundLocalError")
+
+    @property
     def differentiable_outputs(self) -> list[int]:
         """The positions of the outputs that gradcheck compares."""
         floating, marked = ("float", "view", "input"), self.anatomy.nondifferentiable
@@ -204,7 +217,5 @@ class FunctionCase:
 
 
 def hint(message: str, site: Site | None, advice: str = "") -> Violation:
-    """A fault that only the source hints at."""
-    from gradscope.model.finding import Severity
-
-    return Violation(message, site, severity=Severity.WARNING, certain=False, advice=advice)
+    """A fault that only the source hints at, because nothing could be run: a note."""
+    return Violation(message, site, severity=Severity.INFO, certain=False, advice=advice)

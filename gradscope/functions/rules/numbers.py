@@ -9,6 +9,7 @@ from gradscope.functions.rules.case import REVERSE, FunctionCase
 from gradscope.functions.rules.fault import Violation
 from gradscope.functions.rules.marking import pairs
 from gradscope.model.finding import Severity
+from gradscope.model.report import Status
 
 ENOUGH = (
     "noncontig",
@@ -207,10 +208,11 @@ def autocast_dtype(case: FunctionCase) -> Iterator[Violation]:
     Why: forward's operators give bfloat16 under autocast, while backward runs outside and mixes it with saved
     float32 tensors.
     Do instead: decorate with torch.amp.custom_fwd and custom_bwd, or cast in backward.
-    How it is decided: forward under autocast on bfloat16, backward outside.
+    How it is decided: forward under autocast on bfloat16, backward outside. A gradient that is far off is a note,
+    because bfloat16 alone can be the reason; a backward that raises is a warning.
     """
     if case.failing("autocast") and not case.custom_gradient:
         outcome = case.outcome("autocast")
-        yield Violation(
-            f"under autocast: {outcome.detail}", outcome.site or case.site("backward"), case.failing("autocast")
-        )
+        coarse = Severity.INFO if outcome.status is Status.WRONG else None
+        site = outcome.site or case.site("backward")
+        yield Violation(f"under autocast: {outcome.detail}", site, case.failing("autocast"), coarse)

@@ -7,8 +7,8 @@ from collections.abc import Iterator
 
 from gradscope.functions.rules.case import VMAPS, FunctionCase
 from gradscope.functions.rules.fault import Violation
-from gradscope.functions.trials.outcome import Outcome
 from gradscope.model.finding import Severity
+from gradscope.model.report import Source
 
 TORCH_SPEAKS = ("NotImplementedError",)
 
@@ -219,7 +219,7 @@ def method_raises(case: FunctionCase) -> Iterator[Violation]:
     Why: a name that was never unpacked, a wrong attribute or a shape that does not fit shows only when the method runs.
     Do instead: mend the line that raises.
     How it is decided: by running; the line is the innermost one of the Function's own methods that the exception
-    came through.
+    came through. Where the inputs are guessed it is a note, but for a name or an attribute that is not there.
     """
     for name in ("eager_fwd", "eager_bwd", *case.failing()):
         outcome = case.outcome(name)
@@ -233,20 +233,16 @@ def method_raises(case: FunctionCase) -> Iterator[Violation]:
         if refuses_on_purpose(case, outcome.method, outcome.site.line if outcome.site else 0):
             continue
         explains = case.same_cause(name)
+        slip = case.is_own_slip(outcome)
+        guessed = case.source is Source.GUESSED and not slip
         yield Violation(
-            f"{outcome.method} raises {outcome.detail}",
+            f"{outcome.method} raises {outcome.detail}" + " (for guessed inputs, which may not fit)" * guessed,
             outcome.site,
             explains,
-            below_promise(case, explains),
-            proven=is_own_slip(case, outcome),
+            Severity.INFO if guessed else below_promise(case, explains),
+            proven=slip,
         )
         case.explained.update(explains)
-
-
-def is_own_slip(case: FunctionCase, outcome: Outcome) -> bool:
-    """Whether no input can be to blame for the exception: a name or an attribute of ctx is not there."""
-    missing = outcome.error == "AttributeError" and f"'{case.subject.short_name}Backward'" in outcome.message
-    return missing or outcome.error in ("NameError", "UnboundLocalError")
 
 
 def below_promise(case: FunctionCase, trials: tuple[str, ...]) -> Severity | None:

@@ -20,7 +20,8 @@ Check = Callable[[FunctionCase], Iterable[Violation]]
 @dataclass(frozen=True, slots=True)
 class Rule:
     """One rule. `proven`: what it finds stands in the class itself, or is a write that was seen, whatever the inputs;
-    all else is no more than a warning where the inputs are guessed.
+    all else is no more than a warning where the inputs are guessed. `by_shape`: it is about shapes, which guesses may
+    have wrong: one step less there.
     """
 
     code: str
@@ -28,6 +29,7 @@ class Rule:
     severity: Severity
     check: Check
     proven: bool = False
+    by_shape: bool = False
 
     @property
     def page(self) -> str:

@@ -41,6 +41,7 @@ class Bench:
     once: dict[str, Any] = field(default_factory=dict)
     symmetric: tuple[int, ...] = ()
     design: Design = Design.NONE
+    tolerance: float | None = None
 
     @cached_property
     def anatomy(self) -> Anatomy:
@@ -63,6 +64,12 @@ class Bench:
 
     @cached_property
     def precision(self) -> Precision:
+        """How exactly forward computes, with the tolerance that is declared."""
+        found = self.own_precision
+        return found if self.tolerance is None else replace(found, relative=self.tolerance)
+
+    @property
+    def own_precision(self) -> Precision:
         """How exactly forward computes: it may cast to a narrower type inside and back again."""
         if self.narrow:
             return HALF if self.narrow & HALVES else SINGLE
@@ -74,7 +81,7 @@ class Bench:
 
     def refuse_coarse(self) -> None:
         """torch's own checks need differences of double precision."""
-        if self.precision is not EXACT:
+        if self.precision.step != EXACT.step:
             raise NotTried("forward computes in less than double precision")
 
     @property
@@ -137,6 +144,18 @@ class Bench:
     def random(self) -> bool:
         """Whether forward draws random numbers: its values then depend on dtype, layout and the number of threads."""
         return bool(self.draws)
+
+    @cached_property
+    def draws_backward(self) -> bool:
+        """Whether backward draws random numbers: the gradient is then an estimate, another one each time."""
+        inputs = self.inputs()
+        total = self.scalar(*inputs)
+        if not total.requires_grad:
+            return False
+        torch_before, foreign_before = states(self.device)
+        torch.autograd.grad(total, inputs, allow_unused=True)
+        torch_after, foreign_after = states(self.device)
+        return foreign_before != foreign_after or not all(map(torch.equal, torch_before, torch_after))
 
     def refuse_random(self) -> None:
         """Trials that compare across dtypes, layouts or threads say nothing about a random forward."""
@@ -305,7 +324,7 @@ class Bench:
 
     def refuse_half(self) -> None:
         """Differences of the gradient are noise in half precision."""
-        if self.precision is HALF:
+        if self.precision.step == HALF.step:
             raise NotTried("forward computes in half precision")
 
 

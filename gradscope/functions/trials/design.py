@@ -7,7 +7,7 @@ can show (a natural gradient), by what the author says of it. Anything else that
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 import torch
@@ -78,15 +78,22 @@ def design_of(bench: Bench, subject: Subject) -> Design:
         return Design.NONE  # what the Function raises, a trial will say
     if not differing:
         return Design.NONE
-    quantises = any(slope.flat for slope in differing)
-    if quantises or all(slope.stands_in for slope in differing):
-        through = all(slope.passes_through for slope in differing)
-        return Design.STRAIGHT_THROUGH if through else Design.SURROGATE
-    if all(slope.given_on for slope in differing):
-        return Design.GIVEN_ON
-    if says_so(subject):
-        return Design.SAID
-    return Design.SYMMETRIC if agrees_on_symmetric(bench) else Design.NONE
+    return reason_for(bench, subject, differing)
+
+
+def reason_for(bench: Bench, subject: Subject, differing: list[Slopes]) -> Design:
+    """The first reason that explains slopes which differ."""
+    flat = any(slope.flat for slope in differing) or all(slope.stands_in for slope in differing)
+    through = all(slope.passes_through for slope in differing)
+    reasons: tuple[tuple[Design, Callable[[], bool]], ...] = (
+        (Design.ESTIMATE, lambda: bench.draws_backward),
+        (Design.STRAIGHT_THROUGH, lambda: flat and through),
+        (Design.SURROGATE, lambda: flat),
+        (Design.GIVEN_ON, lambda: all(slope.given_on for slope in differing)),
+        (Design.SAID, lambda: says_so(subject)),
+        (Design.SYMMETRIC, lambda: agrees_on_symmetric(bench)),
+    )
+    return next((design for design, holds in reasons if holds()), Design.NONE)
 
 
 def slopes_of(bench: Bench, number: int) -> Iterator[Slopes]:

@@ -28,6 +28,7 @@ import torch
 from gradscope.functions.inputs.call_sites import CallSite
 from gradscope.functions.inputs.guess import guess, guessed_again, refusal
 from gradscope.functions.inputs.sample import Sample
+from gradscope.functions.inputs.written import spec_of
 from gradscope.functions.meant import Design
 from gradscope.functions.seeding import seed_torch
 from gradscope.functions.source import Method
@@ -82,6 +83,8 @@ class Evidence:
     isolated: bool = True
     blind: str = ""  # why nobody could look inside a run
     design: Design = Design.NONE
+    symmetric: tuple[int, ...] = ()
+    spec: str = ""  # the samples in the words of --spec, where they can be said so
     refusal: str = ""  # what the Function says to guesses when it takes none
 
 
@@ -187,7 +190,7 @@ def hang(process: Any, limit: float) -> Outcome:
     """End a child that does not answer."""
     process.kill()
     process.join()
-    return Outcome(Status.RAISES, f"did not end within {limit:.0f} s", error="Hang", facts={"everywhere": True})
+    return Outcome(Status.RAISES, f"did not end within {limit:.0f} s", error="Hang")
 
 
 def crash(status: int | None) -> Outcome:
@@ -197,9 +200,8 @@ def crash(status: int | None) -> Outcome:
             Status.RAISES,
             f"ended the process: {signal.Signals(-status).name}",
             error="Crash",
-            facts={"everywhere": True},
         )
-    return Outcome(Status.RAISES, f"ended the process with status {status}", error="Crash", facts={"everywhere": True})
+    return Outcome(Status.RAISES, f"ended the process with status {status}", error="Crash")
 
 
 def take(evidence: Evidence, name: str, value: Any) -> None:
@@ -211,7 +213,8 @@ def take(evidence: Evidence, name: str, value: Any) -> None:
         evidence.outcomes[FIRST] = value
     else:
         evidence.outcomes.pop(FIRST, None)
-        evidence.inputs, evidence.guesses, evidence.anatomy, evidence.design, evidence.refusal = value
+        for field_name, part in value.items():
+            setattr(evidence, field_name, part)
 
 
 def child_main(plan: TrialPlan, names: list[str], pipe: Connection) -> None:
@@ -257,9 +260,16 @@ def prepared(plan: TrialPlan, benches: list[Bench]) -> Any:
         raise
     numbers = tuple(b.sample.guess for b in benches if b.sample.guess is not None)
     if not benches:
-        return (), (), Anatomy(), Design.NONE, refusal(plan.subject, plan.device, plan.calls)
-    design = next((b.design for b in benches if b.design is not Design.NONE), Design.NONE)
-    return tuple(str(b.sample) for b in benches), numbers, merged([b.anatomy for b in benches]), design, ""
+        return {"refusal": refusal(plan.subject, plan.device, plan.calls)}
+    chosen = next((bench for bench in benches if bench.design is not Design.NONE), benches[0])
+    return {
+        "inputs": tuple(str(bench.sample) for bench in benches),
+        "guesses": numbers,
+        "anatomy": merged([bench.anatomy for bench in benches]),
+        "design": chosen.design,
+        "symmetric": chosen.symmetric,
+        "spec": spec_of([bench.sample for bench in benches]),
+    }
 
 
 def unforked(error: Exception) -> Outcome | None:
@@ -285,7 +295,9 @@ def make_benches(plan: TrialPlan) -> list[Bench]:
     ]
     if plan.blind:
         return [blinded(bench) for bench in benches]
-    assumes = not plan.custom_gradient and plan.reference is None and plan.trials != ()
+    for bench in benches:
+        bench.symmetric, bench.tolerance = plan.subject.declared.symmetric, plan.subject.declared.tolerance
+    assumes = plan.subject.declared.custom_gradient is None and not plan.custom_gradient and plan.reference is None
     return [designed(bench, plan.subject) for bench in benches] if assumes else benches
 
 

@@ -72,7 +72,9 @@ def nan_at_zero(bench: Bench) -> bool:
 def gradcheck(bench: Bench) -> Outcome:
     """Every element of the Jacobian against numerical differences."""
     pairs = compare_pairs(bench)
-    mismatch = "" if bench.precision is not EXACT or bench.reference else torch_check(bench, torch.autograd.gradcheck)
+    mismatch = (
+        "" if bench.precision.step != EXACT.step or bench.reference else torch_check(bench, torch.autograd.gradcheck)
+    )
     bad = [pair for pair, kind in pairs.items() if kind != "ok"]
     if not bad and not mismatch:
         return OK
@@ -93,7 +95,15 @@ def torch_check(bench: Bench, check: Any, **options: Any) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            check(bench.call, bench.inputs(), nondet_tol=1e-6, fast_mode=size > LARGE, atol=1e-5, rtol=1e-3, **options)
+            check(
+                bench.call,
+                bench.inputs(),
+                nondet_tol=1e-6,
+                fast_mode=size > LARGE,
+                atol=1e-5,
+                rtol=bench.tolerance or 1e-3,
+                **options,
+            )
         except GradcheckError as error:
             return str(error)
     return ""
