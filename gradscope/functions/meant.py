@@ -14,6 +14,7 @@ class Design(enum.Enum):
     GIVEN_ON = "forward gives its input on as it is, backward scales, reverses or clips the gradient"
     SYMMETRIC = "the gradient is right for symmetric matrices: forward reads one triangle, backward gives both"
     ESTIMATE = "an estimate: backward draws random numbers"
+    TANGENT = "a gradient in the tangent space of a manifold: its last coordinates are zero"
     SAID = "the class itself says that its gradient is another one"
 
     @property

@@ -194,4 +194,13 @@ def check_each(pipe: Connection, module: Any, task: Task, settings: Settings, pa
         if is_unfinished(function) or name in task.done or (pattern and not fnmatch.fnmatch(name, pattern)):
             continue
         pipe.send(("begins", name))
-        pipe.send(("report", check_one(f"{module.__name__}.{name}", function, settings)))
+        pipe.send(("report", checked(f"{module.__name__}.{name}", function, settings)))
+
+
+def checked(name: str, function: type, settings: Settings) -> Answer:
+    """What is said of one Function; where its module does not let itself be looked at, why."""
+    try:
+        return check_one(name, function, settings)
+    except Exception as error:
+        reason = f"looking at it raises {type(error).__name__}: {error}".splitlines()[0]
+        return SubjectReport(name, None, Verdict.NOT_CHECKED, not_checked=(reason[:200],)), ()

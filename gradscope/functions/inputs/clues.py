@@ -33,13 +33,13 @@ class Kind(enum.Enum):
 @dataclass(frozen=True, slots=True)
 class Clue:
     """One parameter as the source shows it. `values` are those that it is compared with; `gradient` False: backward
-    returns None in its place, always.
+    returns None in its place, always; None: what backward returns cannot be read.
     """
 
     parameter: inspect.Parameter
     kind: Kind
     values: tuple[Any, ...] = ()
-    gradient: bool = True
+    gradient: bool | None = True
 
 
 WRITTEN = (  # in annotations and docstrings; the first that matches
@@ -145,10 +145,13 @@ def clues_of(subject: Subject) -> list[Clue]:
     parameters = [p for p in forward.parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
     parameters = parameters if subject.separate_context else parameters[1:]
     none = places_without_gradient(subject.method("backward") or subject.method("vjp"))
-    return [clue_of(subject, forward, p, place not in none) for place, p in enumerate(parameters)]
+    return [
+        clue_of(subject, forward, p, None if none is None and place else place not in (none or ()))
+        for place, p in enumerate(parameters)
+    ]
 
 
-def clue_of(subject: Subject, forward: Method, parameter: inspect.Parameter, gradient: bool) -> Clue:
+def clue_of(subject: Subject, forward: Method, parameter: inspect.Parameter, gradient: bool | None) -> Clue:
     """All that is known of one parameter: what is written of it, else what is done with it."""
     uses = list(kinds_by_use(forward, parameter.name))
     values = compared_with(forward, parameter.name)
@@ -275,12 +278,12 @@ def kept_on_context(subject: Subject, name: str) -> bool:
     return False
 
 
-def places_without_gradient(backward: Method | None) -> set[int]:
-    """The places at which every return of backward has None; a shorter return has None behind its end."""
+def places_without_gradient(backward: Method | None) -> set[int] | None:
+    """The places at which every return of backward has None; None where a return is no tuple that is written out."""
     returns = [n for n in backward.walk() if isinstance(n, ast.Return) and n.value is not None] if backward else []
     tuples = [n.value.elts for n in returns if isinstance(n.value, ast.Tuple)]
     if not tuples or len(tuples) < len(returns) or any(isinstance(e, ast.Starred) for elts in tuples for e in elts):
-        return set()
+        return set() if not returns or any(isinstance(n.value, ast.Name) for n in returns) else None
     longest = max(len(elts) for elts in tuples)
     return {place for place in range(longest) if all(place >= len(elts) or is_none(elts[place]) for elts in tuples)}
 

@@ -235,7 +235,7 @@ def captured_tensor(case: FunctionCase) -> Iterator[Violation]:
     """
     forward = case.method("forward")
     for name, value in captured_values(forward).items() if forward else ():
-        if getattr(value, "requires_grad", False) is True and hasattr(value, "grad_fn"):
+        if is_followed(value):
             node = (
                 next(
                     (
@@ -254,6 +254,14 @@ def captured_tensor(case: FunctionCase) -> Iterator[Violation]:
                 case.at("forward", node),
                 case.raising("internal assert", "INTERNAL ASSERT"),
             )
+
+
+def is_followed(value: Any) -> bool:
+    """Whether a value is a tensor that requires grad; what stands in for a missing module may raise when it is asked."""
+    try:
+        return getattr(value, "requires_grad", False) is True and hasattr(value, "grad_fn")
+    except Exception:
+        return False
 
 
 def captured_values(method: Method) -> dict[str, Any]:

@@ -25,6 +25,9 @@ SAID = re.compile(
 )
 
 
+MANIFOLD = re.compile(r"so_?3|se_?3|sim_?3|manifold|(^|_)lie", re.IGNORECASE)
+
+
 def designed(bench: Bench, subject: Subject) -> Bench:
     """The bench as it is to be tried: where the gradient differs by design, that is assumed."""
     bench.design = design_of(bench, subject)
@@ -90,6 +93,7 @@ def reason_for(bench: Bench, subject: Subject, differing: list[Slopes]) -> Desig
         (Design.STRAIGHT_THROUGH, lambda: flat and through),
         (Design.SURROGATE, lambda: flat),
         (Design.GIVEN_ON, lambda: all(slope.given_on for slope in differing)),
+        (Design.TANGENT, lambda: bool(MANIFOLD.search(subject.short_name)) and is_padded(bench)),
         (Design.SAID, lambda: says_so(subject)),
         (Design.SYMMETRIC, lambda: agrees_on_symmetric(bench)),
     )
@@ -139,6 +143,11 @@ def measured_slope(
         for index, value in enumerate(inputs)
     )
     return float(bench.weigh(bench.difference(bench.formula, everywhere), weights))
+
+
+def is_padded(bench: Bench) -> bool:
+    """Whether the gradient of some input has a last coordinate that is zero throughout, while others are not."""
+    return any(g.dim() and bool((g[..., -1] == 0).all()) and bool((g != 0).any()) for g in bench.eager_gradient)
 
 
 def says_so(subject: Subject) -> bool:
