@@ -15,6 +15,7 @@ class Design(enum.Enum):
     SYMMETRIC = "the gradient is right for symmetric matrices: forward reads one triangle, backward gives both"
     ESTIMATE = "an estimate: backward draws random numbers"
     TANGENT = "a gradient in the tangent space of a manifold: its last coordinates are zero"
+    GAUGE = "vectors whose span alone counts: the gradient is right for what does not depend on their choice"
     SAID = "the class itself says that its gradient is another one"
 
     @property

@@ -257,7 +257,7 @@ def captured_tensor(case: FunctionCase) -> Iterator[Violation]:
 
 
 def is_followed(value: Any) -> bool:
-    """Whether a value is a tensor that requires grad; what stands in for a missing module may raise when it is asked."""
+    """Whether a value is a tensor that requires grad; what stands in for a missing module may raise."""
     try:
         return getattr(value, "requires_grad", False) is True and hasattr(value, "grad_fn")
     except Exception:

@@ -15,7 +15,7 @@ from torch import Tensor
 
 from gradscope.functions.meant import Design
 from gradscope.functions.subject import Subject
-from gradscope.functions.trials.bench import Bench
+from gradscope.functions.trials.bench import Bench, dot
 
 ELEMENTS = 24  # of an input that are looked at one by one
 RARE = 0.1  # of the elements, which a step may carry over an edge
@@ -77,11 +77,9 @@ def design_of(bench: Bench, subject: Subject) -> Design:
     try:
         slopes = [slope for output in range(len(bench.call(*bench.inputs()))) for slope in slopes_of(bench, output)]
         differing = [slope for slope in slopes if slope.differs.any()]
+        return reason_for(bench, subject, differing) if differing else Design.NONE
     except Exception:
         return Design.NONE  # what the Function raises, a trial will say
-    if not differing:
-        return Design.NONE
-    return reason_for(bench, subject, differing)
 
 
 def reason_for(bench: Bench, subject: Subject, differing: list[Slopes]) -> Design:
@@ -95,6 +93,7 @@ def reason_for(bench: Bench, subject: Subject, differing: list[Slopes]) -> Desig
         (Design.GIVEN_ON, lambda: all(slope.given_on for slope in differing)),
         (Design.TANGENT, lambda: bool(MANIFOLD.search(subject.short_name)) and is_padded(bench)),
         (Design.SAID, lambda: says_so(subject)),
+        (Design.GAUGE, lambda: agrees_on_spans(bench)),
         (Design.SYMMETRIC, lambda: agrees_on_symmetric(bench)),
     )
     return next((design for design, holds in reasons if holds()), Design.NONE)
@@ -154,6 +153,36 @@ def says_so(subject: Subject) -> bool:
     """Whether the author says in the class, its name or its comments that the gradient is another one."""
     texts = (subject.short_name, subject.text)
     return any(SAID.search(text) for text in texts)
+
+
+def agrees_on_spans(bench: Bench) -> bool:
+    """Whether the outputs are orthonormal vectors, and the gradient is right for the projections on what they span."""
+    inputs = bench.inputs()
+    projections = projections_on(bench.call(*inputs))
+    if not projections:
+        return False
+    total = bench.weigh(projections)
+    gradient = torch.autograd.grad(total, inputs, allow_unused=True) if total.requires_grad else ()
+    for number in (1, 2):
+        direction = bench.directions(number)
+        change = bench.difference(lambda *moved: projections_on(bench.formula(*moved)), direction)
+        if not gradient or not bench.agrees(bench.weigh(change), dot(gradient, direction)):
+            return False
+    return True
+
+
+def projections_on(outputs: tuple[Tensor, ...]) -> tuple[Tensor, ...]:
+    """For outputs that are all fewer orthonormal vectors than there are dimensions, the projections on their spans."""
+    found = []
+    for output in outputs:
+        if output.dim() < 2 or output.shape[-2] == output.shape[-1]:
+            return ()
+        columns = output if output.shape[-2] > output.shape[-1] else output.mT
+        squares = columns.detach().mT @ columns.detach()
+        if not torch.allclose(squares, torch.eye(squares.shape[-1], dtype=squares.dtype).expand_as(squares), atol=1e-6):
+            return ()
+        found.append(columns @ columns.mT)
+    return tuple(found)
 
 
 def agrees_on_symmetric(bench: Bench) -> bool:
