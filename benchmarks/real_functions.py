@@ -57,7 +57,8 @@ def is_wrong(facts: dict[str, Any], order: str) -> bool:
     """Whether a derivative was measured to be wrong, and is not meant to be."""
     measured = facts[order]
     meant = facts.get("meant") or (isinstance(facts["first"], dict) and facts["first"]["forward_flat_there"])
-    return isinstance(measured, dict) and measured["wrong"] and not (meant and order == "first")
+    excused = meant if order == "first" else facts.get("second_meant")
+    return isinstance(measured, dict) and measured["wrong"] and not excused
 
 
 def main() -> None:
