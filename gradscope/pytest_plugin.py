@@ -31,8 +31,10 @@ def check_function(request: pytest.FixtureRequest) -> Callable[..., Report]:
 
     def check(function: type, inputs: Any = None, **options: Any) -> Report:
         from gradscope.functions.check import check_function as run
+        from gradscope.functions.declarations import declarations
 
         options.setdefault("level", request.config.getoption("--gradscope-level"))
+        options.setdefault("declared", declarations())
         report = run(function, inputs, **options)
         fail_with(report)
         return report
@@ -83,8 +85,10 @@ class FunctionItem(pytest.Item):
     def runtest(self) -> None:
         """Check it."""
         from gradscope.functions.check import check_function as run
+        from gradscope.functions.declarations import declarations
 
-        fail_with(run(self.function, level=self.config.getoption("--gradscope-level")))
+        level = self.config.getoption("--gradscope-level")
+        fail_with(run(self.function, level=level, declared=declarations()))
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         """Where it stands."""

@@ -281,9 +281,13 @@ def check_function(
     select: tuple[str, ...] = (),
     ignore: tuple[str, ...] = (),
     device: str = "cpu",
+    declared: tuple[Declaration, ...] = (),
 ) -> Report:
-    """Check an autograd.Function; `inputs` is a tuple of arguments, a list of them or a callable that makes them."""
-    settings = Settings(level, custom_gradient, Choice(select, ignore), reference, device)
+    """Check an autograd.Function; `inputs` is a tuple of arguments, a list of them or a callable that makes them.
+
+    `declared` is what a configuration says of Functions, as `declarations()` reads it.
+    """
+    settings = Settings(level, custom_gradient, Choice(select, ignore), reference, device, declarations=declared)
     if inputs is not None:
         settings = replace(settings, samples=tuple(samples_from_data(inputs, "inputs")), source=Source.GIVEN)
     name = f"{function.__module__}.{function.__qualname__}" if isinstance(function, type) else repr(function)

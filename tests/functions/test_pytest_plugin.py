@@ -54,5 +54,10 @@ def test_the_option_checks_what_the_modules_import(tmp_path):
     assert "PASSED test_them.py::gradscope[Reversal]" in output
 
 
+def test_what_a_configuration_declares_counts(tmp_path):
+    (tmp_path / "gradscope.toml").write_text('[tool.gradscope.functions."*.Combined"]\nlevel = "func"\n')
+    assert "FAILED test_them.py::gradscope[Combined]" in run(tmp_path, "--gradscope", "-k", "gradscope", "-rA")
+
+
 def test_a_class_that_declares_no_transforms_promises_none(tmp_path):
     assert "PASSED test_them.py::gradscope[Combined]" in run(tmp_path, "--gradscope", "-k", "gradscope", "-rA")
