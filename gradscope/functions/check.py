@@ -144,7 +144,8 @@ def plan_for(subject: Subject, settings: Settings) -> TrialPlan:
 def report_one(plan: TrialPlan, evidence: Evidence, settings: Settings) -> Result:
     """Ask the rules what one candidate's trials mean."""
     outcomes = {name: evidence.outcomes.get(name) or not_run(plan, evidence, name) for name in TRIALS}
-    level, asked = settings.level_of(plan.subject), settings.level != DECLARED
+    level = settings.level_of(plan.subject)
+    asked = settings.level != DECLARED or plan.subject.declared.level not in ("", DECLARED)
     custom, design = plan.custom_gradient or evidence.design.replaces, evidence.design
     case = FunctionCase(plan.subject, evidence.anatomy, outcomes, level, asked, custom, plan.source, design)
     choice = replace(settings.choice, reasons=plan.subject.declared.ignore)
