@@ -18,7 +18,10 @@ def pytest_addoption(parser: pytest.Parser) -> None:
         "--gradscope", action="store_true", help="check every autograd.Function that a test module defines or imports"
     )
     group.addoption(
-        "--gradscope-level", default="func", choices=("eager", "func", "compile"), help="what the Functions promise"
+        "--gradscope-level",
+        default="declared",
+        choices=("declared", "eager", "func", "compile"),
+        help="what the Functions promise, or what each class itself declares",
     )
 
 
@@ -28,8 +31,10 @@ def check_function(request: pytest.FixtureRequest) -> Callable[..., Report]:
 
     def check(function: type, inputs: Any = None, **options: Any) -> Report:
         from gradscope.functions.check import check_function as run
+        from gradscope.functions.declarations import declarations
 
         options.setdefault("level", request.config.getoption("--gradscope-level"))
+        options.setdefault("declared", declarations())
         report = run(function, inputs, **options)
         fail_with(report)
         return report
@@ -80,8 +85,10 @@ class FunctionItem(pytest.Item):
     def runtest(self) -> None:
         """Check it."""
         from gradscope.functions.check import check_function as run
+        from gradscope.functions.declarations import declarations
 
-        fail_with(run(self.function, level=self.config.getoption("--gradscope-level")))
+        level = self.config.getoption("--gradscope-level")
+        fail_with(run(self.function, level=level, declared=declarations()))
 
     def reportinfo(self) -> tuple[Any, int | None, str]:
         """Where it stands."""

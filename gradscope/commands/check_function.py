@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import os
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
+from click.core import ParameterSource
 
 from gradscope.commands import options as settings
 from gradscope.commands import reporting
 from gradscope.errors import NothingCheckedError, UsageError
 from gradscope.model.choice import Choice, codes
+from gradscope.model.report import Report
 
 if TYPE_CHECKING:
-    from gradscope.functions.check import Note, Settings
+    from gradscope.functions.check import Settings
 
 
 @click.command("check-function", context_settings=settings.HELP)
@@ -35,10 +39,10 @@ if TYPE_CHECKING:
 )
 @click.option(
     "--level",
-    type=click.Choice(["eager", "func", "compile"]),
-    default="func",
+    type=click.Choice(["declared", "eager", "func", "compile"]),
+    default="declared",
     show_default=True,
-    help="What the author promises; limits above are notes.",
+    help="What the author promises, or what each class itself declares; limits above are notes.",
 )
 @click.option(
     "--custom-gradient",
@@ -53,8 +57,21 @@ if TYPE_CHECKING:
 @reporting.force
 @reporting.fail_on
 @reporting.exit_zero
-@click.option("--jobs", type=click.IntRange(1), default=1, show_default=True, help="Functions checked at a time.")
+@click.option(
+    "--jobs", type=click.IntRange(1), help="Functions checked at a time.  [default: 1; of a package all cores]"
+)
 @click.option("--timeout", type=click.FloatRange(min=0.1), help="Seconds for each trial.  [default: 20; 90 to compile]")
+@click.option(
+    "--limit",
+    type=click.FloatRange(min=1),
+    default=60.0,
+    show_default=True,
+    help="Seconds for all trials of a Function.",
+)
+@click.option(
+    "--config", metavar="FILE", help="Where Functions are declared.  [default: gradscope.toml, pyproject.toml]"
+)
+@click.option("--init", is_flag=True, help="Write such a file from what is found, to OUTPUT or gradscope.toml.")
 @click.option("-q", "--quiet", is_flag=True, help="No progress bar.")
 def command(
     names: tuple[str, ...],
@@ -62,37 +79,90 @@ def command(
     fmt: str | None,
     force: bool,
     quiet: bool,
+    init: bool,
     exit_zero: bool,
     fail_on: str,
     **options: Any,
 ) -> int:
     """Check custom autograd.Functions.
 
-    NAMES are dotted names (pkg.mod.Name or pkg.mod:Name), modules or files: all Functions in them are checked.
+    NAMES are dotted names (pkg.mod.Name or pkg.mod:Name), or packages, modules and files: all Functions in them.
     Exits with 0 when all is well, 1 for findings, 4 when a Function could not be checked.
     """
     from gradscope.torch_internals.installed import require_torch
 
     require_torch("check-function", *(["torch.compile"] if options["level"] == "compile" else []))
-    from gradscope.functions.check import check
+    from gradscope.functions.loading import make_working_directory_importable
+    from gradscope.functions.packages import is_package
 
-    settings = settings_from(options)
+    make_working_directory_importable()
+    packages = [name for name in names if is_package(name)]
+    settings = settings_from(options | {"of_package": bool(packages)})
+    others = tuple(name for name in names if name not in packages)
+    reports = [checked_packages(packages, settings, options["pattern"], quiet)] if packages else []
+    reports += [checked_targets(others, settings, options, quiet)] if others else []
+    report = reduce(Report.joined, reports)
+    if init:
+        write_config(report, output, force)
+        return 0
+    reporting.write(report, fmt, output, force)
+    return 0 if exit_zero else reporting.exit_status(report, fail_on)
+
+
+def write_config(report: Report, output: str | None, force: bool) -> None:
+    """Write the configuration that says what was found."""
+    from gradscope.functions.declarations import OWN_FILE
+    from gradscope.render.function_config import render
+
+    given = click.get_current_context().get_parameter_source("output") is not ParameterSource.DEFAULT
+    target = str(output) if given else OWN_FILE
+    reporting.put(render(report), target, force)
+    if target != "-":
+        click.echo(f"gradscope: wrote {target}: {len(report.subjects)} Functions", err=True)
+
+
+def checked_targets(names: tuple[str, ...], settings: Settings, options: dict[str, Any], quiet: bool) -> Report:
+    """The report on classes, and on all Functions of modules and files."""
+    from gradscope.functions.check import check
+    from gradscope.functions.trials.table import TRIALS
+
     targets = targets_of(names, options["pattern"])
     if options["from_trace"]:
         settings = replace(settings, recorded=recorded_inputs(Path(options["from_trace"]), targets))
-    with progress(len(targets) * (1 + len(settings.trials)), quiet) as note:  # finding inputs is a step, too
-        report = check(targets, settings, note)
-    reporting.write(report, fmt, output, force)
-    return 0 if exit_zero else reporting.exit_status(report, fail_on)
+    with progress(len(targets) * (1 + len(TRIALS)), quiet) as note:  # finding inputs is a step, too
+        return check(targets, settings, lambda function, trial: note(f"{function.rpartition('.')[2]}: {trial}"))
+
+
+def checked_packages(packages: list[str], settings: Settings, pattern: str | None, quiet: bool) -> Report:
+    """The report on all Functions of packages, each in a worker process."""
+    from gradscope.functions.check import report_of
+    from gradscope.functions.packages import modules_with_functions
+    from gradscope.functions.workers import check_modules
+    from gradscope.model.report import Unchecked, Unimported
+
+    modules = [module for package in packages for module in modules_with_functions(package)]
+    found: list[Any] = []
+    with progress(sum(len(module.classes) for module in modules), quiet) as note:
+        for result in check_modules(modules, settings, pattern):
+            found.append(result)
+            note(result[0].function if isinstance(result, tuple) else "")
+    unimported = tuple(result for result in found if isinstance(result, Unimported))
+    skipped = tuple(result for result in found if isinstance(result, Unchecked))
+    results = sorted((result for result in found if isinstance(result, tuple)), key=lambda one: one[0].function)
+    if not found:
+        raise NothingCheckedError(
+            f"{' and '.join(packages)} defines no autograd.Function" + (f" that matches {pattern!r}" if pattern else "")
+        )
+    return report_of(results, skipped, unimported)
 
 
 def settings_from(options: dict[str, Any]) -> Settings:
     """The options as settings; inputs are made here, so that a wrong spec is said before anything runs."""
     from gradscope.functions.check import Settings
+    from gradscope.functions.declarations import declarations
     from gradscope.functions.device import check_device
-    from gradscope.functions.loading import make_working_directory_importable, resolve
+    from gradscope.functions.loading import resolve
 
-    make_working_directory_importable()
     samples, source = chosen_inputs(options)
     choice = Choice(codes(options["select"]), codes(options["ignore"]))
     reference = resolve(options["reference"]) if options["reference"] else None
@@ -107,8 +177,10 @@ def settings_from(options: dict[str, Any]) -> Settings:
         options["device"],
         samples,
         source,
-        options["jobs"],
-        options["timeout"],
+        jobs=options["jobs"] or (os.cpu_count() or 1 if options["of_package"] else 1),
+        timeout=options["timeout"],
+        limit=options["limit"],
+        declarations=declarations(Path(options["config"]) if options["config"] else None),
     )
 
 
@@ -175,10 +247,10 @@ def dotted(name: str) -> str:
 
 
 @contextmanager
-def progress(steps: int, quiet: bool) -> Iterator[Note]:
+def progress(steps: int, quiet: bool) -> Iterator[Callable[[str], None]]:
     """A progress bar on standard error, when that is a terminal; it is gone at the end."""
     if quiet or not sys.stderr.isatty():
-        yield lambda function, trial: None
+        yield lambda words: None
         return
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
@@ -188,4 +260,4 @@ def progress(steps: int, quiet: bool) -> Iterator[Note]:
     columns = (BarColumn(bar_width=24), MofNCompleteColumn(), words)  # the words last: the bar then stands still
     with Progress(*columns, console=Console(stderr=True), transient=True) as bar:
         task = bar.add_task("starting", total=steps)
-        yield lambda function, trial: bar.update(task, advance=1, description=f"{function.rpartition('.')[2]}: {trial}")
+        yield lambda words: bar.update(task, advance=1, description=words)

@@ -40,7 +40,11 @@ exit_zero: Decorator = click.option("--exit-zero", is_flag=True, help="Exit with
 
 def write(report: Report, form: str | None, output: str, force: bool) -> None:
     """To standard output, or to a file that is not overwritten unless asked."""
-    text = REPORT_FORMATS[form or guess_format(output)].render(report)
+    put(REPORT_FORMATS[form or guess_format(output)].render(report), output, force)
+
+
+def put(text: str, output: str, force: bool) -> None:
+    """A text to standard output, or to a file that is not overwritten unless asked."""
     if output == "-":
         click.echo(text, nl=False)
         return
@@ -58,4 +62,4 @@ def exit_status(report: Report, fail_on: str) -> int:
     if fail_on != "never" and report.at_least(Severity(fail_on)):
         return Exit.FINDINGS
     unchecked = any(subject.verdict is Verdict.NOT_CHECKED or subject.inputs is None for subject in report.subjects)
-    return Exit.NOTHING_CHECKED if unchecked or report.left_out else Exit.OK
+    return Exit.NOTHING_CHECKED if unchecked or report.left_out or report.unimported else Exit.OK

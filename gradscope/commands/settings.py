@@ -22,6 +22,7 @@ from gradscope.store.file import show
 
 PREFIX = "GRADSCOPE_"
 FILE = "pyproject.toml"
+FUNCTIONS = "functions"  # what is declared of single Functions
 SECTION = "tool.gradscope"
 # A project's file must not make a command write where its user did not say.
 _NEVER = frozenset({"output", "force", "help"})
@@ -118,6 +119,8 @@ def _check_known(path: Path, section: dict[str, Any], commands: Mapping[str, cli
     options = {name: set(options_of(command)) for name, command in commands.items()}
     anywhere = set().union(*options.values())
     for key, value in section.items():
+        if key == FUNCTIONS:
+            continue  # check-function reads it itself
         if not isinstance(value, dict):
             _check_name(path, key.replace("_", "-"), anywhere)
             continue

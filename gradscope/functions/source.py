@@ -39,12 +39,18 @@ class Method:
         return Site(self.file, self.first_line + line - 1, self.name, source)
 
     @property
+    def text(self) -> str:
+        """Its source."""
+        return "\n".join(self.lines)
+
+    @property
     def parameters(self) -> tuple[inspect.Parameter, ...]:
-        """Its parameters as Python sees them."""
+        """Its parameters as torch sees them: the `cls` of a classmethod is not one of them."""
         try:
-            return tuple(inspect.signature(self.function).parameters.values())
+            found = tuple(inspect.signature(self.function).parameters.values())
         except (TypeError, ValueError):
             return ()
+        return found[1:] if self.kind == "classmethod" else found
 
     @property
     def names(self) -> tuple[str, ...]:
@@ -126,14 +132,7 @@ def is_attribute_of(node: ast.AST, name: str) -> bool:
 
 def read_method(owner: type, name: str) -> Method | None:
     """Read a method that the class (or a base of it other than torch's) defines."""
-    raw = next(
-        (
-            vars(base)[name]
-            for base in owner.__mro__
-            if name in vars(base) and not base.__module__.startswith("torch.autograd")
-        ),
-        None,
-    )
+    raw = next((vars(base)[name] for base in overriding(owner) if name in vars(base)), None)
     if raw is None:
         return None
     function = getattr(raw, "__func__", raw)
@@ -145,6 +144,13 @@ def read_method(owner: type, name: str) -> Method | None:
     file, first_line = (code.co_filename, code.co_firstlineno) if code else ("", 0)
     lines, node = syntax(plain)
     return Method(name, kind, function, file, first_line, lines, node)
+
+
+def overriding(owner: type) -> list[type]:
+    """The class and its bases as far as they override anything: without torch's Function and what stands above it."""
+    from torch.autograd import Function
+
+    return [base for base in owner.__mro__ if not issubclass(Function, base)]
 
 
 def syntax(function: Callable[..., Any]) -> tuple[tuple[str, ...], ast.FunctionDef | None]:

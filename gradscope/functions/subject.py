@@ -10,8 +10,10 @@ from pathlib import Path
 from typing import Any
 
 from gradscope.functions.source import Method, read_method
+from gradscope.model.declaration import Declaration
 from gradscope.model.site import Site
 
+NOTHING = Declaration("")
 METHODS = ("forward", "setup_context", "backward", "vjp", "jvp", "vmap")
 
 
@@ -24,6 +26,7 @@ class Subject:
     function: Any = None
     methods: dict[str, Method] = field(default_factory=dict)
     site: Site | None = None
+    declared: Declaration = NOTHING
 
     def method(self, name: str) -> Method | None:
         """The method as the class overrides it, or None."""
@@ -49,15 +52,33 @@ class Subject:
         return bool(getattr(self.function, "generate_vmap_rule", False))
 
     @property
+    def text(self) -> str:
+        """The source of the class, or nothing."""
+        try:
+            return inspect.getsource(self.function)
+        except (OSError, TypeError):
+            return ""
+
+    @property
     def once_differentiable(self) -> bool:
         """Whether backward is declared not to be differentiated again."""
+        if self.declared.once_differentiable is not None:
+            return self.declared.once_differentiable
         backward = self.method("backward") or self.method("vjp")
         return backward is not None and backward.decorated_with("once_differentiable")
 
     @property
     def custom_gradient(self) -> bool:
-        """Whether the class says that its gradient is meant to differ from the formula's."""
+        """Whether it is said that its gradient is meant to differ from the formula's."""
+        if self.declared.custom_gradient is not None:
+            return self.declared.custom_gradient
         return bool(getattr(self.function, "custom_gradient", False))
+
+    @property
+    def promise(self) -> str:
+        """The level that the class itself declares: func with any of torch.func's members, else eager."""
+        members = any(self.has(name) for name in ("setup_context", "vmap", "jvp"))
+        return "func" if members or self.generates_vmap else "eager"
 
     @property
     def unseen(self) -> tuple[str, ...]:
@@ -71,12 +92,12 @@ class Subject:
         return tuple(self.methods[name] for name in names if name in self.methods)
 
 
-def read(name: str, candidate: Any, is_function: bool) -> Subject:
+def read(name: str, candidate: Any, is_function: bool, declared: Declaration = NOTHING) -> Subject:
     """Read a candidate; a class that is no Function gets a Subject without methods."""
     if not is_function:
         return Subject(name, candidate, site=class_site(candidate))
     methods = {key: method for key in METHODS if (method := read_method(candidate, key)) is not None}
-    return Subject(name, candidate, candidate, methods, class_site(candidate))
+    return Subject(name, candidate, candidate, methods, class_site(candidate), declared)
 
 
 def class_site(candidate: Any) -> Site | None:

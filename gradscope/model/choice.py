@@ -10,10 +10,11 @@ IGNORE = re.compile(r"#\s*gradscope:\s*ignore\[([A-Z0-9,\s]+)\]")
 
 @dataclass(frozen=True, slots=True)
 class Choice:
-    """Codes or beginnings of codes; nothing selected means all."""
+    """Codes or beginnings of codes; nothing selected means all. `reasons` are codes that the configuration silences."""
 
     select: tuple[str, ...] = ()
     ignore: tuple[str, ...] = ()
+    reasons: tuple[tuple[str, str], ...] = ()
 
     def wants(self, code: str) -> bool:
         """Whether findings with this code are reported."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from gradscope.model.finding import Finding, Severity
 from gradscope.model.site import Site
@@ -52,7 +52,9 @@ class TrialResult:
 
 @dataclass(frozen=True, slots=True)
 class SubjectReport:
-    """One checked Function. `rests_on` describes its inputs, `not_checked` says what could not be looked at."""
+    """One checked Function. `rests_on` describes its inputs, `spec` says them in the words of `--spec` where that can
+    be; `not_checked` says what could not be looked at; `meant` are settings that say what was taken as meant.
+    """
 
     function: str
     inputs: Source | None
@@ -62,6 +64,16 @@ class SubjectReport:
     rests_on: str = ""
     not_checked: tuple[str, ...] = ()
     ignored: int = 0
+    spec: str = ""
+    meant: tuple[tuple[str, str], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Unimported:
+    """A module that defines Functions and could not be imported, and why."""
+
+    module: str
+    reason: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +89,7 @@ class Report:
     """All findings, the one that explains most first, and the Functions they belong to.
 
     `left_out` are the codes that were not looked for to the end, because it took too long. Of the custom Functions that
-    a recording met, `checked` names those that check-function tried.
+    a recording met, `checked` names those that check-function tried. `unimported` are modules of a checked package.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -87,6 +99,7 @@ class Report:
     left_out: tuple[str, ...] = ()
     checked: tuple[str, ...] = ()
     unchecked: tuple[Unchecked, ...] = ()
+    unimported: tuple[Unimported, ...] = ()
 
     @property
     def gap(self) -> str | None:
@@ -95,6 +108,16 @@ class Report:
             return None
         codes = " and ".join(filter(None, (", ".join(self.left_out[:-1]), self.left_out[-1])))
         return f"not known whether there is more: looking for {codes} took too long and was left out"
+
+    def joined(self, other: Report) -> Report:
+        """Two checks as one report."""
+        return replace(
+            self,
+            findings=(*self.findings, *other.findings),
+            subjects=(*self.subjects, *other.subjects),
+            unchecked=(*self.unchecked, *other.unchecked),
+            unimported=(*self.unimported, *other.unimported),
+        )
 
     def at_least(self, severity: Severity) -> tuple[Finding, ...]:
         """The findings that are as bad as `severity` or worse."""

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from gradscope.model.report import Report
-from gradscope.render import github, junit, report_json, report_text, sarif
+from gradscope.render import github, junit, markdown, report_json, report_summary, report_text, sarif
 
 
 @dataclass(frozen=True, slots=True)
@@ -21,7 +21,9 @@ class ReportFormat:
 REPORT_FORMATS = {
     chosen.name: chosen
     for chosen in (
-        ReportFormat("text", ".txt", report_text.render),
+        ReportFormat("text", ".txt", report_summary.render),
+        ReportFormat("details", "", report_text.render),
+        ReportFormat("markdown", ".md", markdown.render),
         ReportFormat("json", ".json", report_json.render),
         ReportFormat("sarif", ".sarif", sarif.render),
         ReportFormat("junit", ".xml", junit.render),

@@ -31,6 +31,8 @@ def as_object(report: Report) -> dict[str, Any]:
         content["checked"] = list(report.checked)
     if report.unchecked:
         content["unchecked"] = [asdict(one) for one in report.unchecked]
+    if report.unimported:
+        content["unimported"] = [asdict(one) for one in report.unimported]
     if report.subjects:
         content["subjects"] = [subject_object(subject) for subject in report.subjects]
     return content

@@ -28,6 +28,8 @@ def render(report: Report) -> str:
         blocks = ["\n".join(finding_lines(finding)) for finding in report.findings] or ["nothing found"]
     if len(report.subjects) > 1:
         blocks.append(totals(report))
+    if report.unimported:
+        blocks.append("\n".join(["not imported:", *(f"  {one.module}: {one.reason}" for one in report.unimported)]))
     told = (functions_checked(report.checked), functions_unchecked(report.unchecked), report.gap)
     blocks += ["\n".join(wrapped(text)) for text in told if text]
     return "\n\n".join(blocks) + "\n"
@@ -55,7 +57,7 @@ def subject_block(subject: SubjectReport, findings: tuple[Finding, ...]) -> str:
     for finding in findings:
         lines += ["", *finding_lines(finding)]
     if subject.ignored:
-        lines += ["", f"  {subject.ignored} silenced by comments in the source"]
+        lines += ["", f"  {subject.ignored} silenced by comments in the source or by the configuration"]
     for gap in subject.not_checked:
         lines += wrapped(f"not checked: {gap}")
     return "\n".join(lines)

@@ -33,7 +33,7 @@ def run(*arguments):
     "name", [f"{CASES}.Combined", f"{CASES}:Combined", "tests/functions/cases/choices.py:Combined"]
 )
 def test_names_are_accepted_with_dots_colons_and_paths(name):
-    result = run(name, "--fmt", "json")
+    result = run(name, "--level", "func", "--fmt", "json")
     assert result.return_value == 1
     assert json.loads(result.stdout)["subjects"][0]["function"] in (f"{CASES}.Combined", "choices.Combined")
 
@@ -41,9 +41,10 @@ def test_names_are_accepted_with_dots_colons_and_paths(name):
 @pytest.mark.parametrize(
     ("arguments", "status"),
     [
-        ((), 1),
-        (("--exit-zero",), 0),
-        (("--fail-on", "never"), 0),
+        ((), 0),
+        (("--level", "func"), 1),
+        (("--level", "func", "--exit-zero"), 0),
+        (("--level", "func", "--fail-on", "never"), 0),
         (("--level", "eager"), 0),
         (("--level", "eager", "--fail-on", "warning"), 1),
     ],
@@ -117,10 +118,10 @@ def test_given_inputs_are_named_and_all_run():
 
 def test_output_goes_to_a_file_and_is_not_overwritten(tmp_path):
     target = tmp_path / "report.sarif"
-    assert run(f"{CASES}.Combined", "-o", str(target)).return_value == 1
+    assert run(f"{CASES}.Combined", "--level", "func", "-o", str(target)).return_value == 1
     assert json.loads(target.read_text())["version"] == "2.1.0"
     assert "exists" in run(f"{CASES}.Combined", "-o", str(target)).exception.sentence
-    assert run(f"{CASES}.Combined", "-o", str(target), "-f").return_value == 1
+    assert run(f"{CASES}.Combined", "--level", "func", "-o", str(target), "-f").return_value == 1
 
 
 def test_the_working_directory_is_importable(tmp_path):

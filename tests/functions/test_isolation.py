@@ -1,8 +1,10 @@
 """A crash, a hang or an exit in one trial is a result, not the end."""
 
 import pytest
+import torch
 
 from gradscope.functions.check import Settings, check
+from gradscope.functions.inputs.sample import make_sample
 from gradscope.functions.trials import run
 from gradscope.model.finding import Severity
 from gradscope.model.report import Status
@@ -20,7 +22,8 @@ from tests.functions.cases import choices
 )
 def test_the_rest_is_still_checked(function, detail, timeout, capfd, monkeypatch):
     monkeypatch.setattr(run, "MOST_DEATHS", 2 if timeout else run.MOST_DEATHS)  # each one that hangs takes its time
-    report = check([("mymod.Fn", function)], Settings(timeout=timeout))
+    given = (make_sample((torch.rand(3) + 0.5,)),)
+    report = check([("mymod.Fn", function)], Settings(timeout=timeout, samples=given))
     (subject,) = report.subjects
     assert detail in subject.trials["eager_bwd"].detail
     assert subject.trials["eager_fwd"].status is Status.OK

@@ -13,7 +13,7 @@ def test_right(check_function):
     assert check_function(Reversal, (torch.rand(3),), custom_gradient=True).subjects
 
 def test_wrong(check_function):
-    check_function(Combined)
+    check_function(Combined, level="func")
 
 def test_unchecked(check_function):
     check_function(Unguessable, level="eager")
@@ -49,6 +49,15 @@ def test_the_fixture_fails_with_the_findings(tmp_path):
 
 
 def test_the_option_checks_what_the_modules_import(tmp_path):
-    output = run(tmp_path, "--gradscope", "-k", "gradscope", "-rA")
+    output = run(tmp_path, "--gradscope", "--gradscope-level", "func", "-k", "gradscope", "-rA")
     assert "FAILED test_them.py::gradscope[Combined]" in output
-    assert "FAILED test_them.py::gradscope[Reversal]" in output
+    assert "PASSED test_them.py::gradscope[Reversal]" in output
+
+
+def test_what_a_configuration_declares_counts(tmp_path):
+    (tmp_path / "gradscope.toml").write_text('[tool.gradscope.functions."*.Combined"]\nlevel = "func"\n')
+    assert "FAILED test_them.py::gradscope[Combined]" in run(tmp_path, "--gradscope", "-k", "gradscope", "-rA")
+
+
+def test_a_class_that_declares_no_transforms_promises_none(tmp_path):
+    assert "PASSED test_them.py::gradscope[Combined]" in run(tmp_path, "--gradscope", "-k", "gradscope", "-rA")

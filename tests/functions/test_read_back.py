@@ -31,7 +31,7 @@ REPORTS = {"empty": Report(), "made": REPORT, "odd": Report((ODD,))}
 
 @pytest.fixture(scope="module")
 def real():
-    return check_function(choices.Combined)
+    return check_function(choices.Combined, level="func")
 
 
 def written(name, report):

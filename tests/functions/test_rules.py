@@ -4,6 +4,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+import torch
+
 from gradscope.commands.rule import table
 from gradscope.functions.check import check_function
 from gradscope.functions.rules.rule import HEADINGS
@@ -12,6 +14,7 @@ from gradscope.model.finding import Severity
 from gradscope.model.report import Source, Status, Verdict
 from tests.functions.cases import choices
 
+ONE = (torch.rand(3) + 0.5,)
 DOCS = Path(__file__).parents[2] / "docs"
 
 
@@ -46,14 +49,40 @@ def test_a_comment_silences_a_code():
 
 def test_select_and_ignore():
     assert codes(check_function(choices.Combined, select=("GS2",))) == {"GS219"}
-    assert codes(check_function(choices.Combined, ignore=("GS2",))) == {"GS110"}
+    assert codes(check_function(choices.Combined, level="func", ignore=("GS2",))) == {"GS110"}
 
 
-def test_below_the_promise_limits_are_warnings_or_notes():
-    assert "GS110" in codes(check_function(choices.Combined), Severity.ERROR)
-    assert "GS110" in codes(check_function(choices.Combined, level="eager"), Severity.WARNING)
-    assert codes(check_function(choices.FailsUnderVmap, level="eager")) == set()
-    assert codes(check_function(choices.FailsUnderVmap), Severity.ERROR)
+def test_below_the_promise_limits_are_notes():
+    assert codes(check_function(choices.FailsUnderVmap, ONE, level="eager")) == set()
+    assert codes(check_function(choices.FailsUnderVmap, ONE), Severity.ERROR)
+
+
+def test_a_forward_with_ctx_is_an_error_only_where_transforms_are_asked_for():
+    for level, severity in ((None, Severity.INFO), ("eager", Severity.INFO), ("func", Severity.ERROR)):
+        asked = {"level": level} if level else {}
+        assert "GS110" in codes(check_function(choices.Combined, **asked), severity)
+
+
+def test_a_forward_with_ctx_is_a_warning_where_the_class_declares_transforms():
+    assert "GS110" in codes(check_function(choices.CombinedWithRule), Severity.WARNING)
+
+
+def test_a_class_that_declares_no_transforms_gets_one_line_about_them():
+    notes = [f.code for f in check_function(choices.Combined).findings if f.severity is Severity.INFO]
+    assert [code for code in notes if code.startswith(("GS1", "GS3"))] == ["GS110"]
+
+
+def test_what_rests_on_guesses_is_no_more_than_a_warning():
+    assert codes(check_function(choices.Doubled), Severity.WARNING) == {"GS401"}
+    assert codes(check_function(choices.Doubled, ONE), Severity.ERROR) == {"GS401"}
+
+
+def test_a_slip_in_the_code_is_an_error_whatever_the_inputs():
+    assert codes(check_function(choices.Unpacked), Severity.ERROR) == {"GS123"}
+
+
+def test_a_write_that_was_seen_is_an_error_whatever_the_inputs():
+    assert codes(check_function(choices.WritesGradient), Severity.ERROR) == {"GS408"}
 
 
 def test_a_custom_gradient_is_wrong_by_design_and_no_finding():
@@ -61,7 +90,6 @@ def test_a_custom_gradient_is_wrong_by_design_and_no_finding():
     assert report.subjects[0].trials["gradcheck"].status is Status.WRONG
     assert report.subjects[0].trials["gradcheck"].detail == "by design"
     assert codes(report) == set()
-    assert codes(check_function(choices.Reversal), Severity.ERROR)
 
 
 def test_a_reference_is_what_values_are_compared_with():

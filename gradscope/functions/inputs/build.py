@@ -15,10 +15,10 @@ from gradscope.functions.loading import trimmed_traceback
 from gradscope.functions.seeding import seed_torch
 
 
-def samples_from_spec(text: str) -> list[Sample]:
-    """Samples as `--spec` describes them, with fixed random values."""
+def samples_from_spec(text: str, origin: str = "--spec") -> list[Sample]:
+    """Samples as a spec describes them, with fixed random values."""
     generator = torch.Generator().manual_seed(0)
-    return [spec_sample(arguments, generator) for arguments in parse_spec(text)]
+    return [spec_sample(arguments, generator) for arguments in parse_spec(text, origin)]
 
 
 def spec_sample(arguments: tuple[Any, ...], generator: torch.Generator) -> Sample:

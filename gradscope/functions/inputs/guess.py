@@ -1,4 +1,4 @@
-"""Inputs guessed from forward's signature: a few shapes times a few scalars with hints from the names.
+"""Inputs guessed from the source: values seen at call sites, a few shapes, and numbers that the names suggest.
 
 A guess counts when forward takes it and gives finite tensors. It calls user code, so it runs in the child process.
 """
@@ -8,58 +8,47 @@ from __future__ import annotations
 import inspect
 import itertools
 import time
-from collections.abc import Callable, Iterator
-from dataclasses import replace
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 import torch
 from torch import Tensor
 
 from gradscope.functions.inputs.build import finite
+from gradscope.functions.inputs.call_sites import UNKNOWN, CallSite, Unknown
+from gradscope.functions.inputs.clues import Clue, Kind, clues_of
+from gradscope.functions.inputs.options import options
 from gradscope.functions.inputs.sample import Sample, make_sample, tensors_in
 from gradscope.functions.seeding import seed_torch
-from gradscope.functions.source import Method
 from gradscope.functions.subject import Subject
 
+Calls = Sequence[CallSite]
 TRIES = 400
-SECONDS = 8.0
+SECONDS = 5.0
+MOST_VALUES = 4  # of one parameter that call sites pass
 DOUBTS = 60  # guesses that forward takes and backward does not: then backward is to blame
 SHAPES: tuple[tuple[int, ...], ...] = ((3, 4), (4, 4), (4,), (2, 3, 4), (1,), (2, 3, 4, 4), ())
-INTEGER_NAMES = ("idx", "index", "indices", "target", "label", "labels", "ids", "segment", "offsets")
-BOOLEAN_NAMES = ("mask", "keep", "where", "cond")
-VECTOR_NAMES = ("bias", "gamma", "beta", "weight", "scale", "w", "b")
-SCALARS: tuple[tuple[tuple[str, ...], tuple[Any, ...]], ...] = (
-    (("dim", "axis"), (-1, 0, 1)),
-    (("eps", "epsilon"), (1e-5,)),
-    (("shape", "size"), ((3, 4), 4)),
-    (("n", "k", "num", "bits", "steps", "groups", "stride", "kernel", "heads", "idx"), (2, 1, 4)),
-    (("training", "inplace", "reduce", "mean", "causal", "keepdim", "flag", "bias"), (False, True)),
-    (
-        (
-            "alpha",
-            "lambd",
-            "scale",
-            "p",
-            "slope",
-            "temperature",
-            "threshold",
-            "power",
-            "factor",
-            "scalar",
-            "coef",
-            "lr",
-            "min",
-            "max",
-        ),
-        (0.5, 2, 1),
-    ),
-    (("mode", "reduction"), ("mean", "sum", "none")),
-    (("fn", "func", "function", "f"), (torch.tanh,)),
-    (("group",), (None,)),
-)
 
 
-def guess(subject: Subject, wanted: int = 2, blind: bool = False, device: str = "cpu") -> list[Sample]:
+@dataclass(frozen=True)
+class Guess:
+    """Arguments to try. `wanted` are the places that backward has a gradient for; `origin` names call sites."""
+
+    args: tuple[Any, ...]
+    wanted: tuple[int, ...]
+    origin: str = ""
+
+    def sample(self, number: int) -> Sample:
+        """The sample: of the tensors, those require grad that get one, or all where none does."""
+        made = make_sample(self.args)
+        chosen = tuple(place for place in made.differentiable if place in self.wanted)
+        return replace(made, differentiable=chosen or made.differentiable, guess=number, origin=self.origin)
+
+
+def guess(
+    subject: Subject, wanted: int = 2, blind: bool = False, device: str = "cpu", calls: Calls = ()
+) -> list[Sample]:
     """Up to `wanted` samples of different shapes that forward accepts.
 
     Those that backward accepts, too, come first: a backward that fails on a few of them may be right, and the guess
@@ -71,34 +60,34 @@ def guess(subject: Subject, wanted: int = 2, blind: bool = False, device: str = 
     found: list[Sample] = []
     doubtful: list[Sample] = []
     deadline = time.monotonic() + SECONDS
-    for number, args in enumerate(guesses(subject)):
+    for number, candidate in enumerate(guesses(subject, calls)):
         if len(found) >= wanted or len(doubtful) >= DOUBTS or time.monotonic() > deadline:
             break
-        sample = replace(make_sample(args), guess=number).on(device)
-        if sample.differentiable and not any(same_kind(args, other.args) for other in found):
+        sample = candidate.sample(number).on(device)
+        if sample.differentiable and not any(same_kind(sample.args, other.args) for other in found):
             outputs = outputs_of(subject.function.apply, sample)
             if outputs:
                 (found if blind or backward_runs(outputs) else doubtful).append(sample)
     return found or different(doubtful, wanted)
 
 
-def guesses(subject: Subject) -> Iterator[tuple[Any, ...]]:
+def guesses(subject: Subject, calls: Calls) -> Iterator[Guess]:
     """All that is tried, in order; the same every time."""
-    forward = subject.method("forward")
-    return itertools.islice(candidates(forward, subject.separate_context), TRIES) if forward else iter(())
+    return itertools.islice(candidates(subject, calls), TRIES)
 
 
-def guessed_again(subject: Subject, numbers: tuple[int, ...]) -> list[Sample]:
+def guessed_again(subject: Subject, numbers: tuple[int, ...], calls: Calls) -> list[Sample]:
     """The guesses with these numbers, without running anything."""
-    chosen = {number: args for number, args in enumerate(guesses(subject)) if number in numbers}
-    return [replace(make_sample(chosen[number]), guess=number) for number in numbers]
+    if not numbers:
+        return []
+    return [candidate.sample(number) for number, candidate in enumerate(guesses(subject, calls)) if number in numbers]
 
 
-def refusal(subject: Subject, device: str) -> str:
+def refusal(subject: Subject, device: str, calls: Calls) -> str:
     """What the Function says to the first guess, where it takes none."""
-    for args in guesses(subject):
+    for number, candidate in enumerate(guesses(subject, calls)):
         try:
-            subject.function.apply(*make_sample(args).on(device).fresh())
+            subject.function.apply(*candidate.sample(number).on(device).fresh())
         except Exception as error:
             return f"{type(error).__name__}: {error}".splitlines()[0][:200]
         break
@@ -143,61 +132,60 @@ def backward_runs(outputs: list[Tensor]) -> bool:
     return True
 
 
-def candidates(forward: Method, separate_context: bool) -> Iterator[tuple[Any, ...]]:
-    """Argument tuples, the likeliest first: tensors for everything, then scalars by name, shape by shape."""
-    parameters = [p for p in forward.parameters if p.kind in (p.POSITIONAL_ONLY, p.POSITIONAL_OR_KEYWORD)]
-    parameters = parameters if separate_context else parameters[1:]
-    if not parameters and (forward.takes_any or not forward.parameters):
-        names = ("x", "y") if forward.takes_any else ("x",)  # a forward without a signature is written in C
-        parameters = [inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY) for name in names]
+def candidates(subject: Subject, calls: Calls) -> Iterator[Guess]:
+    """Argument tuples, the likeliest first: what the package itself passes, then shape by shape what fits the clues."""
+    clues = clues_of(subject) or without_signature(subject)
+    fitting = [site for site in calls if len(site.arguments) <= len(clues)]
+    seen = [values_at(fitting, place) for place in range(len(clues))]
+    origin = ", ".join(dict.fromkeys(site.place for site in fitting[:2])) if any(map(known, seen)) else ""
+    wanted = tuple(place for place, clue in enumerate(clues) if clue.gradient)
     for positive in (False, True):
         for shape in SHAPES:
             generator = torch.Generator().manual_seed(len(shape))
-            choices = [options(p, shape, positive, generator) for p in parameters]
-            yield from itertools.islice(itertools.product(*choices), 40)
+            choices = [
+                options(clue, seen[place], shape, place == 0, positive, generator) for place, clue in enumerate(clues)
+            ]
+            for args in itertools.islice(likeliest_first(choices), 40):
+                yield Guess(args, wanted, origin)
 
 
-def options(
-    parameter: inspect.Parameter, shape: tuple[int, ...], positive: bool, generator: torch.Generator
-) -> list[Any]:
-    """What one parameter may be, judged by its default, its annotation and its name."""
-    name = parameter.name.lower().strip("_")
-    words = set(name.split("_")) | {name}
-    tensor = random_tensor(shape, positive, generator)
-    if parameter.default is not parameter.empty:
-        return [parameter.default]
-    if words & set(BOOLEAN_NAMES):
-        return [tensor > tensor.mean()]
-    if words & set(INTEGER_NAMES) and parameter.annotation is not int:
-        return [torch.randint(0, 2, shape[:1], generator=generator), torch.randint(0, 2, shape, generator=generator), 1]
-    scalars = [values for names, values in SCALARS if words & set(names)]
-    known: dict[Any, list[Any]] = {int: [2, 1], float: [0.5, 2.0], bool: [False, True]}
-    annotated = known.get(annotation_of(parameter))
-    if annotated:
-        return [*(scalars[0] if scalars else ()), *annotated]
-    tensors = [tensor]
-    last = shape[-1] if shape else 4
-    if words & set(VECTOR_NAMES):
-        tensors = [
-            random_tensor(shape[-1:], positive, generator),
-            tensor,
-            random_tensor((last, last), positive, generator),
-        ]
-    return [*(scalars[0] if scalars else ()), *tensors] if scalars else [*tensors, 2, 0.5]
+def values_at(calls: Calls, place: int) -> tuple[Any, ...]:
+    """The different values that calls pass in one place."""
+    found: list[Any] = []
+    for site in calls:
+        value = site.arguments[place] if place < len(site.arguments) else UNKNOWN
+        if not any(type(value) is type(other) and value == other for other in found):
+            found.append(value)
+    return tuple(found[:MOST_VALUES])
 
 
-def annotation_of(parameter: inspect.Parameter) -> Any:
-    """The annotation as a type, also when it is written as a string."""
-    names = {"int": int, "float": float, "bool": bool}
-    annotation = parameter.annotation
-    return (
-        names.get(annotation) if isinstance(annotation, str) else annotation if annotation in names.values() else None
-    )
+def known(values: tuple[Any, ...]) -> bool:
+    """Whether the source says one of these values."""
+    return any(not isinstance(value, Unknown) for value in values)
 
 
-def random_tensor(shape: tuple[int, ...], positive: bool, generator: torch.Generator) -> Tensor:
-    """Values away from zero, where many formulas have kinks."""
-    values = torch.rand(shape, generator=generator) + 0.3
-    if positive:
-        return values
-    return values * (torch.randint(0, 2, shape, generator=generator) * 2 - 1)
+def without_signature(subject: Subject) -> list[Clue]:
+    """Clues for a forward that takes *args, or that is written in C and has no signature."""
+    forward = subject.method("forward")
+    if forward is None or (forward.parameters and not forward.takes_any):
+        return []
+    names = ("x", "y") if forward.takes_any else ("x",)
+    return [Clue(inspect.Parameter(name, inspect.Parameter.POSITIONAL_ONLY), Kind.TENSOR) for name in names]
+
+
+def likeliest_first(choices: list[list[Any]]) -> Iterator[tuple[Any, ...]]:
+    """All combinations, those first that take the earlier options of their parameters."""
+    lengths = [len(options) for options in choices]
+    for total in range(sum(lengths) - len(lengths) + 1):
+        for places in places_that_sum(total, lengths):
+            yield tuple(options[place] for options, place in zip(choices, places, strict=True))
+
+
+def places_that_sum(total: int, lengths: list[int]) -> Iterator[tuple[int, ...]]:
+    """Tuples of numbers below each of the lengths that add up to the total."""
+    if not lengths:
+        yield from [()] if total == 0 else []
+        return
+    for first in range(min(total, lengths[0] - 1) + 1):
+        for rest in places_that_sum(total - first, lengths[1:]):
+            yield first, *rest

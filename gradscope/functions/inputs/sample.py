@@ -16,12 +16,13 @@ from torch import Tensor
 @dataclass(frozen=True)
 class Sample:
     """One tuple of arguments for `apply`. `differentiable` are the positions of tensors that require grad, `guess` is
-    the number of the guess that it was.
+    the number of the guess that it was, and `origin` names the call sites that gave values for it.
     """
 
     args: tuple[Any, ...]
     differentiable: tuple[int, ...]
     guess: int | None = None
+    origin: str = ""
 
     @property
     def tensors(self) -> tuple[int, ...]:
@@ -39,7 +40,8 @@ class Sample:
         return replace(self, args=tuple(map_tensors(value, moved) for value in self.args))
 
     def __str__(self) -> str:
-        return "(" + ", ".join(describe(value) for value in self.args) + ")"
+        shown = "(" + ", ".join(describe(value) for value in self.args) + ")"
+        return f"{shown} as called in {self.origin}" if self.origin else shown
 
     def fresh(self, dtype: torch.dtype | None = None, grad: bool = True) -> list[Any]:
         """Copies of the arguments: new leaves, requiring grad where the sample says so, or (grad=False) nowhere."""

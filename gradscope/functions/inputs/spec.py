@@ -47,37 +47,39 @@ class SpecToken:
 Argument = TensorSpec | Any
 
 
-def parse_spec(text: str) -> tuple[tuple[Argument, ...], ...]:
-    """The samples that a spec describes; a UsageError points at the column otherwise."""
-    return _Parser(text).samples()
+def parse_spec(text: str, origin: str = "--spec") -> tuple[tuple[Argument, ...], ...]:
+    """The samples that a spec describes; a UsageError points at the column otherwise, in what `origin` names."""
+    return _Parser(text, origin).samples()
 
 
-def tokens_of(text: str) -> list[SpecToken]:
+def tokens_of(text: str, origin: str) -> list[SpecToken]:
     """Cut the text into tokens, ending with one of kind "end"."""
     found: list[SpecToken] = []
     position = 0
     while text[position:].strip():
         match = TOKEN.match(text, position)
         if match is None:
-            raise at_column(text, len(text) - len(text[position:].lstrip()), "this character belongs to nothing")
+            column = len(text) - len(text[position:].lstrip())
+            raise at_column(text, column, "this character belongs to nothing", origin)
         kind = match.lastgroup or ""
         found.append(SpecToken(kind, match.group(kind), match.start(kind)))
         position = match.end()
     return [*found, SpecToken("end", "the end", len(text))]
 
 
-def at_column(text: str, column: int, problem: str) -> UsageError:
+def at_column(text: str, column: int, problem: str, origin: str) -> UsageError:
     """The one sentence for a wrong spec, with an arrow under the place."""
     shown = " ".join(text.splitlines()) if "\n" in text else text
-    return UsageError(f"--spec, column {column + 1}: {problem}", f"{shown}\n        {' ' * column}^")
+    return UsageError(f"{origin}, column {column + 1}: {problem}", f"{shown}\n        {' ' * column}^")
 
 
 class _Parser:
     """Walks over the tokens, one method for each line of the grammar."""
 
-    def __init__(self, text: str) -> None:
+    def __init__(self, text: str, origin: str) -> None:
         self.text = text
-        self.tokens = tokens_of(text)
+        self.origin = origin
+        self.tokens = tokens_of(text, origin)
         self.position = 0
 
     @property
@@ -206,4 +208,4 @@ class _Parser:
 
     def wrong(self, problem: str, position: int | None = None) -> UsageError:
         token = self.tokens[self.position if position is None else position]
-        return at_column(self.text, token.column, problem)
+        return at_column(self.text, token.column, problem, self.origin)

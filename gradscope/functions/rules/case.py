@@ -7,10 +7,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from gradscope.functions.meant import Design
 from gradscope.functions.rules.fault import Violation
 from gradscope.functions.source import Method
 from gradscope.functions.subject import Subject
 from gradscope.functions.trials.outcome import SKIPPED, Outcome
+from gradscope.model.finding import Severity
 from gradscope.model.report import Source, Status
 from gradscope.model.site import Site
 
@@ -72,8 +74,10 @@ class FunctionCase:
     anatomy: Anatomy
     outcomes: dict[str, Outcome]
     level: str = "func"
+    asked: bool = True  # the level was asked for; else it is what the class declares
     custom_gradient: bool = False
     source: Source | None = None
+    design: Design = Design.NONE
     explained: set[str] = field(default_factory=set)
 
     @property
@@ -185,6 +189,24 @@ class FunctionCase:
         return self.method("backward") or self.method("vjp")
 
     @property
+    def inputs_refused(self) -> bool:
+        """Whether forward raises for inputs that the user gave, by no slip of its own: then they are to blame."""
+        outcome = self.outcome("eager_fwd")
+        raised = outcome.status is Status.RAISES and outcome.method == "forward"
+        return raised and self.source is Source.GIVEN and not self.is_own_slip(outcome)
+
+    def is_own_slip(self, outcome: Outcome) -> bool:
+        """Whether no input can be to blame for an exception: a name or an attribute of ctx is not there."""
+        missing = outcome.error == "AttributeError" and f"'{self.subject.short_name}Backward'" in outcome.message
+        return missing or outcome.error in ("NameError", "UnboundLocalError")
+
+    @property
+    def differentiable_outputs(self) -> list[int]:
+        """The positions of the outputs that gradcheck compares."""
+        floating, marked = ("float", "view", "input"), self.anatomy.nondifferentiable
+        return [i for i, kind in enumerate(self.anatomy.outputs) if kind in floating and i not in marked]
+
+    @property
     def gradient_wrong(self) -> bool:
         """Whether the first-order gradient disagrees with numerical differences, and not by design."""
         return not self.custom_gradient and self.wrong("gradcheck", "eager_bwd")
@@ -195,7 +217,5 @@ class FunctionCase:
 
 
 def hint(message: str, site: Site | None, advice: str = "") -> Violation:
-    """A fault that only the source hints at."""
-    from gradscope.model.finding import Severity
-
-    return Violation(message, site, severity=Severity.WARNING, certain=False, advice=advice)
+    """A fault that only the source hints at, because nothing could be run: a note."""
+    return Violation(message, site, severity=Severity.INFO, certain=False, advice=advice)

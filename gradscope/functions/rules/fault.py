@@ -12,7 +12,8 @@ from gradscope.model.site import Site
 class Violation:
     """A fault that a rule found. `explains` are the trials that fail because of it: no other rule need explain them.
 
-    `severity` replaces the rule's own; `certain` is False for a hint in the source that no run could confirm.
+    `severity` replaces the rule's own; `certain` is False for a hint in the source that no run could confirm;
+    `proven` is True where the Function's own code is at fault whatever its inputs.
     """
 
     message: str
@@ -20,5 +21,6 @@ class Violation:
     explains: tuple[str, ...] = ()
     severity: Severity | None = None
     certain: bool = True
+    proven: bool = False
     advice: str = ""
     related: tuple[Related, ...] = ()

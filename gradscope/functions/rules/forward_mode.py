@@ -15,7 +15,8 @@ def no_jvp(case: FunctionCase) -> Iterator[Violation]:
     How it is decided: from the class's attributes. It is a limit, not a defect.
     """
     subject = case.subject
-    if subject.function is not None and subject.has("forward") and not subject.has("jvp"):
+    above_eager = case.promises_func or subject.separate_context
+    if subject.function is not None and subject.has("forward") and not subject.has("jvp") and above_eager:
         yield Violation(
             "there is no jvp: forward-mode AD raises", subject.site, case.raising("implement the jvp function", "jvp")
         )

@@ -126,7 +126,7 @@ def nondiff_output_unmarked(case: FunctionCase) -> Iterator[Violation]:
         o for o, kinds in by_output.items() if "missing" in kinds and kinds <= {"missing", "ok"} and not used(case, o)
     ]
     if case.unexplained("gradcheck") and len(by_output) > 1 and dropped and len(dropped) < len(by_output):
-        number = differentiable_outputs(case)[dropped[0]]
+        number = case.differentiable_outputs[dropped[0]]
         explains = tuple(n for n in case.failing(*REVERSE, "one_output") if case.fact(n, "differs") != "eager")
         yield Violation(
             f"backward drops the gradient of output {number}, which is not marked non-differentiable",
@@ -138,21 +138,13 @@ def nondiff_output_unmarked(case: FunctionCase) -> Iterator[Violation]:
 def used(case: FunctionCase, output: int) -> bool:
     """Whether backward reads the gradient of a differentiable output at all."""
     backward = case.method("backward")
-    position = differentiable_outputs(case)[output] + 1
+    position = case.differentiable_outputs[output] + 1
     return (
         backward is None
         or backward.takes_any
         or position >= len(backward.names)
         or backward.reads(backward.names[position])
     )
-
-
-def differentiable_outputs(case: FunctionCase) -> list[int]:
-    """The positions of the outputs that gradcheck compares."""
-    floating = ("float", "view", "input")
-    return [
-        i for i, kind in enumerate(case.anatomy.outputs) if kind in floating and i not in case.anatomy.nondifferentiable
-    ]
 
 
 def wrong_output_marked(case: FunctionCase) -> Iterator[Violation]:
@@ -169,7 +161,7 @@ def wrong_output_marked(case: FunctionCase) -> Iterator[Violation]:
         if i < len(anatomy.outputs) and anatomy.outputs[i] in ("float", "view", "input")
     ]
     free = [i for i, kind in enumerate(anatomy.outputs) if i not in anatomy.nondifferentiable]
-    none_left = not differentiable_outputs(case)
+    none_left = not case.differentiable_outputs
     backward = case.method("backward")
     reads = bool(
         backward and marked and marked[0] + 1 < len(backward.names) and backward.reads(backward.names[marked[0] + 1])
@@ -243,7 +235,7 @@ def captured_tensor(case: FunctionCase) -> Iterator[Violation]:
     """
     forward = case.method("forward")
     for name, value in captured_values(forward).items() if forward else ():
-        if getattr(value, "requires_grad", False) is True and hasattr(value, "grad_fn"):
+        if is_followed(value):
             node = (
                 next(
                     (
@@ -262,6 +254,14 @@ def captured_tensor(case: FunctionCase) -> Iterator[Violation]:
                 case.at("forward", node),
                 case.raising("internal assert", "INTERNAL ASSERT"),
             )
+
+
+def is_followed(value: Any) -> bool:
+    """Whether a value is a tensor that requires grad; what stands in for a missing module may raise."""
+    try:
+        return getattr(value, "requires_grad", False) is True and hasattr(value, "grad_fn")
+    except Exception:
+        return False
 
 
 def captured_values(method: Method) -> dict[str, Any]:

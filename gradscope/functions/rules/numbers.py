@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradscope.functions.rules.case import REVERSE, SECOND_ORDER, FunctionCase
+from gradscope.functions.meant import Design
+from gradscope.functions.rules.case import REVERSE, FunctionCase
 from gradscope.functions.rules.fault import Violation
 from gradscope.functions.rules.marking import pairs
 from gradscope.model.finding import Severity
+from gradscope.model.report import Status
 
 ENOUGH = (
     "noncontig",
@@ -122,15 +124,22 @@ def wrong_gradient(case: FunctionCase) -> Iterator[Violation]:
     explains = numerically_wrong(case)
     if case.gradient_wrong and explains:
         name = "gradcheck" if case.wrong("gradcheck") else explains[0]
-        everything = (*explains, *case.failing(*ENOUGH), *silent_second(case))
+        everything = (*explains, *case.failing(*ENOUGH))
         told = f"the gradient is wrong: {case.outcome(name).detail}"
-        certain = not case.fact("eager_bwd", "stands_in")
-        yield Violation(told, case.site("backward", "vjp"), everything, certain=certain)
+        yield Violation(told, case.site("backward", "vjp"), everything)
 
 
-def silent_second(case: FunctionCase) -> tuple[str, ...]:
-    """Second-order trials that fail besides a wrong first order: told first things first."""
-    return case.failing(*SECOND_ORDER)
+def taken_as_meant(case: FunctionCase) -> Iterator[Violation]:
+    """What it flags: a gradient that differs from the formula's and is taken as meant: a straight-through estimator,
+    a surrogate, a reversal or a scaling, a gradient for symmetric matrices.
+    Why: numerical differences cannot tell such a gradient from a wrong one, so that it is not compared with them.
+    Do instead: say what is meant: custom_gradient = true (or false, to have it compared) or symmetric = [0] for it in
+    [tool.gradscope.functions], or as an attribute of the class.
+    How it is decided: element by element, where forward is flat or gives its input on; by the gradient's symmetry; or
+    by the words of the class. Everything that does not compare with the formula is still checked.
+    """
+    if case.design is not Design.NONE:
+        yield Violation(f"taken as meant: {case.design.value}", case.site("backward", "vjp"))
 
 
 def gradient_dtype(case: FunctionCase) -> Iterator[Violation]:
@@ -199,10 +208,11 @@ def autocast_dtype(case: FunctionCase) -> Iterator[Violation]:
     Why: forward's operators give bfloat16 under autocast, while backward runs outside and mixes it with saved
     float32 tensors.
     Do instead: decorate with torch.amp.custom_fwd and custom_bwd, or cast in backward.
-    How it is decided: forward under autocast on bfloat16, backward outside.
+    How it is decided: forward under autocast on bfloat16, backward outside. A gradient that is far off is a note,
+    because bfloat16 alone can be the reason; a backward that raises is a warning.
     """
     if case.failing("autocast") and not case.custom_gradient:
         outcome = case.outcome("autocast")
-        yield Violation(
-            f"under autocast: {outcome.detail}", outcome.site or case.site("backward"), case.failing("autocast")
-        )
+        coarse = Severity.INFO if outcome.status is Status.WRONG else None
+        site = outcome.site or case.site("backward")
+        yield Violation(f"under autocast: {outcome.detail}", site, case.failing("autocast"), coarse)

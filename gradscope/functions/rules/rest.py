@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradscope.functions.rules.case import FunctionCase
+from gradscope.functions.rules.case import SECOND_ORDER, FunctionCase
 from gradscope.functions.rules.fault import Violation
 from gradscope.functions.rules.returns import below_promise
 from gradscope.model.finding import Severity
@@ -15,8 +15,10 @@ def unexplained(case: FunctionCase) -> Iterator[Violation]:
     Why: torch or the Function raises, or gives other values, for a reason that gradscope has no rule for.
     Do instead: read torch's own message; if the Function is right, tell gradscope's authors.
     How it is decided: by running; failures with one cause are reported once. A NotImplementedError that the Function
-    raises itself is a note.
+    raises itself is a note. A second derivative that is wrong where the first one is needs no further word.
     """
+    if case.gradient_wrong:
+        case.explained.update(SECOND_ORDER)
     while case.failing():
         first = case.failing()[0]
         explains = case.same_cause(first)
@@ -27,5 +29,6 @@ def unexplained(case: FunctionCase) -> Iterator[Violation]:
             outcome.site or case.subject.site,
             explains,
             Severity.INFO if refused else below_promise(case, explains),
+            proven=outcome.error == "Crash",
         )
         case.explained.update(explains)

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradscope.functions.rules.case import VMAPS, FunctionCase
 from gradscope.functions.rules.fault import Violation
 from gradscope.model.finding import Severity
+from gradscope.model.report import Source
 
 TORCH_SPEAKS = ("NotImplementedError",)
 
@@ -17,7 +18,8 @@ def backward_arity(case: FunctionCase) -> Iterator[Violation]:
     Why: torch passes one gradient per output, also for outputs that are not differentiable: TypeError in the
     backward pass.
     Do instead: give backward one parameter per output, after ctx.
-    How it is decided: from backward's signature and the number of outputs that forward returned when it was run.
+    How it is decided: from backward's signature and the number of outputs that forward returned when it was run,
+    confirmed by a backward that raises TypeError.
     """
     backward, count = case.method("backward"), len(case.anatomy.outputs)
     if backward is None or backward.takes_any or not count or case.anatomy.output_kind in ("list", "dict", "nothing"):
@@ -29,6 +31,8 @@ def backward_arity(case: FunctionCase) -> Iterator[Violation]:
     if not required <= count <= len(backward.names) - 1 and not getattr(
         case.subject.function, "boxed_grads_call", False
     ):
+        if not case.raising("positional argument"):
+            return  # no backward failed
         explains = case.needing_backward()
         yield Violation(
             f"backward takes {len(backward.names) - 1} gradients, forward returns {count} outputs",
@@ -215,7 +219,7 @@ def method_raises(case: FunctionCase) -> Iterator[Violation]:
     Why: a name that was never unpacked, a wrong attribute or a shape that does not fit shows only when the method runs.
     Do instead: mend the line that raises.
     How it is decided: by running; the line is the innermost one of the Function's own methods that the exception
-    came through.
+    came through. Where the inputs are guessed it is a note, but for a name or an attribute that is not there.
     """
     for name in ("eager_fwd", "eager_bwd", *case.failing()):
         outcome = case.outcome(name)
@@ -229,8 +233,14 @@ def method_raises(case: FunctionCase) -> Iterator[Violation]:
         if refuses_on_purpose(case, outcome.method, outcome.site.line if outcome.site else 0):
             continue
         explains = case.same_cause(name)
+        slip = case.is_own_slip(outcome)
+        guessed = case.source is Source.GUESSED and not slip
         yield Violation(
-            f"{outcome.method} raises {outcome.detail}", outcome.site, explains, below_promise(case, explains)
+            f"{outcome.method} raises {outcome.detail}" + " (for guessed inputs, which may not fit)" * guessed,
+            outcome.site,
+            explains,
+            Severity.INFO if guessed else below_promise(case, explains),
+            proven=slip,
         )
         case.explained.update(explains)
 

@@ -19,15 +19,16 @@ Check = Callable[[FunctionCase], Iterable[Violation]]
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule. `on_guesses` False: a failure may come from badly guessed inputs, so that it only warns there,
-    unless every guess shows it. `by_shape`: the evidence is a shape, and guesses may be wrong in it all alike.
+    """One rule. `proven`: what it finds stands in the class itself, or is a write that was seen, whatever the inputs;
+    all else is no more than a warning where the inputs are guessed. `by_shape`: it is about shapes, which guesses may
+    have wrong: one step less there.
     """
 
     code: str
     name: str
     severity: Severity
     check: Check
-    on_guesses: bool = True
+    proven: bool = False
     by_shape: bool = False
 
     @property

@@ -68,7 +68,7 @@ def intermediate_grad_ignored(case: FunctionCase) -> Iterator[Violation]:
         index = int(name.split()[1])
         parameter = backward.names[index + 1] if index + 1 < len(backward.names) else ""
         if (
-            index in case.anatomy.nondifferentiable
+            index not in case.differentiable_outputs
             or not parameter
             or backward.reads(parameter)
             or len(case.anatomy.outputs) == 1

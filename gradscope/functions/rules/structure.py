@@ -83,18 +83,19 @@ def missing_staticmethod(case: FunctionCase) -> Iterator[Violation]:
     Why: a plain def works because torch calls it on the class; a classmethod breaks torch.compile and compiled
     autograd.
     Do instead: put @staticmethod above the method.
-    How it is decided: from how the class stores the method. A classmethod is a warning, a plain def a note.
+    How it is decided: from how the class stores the method. A classmethod is a warning where --level compile is
+    promised; else, as a plain def, a note.
     """
-    for method in case.subject.methods.values():
-        if method.kind == "classmethod":
-            yield Violation(
-                f"{method.name} is a classmethod, which torch.compile refuses",
-                method.site,
-                case.failing(*COMPILED),
-                Severity.WARNING,
-            )
-        elif method.kind == "function" and method.context != "self":
-            yield Violation(f"{method.name} is not a staticmethod", method.site)
+    methods = case.subject.methods.values()
+    plain = [method for method in methods if method.kind == "function" and method.context != "self"]
+    bound = [method for method in methods if method.kind == "classmethod"]
+    if bound:
+        what = " and ".join(method.name for method in bound)
+        severity = Severity.WARNING if case.level == "compile" else Severity.INFO
+        yield Violation(f"torch.compile refuses classmethods: {what}", bound[0].site, case.failing(*COMPILED), severity)
+    if plain:
+        what = " and ".join(method.name for method in plain)
+        yield Violation(f"no staticmethod, which works as it is: {what}", plain[0].site)
 
 
 def no_backward(case: FunctionCase) -> Iterator[Violation]:
@@ -147,16 +148,17 @@ def combined_forward(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: forward takes ctx, so that computing and saving are one method.
     Why: eager mode takes it; every transform of torch.func raises "it must override the setup_context staticmethod".
     Do instead: let forward take the inputs alone, and move what uses ctx to setup_context(ctx, inputs, output).
-    How it is decided: setup_context is not overridden. It is an error at level func and a warning at level eager.
+    How it is decided: setup_context is not overridden. It is an error where --level func asks for transforms, a warning
+    where the class declares them (by vmap, generate_vmap_rule or jvp), else a note.
     """
     subject = case.subject
     if subject.function is not None and subject.has("forward") and not subject.separate_context:
-        severity = Severity.ERROR if case.promises_func else Severity.WARNING
+        asked = Severity.ERROR if case.asked else Severity.WARNING
         yield Violation(
             "forward takes ctx: no torch.func transform accepts this",
             case.site("forward"),
-            case.raising("must override the setup_context"),
-            severity,
+            case.raising("must override the setup_context", "implement the jvp function"),
+            asked if case.promises_func else Severity.INFO,
         )
 
 

@@ -9,8 +9,8 @@ from __future__ import annotations
 import contextlib
 import functools
 import warnings
-from collections.abc import Iterator
-from dataclasses import dataclass, field
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import torch
@@ -18,6 +18,7 @@ from torch import Tensor
 
 from gradscope.functions.inputs.sample import Sample, tensors_in
 from gradscope.functions.seeding import seed_torch
+from gradscope.functions.source import overriding
 from gradscope.functions.trials.ctx import Kept, describe_context, name_tensor, shares_storage
 
 CTX_CALLS = ("save_for_backward", "save_for_forward", "mark_dirty", "mark_non_differentiable", "set_materialize_grads")
@@ -58,6 +59,18 @@ class Anatomy:
     returned: tuple[Returned, ...] = ()
     needed: tuple[bool, ...] = ()
     warnings: tuple[str, ...] = ()
+
+
+def merged(anatomies: Sequence[Anatomy]) -> Anatomy:
+    """The first run, with what was kept, written and changed in any: one sample alone may take a branch."""
+    first = anatomies[0]
+    names = ("dirty", "mutated", "nested", "kept", "kept_changed", "class_changed", "warnings")
+    united: dict[str, Any] = {
+        name: tuple(dict.fromkeys(one for anatomy in anatomies for one in getattr(anatomy, name))) for name in names
+    }
+    for name in ("saves_in_backward", "saved_changed"):
+        united[name] = any(getattr(anatomy, name) for anatomy in anatomies)
+    return replace(first, **united)
 
 
 @dataclass
@@ -133,8 +146,7 @@ def observed(function: Any, log: _Log) -> Iterator[None]:
 
 def inherited_from_torch(function: Any, name: str) -> bool:
     """Whether the class does not override the method."""
-    owner = next(base for base in function.__mro__ if name in vars(base))
-    return bool(owner.__module__.startswith("torch.autograd"))
+    return not any(name in vars(base) for base in overriding(function))
 
 
 def noting(name: str, original: Any, log: _Log) -> Any:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Any
 
@@ -15,20 +15,22 @@ import torch
 from torch import Tensor
 
 from gradscope.functions.inputs.sample import Sample, tensors_in
+from gradscope.functions.meant import Design
 from gradscope.functions.seeding import SEED
 from gradscope.functions.trials.anatomy import Anatomy, examine
 from gradscope.functions.trials.draws import seed, states
 from gradscope.functions.trials.outcome import NotApplicable, NotTried
 from gradscope.functions.trials.precision import EXACT, HALF, SINGLE, Precision, precision_of
 
-_RARE = 0.1  # of the outputs, which a small step may carry over an edge
 HALVES = {torch.float16, torch.bfloat16}
 Tensors = tuple[Tensor, ...]
 
 
 @dataclass
 class Bench:
-    """One Function with one sample. `reference` computes the same as forward, differentiably, when there is one."""
+    """One Function with one sample. `reference` computes the same as forward, differentiably, when there is one;
+    `symmetric` are the positions of matrices that are made symmetric before they are given to it.
+    """
 
     function: Any
     sample: Sample
@@ -37,6 +39,9 @@ class Bench:
     device: str = "cpu"
     once_differentiable: bool = False
     once: dict[str, Any] = field(default_factory=dict)
+    symmetric: tuple[int, ...] = ()
+    design: Design = Design.NONE
+    tolerance: float | None = None
 
     @cached_property
     def anatomy(self) -> Anatomy:
@@ -59,6 +64,12 @@ class Bench:
 
     @cached_property
     def precision(self) -> Precision:
+        """How exactly forward computes, with the tolerance that is declared."""
+        found = self.own_precision
+        return found if self.tolerance is None else replace(found, relative=self.tolerance)
+
+    @property
+    def own_precision(self) -> Precision:
         """How exactly forward computes: it may cast to a narrower type inside and back again."""
         if self.narrow:
             return HALF if self.narrow & HALVES else SINGLE
@@ -70,7 +81,7 @@ class Bench:
 
     def refuse_coarse(self) -> None:
         """torch's own checks need differences of double precision."""
-        if self.precision is not EXACT:
+        if self.precision.step != EXACT.step:
             raise NotTried("forward computes in less than double precision")
 
     @property
@@ -134,6 +145,18 @@ class Bench:
         """Whether forward draws random numbers: its values then depend on dtype, layout and the number of threads."""
         return bool(self.draws)
 
+    @cached_property
+    def draws_backward(self) -> bool:
+        """Whether backward draws random numbers: the gradient is then an estimate, another one each time."""
+        inputs = self.inputs()
+        total = self.scalar(*inputs)
+        if not total.requires_grad:
+            return False
+        torch_before, foreign_before = states(self.device)
+        torch.autograd.grad(total, inputs, allow_unused=True)
+        torch_after, foreign_after = states(self.device)
+        return foreign_before != foreign_after or not all(map(torch.equal, torch_before, torch_after))
+
     def refuse_random(self) -> None:
         """Trials that compare across dtypes, layouts or threads say nothing about a random forward."""
         if self.random:
@@ -159,9 +182,18 @@ class Bench:
     def call(self, *inputs: Tensor, dtype: torch.dtype | None = None) -> Tensors:
         """Apply the Function to differentiable inputs; gives its differentiable outputs."""
         args = self.sample.fresh(dtype or self.dtype, grad=False)
-        for position, value in zip(self.positions, inputs, strict=True):
+        for position, value in zip(self.positions, self.shaped(inputs), strict=True):
             args[position] = value.clone() if self.dirty else value
         return self.differentiable(seeded(self.function.apply, *args))
+
+    def shaped(self, inputs: Tensors) -> Tensors:
+        """The inputs, those made symmetric that are declared or found to be."""
+        pairs = zip(self.positions, inputs, strict=True)
+        return tuple((x + x.mT) / 2 if position in self.symmetric else x for position, x in pairs)
+
+    def on_symmetric(self, positions: tuple[int, ...]) -> Bench:
+        """The same bench, for symmetric matrices at these positions."""
+        return replace(self, symmetric=positions, once={})
 
     def differentiable(self, outputs: Any) -> Tensors:
         """Of what apply returned, the tensors that carry a gradient."""
@@ -247,7 +279,7 @@ class Bench:
             with torch.no_grad():
                 return self.call(*inputs)
         args = self.sample.fresh(self.dtype, grad=False)
-        for position, value in zip(self.positions, inputs, strict=True):
+        for position, value in zip(self.positions, self.shaped(inputs), strict=True):
             args[position] = value
         return self.differentiable(seeded(self.reference, *args))
 
@@ -261,26 +293,6 @@ class Bench:
             if not self.agrees(self.weigh(change), dot(gradient, direction)):
                 return False
         return True
-
-    @cached_property
-    def stands_in(self) -> bool:
-        """Whether forward has no derivative that backward could mean: it gives an input as it is, or jumps.
-
-        A reversal and a clipped gradient belong to the first kind, a straight-through estimator to the second.
-        """
-        inputs = self.inputs()
-        outputs = self.call(*inputs)
-        given = any(o.shape == x.shape and torch.equal(o.detach(), x.detach()) for o in outputs for x in inputs)
-        return given or any(self._jumps(place) for place in range(len(inputs)))
-
-    def _jumps(self, place: int) -> bool:
-        """Whether hardly any output changes with an input whose gradient is not zero."""
-        direction = tuple(d if at == place else torch.zeros_like(d) for at, d in enumerate(self.directions()))
-        changes = self.difference(self.formula, direction)
-        changed = sum(int((change != 0).sum()) for change in changes)
-        return changed <= _RARE * sum(change.numel() for change in changes) and bool(
-            (self.eager_gradient[place] != 0).any()
-        )
 
     @cached_property
     def gradient_difference(self) -> Tensors:
@@ -312,7 +324,7 @@ class Bench:
 
     def refuse_half(self) -> None:
         """Differences of the gradient are noise in half precision."""
-        if self.precision is HALF:
+        if self.precision.step == HALF.step:
             raise NotTried("forward computes in half precision")
 
 

@@ -182,6 +182,8 @@ def threads(bench: Bench) -> Outcome:
     import threading
 
     bench.refuse_random()
+    if bench.draws_backward:
+        raise NotApplicable("backward draws random numbers")
     samples = different_inputs(bench)
     expected = [bench.gradient(leaves(sample)) for sample in samples]
     if not all(map(bench.all_close, interleaved(bench, samples), expected)):

@@ -44,5 +44,5 @@ def worst(outcomes: list[Outcome]) -> Outcome:
     order = (Status.RAISES, Status.WRONG, Status.OK, Status.NOT_APPLICABLE, Status.SKIPPED)
     first = min(outcomes, key=lambda outcome: order.index(outcome.status))
     failures = sum(outcome.status.failed for outcome in outcomes)
-    facts = {**first.facts, "everywhere": failures == len(outcomes) and len(outcomes) > 1}
+    facts = {**first.facts, "shown_by": (failures, len(outcomes))}
     return Outcome(first.status, first.detail, first.error, first.message, first.method, first.site, facts)

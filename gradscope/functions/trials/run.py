@@ -15,6 +15,7 @@ import os
 import signal
 import sys
 import threading
+import time
 import traceback
 import warnings
 from collections.abc import Callable, Iterator
@@ -24,13 +25,17 @@ from typing import Any
 
 import torch
 
+from gradscope.functions.inputs.call_sites import CallSite
 from gradscope.functions.inputs.guess import guess, guessed_again, refusal
 from gradscope.functions.inputs.sample import Sample
+from gradscope.functions.inputs.written import spec_of
+from gradscope.functions.meant import Design
 from gradscope.functions.seeding import seed_torch
 from gradscope.functions.source import Method
 from gradscope.functions.subject import METHODS, Subject
-from gradscope.functions.trials.anatomy import Anatomy
+from gradscope.functions.trials.anatomy import Anatomy, merged
 from gradscope.functions.trials.bench import Bench
+from gradscope.functions.trials.design import designed
 from gradscope.functions.trials.outcome import NotApplicable, NotTried, Outcome, worst
 from gradscope.functions.trials.table import TRIALS
 from gradscope.model.report import Source, Status
@@ -40,6 +45,7 @@ FIRST = "inputs"  # the step before the first trial: guess inputs, look inside o
 MOST_DEATHS = 4
 DYING = 30.0  # seconds that the end of a process may take, on a machine that is busy
 FORKING = threading.Lock()
+SHORTEST = 0.5  # seconds for a step, however late it is
 ENDS = ("Hang", "Crash")
 FORK_FAILS = (  # torch's words when autograd's device threads, or a CUDA in use, do not survive a fork
     "fork-based multiprocessing",
@@ -59,13 +65,16 @@ class TrialPlan:
     device: str = "cpu"
     timeout: float | None = None
     source: Source | None = None
+    calls: tuple[CallSite, ...] = ()  # by which inputs are guessed, too
+    limit: float = 60.0  # seconds for all trials together
     blind: bool = False  # do not look inside a run: that killed the child before
     guesses: tuple[int, ...] = ()  # the numbers of the guesses that were good, in a child before
 
 
 @dataclass
 class Evidence:
-    """What the trials gave. `inputs` describes the samples, one text each; `anatomy` is that of the first."""
+    """What the trials gave. `inputs` describes the samples, one text each; `anatomy` is that of the first,
+    with what the others alone keep and change."""
 
     inputs: tuple[str, ...] = ()
     guesses: tuple[int, ...] = ()
@@ -73,6 +82,9 @@ class Evidence:
     outcomes: dict[str, Outcome] = field(default_factory=dict)
     isolated: bool = True
     blind: str = ""  # why nobody could look inside a run
+    design: Design = Design.NONE
+    symmetric: tuple[int, ...] = ()
+    spec: str = ""  # the samples in the words of --spec, where they can be said so
     refusal: str = ""  # what the Function says to guesses when it takes none
 
 
@@ -81,14 +93,16 @@ def gather(plan: TrialPlan, note: Callable[[str], None] = lambda name: None) -> 
     evidence = Evidence()
     if not plan.trials:
         return evidence
-    warm_up()
+    if any(TRIALS[name].group != "values" and TRIALS[name].group != "contract" for name in plan.trials):
+        warm_up()
     if not hasattr(os, "fork"):
         return gather_here(plan, evidence, note)
     fresh = [name for name in plan.trials if TRIALS[name].fresh]
     remaining = [FIRST, *(name for name in plan.trials if name not in fresh)]
+    deadline = time.monotonic() + plan.limit
     deaths = 0
-    while remaining and deaths < MOST_DEATHS:
-        done = run_child(plan, remaining, evidence, note)
+    while remaining and deaths < MOST_DEATHS and time.monotonic() < deadline:
+        done = run_child(plan, remaining, evidence, note, deadline)
         if not evidence.isolated:
             return gather_here(plan, Evidence(isolated=False), note)
         died_looking = FIRST in done and evidence.outcomes.get(FIRST) is not None
@@ -99,11 +113,18 @@ def gather(plan: TrialPlan, note: Callable[[str], None] = lambda name: None) -> 
             evidence.blind = evidence.outcomes[FIRST].detail
         remaining = remaining if died_looking else remaining[len(done) :]
         deaths += 1
-    for name in remaining if deaths == MOST_DEATHS else ():
-        evidence.outcomes[name] = Outcome(Status.SKIPPED, f"not run: {deaths} trials before ended the process")
-    for name in fresh:
-        run_child(replace(plan, guesses=evidence.guesses), [name], evidence, note)
+    late = time.monotonic() >= deadline
+    reason = out_of_time(plan) if late else f"not run: {deaths} trials before ended the process"
+    for name in remaining if late or deaths == MOST_DEATHS else ():
+        evidence.outcomes.setdefault(name, Outcome(Status.SKIPPED, reason))
+    for name in fresh if evidence.inputs and not late else ():
+        run_child(replace(plan, guesses=evidence.guesses), [name], evidence, note, deadline)
     return evidence
+
+
+def out_of_time(plan: TrialPlan) -> str:
+    """Why trials were not run any more."""
+    return f"not run: the {plan.limit:.0f} s for one Function were over"
 
 
 def warm_up() -> None:
@@ -124,7 +145,9 @@ def gather_here(plan: TrialPlan, evidence: Evidence, note: Callable[[str], None]
     return evidence
 
 
-def run_child(plan: TrialPlan, names: list[str], evidence: Evidence, note: Callable[[str], None]) -> list[str]:
+def run_child(
+    plan: TrialPlan, names: list[str], evidence: Evidence, note: Callable[[str], None], deadline: float
+) -> list[str]:
     """Run as many steps as one child survives; the step that kills it has its outcome, too."""
     parent, process = fork(plan, names)
     done: list[str] = []
@@ -132,6 +155,7 @@ def run_child(plan: TrialPlan, names: list[str], evidence: Evidence, note: Calla
         for name in names:
             note(name)
             limit = plan.timeout or (TRIALS[name].seconds if name in TRIALS else 30.0)
+            limit = min(limit, max(deadline - time.monotonic(), SHORTEST))
             try:
                 value = parent.recv() if parent.poll(limit) else hang(process, limit)
             except EOFError:
@@ -166,7 +190,7 @@ def hang(process: Any, limit: float) -> Outcome:
     """End a child that does not answer."""
     process.kill()
     process.join()
-    return Outcome(Status.RAISES, f"did not end within {limit:.0f} s", error="Hang", facts={"everywhere": True})
+    return Outcome(Status.RAISES, f"did not end within {limit:.0f} s", error="Hang")
 
 
 def crash(status: int | None) -> Outcome:
@@ -176,9 +200,8 @@ def crash(status: int | None) -> Outcome:
             Status.RAISES,
             f"ended the process: {signal.Signals(-status).name}",
             error="Crash",
-            facts={"everywhere": True},
         )
-    return Outcome(Status.RAISES, f"ended the process with status {status}", error="Crash", facts={"everywhere": True})
+    return Outcome(Status.RAISES, f"ended the process with status {status}", error="Crash")
 
 
 def take(evidence: Evidence, name: str, value: Any) -> None:
@@ -190,7 +213,8 @@ def take(evidence: Evidence, name: str, value: Any) -> None:
         evidence.outcomes[FIRST] = value
     else:
         evidence.outcomes.pop(FIRST, None)
-        evidence.inputs, evidence.guesses, evidence.anatomy, evidence.refusal = value
+        for field_name, part in value.items():
+            setattr(evidence, field_name, part)
 
 
 def child_main(plan: TrialPlan, names: list[str], pipe: Connection) -> None:
@@ -236,8 +260,16 @@ def prepared(plan: TrialPlan, benches: list[Bench]) -> Any:
         raise
     numbers = tuple(b.sample.guess for b in benches if b.sample.guess is not None)
     if not benches:
-        return (), (), Anatomy(), refusal(plan.subject, plan.device)
-    return tuple(str(b.sample) for b in benches), numbers, benches[0].anatomy, ""
+        return {"refusal": refusal(plan.subject, plan.device, plan.calls)}
+    chosen = next((bench for bench in benches if bench.design is not Design.NONE), benches[0])
+    return {
+        "inputs": tuple(str(bench.sample) for bench in benches),
+        "guesses": numbers,
+        "anatomy": merged([bench.anatomy for bench in benches]),
+        "design": chosen.design,
+        "symmetric": chosen.symmetric,
+        "spec": spec_of([bench.sample for bench in benches]),
+    }
 
 
 def unforked(error: Exception) -> Outcome | None:
@@ -254,13 +286,19 @@ def blinded(bench: Bench) -> Bench:
 
 def make_benches(plan: TrialPlan) -> list[Bench]:
     """One bench for each sample, on the device asked for."""
-    samples = list(plan.samples) or guessed_again(plan.subject, plan.guesses)
-    samples = [s.on(plan.device) for s in samples] or guess(plan.subject, blind=plan.blind, device=plan.device)
+    again = guessed_again(plan.subject, plan.guesses, plan.calls)
+    samples = [sample.on(plan.device) for sample in plan.samples or again]
+    samples = samples or guess(plan.subject, blind=plan.blind, device=plan.device, calls=plan.calls)
     once = plan.subject.once_differentiable
     benches = [
         Bench(plan.subject.function, s, plan.custom_gradient, plan.reference, plan.device, once) for s in samples
     ]
-    return [blinded(bench) for bench in benches] if plan.blind else benches
+    if plan.blind:
+        return [blinded(bench) for bench in benches]
+    for bench in benches:
+        bench.symmetric, bench.tolerance = plan.subject.declared.symmetric, plan.subject.declared.tolerance
+    assumes = plan.subject.declared.custom_gradient is None and not plan.custom_gradient and plan.reference is None
+    return [designed(bench, plan.subject) for bench in benches] if assumes else benches
 
 
 def attempt(subject: Subject, benches: list[Bench], name: str) -> Outcome:

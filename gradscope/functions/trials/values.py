@@ -50,11 +50,11 @@ def eager_bwd(bench: Bench) -> Outcome:
         return wrong("two runs from the same start give different gradients", nondeterministic=True)
     if not bench.linear:
         detail = "twice the incoming gradient does not give twice the gradient"
-        told = wrong(detail, nonlinear=True, stands_in=bench.stands_in)
+        told = wrong(detail, nonlinear=True)
         return wrong("by design: " + detail, by_design=True) if bench.custom_gradient else told
     if not bench.gradient_agrees(first):
         detail = "the gradient differs from numerical differences"
-        return wrong(detail, differs="numbers", stands_in=bench.stands_in)
+        return wrong(detail, differs="numbers")
     return Outcome(OK.status, facts={"edge": nan_at_zero(bench)})
 
 
@@ -72,7 +72,9 @@ def nan_at_zero(bench: Bench) -> bool:
 def gradcheck(bench: Bench) -> Outcome:
     """Every element of the Jacobian against numerical differences."""
     pairs = compare_pairs(bench)
-    mismatch = "" if bench.precision is not EXACT or bench.reference else torch_check(bench, torch.autograd.gradcheck)
+    mismatch = (
+        "" if bench.precision.step != EXACT.step or bench.reference else torch_check(bench, torch.autograd.gradcheck)
+    )
     bad = [pair for pair, kind in pairs.items() if kind != "ok"]
     if not bad and not mismatch:
         return OK
@@ -93,7 +95,15 @@ def torch_check(bench: Bench, check: Any, **options: Any) -> str:
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         try:
-            check(bench.call, bench.inputs(), nondet_tol=1e-6, fast_mode=size > LARGE, atol=1e-5, rtol=1e-3, **options)
+            check(
+                bench.call,
+                bench.inputs(),
+                nondet_tol=1e-6,
+                fast_mode=size > LARGE,
+                atol=1e-5,
+                rtol=bench.tolerance or 1e-3,
+                **options,
+            )
         except GradcheckError as error:
             return str(error)
     return ""

@@ -33,6 +33,47 @@ class Combined(Function):
         return grad * y, grad * x
 
 
+class CombinedWithRule(Combined):
+    generate_vmap_rule = True
+
+
+class Doubled(Function):
+    """A gradient that is twice too large."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 4 * x * grad
+
+
+class Unpacked(Function):
+    """A name that was never unpacked."""
+
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return 2 * x * grad  # noqa: F821, the fault
+
+
+class WritesGradient(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return 2 * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.mul_(2)
+
+
 class FailsUnderVmap(Function):
     generate_vmap_rule = True
 

@@ -1,0 +1,110 @@
+"""Whole packages: what is found, what cannot be imported, and what costs no more than itself."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from gradscope.commands.check_function import command
+from gradscope.functions.packages import modules_with_functions
+from gradscope.functions.workers import IMPORTING
+
+RIGHT = """
+import torch
+
+class {name}(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x * x
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad
+"""
+BASE = """
+import torch
+
+class _Base(torch.autograd.Function):
+    @classmethod
+    def forward(cls, ctx, x):
+        ctx.save_for_backward(x)
+        return cls.compute(x)
+
+    @classmethod
+    def backward(cls, ctx, grad):
+        return 2 * ctx.saved_tensors[0] * grad
+
+class Derived(_Base):
+    @classmethod
+    def compute(cls, x):
+        return x * x
+"""
+CRASHES = "import os\nfrom torch.autograd import Function\nos._exit(7)\nclass Lost(Function):\n    pass\n"
+RAISES = "from torch.autograd import Function\nimport nowhere_to_be_found\nclass Lost(Function):\n    pass\n"
+
+
+@pytest.fixture
+def package(tmp_path, monkeypatch):
+    folder = tmp_path / "manyops"
+    (folder / "inner").mkdir(parents=True)
+    for path in ("__init__.py", "inner/__init__.py"):
+        (folder / path).touch()
+    files = {"first.py": RIGHT.format(name="First"), "inner/second.py": RIGHT.format(name="Second"), "bases.py": BASE}
+    for path, text in files.items():
+        (folder / path).write_text(text)
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.syspath_prepend(str(tmp_path))
+    return folder
+
+
+def run(*arguments):
+    result = CliRunner().invoke(command, ["manyops", "-q", "--fmt", "json", *arguments], standalone_mode=False)
+    return json.loads(result.stdout), result.return_value
+
+
+def test_modules_are_found_by_their_syntax(package):
+    found = {module.name: module.classes for module in modules_with_functions("manyops")}
+    assert found == {
+        "manyops.first": ("First",),
+        "manyops.inner.second": ("Second",),
+        "manyops.bases": ("_Base", "Derived"),
+    }
+
+
+def test_all_functions_of_a_package_are_checked_but_unfinished_bases(package):
+    content, status = run()
+    assert [s["function"] for s in content["subjects"]] == [
+        "manyops.bases.Derived",
+        "manyops.first.First",
+        "manyops.inner.second.Second",
+    ]
+    assert status == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "reason"), [(RAISES, "ModuleNotFoundError"), (CRASHES, "importing it ended the process with status 7")]
+)
+def test_a_module_that_cannot_be_imported_is_told_and_costs_no_other(package, text, reason):
+    (package / "broken.py").write_text(text)
+    content, status = run("--jobs", "1")
+    (one,) = content["unimported"]
+    assert one["module"] == "manyops.broken"
+    assert one["reason"].startswith(reason)
+    assert len(content["subjects"]) == 3
+    assert status == 4
+
+
+def test_a_function_that_never_ends_is_told(package):
+    loop = RIGHT.format(name="Endless").replace("return x * x", "while True:\n            pass")
+    (package / "endless.py").write_text(loop)
+    content, _ = run("--limit", "2")
+    subject = next(s for s in content["subjects"] if s["function"] == "manyops.endless.Endless")
+    assert subject["verdict"] == "not-checked"
+    assert IMPORTING > 2
+
+
+def test_patterns_choose(package):
+    content, _ = run("--pattern", "Sec*")
+    assert [s["function"] for s in content["subjects"]] == ["manyops.inner.second.Second"]
