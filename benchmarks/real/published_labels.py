@@ -88,10 +88,13 @@ class Trial:
         return found
 
 
-def label(name: str, arguments: tuple[Any, ...]) -> dict[str, Any]:
-    """All facts about one Function."""
+def label(name: str, arguments: tuple[Any, ...], known: dict[str, Any]) -> dict[str, Any]:
+    """All facts about one Function; those that are known already are taken as they are."""
     trial, facts = prepared(name, arguments)
     for fact, measure in FACTS.items():
+        if fact in known:
+            facts[fact] = known[fact]
+            continue
         try:
             facts[fact] = measure(trial, facts)
         except Exception as error:
@@ -270,6 +273,8 @@ def needless(trial: Trial, facts: dict[str, Any]) -> list[int]:
             outputs = [o for o in trial.run(inputs) if o.requires_grad]
             if outputs:
                 torch.autograd.grad(outputs, inputs[place], [torch.ones_like(o) for o in outputs], allow_unused=True)
+        except Exception:  # what backward returned counts, and it may have returned nothing
+            continue
         finally:
             trial.function.backward = staticmethod(original)
         values = returned[0] if returned and isinstance(returned[0], tuple) else returned
@@ -339,6 +344,112 @@ def order(trial: Trial, facts: dict[str, Any]) -> bool:
     return any(f is not None and not torch.allclose(f, a, 1e-4, 1e-7) for f, a in zip(found, alone, strict=True))
 
 
+def batched(trial: Trial, facts: dict[str, Any]) -> str:
+    """Whether vmap gives what a loop gives, for a Function that says it can: "right", "wrong" or "-"."""
+    function = trial.function
+    if not (getattr(function, "generate_vmap_rule", False) or "vmap" in vars(function)):
+        return "-"
+    arguments = trial.arguments(grad=False)
+
+    def alone(*values: Tensor) -> Any:
+        made = list(arguments)
+        for place, value in zip(trial.places, values, strict=True):
+            made[place] = value
+        return function.apply(*made)
+
+    values = [arguments[place] for place in trial.places]
+    looped = [alone(*values), alone(*(0.9 * value for value in values))]
+    together = torch.func.vmap(alone)(*(torch.stack([value, 0.9 * value]) for value in values))
+    torch.func.vmap(torch.func.grad(lambda *xs: total_of(alone(*xs))))(*(torch.stack([v, 0.9 * v]) for v in values))
+    pairs = zip(tensors_of(together), *(tensors_of(one) for one in looped), strict=True)
+    return "right" if all(torch.allclose(t, torch.stack([a, b])) for t, a, b in pairs) else "wrong"
+
+
+def tensors_of(value: Any) -> list[Tensor]:
+    """The floating tensors of an output."""
+    values = value if isinstance(value, (tuple, list)) else [value]
+    return [one for one in values if isinstance(one, Tensor) and one.is_floating_point()]
+
+
+def total_of(value: Any) -> Tensor:
+    """The sum of an output."""
+    return sum((one.sum() for one in tensors_of(value)), torch.zeros(()))
+
+
+def empty(trial: Trial, facts: dict[str, Any]) -> str:
+    """Whether backward takes what forward takes without elements: "right" or "-"."""
+    size = next((a.shape[0] for a in trial.given if isinstance(a, Tensor) and a.dim()), None)
+    inputs = [
+        a.detach()[:0] if isinstance(a, Tensor) and a.dim() and a.shape[0] == size else a
+        for a in trial.arguments(grad=False)
+    ]
+    for place in trial.places:
+        inputs[place] = inputs[place].clone().requires_grad_()
+    try:
+        outputs = trial.run(inputs)
+    except Exception:
+        return "-"
+    followed = [o for o in outputs if o.requires_grad]
+    torch.autograd.grad(
+        followed, [inputs[p] for p in trial.places], [torch.ones_like(o) for o in followed], allow_unused=True
+    )
+    return "right"
+
+
+def autocast(trial: Trial, facts: dict[str, Any]) -> str:
+    """Whether backward runs after a forward under autocast."""
+    single = Trial(f"{trial.function.__module__}.{trial.function.__name__}", trial.given, torch.float32)
+    inputs = single.arguments()
+    with torch.autocast("cpu", dtype=torch.bfloat16):
+        outputs = single.run(inputs)
+    total = sum(o.float().sum() for o in outputs)
+    torch.autograd.grad(total, [inputs[place] for place in single.places], allow_unused=True)
+    return "runs"
+
+
+def subset(trial: Trial, facts: dict[str, Any]) -> list[int]:
+    """The inputs whose gradient is another one when they alone require it."""
+    together = trial.gradient(trial.arguments())
+    found = []
+    for number, place in enumerate(trial.places if len(trial.places) > 1 else ()):
+        inputs = trial.arguments(grad=False)
+        inputs[place].requires_grad_()
+        outputs = [o for o in trial.run(inputs) if o.requires_grad]
+        weights = trial.weights(outputs)
+        total = sum(((o * w).sum() for o, w in zip(outputs, weights, strict=True)), torch.zeros(()))
+        alone = torch.autograd.grad(total, inputs[place], allow_unused=True)[0] if outputs else None
+        alone = torch.zeros_like(inputs[place]) if alone is None else alone
+        if not torch.allclose(alone, together[number], 1e-4, 1e-7):
+            found.append(place)
+    return found
+
+
+def strided(trial: Trial, facts: dict[str, Any]) -> str:
+    """Whether inputs that are not contiguous in memory give the same gradient: "same" or "other"."""
+    expected = trial.gradient(trial.arguments())
+    inputs = trial.arguments(grad=False)
+    for place in trial.places:
+        value = inputs[place]
+        inputs[place] = torch.stack([value, value], -1)[..., 0] if value.dim() else value
+        inputs[place].requires_grad_()
+    found = trial.gradient(inputs)
+    return "same" if all(torch.allclose(f, e, 1e-4, 1e-7) for f, e in zip(found, expected, strict=True)) else "other"
+
+
+def oversized(trial: Trial, facts: dict[str, Any]) -> list[int]:
+    """The inputs whose gradient backward returns with more elements than they have."""
+    returned: list[Any] = []
+    original = trial.function.backward
+    trial.function.backward = staticmethod(lambda ctx, *g: returned.append(original(ctx, *g)) or returned[-1])
+    try:
+        trial.gradient(trial.arguments())
+    finally:
+        trial.function.backward = staticmethod(original)
+    values = returned[0] if isinstance(returned[0], tuple) else returned
+    pairs = [(i, v, trial.given[i]) for i, v in enumerate(values) if isinstance(v, Tensor) and i < len(trial.given)]
+    return [i for i, v, a in pairs if isinstance(a, Tensor) and v.numel() > a.numel()]
+
+
 FACTS: dict[str, Callable[[Trial, dict[str, Any]], Any]] = {
     function.__name__: function
     for function in (
@@ -357,5 +468,11 @@ FACTS: dict[str, Callable[[Trial, dict[str, Any]], Any]] = {
         nan_at_zero,
         dtypes,
         order,
+        batched,
+        empty,
+        autocast,
+        subset,
+        strided,
+        oversized,
     )
 }

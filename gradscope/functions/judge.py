@@ -72,7 +72,7 @@ def humbled(case: FunctionCase, rule: Rule, fault: Violation, severity: Severity
         return severity
     if "eager_bwd" in fault.explains and case.outcome("eager_bwd").status is Status.RAISES:
         return Severity.INFO
-    if rule.by_shape and severity is Severity.WARNING:
+    if rule.by_shape and not (severity is Severity.ERROR and case.gradient_wrong):
         return Severity.INFO
     return Severity.WARNING if severity is Severity.ERROR else severity
 

@@ -22,3 +22,8 @@ class Design(enum.Enum):
     def replaces(self) -> bool:
         """Whether the gradient stands in for the formula's, so that nothing can be compared with the formula."""
         return self not in (Design.NONE, Design.SYMMETRIC)
+
+    @property
+    def on_a_surface(self) -> bool:
+        """Whether inputs or outputs only move on a surface: differences of the gradient leave it, and say nothing."""
+        return self in (Design.TANGENT, Design.GAUGE)

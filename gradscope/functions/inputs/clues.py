@@ -159,7 +159,7 @@ def clue_of(subject: Subject, forward: Method, parameter: inspect.Parameter, gra
     if kind in (None, Kind.TENSOR):  # a use may say more: an index is a tensor, too
         kind = next((use for use in uses if use in (Kind.INDEX, Kind.MASK)), kind) if not gradient or kind else kind
     if kind is None:
-        ranked = (Kind.TENSOR, Kind.CALLABLE, Kind.WHOLE, Kind.NUMBER, Kind.INDEX, Kind.MASK, Kind.FLAG)
+        ranked = (Kind.CALLABLE, Kind.TENSOR, Kind.WHOLE, Kind.NUMBER, Kind.INDEX, Kind.MASK, Kind.FLAG)
         kind = next((one for one in ranked if one in uses), Kind.UNKNOWN)
     if kind is Kind.UNKNOWN and not gradient and kept_on_context(subject, parameter.name):
         kind = Kind.NUMBER

@@ -123,13 +123,17 @@ def outputs_of(apply: Callable[..., Any], sample: Sample) -> list[Tensor]:
 
 
 def backward_runs(outputs: list[Tensor]) -> bool:
-    """Whether a gradient can be sent through."""
+    """Whether a gradient can be sent through and comes out as numbers."""
     targets = [o for o in outputs if o.requires_grad and o.is_floating_point()]
+    nodes = {edge for target in targets if target.grad_fn for edge, _ in target.grad_fn.next_functions if edge}
+    found: list[bool] = []
+    for node in nodes:
+        node.register_prehook(lambda grads: found.extend(finite(grad) for grad in grads if grad is not None))
     try:
         torch.autograd.backward(targets, [torch.ones_like(t) for t in targets])
     except Exception:
         return False
-    return True
+    return all(found)
 
 
 def candidates(subject: Subject, calls: Calls) -> Iterator[Guess]:

@@ -26,6 +26,8 @@ NUMBERS: tuple[tuple[frozenset[str], tuple[Any, ...]], ...] = (
     (frozenset(("bit", "bits", "bitwidth", "nbits")), (4, 8, 2)),
     (frozenset(("n", "k", "num", "steps", "groups", "stride", "kernel", "heads", "chunks", "levels")), (2, 1, 4)),
     (frozenset(("training", "inplace", "reduce", "mean", "causal", "keepdim", "flag", "bias")), (False, True)),
+    (frozenset(("min", "low", "lower")), (-0.5, 0.1)),
+    (frozenset(("max", "high", "upper")), (0.5, 1.0)),
     (frozenset(("mode", "reduction")), ("mean", "sum", "none")),
     (frozenset(("group",)), (None,)),
 )

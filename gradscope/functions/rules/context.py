@@ -9,6 +9,7 @@ from gradscope.functions.rules.case import FUNC, SECOND_ORDER, FunctionCase
 from gradscope.functions.rules.fault import Violation
 from gradscope.functions.source import is_attribute_of
 from gradscope.model.finding import Severity
+from gradscope.model.report import Source
 from gradscope.model.site import Site
 
 RESERVED = (
@@ -47,6 +48,8 @@ def kept_as(case: FunctionCase, kind: str) -> Iterator[Violation]:
             continue
         stale = case.failing("saved_inplace", "out_inplace")
         severity = Severity.ERROR if stale or kept.what.startswith("input") else Severity.WARNING
+        if case.source is Source.GUESSED and kept.what.startswith("input") and kept.what != "input 0":
+            severity = Severity.INFO  # what authors keep so is a number more often than a tensor
         related = (
             "its gradient goes silently wrong when the tensor is overwritten"
             if stale

@@ -8,6 +8,7 @@ from gradscope.functions.rules.case import SECOND_ORDER, FunctionCase
 from gradscope.functions.rules.fault import Violation
 from gradscope.functions.rules.returns import below_promise
 from gradscope.model.finding import Severity
+from gradscope.model.report import Source
 
 
 def unexplained(case: FunctionCase) -> Iterator[Violation]:
@@ -15,7 +16,8 @@ def unexplained(case: FunctionCase) -> Iterator[Violation]:
     Why: torch or the Function raises, or gives other values, for a reason that gradscope has no rule for.
     Do instead: read torch's own message; if the Function is right, tell gradscope's authors.
     How it is decided: by running; failures with one cause are reported once. A NotImplementedError that the Function
-    raises itself is a note. A second derivative that is wrong where the first one is needs no further word.
+    raises itself is a note, and so is what guessed inputs show. A second derivative that is wrong where the first one
+    is needs no further word.
     """
     if case.gradient_wrong:
         case.explained.update(SECOND_ORDER)
@@ -24,6 +26,8 @@ def unexplained(case: FunctionCase) -> Iterator[Violation]:
         explains = case.same_cause(first)
         outcome = case.outcome(first)
         refused = outcome.error == "NotImplementedError" and outcome.site is not None
+        guessed = case.source is Source.GUESSED and outcome.error != "Crash"
+        refused |= guessed and not case.fact(first, "reference")
         yield Violation(
             f"{first} {outcome.status.value}: {outcome.detail}",
             outcome.site or case.subject.site,

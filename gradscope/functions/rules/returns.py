@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradscope.functions.rules.case import VMAPS, FunctionCase
+from gradscope.functions.rules.case import COMPILED, FUNC, VMAPS, FunctionCase
 from gradscope.functions.rules.fault import Violation
 from gradscope.model.finding import Severity
 from gradscope.model.report import Source
@@ -219,7 +219,8 @@ def method_raises(case: FunctionCase) -> Iterator[Violation]:
     Why: a name that was never unpacked, a wrong attribute or a shape that does not fit shows only when the method runs.
     Do instead: mend the line that raises.
     How it is decided: by running; the line is the innermost one of the Function's own methods that the exception
-    came through. Where the inputs are guessed it is a note, but for a name or an attribute that is not there.
+    came through. Where the inputs are guessed, or forward refuses values that a trial made of them, it is a note, but
+    for a name or an attribute that is not there.
     """
     for name in ("eager_fwd", "eager_bwd", *case.failing()):
         outcome = case.outcome(name)
@@ -235,11 +236,13 @@ def method_raises(case: FunctionCase) -> Iterator[Violation]:
         explains = case.same_cause(name)
         slip = case.is_own_slip(outcome)
         guessed = case.source is Source.GUESSED and not slip
+        moved = outcome.method == "forward" and case.ok("eager_fwd") and not slip and name not in (*FUNC, *COMPILED)
+        doubt = " (for guessed inputs, which may not fit)" if guessed else " (for inputs that a trial changed)"
         yield Violation(
-            f"{outcome.method} raises {outcome.detail}" + " (for guessed inputs, which may not fit)" * guessed,
+            f"{outcome.method} raises {outcome.detail}" + doubt * (guessed or moved),
             outcome.site,
             explains,
-            Severity.INFO if guessed else below_promise(case, explains),
+            Severity.INFO if guessed or moved else below_promise(case, explains),
             proven=slip,
         )
         case.explained.update(explains)

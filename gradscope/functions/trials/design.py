@@ -25,6 +25,7 @@ SAID = re.compile(
 )
 
 
+ROUNDING = ("floor", "ceil", "round", "trunc", "floor_divide", "sign", "long", "int")
 MANIFOLD = re.compile(r"so_?3|se_?3|sim_?3|manifold|(^|_)lie", re.IGNORECASE)
 
 
@@ -32,6 +33,7 @@ def designed(bench: Bench, subject: Subject) -> Bench:
     """The bench as it is to be tried: where the gradient differs by design, that is assumed."""
     bench.design = design_of(bench, subject)
     bench.custom_gradient = bench.design.replaces
+    bench.once_differentiable = bench.once_differentiable or bench.design.on_a_surface
     if bench.design is Design.SYMMETRIC:
         return bench.on_symmetric(tuple(bench.positions[place] for place in square_inputs(bench)))
     return bench
@@ -84,7 +86,7 @@ def design_of(bench: Bench, subject: Subject) -> Design:
 
 def reason_for(bench: Bench, subject: Subject, differing: list[Slopes]) -> Design:
     """The first reason that explains slopes which differ."""
-    flat = any(slope.flat for slope in differing) or all(slope.stands_in for slope in differing)
+    flat = any(slope.flat for slope in differing) or all(slope.stands_in for slope in differing) or rounds(subject)
     through = all(slope.passes_through for slope in differing)
     reasons: tuple[tuple[Design, Callable[[], bool]], ...] = (
         (Design.ESTIMATE, lambda: bench.draws_backward),
@@ -142,6 +144,12 @@ def measured_slope(
         for index, value in enumerate(inputs)
     )
     return float(bench.weigh(bench.difference(bench.formula, everywhere), weights))
+
+
+def rounds(subject: Subject) -> bool:
+    """Whether forward rounds to steps, between which its slope says nothing of its course."""
+    forward = subject.method("forward")
+    return bool(forward and (forward.calls(*ROUNDING) or forward.attributes("int32", "int64")))
 
 
 def is_padded(bench: Bench) -> bool:

@@ -155,9 +155,11 @@ def run_child(
         for name in names:
             note(name)
             limit = plan.timeout or (TRIALS[name].seconds if name in TRIALS else 30.0)
-            limit = min(limit, max(deadline - time.monotonic(), SHORTEST))
+            left = max(deadline - time.monotonic(), SHORTEST)
             try:
-                value = parent.recv() if parent.poll(limit) else hang(process, limit)
+                value = parent.recv() if parent.poll(min(limit, left)) else hang(process, limit)
+                if isinstance(value, Outcome) and value.error == "Hang" and left < limit and name != FIRST:
+                    value = Outcome(Status.SKIPPED, out_of_time(plan), error="Hang")
             except EOFError:
                 process.join(DYING)
                 value = crash(process.exitcode)
