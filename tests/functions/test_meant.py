@@ -40,6 +40,12 @@ def test_what_is_wrong_is_not_taken_as_meant(function):
     assert "GS401" in {f.code for f in report.at_least(Severity.ERROR)}
 
 
+def test_a_gradient_that_is_another_elements_is_not_taken_as_meant():
+    report = check_function(published.Shuffled, (torch.randn(5),))
+    assert notes(report) == []
+    assert "GS401" in {f.code for f in report.at_least(Severity.ERROR)}
+
+
 def test_it_can_be_declared_that_nothing_is_meant():
     declared = (Declaration("mymod.*", custom_gradient=False),)
     report = check([("mymod.Rounded", published.Rounded)], Settings(declarations=declared))

@@ -59,9 +59,14 @@ def test_exactly_the_wrong_gradients_are_found(report):
     assert wrong == WRONG
 
 
-@pytest.mark.parametrize("name", sorted(WRONG))
+@pytest.mark.parametrize("name", sorted(WRONG_BY_MISTAKE))
 def test_a_wrong_gradient_is_an_error(report, name):
     assert {f.code for f in report.of(name)} & {"GS401", "GS403", "GS418"}
+
+
+@pytest.mark.parametrize("name", sorted(WRONG_ON_PURPOSE))
+def test_a_gradient_that_is_another_on_purpose_is_told(report, name):
+    assert {f.code for f in report.of(name)} & {"GS401", "GS422"}
 
 
 @pytest.mark.parametrize(

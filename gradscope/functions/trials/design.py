@@ -67,6 +67,15 @@ class Slopes:
         return wrong <= RARE * int(self.differs.sum())
 
     @property
+    def rescales(self) -> bool:
+        """Whether a larger incoming gradient gives a larger one, or a smaller one, throughout: it is no other element's."""
+        if self.weight is None:
+            return False
+        kept = self.gradient != 0
+        steps = self.gradient[kept][self.weight[kept].argsort()].diff()
+        return bool((steps >= -1e-9).all() or (steps <= 1e-9).all())
+
+    @property
     def passes_through(self) -> bool:
         """Whether each element's gradient is the incoming one, or none."""
         if self.weight is None:
@@ -92,7 +101,7 @@ def reason_for(bench: Bench, subject: Subject, differing: list[Slopes]) -> Desig
         (Design.ESTIMATE, lambda: bench.draws_backward),
         (Design.STRAIGHT_THROUGH, lambda: flat and through),
         (Design.SURROGATE, lambda: flat),
-        (Design.GIVEN_ON, lambda: all(slope.given_on for slope in differing)),
+        (Design.GIVEN_ON, lambda: all(slope.given_on and slope.rescales for slope in differing)),
         (Design.TANGENT, lambda: bool(MANIFOLD.search(subject.short_name)) and is_padded(bench)),
         (Design.SAID, lambda: says_so(subject)),
         (Design.GAUGE, lambda: agrees_on_spans(bench)),

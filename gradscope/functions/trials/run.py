@@ -67,6 +67,7 @@ class TrialPlan:
     source: Source | None = None
     calls: tuple[CallSite, ...] = ()  # by which inputs are guessed, too
     limit: float = 60.0  # seconds for all trials together
+    looks: bool = True  # call the Function before the trials, to see what its gradient is meant to be
     blind: bool = False  # do not look inside a run: that killed the child before
     guesses: tuple[int, ...] = ()  # the numbers of the guesses that were good, in a child before
 
@@ -118,7 +119,7 @@ def gather(plan: TrialPlan, note: Callable[[str], None] = lambda name: None) -> 
     for name in remaining if late or deaths == MOST_DEATHS else ():
         evidence.outcomes.setdefault(name, Outcome(Status.SKIPPED, reason))
     for name in fresh if evidence.inputs and not late else ():
-        run_child(replace(plan, guesses=evidence.guesses), [name], evidence, note, deadline)
+        run_child(replace(plan, guesses=evidence.guesses, looks=False), [name], evidence, note, deadline)
     return evidence
 
 
@@ -299,7 +300,12 @@ def make_benches(plan: TrialPlan) -> list[Bench]:
         return [blinded(bench) for bench in benches]
     for bench in benches:
         bench.symmetric, bench.tolerance = plan.subject.declared.symmetric, plan.subject.declared.tolerance
-    assumes = plan.subject.declared.custom_gradient is None and not plan.custom_gradient and plan.reference is None
+    assumes = (
+        plan.looks
+        and plan.subject.declared.custom_gradient is None
+        and not plan.custom_gradient
+        and plan.reference is None
+    )
     return [designed(bench, plan.subject) for bench in benches] if assumes else benches
 
 

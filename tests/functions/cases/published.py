@@ -214,6 +214,18 @@ class Clipped(Reversed):
         return grad.clamp(-0.1, 0.1)
 
 
+class Shuffled(Function):
+    """Hands its input on, and a gradient in another order."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad.roll(2)
+
+
 class LearnedStep(Function):
     """The step's own gradient differs from the formula's, too."""
 

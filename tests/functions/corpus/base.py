@@ -20,7 +20,7 @@ def fixed(*shape):
 
 
 class Square(Function):
-    # clean: GS102 GS103 GS104 GS105 GS110 GS111 GS112 GS119 GS301 GS320 GS321 GS322 GS325 GS402
+    # clean: GS422 GS102 GS103 GS104 GS105 GS110 GS111 GS112 GS119 GS301 GS320 GS321 GS322 GS325 GS402
     generate_vmap_rule = True
     gradscope_inputs = staticmethod(one())
 

@@ -11,6 +11,20 @@ class WrongGradient(Square):
         return x * grad
 
 
+class RoundedStraightThrough(Square):
+    @staticmethod
+    def forward(x):
+        return torch.round(x)
+
+    @staticmethod
+    def backward(ctx, grad):  # expect: GS422
+        return grad
+
+    @staticmethod
+    def jvp(ctx, tangent):
+        return tangent
+
+
 class GradientTooSmall(Square):
     @staticmethod
     def backward(ctx, grad):  # expect: GS402
