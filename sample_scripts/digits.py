@@ -21,3 +21,4 @@ for epoch in range(4):
     model.eval()
     with torch.no_grad():
         print(f"epoch {epoch}: {(model(x).argmax(1) == y).float().mean():.3f}")
+print(f"final loss {loss.item():.4f}")

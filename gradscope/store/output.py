@@ -104,6 +104,10 @@ class Output:
         (pages,) = self._database.execute("PRAGMA page_count").fetchone()
         return int(pages) * _PAGE
 
+    def room(self) -> int:
+        """Bytes that the file may still grow by; only where its size is limited."""
+        return (self._limit or 0) - _LAST_WORDS - self.bytes()
+
     def close(self, pruned: bool, last_words: dict[str, object]) -> None:
         """Leave one plain file behind. `last_words` are properties of the run that may fail to be written."""
         self._allow(0)

@@ -20,7 +20,11 @@ def read_intervals(rows: Rows, interned: Interned) -> Iterator[Interval]:
             raise ValueError("a kind of call that is not known")
         where = interned.stack(stack)
         calls[number].append(TrainingCall(known, optimizer or None, interned.name(module), where, count, total))
-    told = {number: tuple(found) for number, found in calls.items()}
+    told = {}
+    for number, count in rows.select("SELECT id, calls FROM interval ORDER BY id", (INTEGER, INTEGER)):
+        told[number] = tuple(calls.get(number, ()))
+        if len(told[number]) != count:
+            raise ValueError("calls of an interval are missing")
     sql = "SELECT thread, backward, interval FROM interval_run ORDER BY number"
     for thread, backward, interval in rows.select(sql, (INTEGER, INTEGER | MAYBE, INTEGER)):
         yield Interval(backward, thread, told.get(interval, ()))

@@ -71,12 +71,13 @@ class Writer:
         self._described = 0  # frames whose file was looked at
         self.failure: str | None = None
         self._forgotten: int | None = None  # steps before this one are given up
-        self._limit, self._size, self._growth = limit, 0, 0
+        self._limit, self._growth = limit, 0
         self._asked = 0  # how often to write soon
         self._written = 0.0  # when rows were last written, as time.monotonic tells it
         self.is_empty, self._keep_empty = True, keep_empty
         check(path, overwrite)
         self._output = None if late else Output(self.path, path, limit)
+        self._size = 0 if self._output is None else self._output.bytes()  # without a row: no growth
 
     # interning
 
@@ -242,9 +243,9 @@ class Writer:
         if self._limit is None or self._output is None or self.failure is not None or self._must_not_wait():
             return False
         with self._writing:
-            size = self._output.bytes()
+            size, room = self._output.bytes(), self._output.room()
         self._growth, self._size = max(self._growth, size - self._size), size
-        return size + 2 * self._growth > self._limit
+        return 2 * self._growth > room
 
     def _must_not_wait(self) -> bool:
         """Whether this thread holds the lock that a writer may wait for, because a signal handler runs in it."""
@@ -269,6 +270,7 @@ class Writer:
             if self.path.exists():  # another process was faster
                 self.path = self.path.with_name(f"{self.path.stem}.{os.getpid()}{self.path.suffix}")
             self._output = Output(self.path, self.path, self._limit)
+            self._size = self._output.bytes()  # without a row: no growth
         return self._output
 
     def _fail(self, error: BaseException) -> None:

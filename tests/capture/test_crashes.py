@@ -180,7 +180,7 @@ def test_a_collective_is_preceded_by_a_commit(tmp_path):
 def test_the_size_that_was_asked_for_holds(side_by_side, tmp_path):
     grows = FULL.replace("(2_000_000,", "(resource.RLIM_INFINITY,")
     run = side_by_side.gradscope(tmp_path, "trace", "-o", "run.gscope", "--max-size", "1MB", "-c", grows)
-    assert spoken(run.stderr)[1].endswith("steps after --max-size was reached")
+    assert any(line.endswith("steps after --max-size was reached") for line in spoken(run.stderr))
     assert 300_000 < (tmp_path / "run.gscope").stat().st_size <= 1_000_000
     with load(tmp_path / "run.gscope") as recording:
         assert recording.run().ended

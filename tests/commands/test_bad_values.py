@@ -56,6 +56,7 @@ COMMANDS = (
     ("times",),
     ("grads",),
     ("memory",),
+    ("steps",),
     ("levels",),
     ("joint",),
     ("compiled",),

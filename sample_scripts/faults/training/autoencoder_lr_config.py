@@ -29,10 +29,8 @@ class AutoEncoder(nn.Module):
 
 
 def make_optimizer(model, cfg):
-    scale = cfg["batch_size"]
-    return torch.optim.SGD(
-        model.parameters(), lr=cfg["base_lr"] * scale // cfg["base_batch"], momentum=cfg["momentum"]
-    )  # expect: GS805
+    lr = cfg["base_lr"] * cfg["batch_size"] // cfg["base_batch"]
+    return torch.optim.SGD(model.parameters(), lr=lr, momentum=cfg["momentum"])  # expect: GS805
 
 
 def make_data(n=256, dim=20, rank=4):
