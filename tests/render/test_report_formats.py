@@ -46,7 +46,7 @@ REPORT = Report((CAUSE, MAYBE, NOTE), torch="2.13.0", recording="run.gscope")
 @pytest.mark.parametrize("name", REPORT_FORMATS)
 def test_findings_of_a_recording_are_written_word_for_word(name: str, golden: Callable[[str, str], None]) -> None:
     format = REPORT_FORMATS[name]
-    golden(f"findings{format.suffix or '.github'}", click.unstyle(format.render(REPORT)))
+    golden(f"findings{format.suffix or f'.{name}'}", click.unstyle(format.render(REPORT)))
 
 
 def test_junit_fails_for_what_is_wrong_and_not_for_a_note() -> None:

@@ -40,9 +40,9 @@ class WrapperInCache(Function):
 
     @staticmethod
     def forward(x):
-        if x.shape not in CACHE:
-            CACHE[x.shape] = 2 * torch.ones_like(x)
-        return x * CACHE[x.shape]  # expect: GS342
+        if (x.shape, x.dtype) not in CACHE:
+            CACHE[x.shape, x.dtype] = 2 * torch.ones_like(x)
+        return x * CACHE[x.shape, x.dtype]  # expect: GS342
 
     @staticmethod
     def setup_context(ctx, inputs, output):
