@@ -167,6 +167,11 @@ class Bench:
         if self.once_differentiable:
             raise NotApplicable("backward is declared once_differentiable")
 
+    def refuse_surface(self) -> None:
+        """Differences of a gradient say nothing where inputs and outputs only move on a surface, which they leave."""
+        if self.design.on_a_surface:
+            raise NotApplicable(f"differences of the gradient say nothing: {self.design.value}")
+
     def sample_args(self) -> list[Any]:
         """The arguments in their own dtype; copies that are no leaves where forward writes in place."""
         args = self.sample.fresh()

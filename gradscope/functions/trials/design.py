@@ -20,7 +20,8 @@ from gradscope.functions.trials.bench import Bench, dot
 ELEMENTS = 24  # of an input that are looked at one by one
 RARE = 0.1  # of the elements, which a step may carry over an edge
 SAID = re.compile(
-    r"straight.?through|\bste\b|surrogate|pseudo.?(gradient|derivative)|natural.?(grad|to)|_?ngd|gradient.?revers",
+    r"straight.?through|\bste\b|surrogate|pseudo.?(gradient|derivative)|natural.?(grad|to)|_?ngd|gradient.?revers"
+    r"|pathwise|_omt|ewma|moving.?average|guided.?(back|relu)",
     re.IGNORECASE,
 )
 

@@ -119,6 +119,7 @@ def refuse_large(bench: Bench) -> None:
 
 def grad_grad(bench: Bench) -> Outcome:
     """func.grad of func.grad, against differences of the eager gradient."""
+    bench.refuse_surface()
     inner = torch.func.grad(bench.scalar, argnums=everything(bench))
 
     def outer(*inputs: Tensor) -> Tensor:
@@ -129,6 +130,7 @@ def grad_grad(bench: Bench) -> Outcome:
 
 def hessian(bench: Bench) -> Outcome:
     """func.hessian, forward over reverse, contracted with two directions."""
+    bench.refuse_surface()
     refuse_large(bench)
     numbers = everything(bench)
     blocks = torch.func.hessian(bench.scalar, argnums=numbers)(*plain(bench))
@@ -142,6 +144,7 @@ def hessian(bench: Bench) -> Outcome:
 
 def jvp_grad(bench: Bench) -> Outcome:
     """func.jvp of func.grad along the fixed direction: forward over reverse, without vmap."""
+    bench.refuse_surface()
     gradient = torch.func.grad(bench.scalar, argnums=everything(bench))
     result: Any = torch.func.jvp(gradient, plain(bench), bench.directions())
     bench.refuse_half()
