@@ -33,13 +33,20 @@ FORWARD = CallKind("forward", "1 in training mode", "1 where gradients are on")
 GAP = CallKind("gap", "-", "-")  # what came before is not known: it was not recorded, or too much at once
 STATE = CallKind("state_dict", "-", "-")
 LOAD = CallKind("load_state_dict", "tensors that share the module's memory", "tensors that it has")
-_ALL = (MADE, STEP, ZERO_GRAD, CLIP, SCALE, UNSCALE, SCALED_STEP, SCHEDULE, TRAIN, EVAL, FORWARD, STATE, LOAD, GAP)
+ASSIGN = CallKind("assign_state_dict", LOAD.count, LOAD.total)  # load_state_dict(assign=True): parameters are replaced
+PARTED = CallKind("parted", "parameters that were one before load_state_dict", "what they are since")
+AUTOCAST = CallKind("autocast", "1 where it keeps copies of weights", "1 where no other is open around it")
+_MAKING = (MADE, STATE, LOAD, ASSIGN, PARTED)
+_STEPPING = (STEP, ZERO_GRAD, CLIP, SCALE, UNSCALE, SCALED_STEP, SCHEDULE)
+_ALL = (*_MAKING, *_STEPPING, TRAIN, EVAL, FORWARD, AUTOCAST, GAP)
 KINDS = {kind.name: kind for kind in _ALL}
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingCall(Located):
-    """One of them. `optimizer` is a number, of an OptimizerLook too; `module` a name; None where there is none."""
+    """One of them. `optimizer` is a number, of an OptimizerLook too; `module` a name, of PARTED its parameters' names;
+    None where there is none.
+    """
 
     kind: CallKind
     optimizer: int | None

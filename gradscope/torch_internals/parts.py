@@ -27,6 +27,7 @@ TRAINING = (
     "torch.amp.grad_scaler.GradScaler.unscale_",
     "torch.amp.grad_scaler.GradScaler.step",
     "torch.optim.lr_scheduler.LRScheduler.step",
+    "torch.amp.autocast_mode.autocast.__enter__",
 )
 TABLE: tuple[Part, ...] = (
     Part("torch._C._autograd._push_node_creation_hook", "nodes", "sees every node being made",

@@ -10,7 +10,21 @@ import torch
 from torch import nn
 
 import gradscope
-from gradscope.model.training import CLIP, EVAL, FORWARD, GAP, LOAD, MADE, STATE, STEP, TRAIN, ZERO_GRAD, TrainingCall
+from gradscope.model.training import (
+    AUTOCAST,
+    CLIP,
+    EVAL,
+    FORWARD,
+    GAP,
+    LOAD,
+    MADE,
+    PARTED,
+    STATE,
+    STEP,
+    TRAIN,
+    ZERO_GRAD,
+    TrainingCall,
+)
 from gradscope.probes.training.described import HEARD
 from gradscope.torch_internals.find import find
 
@@ -126,3 +140,38 @@ def test_a_loaded_state_is_heard_once(tmp_path: Path) -> None:
         model = net()
         model.load_state_dict(net().state_dict())
     assert [call.kind for call in calls_of(tmp_path / "run.gscope")] == [STATE, LOAD]
+
+
+def test_an_autocast_that_stands_in_no_other_is_told(tmp_path: Path) -> None:
+    with gradscope.record(tmp_path / "run.gscope"):
+        for _ in range(2):
+            with torch.autocast("cpu", torch.bfloat16), torch.autocast("cpu", enabled=False):
+                loss = net()(torch.ones(4, 2)).sum()
+            loss.backward()
+    said = [(call.count, call.total) for call in calls_of(tmp_path / "run.gscope") if call.kind is AUTOCAST]
+    assert said == [(1, 1), (0, 0)] * 2
+
+
+class Tied(nn.Module):
+    def __init__(self) -> None:
+        super().__init__()
+        self.embedding, self.head = nn.Embedding(5, 3), nn.Linear(3, 5, bias=False)
+        self.tie()
+
+    def tie(self) -> None:
+        self.head.weight = self.embedding.weight
+
+    def forward(self, tokens: torch.Tensor) -> torch.Tensor:
+        return self.head(self.embedding(tokens))
+
+
+@pytest.mark.parametrize("again", [False, True])
+def test_what_a_load_parts_is_told_when_the_model_is_called(again: bool, tmp_path: Path) -> None:
+    with gradscope.record(tmp_path / "run.gscope"):
+        model = Tied()
+        model.load_state_dict({name: value.clone() for name, value in model.state_dict().items()}, assign=True)
+        if again:
+            model.tie()
+        model(torch.tensor([1])).sum().backward()
+    told = [(call.module, call.count, call.total) for call in calls_of(tmp_path / "run.gscope") if call.kind is PARTED]
+    assert told == ([] if again else [("embedding.weight, head.weight", 1, 2)])

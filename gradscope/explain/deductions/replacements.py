@@ -9,7 +9,9 @@ import ast
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
+from gradscope.explain.evidence.timeline import timelines
 from gradscope.model.site import Site
+from gradscope.model.training import ASSIGN, MADE
 
 _BUILDS = "__init__"  # where it gets its first value
 
@@ -19,6 +21,9 @@ def replacing_line(case: Case, parameter: str, made: Site | None) -> Site | None
 
     The line behind `made` in the same function comes first, then the only one anywhere; else it is `made`.
     """
+    assigned = assigning_line(case)
+    if assigned is not None:
+        return assigned
     owner, _, name = parameter.rpartition(".")
     names = [one for one in (name, owner.rpartition(".")[2]) if one]
     found = [site for site in syntax(case).everywhere(lambda node: _puts(node, names)) if site.function != _BUILDS]
@@ -26,6 +31,16 @@ def replacing_line(case: Case, parameter: str, made: Site | None) -> Site | None
         beside = [site for site in found if (site.file, site.function) == (made.file, made.function)]
         found = [site for site in beside if site.line >= made.line] or found
     return found[0] if len(found) == 1 else made
+
+
+def assigning_line(case: Case) -> Site | None:
+    """Where load_state_dict(assign=True) replaces the parameters of a module after an optimizer was made."""
+    for timeline in timelines(case):
+        first = next((at for at, _ in timeline.of(MADE)), None)
+        for at, call in timeline.of(ASSIGN):
+            if first is not None and at > first:
+                return call.site
+    return None
 
 
 def _puts(node: ast.AST, names: list[str]) -> bool:

@@ -14,7 +14,7 @@ from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
-from gradscope.model.training import LOAD, STATE, STEP
+from gradscope.model.training import ASSIGN, LOAD, PARTED, STATE, STEP
 
 _TIMES = 3
 _AVERAGES = ("lerp_",)
@@ -44,7 +44,7 @@ def loads_itself(case: Case) -> Iterator[Cause]:
     How it is found: all tensors that were given share memory with those that the module has.
     """
     for timeline in timelines(case):
-        for at, call in timeline.of(LOAD):
+        for at, call in timeline.of(LOAD, ASSIGN):
             if call.total and call.count == call.total:
                 states = [one for place, one in timeline.of(STATE) if place < at and one.site != call.site]
                 kept = next((one.site for one in reversed(states) if one.module == call.module), None)
@@ -92,6 +92,29 @@ def average_of_itself(case: Case) -> Iterator[Cause]:
                 )
                 return
             written[storage] = name
+
+
+def parted_by_load(case: Case) -> Iterator[Cause]:
+    """What it flags: load_state_dict(assign=True) that makes two parameters of one that has several names.
+
+    Why: with assign=True each name gets the tensor of the state_dict as a parameter of its own. Weights that were tied,
+    as those of an embedding and of the head behind it, are two from then on, and the training moves them apart.
+
+    Wrong:
+        model.head.weight = model.embedding.weight
+        model.load_state_dict(torch.load(path), assign=True)
+
+    Right:
+        model.load_state_dict(torch.load(path), assign=True)
+        model.head.weight = model.embedding.weight
+
+    Do instead: tie the parameters again after loading, or load without assign=True.
+
+    How it is found: when the model is called next, names that were one parameter before the load are several.
+    """
+    for timeline in timelines(case):
+        for _, call in timeline.of(PARTED):
+            yield Cause(f"{call.module} were one parameter and are {call.total} since this", call.site)
 
 
 def stepped_twice(case: Case) -> Iterator[Cause]:

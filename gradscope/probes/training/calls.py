@@ -17,7 +17,7 @@ from typing import Any
 
 import torch
 
-from gradscope.model.training import FORWARD, GAP, SCALED_STEP, STEP
+from gradscope.model.training import ASSIGN, AUTOCAST, FORWARD, GAP, PARTED, SCALED_STEP, STEP, CallKind
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.digest import digest
@@ -27,6 +27,7 @@ from gradscope.probes.core.sink import store
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.tensors.value_samples import is_plain
 from gradscope.probes.training.described import HEARD, Said, with_gradients
+from gradscope.probes.training.shared_parameters import SharedParameters
 from gradscope.signals import attribute
 from gradscope.torch_internals.dynamo import skip, skip_methods
 from gradscope.torch_internals.find import find
@@ -35,7 +36,8 @@ from gradscope.torch_internals.instrumented import at_entry
 
 _NOTE, _COMPILING = "_gradscope_note", "_gradscope_compiling"
 _MOST = 512  # calls of one interval
-_LAST = 6  # among which a forward is not written again: a loop over models or batches
+_REPEATED = (FORWARD, AUTOCAST)  # in loops over models or batches, and in backward calls
+_LAST = 6  # among which these are not written again
 _INSIDE = 3  # frames behind a function of torch's in which it may be called by itself
 _TORCHS = "torch."
 
@@ -52,6 +54,7 @@ class TrainingCalls(Watcher):
         self._calls: dict[int, list[tuple[int, ...]]] = defaultdict(list)  # by thread
         self._last: dict[int, int] = {}  # backward calls, by thread
         self._runs = itertools.count(1)
+        self._shared = SharedParameters()
         self._undo: list[Callable[[], None]] = []
         context.events.step_begins.append(self._begins)
         context.events.optimizer_steps.append(self._step)
@@ -91,9 +94,11 @@ class TrainingCalls(Watcher):
             with no_function():
                 said = describe(values)
                 if said is not None:
-                    self._add(said, frame)
+                    stack = self._add(said, frame)
                     if said.kind is SCALED_STEP:
                         self._note_scale(values["self"])
+                    elif said.kind is ASSIGN:
+                        self._shared.loads(values["self"], stack)
         except Exception as error:
             self._faults.note(self.probe, error)
 
@@ -110,21 +115,28 @@ class TrainingCalls(Watcher):
                 self._add(Said(STEP, optimizer, *with_gradients(parameters_of(optimizer))), frame)
 
     def _forward(self, module: Any, frame: Any) -> None:
+        for one in self._shared.parted():
+            names = self._sink.string(", ".join(one.names))
+            self._keep(PARTED, (0, names, one.stack, one.count, one.total))
         said = Said(FORWARD, module, int(module.training), int(torch.is_grad_enabled()))
         self._add(said, frame)
 
-    def _add(self, said: Said, frame: Any) -> None:
-        thread = self._threads.current
-        calls = self._calls[thread.number]
+    def _add(self, said: Said, frame: Any) -> int:
+        """Keep a call, and give its stack."""
+        stack = self._stacks.take(frame, self._threads.current.base)
+        optimizer = self._optimizers.of(said.of) if isinstance(said.of, torch.optim.Optimizer) else 0
+        module = self._sink.string(self._names.module(said.of)) if isinstance(said.of, torch.nn.Module) else 0
+        self._keep(said.kind, (optimizer, module, stack, said.count, said.total))
+        return stack
+
+    def _keep(self, kind: CallKind, values: tuple[int, ...]) -> None:
+        calls = self._calls[self._threads.current.number]  # a thread is known from its first call on, recorded or not
         if not self._steps.recorded:
             return
         if len(calls) >= _MOST:
             calls[:] = [self._gap()]
-        optimizer = self._optimizers.of(said.of) if isinstance(said.of, torch.optim.Optimizer) else 0
-        module = self._sink.string(self._names.module(said.of)) if isinstance(said.of, torch.nn.Module) else 0
-        kind, stack = self._sink.string(said.kind.name), self._stacks.take(frame, thread.base)
-        row = (kind, optimizer, module, stack, said.count, said.total)
-        if said.kind is not FORWARD or row not in calls[-_LAST:]:
+        row = (self._sink.string(kind.name), *values)
+        if kind not in _REPEATED or row not in calls[-_LAST:]:
             calls.append(row)
 
     def _begins(self, recorded: bool) -> None:

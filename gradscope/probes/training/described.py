@@ -13,6 +13,8 @@ import torch
 from torch import nn
 
 from gradscope.model.training import (
+    ASSIGN,
+    AUTOCAST,
     CLIP,
     EVAL,
     LOAD,
@@ -91,7 +93,14 @@ def _loaded(values: dict[str, Any]) -> Said:
     module, given = values["self"], values["state_dict"]
     own = [one for one in (*nn.Module.parameters(module), *nn.Module.buffers(module)) if one.numel()]
     there = {storage_of(one)[0] for one in given.values() if isinstance(one, torch.Tensor)} - {0}
-    return Said(LOAD, module, sum(storage_of(one)[0] in there for one in own), len(own))
+    kind = ASSIGN if values["assign"] else LOAD
+    return Said(kind, module, sum(storage_of(one)[0] in there for one in own), len(own))
+
+
+def _autocast(values: dict[str, Any]) -> Said:
+    context = values["self"]
+    keeps = context._enabled and context._cache_enabled
+    return Said(AUTOCAST, None, int(keeps), int(not torch.is_autocast_enabled(context.device)))
 
 
 def _scheduled(values: dict[str, Any]) -> Said:
@@ -128,5 +137,6 @@ HEARD: dict[str, Callable[[dict[str, Any]], Said | None]] = {
     "torch.amp.grad_scaler.GradScaler.unscale_": partial(_of_scaler, UNSCALE),
     "torch.amp.grad_scaler.GradScaler.step": partial(_of_scaler, SCALED_STEP),
     "torch.optim.lr_scheduler.LRScheduler.step": _scheduled,
+    "torch.amp.autocast_mode.autocast.__enter__": _autocast,
 }
 assert tuple(HEARD) == TRAINING, "each of them is in the table of torch's parts"

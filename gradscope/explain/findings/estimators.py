@@ -1,0 +1,273 @@
+"""GS84x: gradients that are not those of the loss that is meant: samples without gradients, terms that are left out."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import Counter
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, leaves_torch
+from gradscope.explain.evidence.source_names import function_at, targets
+from gradscope.explain.evidence.syntax import attribute_call
+from gradscope.model.finding import Related
+from gradscope.model.flow import FlowOperation
+from gradscope.model.operation import base_name
+from gradscope.model.site import Origin, Site
+
+_TIMES = 3
+_DISTRIBUTIONS = "torch/distributions/"
+_SAMPLE, _DENSITY = "sample", "log_prob"
+_DISCRETE = (
+    "bernoulli",
+    "binomial",
+    "categorical",
+    "geometric",
+    "mixture_same_family",
+    "multinomial",
+    "negative_binomial",
+    "one_hot_categorical",
+    "poisson",
+    "von_mises",
+)
+_COMPARE = ("mse_loss", "smooth_l1_loss", "l1_loss", "huber_loss")
+_SUMS = ("add", "sub", "rsub", "where", "lerp")
+_KEEPS = ("mul", "div", "stack", "cat", "view", "reshape", "squeeze", "unsqueeze", "_to_copy")
+_TERMS = re.compile(r"loss|penalty|\bkl\b|kl_|_kl|_?reg$|^reg|regulari|commit|consistency|auxil|entropy")
+
+
+def sample_without_gradient(case: Case) -> Iterator[Cause]:
+    """What it flags: sample() of a distribution that has rsample(), where the sample goes on into the loss.
+
+    Why: sample() draws without gradients. What the loss says of the sample does not reach the distribution's
+    parameters; another part of the loss, as a KL divergence, may still train them, so that nothing looks wrong.
+
+    Wrong:
+        q = torch.distributions.Normal(mean, std)
+        z = q.sample()
+        loss = reconstruction(decoder(z), x) + kl_divergence(q, prior).mean()
+
+    Right:
+        q = torch.distributions.Normal(mean, std)
+        z = q.rsample()
+        loss = reconstruction(decoder(z), x) + kl_divergence(q, prior).mean()
+
+    Do instead: rsample(), or an estimator that weighs log_prob(sample) with the loss.
+
+    How it is found: a sample was drawn, with gradients off, from parameters that require grad and that the same loss
+    reaches in another way; operators that require grad compute the loss from it, and no log_prob() reads it.
+    """
+    flow = dataflow(case)
+    found: dict[Site, Cause] = {}
+    for at, operation in enumerate(flow.operations):
+        site = operation.site
+        if site is None or site in found or operation.operation.grad or not _draws(operation):
+            continue
+        read = next((one.tensor for one in operation.reads if one.requires_grad), None)
+        if read is not None and _is_in_loss_twice(flow, read, at):
+            message = "sample() draws without gradients, and the loss is computed from it"
+            found[site] = Cause(message, site, op=operation.operation.name)
+    yield from found.values()
+
+
+def _draws(operation: FlowOperation) -> bool:
+    """Whether an operator belongs to the sample() of a distribution that is continuous."""
+    for site in operation.operation.stack:
+        file = site.file.replace("\\", "/")
+        if _DISTRIBUTIONS in file:
+            if file.rpartition("/")[2].removesuffix(".py") in _DISCRETE:
+                return False
+            if site.function == _SAMPLE:
+                return operation.backward is None
+    return False
+
+
+def _is_in_loss_twice(flow: RecordedDataflow, parameter: int, at: int) -> bool:
+    """Whether a loss depends on a distribution's parameter for autograd, and on what was drawn from it without."""
+    drawn = _values_from(flow, flow.operations[at].makes, at)
+    if drawn is None:
+        return False
+    live = flow.onward(parameter).live
+    return any(root.tensor in drawn and root.tensor in live and root.requires_grad for root in flow.roots)
+
+
+def _values_from(flow: RecordedDataflow, tensors: tuple[int, ...], at: int) -> set[int] | None:
+    """The tensors whose values came from these after an operator; None where a density of a distribution did."""
+    seen: set[int] = set()
+    waiting = [(one, at) for one in tensors]
+    while waiting:
+        tensor, after = waiting.pop()
+        if tensor in seen:
+            continue
+        seen.add(tensor)
+        for reader in flow.readers.get(tensor, ()):
+            operation = flow.operations[reader]
+            if reader <= after or operation.backward is not None or leaves_torch(operation):
+                continue
+            if any(one.function == _DENSITY and _DISTRIBUTIONS in one.file for one in operation.operation.stack):
+                return None
+            waiting += [(made, reader) for made in operation.makes if not flow.sets_leaf(reader, made)]
+    return seen
+
+
+def term_left_out(case: Case) -> Iterator[Cause]:
+    """What it flags: a term of a loss that is computed with gradients in each step and that no loss contains.
+
+    Why: what is not part of what backward() is called on trains nothing. A term that is printed and never added looks
+    as if it did.
+
+    Wrong:
+        kl_loss = beta * kl(q, p)
+        loss = reconstruction_loss
+        loss.backward()
+
+    Right:
+        kl_loss = beta * kl(q, p)
+        loss = reconstruction_loss + kl_loss
+        loss.backward()
+
+    Do instead: add it, or compute it under torch.no_grad() where it is only to be seen.
+
+    How it is found: a single number that requires grad and that the program names like a term of a loss goes into no
+    operator that a loss comes from, in three steps or more. A hint: it may be there to be looked at only.
+    """
+    flow = dataflow(case)
+    times: Counter[Site] = Counter()
+    steps: dict[Site, Site] = {}
+    for operation, root in _unused_terms(flow):
+        site = next((one for one in operation.operation.stack if _is_a_term(case, one)), None)
+        if site is not None:
+            times[site] += 1
+            steps.setdefault(site, root)
+    for site, count in times.items():
+        if count >= _TIMES:
+            message = f"no loss contains what line {site.line} computes with gradients"
+            if _is_thrown_away(case, site):
+                yield Cause(message, site)
+            else:
+                yield Cause(message, steps[site], (Related("made_at", site, "computes the term"),))
+
+
+def _unused_terms(flow: RecordedDataflow) -> Iterator[tuple[FlowOperation, Site]]:
+    """What made numbers with a graph that no backward starts from, each with the line that made its step's loss."""
+    for root in flow.roots:
+        makers = [at for at in flow.makers.get(root.tensor, ()) if flow.operations[at].backward is None]
+        line = flow.operations[makers[-1]].site if makers else None
+        if line is not None and root.requires_grad:
+            run = flow.operations[makers[-1]].run
+            yield from ((one, line) for one in flow.operations if one.run == run and _is_unused_number(flow, one))
+
+
+def _is_unused_number(flow: RecordedDataflow, operation: FlowOperation) -> bool:
+    if operation.backward is not None or not operation.operation.grad or len(operation.makes) != 1:
+        return False
+    (made,) = operation.makes
+    known = flow.tensors.get(made)
+    if known is None or known.type.shape or not known.type.dtype.startswith(("float", "bfloat")) or made in flow.useful:
+        return False
+    computing = [at for at in flow.readers.get(made, ()) if flow.operations[at].operation.grad]
+    return not any(flow.operations[at].makes and not _detaches(flow.operations[at]) for at in computing) and any(
+        one.requires_grad for one in operation.reads
+    )
+
+
+def _detaches(operation: FlowOperation) -> bool:
+    return leaves_torch(operation) or base_name(operation.operation.name) in ("detach", "alias")
+
+
+def _is_a_term(case: Case, site: Site) -> bool:
+    """Whether a line gives its value a name that terms of losses have, or adds something and throws the sum away."""
+    place = function_at(case, site) if site.origin is Origin.USER else None
+    named = place is not None and any(_TERMS.search(name.lower()) for name in targets(place[1]))
+    return named or _is_thrown_away(case, site)
+
+
+def _is_thrown_away(case: Case, site: Site) -> bool:
+    """Whether a statement is a sum, as `loss + term` or `loss.add(term)`, that nothing takes."""
+    place = function_at(case, site) if site.origin is Origin.USER else None
+    if place is None or not isinstance(place[1], ast.Expr):
+        return False
+    value = place[1].value
+    return isinstance(value, ast.BinOp) or attribute_call("add", "sub", "__add__")(value)
+
+
+def target_with_gradient(case: Case) -> Iterator[Cause]:
+    """What it flags: a loss that compares two values of the same parameters, and moves both.
+
+    Why: a target that is made by the network itself (a bootstrapped value, a pseudo label) is a constant in most
+    methods. Where it requires grad, the target is moved towards the prediction, too: the network learns to agree with
+    itself.
+
+    Wrong:
+        target = reward + gamma * value(next_state)
+        loss = torch.nn.functional.mse_loss(value(state), target)
+
+    Right:
+        with torch.no_grad():
+            target = reward + gamma * value(next_state)
+        loss = torch.nn.functional.mse_loss(value(state), target)
+
+    Do instead: detach() the target, or compute it under no_grad. Where both sides are meant to learn, nothing is wrong.
+
+    How it is found: the target of a loss such as mse_loss requires grad, comes from parameters from which its
+    input comes too, and is mixed with data that requires none, in three steps or more. A hint.
+    """
+    flow = dataflow(case)
+    times: Counter[Site] = Counter()
+    lines: dict[Site, Site] = {}
+    for at, operation in enumerate(flow.operations):
+        if base_name(operation.operation.name) not in _COMPARE or not flow.reads_learned(at) or operation.site is None:
+            continue
+        value, target = (*operation.reads, operation.reads[0])[:2]
+        if value.tensor == target.tensor or not (value.requires_grad and target.requires_grad):
+            continue
+        if _is_mixed(flow, value.tensor, at) or not _is_mixed(flow, target.tensor, at):
+            continue
+        behind = _leaves_behind(flow, target.tensor, at)
+        if behind and behind <= _leaves_behind(flow, value.tensor, at):
+            made = max((one for one in flow.makers.get(target.tensor, ()) if one < at), default=at)
+            line = _in_function_of(operation.site, flow.operations[made])
+            times[line] += 1
+            lines[line] = operation.site
+    for line, count in times.items():
+        if count >= _TIMES:
+            compared = (Related("called_at", lines[line], "compares"),) if lines[line] != line else ()
+            message = "this target requires grad and comes from the parameters that it is to train"
+            yield Cause(message, line, compared)
+
+
+def _is_mixed(flow: RecordedDataflow, tensor: int, before: int) -> bool:
+    """Whether a value is a sum of what requires grad and of data, as a reward or a label, up to factors and shape."""
+    made = [one for one in flow.makers.get(tensor, ()) if one < before]
+    name = base_name(flow.operations[made[-1]].operation.name) if made else ""
+    if name not in (*_SUMS, *_KEEPS):
+        return False
+    reads = flow.operations[made[-1]].reads
+    data = [one for one in reads if not one.requires_grad and flow.tensors[one.tensor].type.shape]
+    if name in _SUMS and data and len(data) < len(reads):
+        return True
+    return any(one.requires_grad and not one.leaf and _is_mixed(flow, one.tensor, made[-1]) for one in reads)
+
+
+def _in_function_of(site: Site, operation: FlowOperation) -> Site:
+    """The line that led to an operator, in the function of a line where it was called from there."""
+    same = (one for one in operation.operation.stack if (one.file, one.function) == (site.file, site.function))
+    return next(same, None) or operation.site or site
+
+
+def _leaves_behind(flow: RecordedDataflow, tensor: int, before: int) -> frozenset[int]:
+    """The parameters that a tensor was computed from, as far as autograd goes."""
+    found: set[int] = set()
+    waiting, seen = [(tensor, before)], set()
+    while waiting:
+        one, end = waiting.pop()
+        if one in seen:
+            continue
+        seen.add(one)
+        for at in flow.sources(one, end):
+            if flow.operations[at].backward is None and flow.operations[at].operation.grad:
+                found |= {read.tensor for read in flow.operations[at].reads if read.leaf and read.requires_grad}
+                waiting += [(read.tensor, at) for read in flow.operations[at].reads if read.requires_grad]
+    return frozenset(found)
