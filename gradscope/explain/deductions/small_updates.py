@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.timeline import timelines
-from gradscope.model.flow import GradientState
+from gradscope.model.flow import GradientState, OptimizerLook
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 from gradscope.model.training import MADE
@@ -43,6 +43,17 @@ def unchanged(case: Case) -> Iterator[Unchanged]:
             looks = [look for one in still.values() for look in one]
             changed = sum(one[1] for one in looks)
             yield optimizer, list(still), max(one[0] for one in looks) + 1, changed, _elements(looks), dtype
+
+
+def frozen(case: Case) -> Iterator[tuple[int, list[str], int]]:
+    """The optimizers that step and whose parameters never required grad, these, and how many steps were seen."""
+    looks: dict[int, list[OptimizerLook]] = defaultdict(list)
+    for look in case.optimizer_looks():
+        looks[look.optimizer].append(look)
+    for optimizer, seen in looks.items():
+        states = {one.state for look in seen for one in look.parameters}
+        if len(seen) >= _LOOKS and states == {GradientState.FROZEN}:
+            yield optimizer, [one.name for one in seen[0].parameters], max(look.count for look in seen) + 1
 
 
 def _share(looks: list[Look]) -> float:

@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.skipped_steps import skipped_to_the_end
-from gradscope.explain.deductions.small_updates import clipped_lines, made_at, unchanged
+from gradscope.explain.deductions.small_updates import clipped_lines, frozen, made_at, unchanged
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.timeline import Timeline, timelines
-from gradscope.explain.evidence.words import several
+from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
 from gradscope.model.site import Site
 from gradscope.model.training import CLIP, SCALE, SCALED_STEP, STEP, UNSCALE, ZERO_GRAD
@@ -143,7 +143,8 @@ def every_step_skipped(case: Case) -> Iterator[Cause]:
 
 
 def nothing_changes(case: Case) -> Iterator[Cause]:
-    """What it flags: steps that change not one of the elements of parameters that have gradients.
+    """What it flags: steps that change not one of the elements of parameters that have gradients, and steps of an
+    optimizer whose parameters are all frozen.
 
     Why: a step adds lr times the gradient to each element. Where that is less than half of the distance to the next
     number of the dtype, the sum is the old number: in bfloat16 that is already so below 0.4 % of the element.
@@ -161,7 +162,8 @@ def nothing_changes(case: Case) -> Iterator[Cause]:
     Do instead: keep the parameters in float32 and compute under autocast, or take a larger learning rate.
 
     How it is found: some elements from all over each parameter, before and after the steps that are looked at, on a
-    CPU; a parameter whose gradient was zero is left out, and a group whose learning rate is zero.
+    CPU; a parameter whose gradient was zero is left out, and a group whose learning rate is zero. Frozen parameters
+    required no grad in any step that was looked at, while backward calls gave gradients to others.
     """
     for optimizer, names, steps, changed, elements, dtype in unchanged(case):
         site = made_at(case, optimizer)
@@ -173,6 +175,11 @@ def nothing_changes(case: Case) -> Iterator[Cause]:
             tensor=names[0],
             weight=len(names),
         )
+    for optimizer, names, steps in frozen(case):
+        message = (
+            f"{several(names)} {be(names)} all that this optimizer holds, and frozen: {steps} steps change nothing"
+        )
+        yield Cause(message, made_at(case, optimizer), tensor=names[0], weight=len(names))
 
 
 def _is_scaled(timeline: Timeline, at: int) -> bool:
