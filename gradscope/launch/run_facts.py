@@ -40,3 +40,14 @@ def facts(detail: str, started: float, command: Sequence[str] | None = None) -> 
         "world_size": int(world) if world and world.isdigit() else None,
         "environment": {name: os.environ[name] for name in _ENVIRONMENT if name in os.environ},
     }
+
+
+def switches() -> dict[str, str]:
+    """What decides how torch computes, as it stands now. The seed is the CPU's generator's."""
+    return {
+        "seed": str(torch.initial_seed()),
+        "threads": str(torch.get_num_threads()),
+        "default dtype": str(torch.get_default_dtype()).removeprefix("torch."),
+        "deterministic algorithms": str(torch.are_deterministic_algorithms_enabled()).lower(),
+        "float32 matmul precision": torch.get_float32_matmul_precision(),
+    }
