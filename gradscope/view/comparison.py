@@ -50,13 +50,12 @@ def _up_to(difference: Difference, comparison: Comparison) -> str:
     number = f"backward {moment.backward}"
     if name == "exception":
         return "the end"
+    if name == "learning rate":
+        return f"backward {moment.backward - 1}"
     if moment.stage is Stage.FORWARD:
-        if name == "learning rate":
-            return f"backward {moment.backward - 1}"
         noun = "call" if name == "training call" else "operator"
-        if difference.step is None:
-            return f"{noun} {moment.position:,} after the last backward call"
-        return f"{noun} {moment.position:,} on the way to {number}"
+        way = "after the last backward call" if difference.step is None else f"on the way to {number}"
+        return f"{noun} {moment.position:,} {way}"
     if moment.stage is Stage.BACKWARD:
         noun = "operator" if name == "backward operator" else "hook"
         return f"{number}, {noun} {moment.position:,} in it"
