@@ -19,7 +19,7 @@ from gradscope import bounds
 from gradscope.compilers.watches import watches
 from gradscope.errors import UsageError
 from gradscope.launch import program
-from gradscope.launch.run_facts import facts, switches
+from gradscope.launch.run_facts import facts, main_threads_place, switches
 from gradscope.model.capabilities import CAPABILITIES, OF_PROBES
 from gradscope.model.detail import Detail
 from gradscope.model.limits import Limits
@@ -155,7 +155,7 @@ class Recorder:
             yield "guest", guest
 
     def _beat(self, tails: Callable[[], Iterator[Tail]]) -> None:
-        self.writer.beat({"duration": time.time() - self._started}, tails)
+        self.writer.beat({"duration": time.time() - self._started, "at": main_threads_place()}, tails)
 
     def stop(self, error: BaseException | None = None, status: int | None = None) -> Summary:
         """Leave the probes and close the recording; again does nothing."""

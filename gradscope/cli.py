@@ -49,6 +49,7 @@ COMMANDS = {
     "diff": Subcommand(
         "gradscope.commands.diff", "Say where two runs part: first operator, node, weight, line.", reads=True
     ),
+    "ranks": Subcommand("gradscope.commands.ranks", "Say which rank of a distributed run is to blame."),
     "memory": Subcommand("gradscope.commands.memory", "Say what a graph keeps in memory for its backward.", reads=True),
     "levels": Subcommand("gradscope.commands.levels", "Show the torch.func transforms of a run.", reads=True),
     "joint": Subcommand(
