@@ -50,6 +50,7 @@ COMMANDS = {
         "gradscope.commands.diff", "Say where two runs part: first operator, node, weight, line.", reads=True
     ),
     "ranks": Subcommand("gradscope.commands.ranks", "Say which rank of a distributed run is to blame."),
+    "export": Subcommand("gradscope.commands.export", "Hand recordings over to Perfetto, or as Parquet."),
     "memory": Subcommand("gradscope.commands.memory", "Say what a graph keeps in memory for its backward.", reads=True),
     "levels": Subcommand("gradscope.commands.levels", "Show the torch.func transforms of a run.", reads=True),
     "joint": Subcommand(

@@ -51,7 +51,7 @@ def command(
     they go. Exits with 1 when something as severe as --fail-on is found, 0 otherwise.
     """
     options.check_output(output, force)
-    paths = _paths(files)
+    paths = paths_of(files)
     with waiting(quiet) as doing:
         ranks = gather(paths, lambda count: doing(f"reading recording {count} of {len(paths)}"))
     where = str(Path(files[0] if files else "."))
@@ -63,7 +63,7 @@ def command(
     return Exit.OK if exit_zero else reporting.exit_status(report, fail_on)
 
 
-def _paths(names: tuple[str, ...]) -> list[Path]:
+def paths_of(names: tuple[str, ...]) -> list[Path]:
     """The recordings that are meant. Raises UnreadableError when there is none."""
     found: list[Path] = []
     for name in names or (".",):

@@ -6,11 +6,12 @@ import re
 from array import array
 from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from gradscope.model.rank import LOST_A_PEER, Collective, Rank, State, Weights
 from gradscope.model.run import Run
+from gradscope.model.site import Site
 from gradscope.store import rank_reader
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording, load
@@ -97,7 +98,7 @@ def _rank(recording: Recording, run: Run, number: int, collectives: int, collect
         backwards=rows.number("SELECT count(*) FROM backward"),
         last=None if last is None else last[0],
         last_site=None if last is None else last[1],
-        at=None if run.ended else rank_reader.read_place(rows),
+        at=None if run.ended else _with_text(recording, rank_reader.read_place(rows)),
         collectives=collectives,
         collective=collective,
         nonfinite=None if bad is None else bad[0],
@@ -105,6 +106,14 @@ def _rank(recording: Recording, run: Run, number: int, collectives: int, collect
         born_by=None if bad is None else bad[2],
         reduced=rank_reader.read_reduced(rows),
     )
+
+
+def _with_text(recording: Recording, site: Site | None) -> Site | None:
+    """A place with the text of its line."""
+    lines = [] if site is None else (recording.source(site.file) or "").splitlines()
+    if site is None or not 1 <= site.line <= len(lines):
+        return site
+    return replace(site, source=lines[site.line - 1].strip())
 
 
 def _state(run: Run) -> State:

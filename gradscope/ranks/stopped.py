@@ -56,7 +56,7 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
 
 
 def _usual(ranks: Ranks, entered: dict[int, int]) -> int:
-    """What most ranks entered there; where as many entered something else, what more ranks enter at all, and oftener."""
+    """What most ranks entered; where as many entered something else, what more ranks enter at all, and oftener."""
     counts = Counter(entered.values())
     known = {key: [sequence.count(key) for sequence in ranks.sequences.values()] for key in counts}
     return max(counts, key=lambda key: (counts[key], sum(map(bool, known[key])), sum(known[key]), -key))
@@ -132,9 +132,9 @@ def _did(one: Rank) -> str:
         return f"raised {one.exception}"
     if one.state is State.DONE:
         return f"ended after {one.collectives:,} collectives"
-    where = "" if one.at is None else f" at {one.at.function or 'its'} line {one.at.line}"
-    last = f", its last operator {one.last}" if one.last else ""
-    return f"was killed, or hangs,{where}{last}" if where else f"was killed, or hangs{last}"
+    where = "" if one.at is None else f" at line {one.at.line}"
+    last = f"; its last operator was {one.last}" if one.last else ""
+    return f"was killed, or hangs{where}{last}"
 
 
 def _wait_words(numbers: set[int]) -> str:

@@ -118,9 +118,8 @@ def unfrozen_after_the_wrap(rank):  # expect: GS792
 
 def logarithm_of_nothing(rank):
     def loss(net, x):
-        if rank == 1:
-            x = x.clamp_max(0.0)
-        return (net(x) + x.relu().sum(1, keepdim=True).log()).mean()  # expect: GS793
+        x = x.abs() * (1 - rank)
+        return (net(x) + x.sum(1, keepdim=True).log()).mean()  # expect: GS793
 
     train(Replicated(model()), rank, loss=loss)
 

@@ -1,5 +1,6 @@
 """Programs of two ranks, run with gloo: each fault is named first, by its line, and healthy programs are silent."""
 
+import os
 import re
 import subprocess
 import sys
@@ -11,7 +12,6 @@ import torch
 from gradscope.model.choice import Choice
 from gradscope.ranks.gather import gather
 from gradscope.ranks.table import findings
-from tests.processes import environment
 
 SCRIPT = Path(__file__).parent / "group_programs.py"
 LIMIT = 540  # seconds
@@ -45,7 +45,7 @@ def folder(tmp_path_factory):
     command = [sys.executable, str(SCRIPT), str(folder)]
     ranks = [
         subprocess.Popen(
-            [*command, str(rank)], cwd=folder, env=environment(OMP_NUM_THREADS="1"), stdout=subprocess.DEVNULL
+            [*command, str(rank)], cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=subprocess.DEVNULL
         )
         for rank in range(2)
     ]
