@@ -39,9 +39,8 @@ class Slices:
             yield self._backward(call)
         waiting = {call.number: call for call in self._calls}
         for block in self._recording.blocks():  # in order: operators before the nodes that they made
-            call = waiting.pop(block.backward, None) if block.backward is not None else None
-            if call is not None:
-                yield from self._measured_nodes(call)
+            if block.backward in waiting:
+                yield from self._measured_nodes(waiting.pop(block.backward))
             yield from self._block(block)
         for call in waiting.values():
             yield from self._measured_nodes(call)

@@ -55,6 +55,7 @@ def read_weights(rows: Rows) -> Iterator[Weights]:
             yield Weights(now or 0, tuple(norms))
             norms = []
         now = backward
+        float(weight)  # ValueError for what is no number
         norms.append((leaf, weight))
     if norms:
         yield Weights(now or 0, tuple(norms))
