@@ -76,8 +76,8 @@ def operators(path: Path) -> int:
 def main() -> None:
     """Print a line for each pair."""
     pairs = (
-        ("a GPT's steps", GPT, {"benchmarks": str(ROOT / "benchmarks"), "steps": 14}),
-        ("steps that never repeat", VARIED, {"steps": 60, "operators": 100}),
+        ("a GPT's steps", GPT, {"benchmarks": str(ROOT / "benchmarks"), "steps": 8}),
+        ("steps that never repeat", VARIED, {"steps": 52, "operators": 100}),
         ("steps that never repeat", VARIED, {"steps": 5000, "operators": 100}),
     )
     for name, text, values in pairs:
