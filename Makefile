@@ -65,6 +65,8 @@ bench: .venv/dev.stamp
 	$(python) benchmarks/pictures.py
 	$(python) benchmarks/pages.py
 	$(python) benchmarks/reading.py
+	$(python) benchmarks/comparing.py
+	$(python) benchmarks/many_ranks.py
 	$(python) benchmarks/where.py
 
 docs: pictures

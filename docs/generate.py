@@ -18,6 +18,7 @@ from gradscope.cli import COMMANDS, gradscope
 from gradscope.explain.findings.table import KINDS
 from gradscope.model.capabilities import CAPABILITIES, SILENCED
 from gradscope.model.page import line
+from gradscope.ranks.table import RANK_KINDS
 from gradscope.render.formats import FORMATS
 from gradscope.store.schema import TABLES
 from gradscope.torch_internals.parts import TABLE
@@ -62,6 +63,13 @@ def formats() -> str:
 def kinds() -> str:
     """The kinds of faults that are explained."""
     found = ((one.code, one.name, one.severity.value, line(one.section("What it flags"))) for one in KINDS.values())
+    return table(("code", "name", "severity", "what it flags"), found)
+
+
+def rank_kinds() -> str:
+    """The kinds of faults of several ranks."""
+    kinds = RANK_KINDS.values()
+    found = ((one.code, one.name, one.severity.value, line(one.section("What it flags"))) for one in kinds)
     return table(("code", "name", "severity", "what it flags"), found)
 
 
@@ -127,6 +135,7 @@ OBJECTS = (
 PARTS: dict[str, Callable[[], str]] = {
     "formats": formats,
     "kinds": kinds,
+    "rank kinds": rank_kinds,
     "tables": tables,
     "parts": parts,
     "capabilities": capabilities,

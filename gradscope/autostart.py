@@ -87,13 +87,14 @@ def start() -> None:
     except GradscopeError as error:
         print(f"gradscope: not recording: {error.sentence}", file=sys.stderr)
         return
-    atexit.register(_stop, recorder)
-    sys.excepthook = _without_our_frames(sys.excepthook)
+    uncaught: list[BaseException] = []
+    atexit.register(_stop, recorder, uncaught)
+    sys.excepthook = _without_our_frames(sys.excepthook, uncaught)
 
 
-def _stop(recorder: Recorder) -> None:
+def _stop(recorder: Recorder, uncaught: list[BaseException]) -> None:
     """Close the recording in silence, unless something is wrong with it."""
-    summary = recorder.stop()
+    summary = recorder.stop(uncaught.pop() if uncaught else None)
     if recorder.abandoned:
         return
     if summary.failure:
@@ -117,11 +118,12 @@ def _settings() -> dict[str, Any]:
         raise UsageError(error.format_message()) from None
 
 
-def _without_our_frames(show: Hook) -> Hook:
+def _without_our_frames(show: Hook, uncaught: list[BaseException]) -> Hook:
     from gradscope.probes.core.traceback_filter import clean
 
     def excepthook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
         clean(error)
+        uncaught[:] = [error]
         show(kind, error, error.__traceback__)
 
     return excepthook

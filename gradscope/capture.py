@@ -19,7 +19,7 @@ from gradscope import bounds
 from gradscope.compilers.watches import watches
 from gradscope.errors import UsageError
 from gradscope.launch import program
-from gradscope.launch.run_facts import facts
+from gradscope.launch.run_facts import facts, main_threads_place, switches
 from gradscope.model.capabilities import CAPABILITIES, OF_PROBES
 from gradscope.model.detail import Detail
 from gradscope.model.limits import Limits
@@ -155,7 +155,7 @@ class Recorder:
             yield "guest", guest
 
     def _beat(self, tails: Callable[[], Iterator[Tail]]) -> None:
-        self.writer.beat({"duration": time.time() - self._started}, tails)
+        self.writer.beat({"duration": time.time() - self._started, "at": main_threads_place()}, tails)
 
     def stop(self, error: BaseException | None = None, status: int | None = None) -> Summary:
         """Leave the probes and close the recording; again does nothing."""
@@ -170,7 +170,7 @@ class Recorder:
             text = None if error is None else described(error)
             try:
                 end = {"ended": True, "status": status, "exception": text, "duration": seconds}
-                self.writer.close({**end, "lacks": [asdict(one) for one in self._lacks()]})
+                self.writer.close({**end, "lacks": [asdict(one) for one in self._lacks()], "switches": switches()})
             except Exception as fault:
                 self._faults.note("recorder", fault)
         backwards, nodes = (0, 0) if self._probes is None else self._probes.counts()

@@ -46,6 +46,9 @@ COMMANDS = {
     "times": Subcommand("gradscope.commands.times", "Say where the time of a backward went.", reads=True),
     "grads": Subcommand("gradscope.commands.grads", "Show how gradients flow.", reads=True),
     "steps": Subcommand("gradscope.commands.steps", "Show how a training goes, step by step.", reads=True),
+    "diff": Subcommand("gradscope.commands.diff", "Say where two runs part: first operator, node, weight, line."),
+    "ranks": Subcommand("gradscope.commands.ranks", "Say which rank of a distributed run is to blame."),
+    "export": Subcommand("gradscope.commands.export", "Hand recordings over to Perfetto, or as Parquet."),
     "memory": Subcommand("gradscope.commands.memory", "Say what a graph keeps in memory for its backward.", reads=True),
     "levels": Subcommand("gradscope.commands.levels", "Show the torch.func transforms of a run.", reads=True),
     "joint": Subcommand(

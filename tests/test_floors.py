@@ -12,7 +12,7 @@ FLOORS = (
     ("errors", "model", "signals", "version"),
     ("torch_internals",),
     ("store", "graphs", "engine", "probes", "functions", "compilers"),
-    ("explain", "measures", "execution", "bounds", "launch"),
+    ("explain", "measures", "ranks", "exports", "execution", "bounds", "launch"),
     ("view",),
     ("anomaly", "render", "capture", "debugger"),
     ("library", "rehearsal"),

@@ -13,12 +13,33 @@ import click
 
 from gradscope.errors import UsageError
 from gradscope.model.printable import printable
-from gradscope.store.reader import Recording, load
+from gradscope.store.reader import Recording, load, newest
 
 PIPE_WIDTH = 160
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
-recording: Decorator = click.argument("recording", required=False, metavar="[RECORDING]")
+_RANK = "gradscope.rank"  # in the context's meta
+
+
+def _keep_rank(context: click.Context, parameter: click.Parameter, value: int | None) -> None:
+    context.meta[_RANK] = value
+
+
+rank: Decorator = click.option(
+    "--rank",
+    type=click.IntRange(min=0),
+    expose_value=False,
+    callback=_keep_rank,
+    metavar="N",
+    help="In a folder with the recordings of several ranks, read that of rank N.",
+)
+
+
+def recording(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The recording to read: a file, or a folder of them; and `--rank`."""
+    return click.argument("recording", required=False, metavar="[RECORDING]")(rank(function))
+
+
 output: Decorator = click.option("-o", "--output", metavar="FILE", help="Write to FILE; - is standard output.")
 force: Decorator = click.option("-f", "--force", is_flag=True, help="Replace FILE when it exists.")
 quiet: Decorator = click.option("-q", "--quiet", is_flag=True, help="Say nothing on standard error.")
@@ -61,15 +82,26 @@ def check_asked(asked: str, recording: str | None, what: str) -> None:
 
 def open_recording(name: str | None, quiet: bool) -> Recording:
     """Open the recording that was named, or the newest, and say which."""
-    recording = load(name)
+    folder, rank = name is None or Path(name).is_dir(), _wanted_rank()
+    if rank is not None and not folder:
+        raise UsageError(f"--rank chooses from a folder, and {printable(str(name))} is not one")
+    recording = load(newest(None if name is None else Path(name), rank)) if folder else load(name)
     if not quiet:
-        if name is None:
-            talk(f"reading {recording.path}, the newest recording")
+        if folder:
+            of_rank = "" if rank is None else f" of rank {rank}"
+            talk(f"reading {recording.path}, the newest recording{of_rank}")
         if recording.recovered:
             talk("the run was killed or still goes on; this is everything up to its last commit")
         for lack in recording.run().lacks:
             talk(f"in this recording {lack.sentence}")
     return recording
+
+
+def _wanted_rank() -> int | None:
+    """What `--rank` asks for."""
+    context = click.get_current_context(silent=True)
+    found: int | None = None if context is None else context.meta.get(_RANK)
+    return found
 
 
 def talk(sentence: str) -> None:

@@ -16,8 +16,10 @@ from gradscope.functions.rules import rule as checked
 from gradscope.functions.rules.rule import Rule
 from gradscope.functions.rules.table import RULES
 from gradscope.model.page import line
+from gradscope.ranks.kind import RankKind
+from gradscope.ranks.table import RANK_KINDS
 
-CODES: dict[str, Rule | Kind] = {**RULES, **KINDS}
+CODES: dict[str, Rule | Kind | RankKind] = {**RULES, **KINDS, **RANK_KINDS}
 SILENCE = """How to silence it
     On every line: `--ignore {code}`. On one line: `# gradscope: ignore[{code}] and the reason`"""
 
@@ -39,10 +41,10 @@ def command(code: str | None, markdown: bool) -> None:
     click.echo(page(found))
 
 
-def page(one: Rule | Kind) -> str:
+def page(one: Rule | Kind | RankKind) -> str:
     """The page as text."""
     head = f"{one.code} {one.name} ({one.severity.value}"
-    if isinstance(one, Kind):
+    if isinstance(one, Kind | RankKind):
         sections = [(heading, one.section(heading)) for heading in explained.HEADINGS]
         return "\n\n".join([f"{head})", *_blocks(sections), SILENCE.format(code=one.code)])
     sections = [(heading, one.section(heading)) for heading in checked.HEADINGS]

@@ -8,12 +8,11 @@ from __future__ import annotations
 
 import base64
 import gzip
-import hashlib
 import json
 from html import escape
-from importlib.resources import files
 
 from gradscope.model.printable import printable
+from gradscope.render.page_parts import asset, policy
 from gradscope.view.page import contents
 from gradscope.view.scene import Scene
 from gradscope.view.story import Story, story_of
@@ -50,11 +49,6 @@ def page(story: Story) -> str:
     )
 
 
-def asset(name: str) -> str:
-    """One of the page's own files."""
-    return files("gradscope.render").joinpath("assets").joinpath(name).read_text(encoding="utf-8")
-
-
 def whole_program() -> str:
     """The page's program: its files in one scope of their own."""
     return f'"use strict";\n(() => {{\n{"".join(map(asset, SCRIPTS))}}})();\n'
@@ -68,23 +62,3 @@ def data(story: Story) -> str:
 def packed(text: str) -> str:
     """Compressed, and in letters that mean nothing to HTML."""
     return base64.b64encode(gzip.compress(text.encode("utf-8"), mtime=0)).decode("ascii")
-
-
-def policy(scripts: tuple[str, ...], style: str) -> str:
-    """What the browser may do with the page: run these scripts, apply this style, nothing else."""
-    return "; ".join(
-        (
-            "default-src 'none'",
-            f"script-src {' '.join(map(_hash, scripts))}",
-            f"style-src {_hash(style)}",
-            "img-src data:",
-            "base-uri 'none'",
-            "form-action 'none'",
-            "require-trusted-types-for 'script'",
-            "trusted-types gradscope",
-        )
-    )
-
-
-def _hash(text: str) -> str:
-    return f"'sha256-{base64.b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"

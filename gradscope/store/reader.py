@@ -40,14 +40,16 @@ def open_recording(path: str | os.PathLike[str] | None) -> OpenFile:
     return open_file(newest() if path is None else Path(path))
 
 
-def newest() -> Path:
-    """The recording that was written to last in $GRADSCOPE_DIR or the working directory."""
-    folder = Path(os.environ.get("GRADSCOPE_DIR") or ".")
-    found = [path for path in folder.glob(f"*{SUFFIX}") if path.is_file()]
+def newest(folder: Path | None = None, rank: int | None = None) -> Path:
+    """The recording written to last in a folder, else in $GRADSCOPE_DIR or the working directory; of a rank."""
+    folder = folder or Path(os.environ.get("GRADSCOPE_DIR") or ".")
+    pattern = f"*{SUFFIX}" if rank is None else f"*.r{rank:05d}-of-*{SUFFIX}"
+    found = [path for path in folder.glob(pattern) if path.is_file()]
     if not found:
         where = show(folder) if str(folder) != "." else "this directory"
         hint = "make one with `gradscope trace SCRIPT`, or name one"
-        raise UnreadableError(f"there is no {SUFFIX} file in {where}", hint)
+        of_rank = "" if rank is None else f" of rank {rank}"
+        raise UnreadableError(f"there is no {SUFFIX} file{of_rank} in {where}", hint)
     return max(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
 
 

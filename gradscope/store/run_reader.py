@@ -34,6 +34,7 @@ RUN_FIELDS: dict[str, tuple[type, ...]] = {
     "world_size": (int, type(None)),
     "environment": (dict,),
     "lacks": (list,),
+    "switches": (dict,),
 }
 CALLS = """SELECT min(b.number), max(b.number), count(*), b.kind, count(DISTINCT b.graph),
   coalesce(min(g.nodes), 0), coalesce(max(g.nodes), 0), coalesce(min(g.edges), 0), coalesce(max(g.edges), 0),
@@ -63,9 +64,9 @@ def read_run(rows: Rows) -> Run:
 
 def _texts(values: dict[str, Any]) -> dict[str, Any]:
     """Check what is inside the containers."""
-    argv, environment = values.get("argv", []), values.get("environment", {})
-    if not all(isinstance(text, str) for text in (*argv, *environment.values())):
-        raise ValueError("the run's arguments and environment must be texts")
+    argv, environment, switches = values.get("argv", []), values.get("environment", {}), values.get("switches", {})
+    if not all(isinstance(text, str) for text in (*argv, *environment.values(), *switches.values())):
+        raise ValueError("the run's arguments, environment and switches must be texts")
     lacks = tuple(_lack(stored) for stored in values.get("lacks", ()))
     return {**values, "lacks": lacks, **({"argv": tuple(argv)} if "argv" in values else {})}
 

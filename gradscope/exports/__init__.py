@@ -1,0 +1,1 @@
+"""Hands recordings over to other tools, in their formats."""

@@ -1,0 +1,51 @@
+"""The little of Protocol Buffers that a trace takes: varints, strings and messages, by the numbers of fields."""
+
+from __future__ import annotations
+
+
+def varint(value: int) -> bytes:
+    """A non-negative integer, seven bits a byte."""
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+_BITS = 14
+_TWO = tuple(bytes((low & 0x7F | 0x80, low >> 7 | 0x80)) for low in range(1 << _BITS))  # two bytes that go on
+
+
+class Times:
+    """Varints of times, which share their high bits for long: a million of them take a third of the time."""
+
+    def __init__(self) -> None:
+        self._high, self._end = -1, b""
+
+    def varint(self, value: int) -> bytes:
+        """The same as `varint`, for what is at least 2 to the power of 28."""
+        high = value >> 2 * _BITS
+        if high != self._high:
+            self._high, self._end = high, varint(high)
+        return _TWO[value & 0x3FFF] + _TWO[value >> _BITS & 0x3FFF] + self._end
+
+
+def number(field: int, value: int) -> bytes:
+    """An integer field."""
+    return varint(field << 3) + varint(value)
+
+
+def fixed64(field: int, value: int) -> bytes:
+    """An integer field of eight bytes."""
+    return varint(field << 3 | 1) + value.to_bytes(8, "little")
+
+
+def data(field: int, content: bytes) -> bytes:
+    """A field of bytes, or a message."""
+    return varint(field << 3 | 2) + varint(len(content)) + content
+
+
+def text(field: int, content: str) -> bytes:
+    """A string field."""
+    return data(field, content.encode("utf-8", "backslashreplace"))

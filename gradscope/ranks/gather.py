@@ -1,0 +1,132 @@
+"""Reads many recordings of one run, one at a time, and keeps of each only what is compared: thousands fit in memory."""
+
+from __future__ import annotations
+
+import re
+from array import array
+from collections import defaultdict
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+
+from gradscope.model.rank import LOST_A_PEER, Collective, Rank, State, Weights
+from gradscope.model.run import Run
+from gradscope.model.site import Site
+from gradscope.store import rank_reader
+from gradscope.store.file import damage_is_one_sentence
+from gradscope.store.reader import Recording, load
+
+_IN_NAME = re.compile(r"\.r(\d+)-of-(\d+)\.")
+Sequence = tuple[int, ...]
+
+
+@dataclass(slots=True)
+class Ranks:
+    """All ranks, by number, and what of them can be compared. Numbers in sequences stand for `collectives`.
+
+    `weights` and `losses`: by backward and content, the ranks with it; `first_weights`: one rank's content of each.
+    """
+
+    ranks: list[Rank] = field(default_factory=list)
+    collectives: list[Collective] = field(default_factory=list)
+    sequences: dict[int, array[int]] = field(default_factory=dict)
+    weights: dict[int, dict[int, list[int]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
+    first_weights: dict[tuple[int, int], Weights] = field(default_factory=dict)
+    losses: dict[tuple[tuple[int, str], ...], list[int]] = field(default_factory=lambda: defaultdict(list))
+    folder: str = ""
+    torch: str = ""
+
+    def rank(self, number: int) -> Rank:
+        """One of them."""
+        return next(one for one in self.ranks if one.rank == number)
+
+
+def gather(paths: Iterable[Path], doing: Callable[[int], None] = lambda count: None) -> Ranks:
+    """Read them all. `doing` is told how many were read."""
+    found = Ranks()
+    numbers: dict[tuple[str, str], int] = {}
+    shared: dict[bytes, array[int]] = {}
+    for count, path in enumerate(paths, 1):
+        with load(path) as recording, damage_is_one_sentence(path):
+            _add(found, recording, count - 1, numbers, shared)
+        doing(count)
+    found.ranks.sort(key=lambda one: (one.rank, one.path))
+    return found
+
+
+def _add(
+    found: Ranks,
+    recording: Recording,
+    place: int,
+    numbers: dict[tuple[str, str], int],
+    shared: dict[bytes, array[int]],
+) -> None:
+    rows, interned, run = recording.tables.rows, recording.tables.interned, recording.run()
+    number = _number(run, recording.path, place)
+    sequence, last = array("i"), None
+    for last in rank_reader.read_collectives(rows, interned):
+        key = (last.operator, str(last.site))
+        if key not in numbers:
+            numbers[key] = len(found.collectives)
+            found.collectives.append(last)
+        sequence.append(numbers[key])
+    found.sequences[number] = shared.setdefault(sequence.tobytes(), sequence)  # healthy ranks do the same
+    for weights in rank_reader.read_weights(rows):
+        content = hash(weights.norms)
+        found.weights[weights.backward][content].append(number)
+        found.first_weights.setdefault((weights.backward, content), weights)
+    found.losses[rank_reader.read_losses_as_text(rows)].append(number)
+    found.folder, found.torch = found.folder or run.cwd, found.torch or run.torch
+    found.ranks.append(_rank(recording, run, number, len(sequence), last))
+
+
+def _rank(recording: Recording, run: Run, number: int, collectives: int, collective: Collective | None) -> Rank:
+    rows, interned = recording.tables.rows, recording.tables.interned
+    last = rank_reader.read_last_operator(rows, interned)
+    bad = rank_reader.read_nonfinite(rows, interned)
+    failures = recording.failures() if run.exception else ()
+    return Rank(
+        path=str(recording.path),
+        rank=number,
+        world_size=run.world_size,
+        pid=run.pid,
+        started=run.started,
+        seconds=run.duration,
+        state=_state(run),
+        exception=run.exception,
+        failed_at=failures[-1].site if failures else None,
+        backwards=rows.number("SELECT count(*) FROM backward"),
+        last=None if last is None else last[0],
+        last_site=None if last is None else last[1],
+        at=None if run.ended else _with_text(recording, rank_reader.read_place(rows)),
+        collectives=collectives,
+        collective=collective,
+        nonfinite=None if bad is None else bad[0],
+        born=None if bad is None else bad[1],
+        born_by=None if bad is None else bad[2],
+        reduced=rank_reader.read_reduced(rows),
+    )
+
+
+def _with_text(recording: Recording, site: Site | None) -> Site | None:
+    """A place with the text of its line."""
+    lines = [] if site is None else (recording.source(site.file) or "").splitlines()
+    if site is None or not 1 <= site.line <= len(lines):
+        return site
+    return replace(site, source=lines[site.line - 1].strip())
+
+
+def _state(run: Run) -> State:
+    if not run.ended:
+        return State.KILLED
+    if run.exception is None:
+        return State.DONE
+    return State.LOST if any(words in run.exception for words in LOST_A_PEER) else State.RAISED
+
+
+def _number(run: Run, path: Path, place: int) -> int:
+    """The rank: as the run says, as the file is called, or its place among the files."""
+    if run.rank is not None:
+        return run.rank
+    named = _IN_NAME.search(path.name)
+    return int(named[1]) if named else place

@@ -1,0 +1,184 @@
+"""GS790 and GS791: ranks that do not meet, because their collectives differ or because one does not come."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gradscope.model.finding import Related
+from gradscope.model.rank import Collective, Rank, State
+from gradscope.ranks.gather import Ranks
+from gradscope.ranks.kind import Blame
+
+_AFTER = 4  # collectives that may have been entered after the one that does not match: those of DDP do not wait
+_MOST_RELATED = 16
+
+
+def mismatched(ranks: Ranks) -> Iterator[Blame]:
+    """What it flags:
+        Ranks that entered different collectives at the same place of their sequence, where the run then hung or failed.
+    Why:
+        A collective is one call of all ranks of a group. When one rank enters another collective, or the same one once
+        more, it is matched with what the others enter next: the run hangs, fails far away, or adds up what does not
+        belong together.
+    Wrong:
+        if rank == 0:
+            dist.all_reduce(total)
+    Right:
+        dist.all_reduce(total)
+        if rank == 0:
+            print(total)
+    Do instead:
+        Let every rank of the group enter the same collectives in the same order; only what comes after may differ.
+    How it is found:
+        The operators and lines of the collectives of all ranks, one after the other, without those between two ranks.
+        The first place at which they differ is told when at least one rank failed or was killed soon after it.
+    """
+    at = _parting(ranks)
+    if at is None:
+        return
+    entered = {number: sequence[at] for number, sequence in ranks.sequences.items() if len(sequence) > at}
+    usual = _usual(ranks, entered)
+    odd = [number for number in sorted(entered) if entered[number] != usual]
+    other, expected = ranks.collectives[entered[odd[0]]], ranks.collectives[usual]
+    who = named(odd)
+    yield Blame(
+        f"{who} entered {other.name.strip('_')}{_at(other)} where {_others(len(entered) - len(odd))} entered "
+        f"{expected.name.strip('_')}{_at(expected)}: collective {at + 1} of the run",
+        other.site,
+        (
+            Related("cause_at", expected.site, f"what the others entered: {expected.name.strip('_')}"),
+            *_waiting(ranks, odd),
+        ),
+        operator=other.operator,
+        backward=other.backward,
+    )
+
+
+def _usual(ranks: Ranks, entered: dict[int, int]) -> int:
+    """What most ranks entered; where as many entered something else, what more ranks enter at all, and oftener."""
+    counts = Counter(entered.values())
+    known = {key: [sequence.count(key) for sequence in ranks.sequences.values()] for key in counts}
+    return max(counts, key=lambda key: (counts[key], sum(map(bool, known[key])), sum(known[key]), -key))
+
+
+def _parting(ranks: Ranks) -> int | None:
+    """The place of the first collective that differs, if that can be what stopped the run."""
+    if all(one.state is State.DONE for one in ranks.ranks):
+        return None
+    sequences = list({id(one): one for one in ranks.sequences.values()}.values())
+    if len(sequences) < 2:
+        return None
+    for at in range(max(map(len, sequences))):
+        entered = {sequence[at] for sequence in sequences if len(sequence) > at}
+        if len(entered) > 1:
+            soon = all(len(sequence) - at <= _AFTER for sequence in sequences if len(sequence) > at)
+            return at if soon else None
+    return None
+
+
+def stopped(ranks: Ranks) -> Iterator[Blame]:
+    """What it flags:
+        A rank that raised, was killed, hangs or ended early, while other ranks wait for it in a collective.
+    Why:
+        The other ranks fail or hang in a collective whose line is innocent, often minutes later, and what they print
+        is about a closed connection or a timeout. The rank to look at is the one that did not come.
+    Wrong:
+        if rank == 1:
+            raise ValueError("bad sample")
+    Right:
+        sample = next(samples, None) or placeholder
+    Do instead:
+        Look at the line where this rank stopped; the lines where the others wait are not to blame.
+    How it is found:
+        How each rank ended, the collectives that it had entered, and the line at which its main thread stood when its
+        recording was written to last. Exceptions about lost peers are taken as consequences.
+    """
+    others = {one.rank for one in ranks.ranks if one.state in (State.LOST, State.KILLED) and one.waits}
+    culprits = _culprits(ranks.ranks)
+    if not culprits:
+        return
+    first = min(culprits, key=lambda one: (one.started + one.seconds, one.rank))
+    waiting = _waiting(ranks, [first.rank])
+    if len(ranks.ranks) < 2 or (not others - {first.rank} and first.state is not State.RAISED):
+        return
+    left = others - {first.rank}
+    yield Blame(
+        f"rank {first.rank} {_did(first)}{f', while {_wait_words(left)}' if left else ''}",
+        first.place,
+        waiting,
+        certain=first.state is State.RAISED,
+        backward=None if first.collective is None else first.collective.backward,
+        operator=first.last if first.state is not State.RAISED else None,
+    )
+
+
+def _culprits(ranks: list[Rank]) -> list[Rank]:
+    """The ranks that stopped by themselves."""
+    raised = [one for one in ranks if one.state is State.RAISED]
+    if raised:
+        return raised
+    away = [one for one in ranks if one.state is State.KILLED and not one.waits]
+    if away:
+        return away
+    if any(one.waits for one in ranks):
+        most = max(one.collectives for one in ranks)
+        return [one for one in ranks if one.state is State.DONE and one.collectives < most]
+    return []
+
+
+def _did(one: Rank) -> str:
+    if one.state is State.RAISED:
+        return f"raised {one.exception}"
+    if one.state is State.DONE:
+        return f"ended after {one.collectives:,} collectives"
+    where = "" if one.at is None else f" at line {one.at.line}"
+    last = f"; its last operator was {one.last}" if one.last else ""
+    return f"was killed, or hangs{where}{last}"
+
+
+def _wait_words(numbers: set[int]) -> str:
+    return f"{named(sorted(numbers))} wait{'s' if len(numbers) == 1 else ''} in a collective"
+
+
+def _waiting(ranks: Ranks, but: list[int]) -> tuple[Related, ...]:
+    """Where the other ranks are, each line once."""
+    by_place: dict[tuple[str, str], list[Rank]] = {}
+    for one in ranks.ranks:
+        if one.rank in but or one.state is State.DONE:
+            continue
+        what = f"in {one.collective.words}" if one.waits and one.collective is not None else one.state.value
+        by_place.setdefault((what, str(one.place)), []).append(one)
+    found = [
+        Related("fails_at", those[0].place, f"{named([one.rank for one in those])}: {what}")
+        for (what, _), those in by_place.items()
+    ]
+    return tuple(found[:_MOST_RELATED])
+
+
+def _at(collective: Collective) -> str:
+    if collective.inside:
+        return f" in backward {collective.backward}"
+    return f" at line {collective.site.line}" if collective.site is not None else ""
+
+
+def named(numbers: list[int]) -> str:
+    """`rank 3`, `ranks 1, 4 to 7 and 9`."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    words = [word for run in runs for word in (_run(run) if len(run) > 2 else map(str, run))]
+    if len(words) == 1:
+        return f"rank {words[0]}" if len(numbers) == 1 else f"ranks {words[0]}"
+    return f"ranks {', '.join(words[:-1])} and {words[-1]}"
+
+
+def _run(numbers: list[int]) -> list[str]:
+    return [f"{numbers[0]} to {numbers[-1]}"]
+
+
+def _others(count: int) -> str:
+    return "the other" if count == 1 else f"the other {count}"

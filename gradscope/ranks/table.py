@@ -1,0 +1,30 @@
+"""The kinds of faults of several ranks, in the order in which they are asked for: `gradscope ranks` asks them all."""
+
+from __future__ import annotations
+
+from gradscope.model.choice import Choice
+from gradscope.model.finding import Finding, Severity
+from gradscope.ranks import apart, stopped
+from gradscope.ranks.gather import Ranks
+from gradscope.ranks.kind import RankKind
+
+RANK_KINDS = {
+    kind.code: kind
+    for kind in (
+        RankKind("GS790", "collective-mismatch", Severity.ERROR, stopped.mismatched),
+        RankKind("GS791", "rank-stopped", Severity.ERROR, stopped.stopped, unless=("GS790",)),
+        RankKind("GS793", "nan-on-one-rank", Severity.ERROR, apart.nonfinite),
+        RankKind("GS792", "replicas-drift", Severity.WARNING, apart.drifted, unless=("GS793",)),
+        RankKind("GS794", "same-data", Severity.WARNING, apart.same_data),
+    )
+}
+
+
+def findings(ranks: Ranks, choice: Choice) -> tuple[Finding, ...]:
+    """What is wrong, the most telling first."""
+    found: list[Finding] = []
+    for kind in RANK_KINDS.values():
+        if not choice.wants(kind.code) or {one.code for one in found} & set(kind.unless):
+            continue
+        found += [kind.finding(blame) for blame in kind.question(ranks)]
+    return tuple(found)

@@ -1,0 +1,211 @@
+"""One run as two runs are compared: by backward call, what led to it, its graph, and what ran in it, as shared keys."""
+
+from __future__ import annotations
+
+from bisect import bisect_right
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+
+from gradscope.model.comparison import Side
+from gradscope.model.graph import Backward
+from gradscope.model.module import ModuleCall
+from gradscope.model.site import Stack, user_site
+from gradscope.model.tensor import TensorType
+from gradscope.ranks.keys import Keys
+from gradscope.store import sequence_reader
+from gradscope.store.file import damage_is_one_sentence
+from gradscope.store.reader import Recording
+
+Sequence = tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Stretch:
+    """A stretch of operators: its number, its block, and the graph whose nodes they ran in."""
+
+    number: int
+    block: int
+    graph: int | None
+
+
+class Timeline:
+    """The stretches of a run by backward call and thread. A thread counts by its place among those that ran any."""
+
+    def __init__(self, recording: Recording, keys: Keys) -> None:
+        self.recording, self._keys = recording, keys
+        self._rows, self._interned = recording.tables.rows, recording.tables.interned
+        self.backwards = {call.number: call for call in recording.backwards()}
+        with damage_is_one_sentence(recording.path):
+            known = {number: (graph, tensors) for number, graph, tensors in sequence_reader.read_graphs(self._rows)}
+            self.graphs = {number: graph for number, (graph, _) in known.items()}
+            self.tensors = {number: tensors for number, (_, tensors) in known.items()}
+            self.before, self.inside = self._stretches()
+            self._made = self._made_types()
+        self.threads = 1 + max((thread for _, thread in (*self.before, *self.inside)), default=0)
+        self._blocks: dict[tuple[int, int | None], Sequence] = {}
+        self._shapes: dict[int, tuple[int | None, ...]] = {}
+        self._edges: dict[int, list[tuple[int, ...]]] = {}
+        self._types: dict[int, list[tuple[int, int, TensorType | None]]] = {}
+
+    def _stretches(self) -> tuple[dict[tuple[int, int], list[Stretch]], dict[tuple[int, int], list[Stretch]]]:
+        """By (backward, thread): what ran on the way to it, and in it."""
+        starts = _starts(self.backwards.values())
+        places: dict[int, int] = {}
+        before: dict[tuple[int, int], list[Stretch]] = defaultdict(list)
+        inside: dict[tuple[int, int], list[Stretch]] = defaultdict(list)
+        for number, block, thread, backward, started in sequence_reader.read_stretches(self._rows):
+            place = places.setdefault(thread, len(places))
+            if backward is not None:
+                inside[backward, place].append(Stretch(number, block, self.graphs.get(backward)))
+                continue
+            times, numbers = starts.get(thread, ([], []))
+            at = bisect_right(times, started)
+            after = numbers[at] if at < len(numbers) else len(self.backwards)
+            before[after, place].append(Stretch(number, block, None))
+        return before, inside
+
+    def _made_types(self) -> dict[int, dict[int, tuple[int, ...]]]:
+        found: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
+        for stretch, position, kind in sequence_reader.read_made_types(self._rows):
+            found[stretch][position].append(kind)
+        return {stretch: {at: tuple(kinds) for at, kinds in by.items()} for stretch, by in found.items()}
+
+    def operators(self, stretches: list[Stretch]) -> Sequence:
+        """The keys of the operators of stretches that follow each other."""
+        if len(stretches) == 1:
+            return self._block(stretches[0])
+        return tuple(key for stretch in stretches for key in self._block(stretch))
+
+    def _block(self, stretch: Stretch) -> Sequence:
+        asked = (stretch.block, stretch.graph)
+        if asked not in self._blocks:
+            nodes = self.nodes_or_none(stretch.graph)
+            with damage_is_one_sentence(self.recording.path):
+                found = [
+                    self._keys.operator(name, stack, call, None if node is None else _at(nodes, node))
+                    for name, stack, call, node in sequence_reader.read_operators(self._rows, stretch.block)
+                ]
+            self._blocks[asked] = tuple(key for key in found if key is not None)
+        return self._blocks[asked]
+
+    def nodes_or_none(self, graph: int | None) -> tuple[int | None, ...]:
+        """The keys of all nodes of a graph, None for those that are ignored."""
+        if graph is None:
+            return ()
+        if graph not in self._shapes:
+            with damage_is_one_sentence(self.recording.path):
+                rows = sequence_reader.read_nodes(self._rows, graph)
+                self._shapes[graph] = tuple(self._keys.node(row) for row in rows)
+        return self._shapes[graph]
+
+    def edges(self, graph: int | None) -> list[tuple[int, ...]]:
+        """Source, output, target and input of every edge of a graph."""
+        if graph is None:
+            return []
+        if graph not in self._edges:
+            with damage_is_one_sentence(self.recording.path):
+                self._edges[graph] = list(sequence_reader.read_edges(self._rows, graph))
+        return self._edges[graph]
+
+    def types_of(self, tensors: int | None) -> list[tuple[int, int, TensorType | None]]:
+        """Node, place and type of what the nodes of a graph receive (place from 0) and save (place below 0)."""
+        if tensors is None:
+            return []
+        if tensors not in self._types:
+            with damage_is_one_sentence(self.recording.path):
+                found = sequence_reader.read_types(self._rows, tensors)
+                known = self._interned.type
+                self._types[tensors] = [(node, at, known(kind) if kind else None) for node, at, kind in found]
+        return self._types[tensors]
+
+    def types(self, stretches: list[Stretch]) -> Iterator[tuple[Stretch, int, tuple[int, ...]]]:
+        """The types of what operators made, where they were looked at: stretch, position in it, numbers of types."""
+        for stretch in stretches:
+            for position, kinds in self._made.get(stretch.number, {}).items():
+                yield stretch, position, kinds
+
+    def side(self, stretches: list[Stretch], position: int) -> Side:
+        """The operator at a place among those of some stretches, in words."""
+        for stretch in stretches:
+            length = len(self._block(stretch))
+            if position < length:
+                return self._side(stretch, position)
+            position -= length
+        return Side()
+
+    def stack_in(self, stretches: list[Stretch], position: int) -> Stack:
+        """The stack of the operator at a place among those of some stretches."""
+        for stretch in stretches:
+            length = len(self._block(stretch))
+            if position < length:
+                return self._interned.stack(self._row(stretch, position)[1])
+            position -= length
+        return ()
+
+    def node(self, graph: int | None, node: int) -> Side:
+        """A node, in words."""
+        row = self._node(graph, node)
+        if row is None:
+            return Side()
+        name, stack, parent_stack, call, _, leaf, _ = row
+        with damage_is_one_sentence(self.recording.path):
+            site = user_site(self._interned.stack(stack)) or user_site(self._interned.stack(parent_stack))
+            words = self._interned.string(name).rpartition("::")[2]
+            held = f" of {self._interned.string(leaf)}" if leaf else ""
+            return Side(words + held, site, _path(self._interned.call(call)))
+
+    def edge(self, graph: int | None, row: tuple[int, ...] | None) -> Side:
+        """An edge, in words."""
+        if row is None:
+            return Side()
+        source, output, target, input_nr = row
+        one, other = self.node(graph, source), self.node(graph, target)
+        return Side(f"output {output} of {one.words} goes to input {input_nr} of {other.words}", one.site, one.module)
+
+    def _node(self, graph: int | None, node: int) -> tuple[int, ...] | None:
+        if graph is None:
+            return None
+        with damage_is_one_sentence(self.recording.path):
+            rows = sequence_reader.read_nodes(self._rows, graph)
+            return next((row for at, row in enumerate(rows) if at == node), None)
+
+    def _row(self, stretch: Stretch, position: int) -> tuple[int, int, int, int | None]:
+        """An operator as it is stored; `position` counts those that are not ignored."""
+        nodes = self.nodes_or_none(stretch.graph)
+        with damage_is_one_sentence(self.recording.path):
+            for row in sequence_reader.read_operators(self._rows, stretch.block):
+                name, stack, call, node = row
+                if self._keys.operator(name, stack, call, None if node is None else _at(nodes, node)) is not None:
+                    if position == 0:
+                        return row
+                    position -= 1
+        raise IndexError(position)
+
+    def _side(self, stretch: Stretch, position: int) -> Side:
+        name, stack, call, node = self._row(stretch, position)
+        with damage_is_one_sentence(self.recording.path):
+            words, site = self._interned.string(name), user_site(self._interned.stack(stack))
+            module = _path(self._interned.call(call))
+        if node is None:
+            return Side(words, site, module)
+        around = self.node(stretch.graph, node)
+        return Side(f"{words} in {around.words}", around.site or site, around.module)
+
+
+def _at(nodes: tuple[int | None, ...], node: int) -> int | None:
+    return nodes[node] if 0 <= node < len(nodes) else None
+
+
+def _path(module: ModuleCall | None) -> str | None:
+    return None if module is None else module.path or module.module_class
+
+
+def _starts(backwards: Iterable[Backward]) -> dict[int, tuple[list[float], list[int]]]:
+    """By thread: when its backward calls began, and their numbers."""
+    found: dict[int, tuple[list[float], list[int]]] = defaultdict(lambda: ([], []))
+    for call in sorted(backwards, key=lambda call: (call.started, call.number)):
+        times, numbers = found[call.thread]
+        times.append(call.started)
+        numbers.append(call.number)
+    return found

@@ -1,0 +1,96 @@
+"""Reads of a recording what is compared between ranks, and nothing else: there may be a thousand of them."""
+
+from __future__ import annotations
+
+import json
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gradscope.model.rank import Collective, Weights
+from gradscope.model.site import Site, user_site
+from gradscope.store.interned import Interned
+from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows
+
+_COLLECTIVE = "text LIKE 'c10d.%' OR text LIKE '\\_c10d\\_functional%' ESCAPE '\\'"
+# between two ranks, so that others know nothing of them; and what only waits
+_BETWEEN_TWO = ("send", "recv", "isend", "irecv", "recv_any_source_", "wait_tensor", "monitored_barrier_")
+
+
+def read_collectives(rows: Rows, interned: Interned) -> Iterator[Collective]:
+    """The collectives that a run entered, in order, without those between two ranks."""
+    sql = f"SELECT block, name, stack FROM operation WHERE name IN (SELECT id FROM string WHERE {_COLLECTIVE})"
+    found: dict[int, list[tuple[str, Site | None]]] = defaultdict(list)
+    for block, name, stack in rows.select(f"{sql} ORDER BY block, number", (INTEGER,) * 3):
+        operator = interned.string(name)
+        if operator.split(".")[1] not in _BETWEEN_TWO:
+            found[block].append((operator, user_site(interned.stack(stack))))
+    if not found:
+        return
+    before = 0
+    sql = "SELECT block, backward FROM block_run ORDER BY number"
+    for block, backward in rows.select(sql, (INTEGER, INTEGER | MAYBE)):
+        for operator, site in found.get(block, ()):
+            yield Collective(operator, site, before if backward is None else backward, backward is not None)
+        if backward is not None:
+            before = backward + 1
+
+
+def read_last_operator(rows: Rows, interned: Interned) -> tuple[str, Site | None] | None:
+    """The name and line of the last operator that a run began."""
+    sql = """SELECT r.started, o.name, o.stack FROM block_run r JOIN operation o ON o.block = r.block
+      WHERE r.number >= (SELECT min(number) FROM (SELECT number FROM block_run ORDER BY number DESC LIMIT 4))
+      ORDER BY r.number DESC, o.number DESC LIMIT 1"""
+    for _, name, stack in rows.select(sql, (REAL, INTEGER, INTEGER)):
+        return interned.string(name), user_site(interned.stack(stack))
+    return None
+
+
+def read_weights(rows: Rows) -> Iterator[Weights]:
+    """The norms of parameters at every look."""
+    sql = "SELECT l.backward, s.text, l.weight FROM leaf_size l JOIN string s ON s.id = l.leaf ORDER BY 1, 2"
+    now: int | None = None
+    norms: list[tuple[str, str]] = []
+    for backward, leaf, weight in rows.select(sql, (INTEGER, TEXT, TEXT)):
+        if backward != now and norms:
+            yield Weights(now or 0, tuple(norms))
+            norms = []
+        now = backward
+        float(weight)  # ValueError for what is no number
+        norms.append((leaf, weight))
+    if norms:
+        yield Weights(now or 0, tuple(norms))
+
+
+def read_losses_as_text(rows: Rows) -> tuple[tuple[int, str], ...]:
+    """The values that backward calls started from, as they are stored."""
+    return tuple(rows.select("SELECT backward, value FROM loss ORDER BY backward", (INTEGER, TEXT)))
+
+
+def read_nonfinite(rows: Rows, interned: Interned) -> tuple[int, Site | None, str | None] | None:
+    """The first backward whose root was not finite, where that was born, and by which operator."""
+    sql = "SELECT backward, birth FROM nonfinite WHERE place = 'root' ORDER BY backward LIMIT 1"
+    for backward, birth in rows.select(sql, (INTEGER, INTEGER | MAYBE)):
+        if birth is not None:
+            born = "SELECT operator, stack FROM birth WHERE number = ?"
+            for operator, stack in rows.select(born, (INTEGER, INTEGER), birth):
+                return backward, user_site(interned.stack(stack)), interned.string(operator)
+        return backward, None, None
+    return None
+
+
+def read_reduced(rows: Rows) -> bool:
+    """Whether DistributedDataParallel averages gradients of this run."""
+    return bool(rows.number("SELECT count(*) FROM (SELECT 1 FROM hook WHERE kind = 'reducer' LIMIT 1)"))
+
+
+def read_place(rows: Rows) -> Site | None:
+    """Where the main thread stood at the last heartbeat."""
+    for (text,) in rows.select("SELECT value FROM run WHERE name = 'at'", (TEXT,)):
+        place = json.loads(text)
+        if place is None:
+            return None
+        if not isinstance(place, list) or [type(part) for part in place] != [str, int, str]:
+            raise ValueError("the place of the main thread is no file, line and function")
+        file, number, function = place
+        return Site(file, number, function)
+    return None

@@ -1,0 +1,74 @@
+"""Reads operators and graphs as bare numbers, as they are stored: two runs of a million operators are compared so
+in seconds, where building nouns takes minutes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradscope.store.rows import INTEGER, MAYBE, REAL, Rows
+
+Row = tuple[int, ...]
+
+
+def read_stretches(rows: Rows) -> Iterator[tuple[int, int, int, int | None, float]]:
+    """Number, block, thread, backward and beginning of every stretch of operators, in order."""
+    sql = "SELECT number, block, thread, backward, started FROM block_run ORDER BY number"
+    yield from rows.select(sql, (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, REAL))
+
+
+def read_operators(rows: Rows, block: int) -> Iterator[tuple[int, int, int, int | None]]:
+    """Name, stack, module call and node of every operator of a block, as numbers."""
+    sql = "SELECT name, stack, call, node FROM operation WHERE block = ? ORDER BY number"
+    yield from rows.select(sql, (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE), block)
+
+
+def read_nodes(rows: Rows, graph: int) -> Iterator[Row]:
+    """Name, stack, parent's stack, module call, levels, leaf and function of every node of a graph, as numbers."""
+    sql = "SELECT name, stack, parent_stack, call, levels, leaf, function FROM node WHERE graph = ? ORDER BY number"
+    yield from rows.select(sql, (INTEGER,) * 7, graph)
+
+
+def read_edges(rows: Rows, graph: int) -> Iterator[Row]:
+    """Source, output, target and input of every edge of a graph."""
+    sql = "SELECT source, output, target, input_nr FROM edge WHERE graph = ? ORDER BY source, output"
+    yield from rows.select(sql, (INTEGER,) * 4, graph)
+
+
+def read_types(rows: Rows, tensors: int) -> Iterator[Row]:
+    """Node, place and type of what the nodes of a graph receive (place from 0) and save (place below 0)."""
+    sql = """SELECT node, position, type FROM input_meta WHERE tensors = ?1
+      UNION ALL SELECT node, -1 - position, type FROM saved WHERE tensors = ?1 ORDER BY 1, 2"""
+    yield from rows.select(sql, (INTEGER,) * 3, tensors)
+
+
+def read_made_types(rows: Rows) -> Iterator[Row]:
+    """Stretch, operator and type of what operators made, where it was looked at."""
+    sql = """SELECT f.block_run, f.operation, t.type FROM flow f JOIN flow_tensor t ON t.number = f.tensor
+      WHERE f.side = 1 ORDER BY f.block_run, f.position"""
+    yield from rows.select(sql, (INTEGER,) * 3)
+
+
+def read_graphs(rows: Rows) -> Iterator[tuple[int, int | None, int | None]]:
+    """Number, graph and tensors of every backward call."""
+    sql = "SELECT number, graph, tensors FROM backward ORDER BY number"
+    yield from rows.select(sql, (INTEGER, INTEGER | MAYBE, INTEGER | MAYBE))
+
+
+def read_hooks_on(rows: Rows) -> Iterator[Row]:
+    """Backward, node and hook of every hook that hung on a node when a backward began."""
+    yield from rows.select("SELECT backward, node, hook FROM hook_on ORDER BY backward, node, hook", (INTEGER,) * 3)
+
+
+def read_firings(rows: Rows) -> Iterator[tuple[int, int, int | None, int]]:
+    """Backward, hook, node and effect of every hook that fired, in order."""
+    sql = "SELECT backward, hook, node, changed FROM firing ORDER BY backward, position"
+    yield from rows.select(sql, (INTEGER, INTEGER, INTEGER | MAYBE, INTEGER))
+
+
+def read_leaves(rows: Rows) -> Iterator[tuple[int, int | None]]:
+    """Name and type of every leaf that a backward call reached, in the order of the first graphs."""
+    sql = """SELECT n.leaf, m.type FROM (SELECT graph, min(tensors) AS tensors FROM backward GROUP BY graph) b
+      JOIN node n ON n.graph = b.graph AND n.leaf != 0
+      LEFT JOIN input_meta m ON m.tensors = b.tensors AND m.node = n.number AND m.position = 0
+      ORDER BY b.graph, n.number DESC"""
+    yield from rows.select(sql, (INTEGER, INTEGER | MAYBE))

@@ -1,0 +1,270 @@
+"""Small programs of two ranks with a fault each, healthy ones beside them, and what runs them.
+
+`group_programs.py FOLDER RANK` runs all of them in one process of each rank and records each into a file of its own.
+A comment marks the line that must be named; "# expect: GS792" at a function's first line: no line is named.
+"""
+
+import contextlib
+import sys
+from datetime import timedelta
+from pathlib import Path
+
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as Replicated
+
+STEPS = 6
+PATIENCE = 6  # seconds until gloo gives a peer up
+
+
+def model(seed=0):
+    torch.manual_seed(seed)
+    return nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
+
+
+def data(rank, step):
+    torch.manual_seed(100 * rank + step)
+    return torch.randn(5, 4)
+
+
+def train(net, rank, loss=lambda net, x: net(x).square().mean(), before=lambda net, step: None, lr=0.1):
+    optimizer = torch.optim.SGD(net.parameters(), lr=lr)
+    for step in range(STEPS):
+        before(net, step)
+        optimizer.zero_grad()
+        loss(net, data(rank, step)).backward()
+        optimizer.step()
+
+
+def one_more_reduce(rank):
+    def extra(net, step):
+        if rank == 1 and step == 3:
+            dist.all_reduce(torch.ones(3))  # expect: GS790
+        dist.all_reduce(torch.ones(1))
+
+    train(model(), rank, before=extra)
+
+
+def another_operator(rank):
+    def meet(net, step):
+        if rank == 1 and step == 2:
+            dist.broadcast(torch.ones(1), src=0)  # expect: GS790
+        else:
+            dist.all_reduce(torch.ones(1))
+
+    train(model(), rank, before=meet)
+
+
+def branch_on_one_rank(rank):
+    net = Replicated(model())
+
+    def log(net, step):
+        if step == 4 and rank == 0:
+            gathered = [torch.zeros(1) for _ in range(2)]
+            dist.all_gather(gathered, torch.ones(1))  # expect: GS790
+
+    train(net, rank, before=log)
+
+
+def raises_on_one_rank(rank):
+    def check(net, step):
+        if rank == 1 and step == 3:
+            raise ValueError("bad sample")  # expect: GS791
+        dist.all_reduce(torch.ones(1))
+
+    train(model(), rank, before=check)
+
+
+def raises_in_the_loss(rank):
+    def loss(net, x):
+        if rank == 0 and x.sum() != 0:
+            x = x[:, :2]
+        return net(x).square().mean()  # expect: GS791
+
+    net = model()
+    dist.all_reduce(torch.ones(1))
+    train(net, rank, loss=loss)
+    dist.all_reduce(torch.ones(1))
+
+
+def ends_early(rank):
+    for _ in range(3 - rank):
+        train(model(), 0)
+        dist.all_reduce(torch.ones(1))  # expect: GS791
+
+
+def wrapper_bypassed(rank):  # expect: GS792
+    train(Replicated(model()), rank, loss=lambda net, x: net.module(x).square().mean())
+
+
+def no_sync_never_left(rank):  # expect: GS792
+    net = Replicated(model())
+    with net.no_sync():
+        train(net, rank)
+
+
+def other_learning_rates(rank):  # expect: GS792
+    train(Replicated(model()), rank, lr=0.1 * (rank + 1))
+
+
+def unfrozen_after_the_wrap(rank):  # expect: GS792
+    net = model()
+    net[0].weight.requires_grad_(False)
+    wrapped = Replicated(net)
+    net[0].weight.requires_grad_(True)
+    train(wrapped, rank)
+
+
+def logarithm_of_nothing(rank):
+    def loss(net, x):
+        x = x.abs() * (1 - rank)
+        return (net(x) + x.sum(1, keepdim=True).log()).mean()  # expect: GS793
+
+    train(Replicated(model()), rank, loss=loss)
+
+
+def root_of_a_negative(rank):
+    def loss(net, x):
+        return net((x + 10 * (1 - rank)).sqrt()).square().mean()  # expect: GS793
+
+    train(Replicated(model()), rank, loss=loss)
+
+
+def zero_by_zero(rank):
+    def loss(net, x):
+        count = torch.tensor(float(1 - rank))
+        return net(x).square().sum() * (count / count)  # expect: GS793
+
+    train(Replicated(model()), rank, loss=loss)
+
+
+def one_seed_for_all(rank):  # expect: GS794
+    train(Replicated(model()), 0)
+
+
+def no_sampler(rank):  # expect: GS794
+    loader = torch.utils.data.DataLoader(torch.arange(48.0).reshape(12, 4) / 48, batch_size=2)
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for batch in loader:
+        optimizer.zero_grad()
+        net(batch).square().mean().backward()
+        optimizer.step()
+
+
+def same_shuffle(rank):  # expect: GS794
+    net = Replicated(model())
+    order = torch.randperm(12, generator=torch.Generator().manual_seed(3))
+    samples = torch.arange(48.0).reshape(12, 4) / 48
+    optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
+    for at in range(0, 12, 2):
+        optimizer.zero_grad()
+        net(samples[order[at : at + 2]]).square().mean().backward()
+        optimizer.step()
+
+
+def healthy_ddp(rank):
+    train(Replicated(model()), rank)
+
+
+def healthy_by_hand(rank):
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        for parameter in net.parameters():
+            dist.all_reduce(parameter.grad)
+            parameter.grad /= 2
+        optimizer.step()
+
+
+def healthy_accumulation(rank):
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        with net.no_sync():
+            net(data(rank, 2 * step)).square().mean().backward()
+        net(data(rank, 2 * step + 1)).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def healthy_tensor_parallel(rank):
+    """Both ranks see the same data and have parts of one layer."""
+    part = model(seed=rank)
+    optimizer = torch.optim.SGD(part.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        out = part(data(0, step))
+        whole = out.detach().clone()
+        dist.all_reduce(whole)
+        (out * whole).mean().backward()
+        optimizer.step()
+
+
+def healthy_pipeline(rank):
+    """Two stages: what one sends, the other receives."""
+    torch.manual_seed(rank)
+    stage = nn.Linear(4, 4)
+    for step in range(STEPS):
+        if rank == 0:
+            out = stage(data(0, step))
+            dist.send(out.detach(), 1)
+            gradient = torch.empty(5, 4)
+            dist.recv(gradient, 1)
+            out.backward(gradient)
+        else:
+            x = torch.empty(5, 4)
+            dist.recv(x, 0)
+            x.requires_grad_()
+            stage(x).square().mean().backward()
+            dist.send(x.grad, 0)
+
+
+def healthy_two_models(rank):
+    """Each rank trains a model of its own, from a start of its own."""
+    train(model(seed=rank), rank)
+    dist.barrier()
+
+
+def healthy_logging_on_rank_0(rank):
+    net = Replicated(model())
+    train(net, rank)
+    total = torch.ones(1)
+    dist.all_reduce(total)
+    if rank == 0:
+        print("total", total.item())
+
+
+def healthy_fsdp(rank):
+    from torch.distributed.fsdp import fully_shard
+
+    net = model()
+    fully_shard(net)
+    train(net, rank)
+
+
+PROGRAMS = [found for name, found in list(globals().items()) if getattr(found, "__code__", None) and name[0] != "_"]
+PROGRAMS = [found for found in PROGRAMS if found.__code__.co_varnames[:1] == ("rank",) and found.__name__ != "data"]
+
+
+def main(folder, rank):
+    import gradscope
+
+    for found in PROGRAMS:
+        place = Path(folder) / found.__name__
+        place.mkdir(exist_ok=True)
+        store = dist.FileStore(str(Path(folder) / f"{found.__name__}.store"), 2)
+        options = {"store": store, "rank": rank, "world_size": 2, "timeout": timedelta(seconds=PATIENCE)}
+        with contextlib.suppress(Exception), gradscope.record(place / f"run.r{rank:05d}-of-00002.1.gscope"):
+            dist.init_process_group("gloo", **options)
+            found(rank)
+            dist.destroy_process_group()
+        if dist.is_initialized():
+            dist.destroy_process_group()
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], int(sys.argv[2]))
