@@ -14,7 +14,8 @@ class Run:
     `started` is seconds since the epoch, `duration` seconds (to the last commit while it still runs or was killed),
     `status` the exit status, None when the run did not end cleanly; `stopped` says why nothing more could be written
     before the run ended, such as a full disk; `rank` and `world_size` are None outside torchrun; `lacks` are the
-    capabilities that were off, because this torch lacks what they need or because they went on failing.
+    capabilities that were off, because this torch lacks what they need or because they went on failing;
+    `steps_before` is how many steps the program had done when it was recorded on demand.
     """
 
     argv: tuple[str, ...]
@@ -35,6 +36,7 @@ class Run:
     world_size: int | None = None
     environment: dict[str, str] = field(default_factory=dict)
     lacks: tuple[Lack, ...] = ()
+    steps_before: int = 0
 
     @property
     def program(self) -> str:
