@@ -149,7 +149,7 @@ class Armed:
                 self._wanted, self._boundary.due = None, NEVER
 
     def _on_signal(self, number: int, frame: Any) -> None:
-        if self._is_open and not self.abandoned:
+        if not self.abandoned:
             self._accept(self._usual, None)
 
     # in the thread that trains
@@ -174,7 +174,9 @@ class Armed:
         """Listen from the first backward on: a launcher, which runs none, does not."""
         if self._is_open:
             return
-        self._is_open, self._boundary.due = True, NEVER
+        self._is_open = True
+        with self._lock:
+            self._boundary.due = NEVER if self._wanted is None else self._wanted.start
         self._listener.open()
 
     def _begin(self, wanted: _Wanted, step: int) -> None:

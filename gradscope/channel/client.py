@@ -13,7 +13,7 @@ from typing import Any
 
 from gradscope.channel import address
 from gradscope.channel.messages import LONGEST, is_of_this_user, read, written
-from gradscope.errors import NothingCheckedError, UsageError
+from gradscope.errors import GradscopeError, NothingCheckedError, UsageError
 from gradscope.model.printable import printable
 from gradscope.model.request import ArmedProgram, RecordRequest
 
@@ -117,7 +117,7 @@ def armed_programs() -> list[ArmedProgram]:
     """All armed programs of this user that answer; what killed ones have left behind is removed."""
     found = []
     for pid in address.processes():
-        with contextlib.suppress(UsageError), Connection(pid) as connection:
+        with contextlib.suppress(GradscopeError), Connection(pid) as connection:
             found.append(connection.state())
     return found
 

@@ -29,7 +29,7 @@ def read(line: bytes) -> dict[str, Any]:
 
 
 def is_of_this_user(connection: socket.socket) -> bool:
-    """Whether a process of this user is at the other end. Where the system does not say, the folder keeps others out."""
+    """Whether this user's process is at the other end. Where the system does not say, the folder keeps others out."""
     if not hasattr(socket, "SO_PEERCRED"):
         return True
     told = connection.getsockopt(socket.SOL_SOCKET, socket.SO_PEERCRED, _CREDENTIALS.size)

@@ -60,16 +60,8 @@ class ArmedProgram:
         texts = (program, *(one for one in (group, recording) if one is not None))
         if not all(map(_is_number, numbers)) or not all(isinstance(one, str) for one in texts):
             raise ValueError("it tells nothing that makes sense of itself")
-        return cls(
-            int(pid or 0),
-            str(program),
-            int(step or 0),
-            rank,
-            world_size,
-            group,
-            recording,
-            bool(message.get("waiting")),
-        )
+        known = rank, world_size, group, recording
+        return cls(int(pid or 0), str(program), int(step or 0), *known, waiting=bool(message.get("waiting")))
 
     def message(self) -> dict[str, Any]:
         """What `read` reads."""

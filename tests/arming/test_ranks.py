@@ -1,6 +1,5 @@
 """All ranks of a run on a machine begin with the same step."""
 
-import os
 import re
 
 from gradscope.store.reader import load
@@ -36,7 +35,7 @@ def test_ranks_begin_with_the_same_step(tmp_path, channel_folder):
         assert done.status == 0, done.stderr
     (tmp_path / "end").touch()
     assert finish(run).status == 0
-    names = sorted(os.listdir(folder))
+    names = sorted(path.name for path in folder.iterdir())
     begun = [re.fullmatch(r"ranks\.r0000(\d)-of-00002\.\d+\.s(\d+)\.gscope", name).groups() for name in names]
     first, second = ({step for rank, step in begun if rank == which} for which in "01")
     assert first == second
