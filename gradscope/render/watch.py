@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from pathlib import PurePath
 
 from rich.console import Group, RenderableType
 from rich.table import Table
@@ -26,7 +27,9 @@ def line(glance: Glance) -> str:
 
 def finding_line(finding: Finding) -> str:
     """A finding in a line: its code, where to look, what it says."""
-    return f"{finding.code} {finding.site or '-'}: {printable(finding.message)}"
+    site = finding.site
+    where = "-" if site is None else f"{printable(PurePath(site.file).name)}:{site.line}"
+    return f"{finding.code} {where}: {printable(finding.message)}"
 
 
 def view(
