@@ -80,31 +80,26 @@ def command(
 ) -> int:
     """Run SCRIPT exactly as Python would, and record what autograd does.
 
-    The script's output, exit status and results stay as they are. gradscope's own words go to standard error.
+    The script's output, exit status and results stay; gradscope's own words go to standard error.
 
     \b
     --detail nodes  graphs, stacks, hooks, backward calls
     --detail ops    and operators, in-place writes, tensor versions
     --detail full   and times, execution order and gradient statistics of every node
 
-    Once a kind of backward call has run the same operators three times, most that repeat it are
-    not watched: the same are written for them. Where a hook, a custom Function or a value could
-    make a difference, all are watched, and with --watch-all all are anywhere.
+    Most backward calls that repeat others are not watched: the same is written for them. Where a
+    hook, a custom Function or a value could make a difference all are, and with --watch-all always.
 
-    --check-functions runs check-function's trials on the custom Functions that the program ran,
-    as `gradscope explain --check-functions` does.
+    --check-functions runs check-function's trials on the custom Functions that the program ran.
 
-    --tensors stores root gradients, saved tensors and whatever else the operators of a backward
-    use, for `gradscope replay --execute`; choose the backwards with --steps.
+    --tensors stores what the operators of a backward use, for `gradscope replay --execute`.
 
-    --joint records what torch.compile makes of the script's regions, for `gradscope joint`;
-    --compiled-autograd runs its backward calls under compiled autograd, for `gradscope compiled`.
-
-    --arm keeps all of this out of a long run until `gradscope record PID` asks for its next steps,
-    again and again; `-o`, --detail and the rest hold for what a signal asks for.
+    --joint and --compiled-autograd record what the compilers make of the script, for
+    `gradscope joint` and `gradscope compiled`. --arm keeps all of this out of a long run until
+    `gradscope record PID` asks for its next steps.
 
     From code: `with gradscope.record("run.gscope"): ...`. For programs whose command line
-    cannot be changed: GRADSCOPE_TRACE=run.gscope in the environment (a folder works too, and FOLDER/:arm).
+    cannot be changed: GRADSCOPE_TRACE=run.gscope in the environment (or FOLDER, FOLDER/:arm).
     """
     from gradscope.torch_internals.installed import require_torch
 
@@ -117,13 +112,17 @@ def command(
     say = _speaker(path, quiet, no_explain, check_functions)
     bounds = limits_given.window(steps, keep_last), limits_given.limits(max_size, max_overhead)
     limit = limits_given.tensor_limit(tensors_limit) if tensors or tensors_limit else None
-    record = partial(
-        capture.Recorder, watch_all=watch_all, joint=joint, compiled_autograd=compiled_autograd, tensors=limit
-    )
-    if arm is not None:
-        return _run_armed(what, record, path, detail, bounds, arm, quiet)
-    recorder = record(path, Detail(detail), *bounds, overwrite=force, keep_empty=output is not None)
-    return capture.run_program(what, recorder, say)
+    record = _maker(watch_all, joint, compiled_autograd, limit)
+    if arm is None:
+        recorder = record(path, Detail(detail), *bounds, overwrite=force, keep_empty=output is not None)
+        return capture.run_program(what, recorder, say)
+    return _run_armed(what, record, path, detail, bounds, arm, quiet)
+
+
+def _maker(watch_all: bool, joint: bool, compiled_autograd: bool, tensors: int | None) -> MakeRecorder:
+    from gradscope.capture import Recorder
+
+    return partial(Recorder, watch_all=watch_all, joint=joint, compiled_autograd=compiled_autograd, tensors=tensors)
 
 
 def _run_armed(
