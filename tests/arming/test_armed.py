@@ -187,9 +187,19 @@ def test_options_that_make_no_sense_here(tmp_path, side_by_side):
 def test_another_users_request_is_refused(tmp_path, channel_folder):
     run = ArmedRun(tmp_path, "--arm", gates=(5,))
     run.wait_for(5)
-    asking = f"import os; os.setuid(65534)\nfrom gradscope.cli import main; main(['record', '{run.pid}'])"
+    asking = f"""
+import os
+from gradscope.cli import main
+import gradscope.commands.record
+os.chdir("/")
+os.setuid(65534)  # who may not even read this Python's library
+main(['record', '{run.pid}'])
+"""
     closed = python(tmp_path, "-c", asking, **{address.VARIABLE: str(channel_folder)})
-    assert (closed.status, closed.stderr.splitlines()[0]) == (2, f"gradscope: process {run.pid} is another user's")
+    assert (closed.status, closed.stderr.splitlines()[0]) == (
+        2,
+        f"gradscope: {channel_folder} is not a folder of yours alone",
+    )
     channel_folder.chmod(0o777)  # as if the folder had not kept them out
     (channel_folder / f"{run.pid}.sock").chmod(0o777)
     asking = f"""
