@@ -66,18 +66,18 @@ class Watched:
 
 
 @click.command(context_settings=options.HELP)
-@click.argument("recording", required=False, metavar="[REC|FOLDER|PID]")
+@click.argument("what", required=False, metavar="[REC|FOLDER|PID]")
 @click.option("--once", is_flag=True, help="Say what there is now, and leave.")
 @click.option("--every", type=click.FloatRange(min=0.2), default=1.0, show_default=True, help="Seconds between looks.")
 @click.option("--module", "only", default="", metavar="PART", help="Show only modules whose path has this in it.")
-def command(recording: str | None, once: bool, every: float, only: str) -> int:
+def command(what: str | None, once: bool, every: float, only: str) -> int:
     """Watch a recording while it is being written; those of a folder, or of all ranks, side by side.
 
     Without an argument it is the newest recording in the working directory (or $GRADSCOPE_DIR). A PID is a program that
     is recorded or armed. It reads what the run has committed and never touches the run: quitting leaves it alone.
     Without a terminal a line is printed every few seconds. It ends when what it watches has ended.
     """
-    watched = Watched(recording)
+    watched = Watched(what)
     if once:
         watched.look()  # twice: what is found in the middle of a step counts only when it stays
         glances, findings = watched.look()
