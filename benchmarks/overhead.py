@@ -7,9 +7,13 @@ in turn with as many plain ones; 5 rounds take a quarter of an hour.
 from __future__ import annotations
 
 import argparse
+import contextlib
 import importlib.util
+import os
+import signal
 import statistics
 import tempfile
+import time
 from collections.abc import Iterator
 from contextlib import nullcontext
 from functools import partial
@@ -21,6 +25,10 @@ from probes import PROBES
 from workloads import VARIED, WORKLOADS, Workload
 
 import gradscope
+from gradscope.arming.armed import Armed
+from gradscope.arming.boundary import NEVER, StepBoundary
+from gradscope.capture import Recorder
+from gradscope.model.request import RecordRequest
 
 
 def recorded(detail: str, **options: str) -> Way:
@@ -40,6 +48,47 @@ OTHERS: dict[str, Way] = {
     "torch anomaly mode, check_nan=False": lambda folder: torch.autograd.set_detect_anomaly(True, check_nan=False),
     "torch DebugMode": debug_mode,  # type: ignore[dict-item]
 }
+
+
+@contextlib.contextmanager
+def armed(folder: Path, asked: bool = False) -> Iterator[None]:
+    """A program that can be asked for recordings; `asked` once, at its beginning."""
+    make = lambda path, detail, steps, **more: Recorder(path, detail, steps, overwrite=True, **more)  # noqa: E731
+    one = Armed(make, folder / "run.gscope", RecordRequest(10, "full"), signal.SIGUSR1)
+    one.start()
+    if asked:
+        os.kill(os.getpid(), signal.SIGUSR1)
+    try:
+        yield
+    finally:
+        one.stop()
+        assert len(one.written) == asked
+
+
+ARMED: dict[str, Way] = {"armed": armed, "armed, has recorded 10 steps": partial(armed, asked=True)}
+
+
+def added_by_arming(calls: int = 20_000, rounds: int = 200) -> float:
+    """Microseconds that a step of an armed program takes more: all that runs of it is asked of torch's logger."""
+    log = torch.autograd.graph.log
+
+    def asked() -> float:
+        ask, started = torch.autograd.graph.log.getEffectiveLevel, time.thread_time()
+        for _ in range(calls):
+            ask()
+        return (time.thread_time() - started) / calls * 1e6
+
+    plain = min(asked() for _ in range(rounds))
+    boundary = StepBoundary(lambda step: None)
+    boundary.due = NEVER
+    boundary.put()
+    try:
+        return min(asked() for _ in range(rounds)) - plain
+    finally:
+        boundary.restore()
+        assert torch.autograd.graph.log is log
+
+
 NOISE: dict[str, Way] = {"nothing (the noise)": lambda folder: nullcontext()}
 
 
@@ -115,6 +164,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--details", action="store_true", help="only what gradscope's details cost the encoders")
     options.add_argument("--varied", action="store_true", help="only programs whose graph differs at each step, at ops")
+    options.add_argument("--armed", action="store_true", help="only what a program pays that is armed")
     chosen = options.parse_args()
     rounds = chosen.rounds
     torch.set_num_threads(1)
@@ -123,10 +173,14 @@ def main() -> None:
         for row in varied(rounds):
             print(row, flush=True)
         return
+    if chosen.armed:
+        print(f"An armed step takes {added_by_arming():.2f} us more\n", flush=True)
+        print(*table(WORKLOADS[:2], ARMED | NOISE, rounds), sep="\n")
+        return
     if chosen.details:
         print(*table(WORKLOADS[:2], DETAILS | NOISE, rounds), sep="\n")
         return
-    print(*table(WORKLOADS, DETAILS | OTHERS | NOISE, rounds), sep="\n", flush=True)
+    print(*table(WORKLOADS, DETAILS | OTHERS | ARMED | NOISE, rounds), sep="\n", flush=True)
     row = torchlens_row(rounds)
     if row is not None:
         print(row)

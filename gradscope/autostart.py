@@ -13,12 +13,16 @@ import importlib.util
 import os
 import sys
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from types import ModuleType, TracebackType
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from gradscope.arming.armed import Armed, MakeRecorder
     from gradscope.capture import Recorder
+    from gradscope.model.limits import Limits
+    from gradscope.model.window import Window
 
 VARIABLE = "GRADSCOPE_TRACE"
 Hook = Callable[[type[BaseException], BaseException, TracebackType | None], object]
@@ -80,9 +84,12 @@ def start() -> None:
             limits_given.window(wanted["steps"], wanted["keep_last"]),
             limits_given.limits(wanted["max_size"], wanted["max_overhead"]),
         )
-        path = _path(Path(os.environ[VARIABLE]))
-        watch_all = wanted["watch_all"]
-        recorder = capture.Recorder(path, Detail(wanted["detail"]), *bounds, late=True, watch_all=watch_all)
+        where, arm = _armed(os.environ[VARIABLE])
+        path, record = _path(Path(where)), partial(capture.Recorder, watch_all=wanted["watch_all"])
+        if arm is not None:
+            _arm(record, path, wanted["detail"], bounds, arm)
+            return
+        recorder = record(path, Detail(wanted["detail"]), *bounds, late=True)
         recorder.start()
     except GradscopeError as error:
         print(f"gradscope: not recording: {error.sentence}", file=sys.stderr)
@@ -90,6 +97,32 @@ def start() -> None:
     uncaught: list[BaseException] = []
     atexit.register(_stop, recorder, uncaught)
     sys.excepthook = _without_our_frames(sys.excepthook, uncaught)
+
+
+def _armed(wanted: str) -> tuple[str, str | None]:
+    """Where to record, and the signal behind `:arm=`; None when it is not to be armed."""
+    where, colon, arm = wanted.rpartition(":")
+    if not colon or arm.partition("=")[0] != "arm":
+        return wanted, None
+    return where or ".", arm.partition("=")[2]
+
+
+def _arm(record: MakeRecorder, path: Path, detail: str, bounds: tuple[Window, Limits], name: str) -> None:
+    """Wait to be asked for recordings."""
+    from gradscope.arming import setting
+
+    armed = setting.armed(record, path, detail, bounds, name)
+    armed.start()
+    atexit.register(_disarm, armed)
+    sys.excepthook = _without_our_frames(sys.excepthook, [])
+
+
+def _disarm(armed: Armed) -> None:
+    """Say nothing, unless something that was asked for could not be."""
+    armed.stop()
+    if not armed.abandoned:
+        for sentence in armed.trouble:
+            print(f"gradscope: not recorded: {sentence}", file=sys.stderr)
 
 
 def _stop(recorder: Recorder, uncaught: list[BaseException]) -> None:

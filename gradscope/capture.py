@@ -14,6 +14,7 @@ from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from types import TracebackType
+from typing import Protocol, TypeVar
 
 from gradscope import bounds
 from gradscope.compilers.watches import watches
@@ -41,6 +42,7 @@ from gradscope.torch_internals import lacks
 SUFFIX = ".gscope"
 EVERY_STEP = Window()
 NO_LIMITS = Limits()
+Told_co = TypeVar("Told_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,11 +85,13 @@ class Recorder:
         compiled_autograd: bool = False,
         watch_all: bool = False,
         guest: Invitation | None = None,
+        steps_before: int = 0,
     ) -> None:
         """Create the recording; `late`: when there is something in it. One in which nothing happened is removed at the
         end unless `keep_empty`. `tensors`: how many bytes of tensors to store, None for no tensors at all. `joint`:
         the joint graphs of what is compiled, too. `compiled_autograd`: run backward calls under it. `watch_all`: see
-        the operators of every backward call, also of those that repeat.
+        the operators of every backward call, also of those that repeat. `steps_before`: how many steps the program has
+        done already.
 
         Raises UsageError when it cannot be written, or when this torch lacks a part that is needed.
         """
@@ -102,6 +106,7 @@ class Recorder:
         self.writer = Writer(path, overwrite=overwrite, late=late, keep_empty=keep_empty, limit=limits.size)
         self._tensors, self._guest = tensors, guest
         self._watch_all = watch_all or tensors is not None or guest is not None or joint or compiled_autograd
+        self._steps_before = steps_before
         self._joint, self._compiled_autograd = joint, compiled_autograd
         self.command: tuple[str, ...] | None = None  # what was typed after `python`
         self._faults = Faults(self.writer)
@@ -118,6 +123,8 @@ class Recorder:
             self.writer.set_run(
                 {**facts(self.detail.value, self._started, self.command), "lacks": [asdict(one) for one in self.lacks]}
             )
+            if self._steps_before:
+                self.writer.set_run({"steps_before": self._steps_before})
             self.writer.commit()
             self._enter_probes()
         except Exception as error:
@@ -131,7 +138,8 @@ class Recorder:
             tensors=self._tensors,
             folder=self.writer.path.parent,
         )
-        context = new_context(self.writer, self._faults, options, self._window, self._limits.overhead)
+        overhead, before = self._limits.overhead, self._steps_before
+        context = new_context(self.writer, self._faults, options, self._window, overhead, before)
         context.stacks.anchors.add(id(program.execute.__code__))
         self._probes = RunningProbes(context)
         self._probes.enter(self._visitors, self._beat)
@@ -255,7 +263,20 @@ def default_path(title: str, directory: Path | None = None) -> Path:
     return (directory or Path(os.environ.get("GRADSCOPE_DIR") or ".")) / f"{title}{part}.{os.getpid()}{SUFFIX}"
 
 
-def run_program(what: program.Program, recorder: Recorder, finished: Callable[[Summary], None]) -> int:
+class Recordings(Protocol[Told_co]):
+    """What a program may run under: a Recorder, or something that makes some."""
+
+    command: tuple[str, ...] | None
+    abandoned: bool  # in a forked child
+
+    def start(self) -> None:
+        """The program begins."""
+
+    def stop(self, error: BaseException | None = None, status: int | None = None) -> Told_co:
+        """The program has ended."""
+
+
+def run_program(what: program.Program, recorder: Recordings[Told_co], finished: Callable[[Told_co], None]) -> int:
     """Run a program under a recorder. Returns its own exit status; `finished` is called at the process's end.
 
     The recording goes on until Python exits: what the program's threads and its atexit functions do belongs to it.

@@ -32,6 +32,8 @@ class Subcommand:
 
 COMMANDS = {
     "trace": Subcommand("gradscope.commands.trace", "Run a script unchanged and record what autograd does."),
+    "record": Subcommand("gradscope.commands.record", "Record the next steps of a program that runs already."),
+    "watch": Subcommand("gradscope.commands.watch", "Watch a recording while it is being written."),
     "graph": Subcommand("gradscope.commands.graph", "Draw the graph of a recorded backward.", reads=True),
     "open": Subcommand("gradscope.commands.open", "Show a recorded backward as a page in the browser.", reads=True),
     "debug": Subcommand("gradscope.commands.debug", "Stop inside a backward and step through it, node by node."),

@@ -11,11 +11,11 @@ PACKAGE = Path(__file__).parent.parent / "gradscope"
 FLOORS = (
     ("errors", "model", "signals", "version"),
     ("torch_internals",),
-    ("store", "graphs", "engine", "probes", "functions", "compilers"),
+    ("store", "channel", "graphs", "engine", "probes", "functions", "compilers"),
     ("explain", "measures", "ranks", "exports", "execution", "bounds", "launch"),
     ("view",),
     ("anomaly", "render", "capture", "debugger"),
-    ("library", "rehearsal"),
+    ("library", "rehearsal", "arming"),
     ("commands",),
     ("cli", "autostart", "pytest_plugin"),
     ("__main__",),
@@ -47,6 +47,7 @@ TORCH_ROOMS = {
     "capture",
     "debugger",
     "autostart",
+    "arming",
 }
 
 # commands that run a program load torch, but only then

@@ -13,6 +13,7 @@ from gradscope.errors import UsageError
 if TYPE_CHECKING:
     from gradscope.launch.program import Program
 
+BARE = ("--arm",)  # options whose value may be left out: what follows is never taken for it
 SETTINGS = {**options.HELP, "ignore_unknown_options": True, "allow_interspersed_args": False}
 
 
@@ -23,11 +24,14 @@ class ProgramCommand(click.Command):
         """Parse, with a `--` after the program."""
         takes_value = self._takes_value()
         at = 0
+        args = list(args)
         while at < len(args) and args[at].startswith("-") and args[at] != "--":
             if args[at].startswith(("-m", "-c")):
                 at += 2 if len(args[at]) == 2 else 1
                 args = [*args[:at], "--", *args[at:]]
                 break
+            if args[at] in BARE:
+                args[at] += "="
             at += 2 if args[at] in takes_value else 1
         return super().parse_args(ctx, args)
 

@@ -12,13 +12,17 @@ from typing import TYPE_CHECKING
 
 import click
 
-from gradscope.commands import launching, options
+from gradscope.commands import findings, launching, options
 from gradscope.errors import Exit, UsageError
 from gradscope.model.detail import Detail
 from gradscope.view.words import amount, seconds, size
 
 if TYPE_CHECKING:
+    from gradscope.arming.armed import Armed, MakeRecorder
     from gradscope.capture import Summary
+    from gradscope.launch.program import Program
+    from gradscope.model.limits import Limits
+    from gradscope.model.window import Window
 
 DETAILS = ("nodes", "ops", "full")
 
@@ -39,6 +43,11 @@ DETAILS = ("nodes", "ops", "full")
     metavar="SHARE",
     help="Leave steps out so that recording adds at most SHARE, e.g. 20%.",
 )
+@click.option(
+    "--arm",
+    metavar="[=SIGNAL]",
+    help="Record nothing until asked: by `gradscope record PID`, or by a signal such as USR1.",
+)
 @click.option("--no-explain", is_flag=True, help="Do not look for what went wrong.")
 @click.option("--check-functions", is_flag=True, help="Try the custom Functions that ran, at the end.")
 @click.option("--tensors", is_flag=True, help="Store what it takes to run each recorded backward again.")
@@ -56,6 +65,7 @@ def command(
     keep_last: int | None,
     max_size: str | None,
     max_overhead: str | None,
+    arm: str | None,
     no_explain: bool,
     check_functions: bool,
     tensors: bool,
@@ -70,28 +80,26 @@ def command(
 ) -> int:
     """Run SCRIPT exactly as Python would, and record what autograd does.
 
-    The script's output, exit status and results stay as they are. gradscope's own words go to standard error.
+    The script's output, exit status and results stay; gradscope's own words go to standard error.
 
     \b
     --detail nodes  graphs, stacks, hooks, backward calls
     --detail ops    and operators, in-place writes, tensor versions
     --detail full   and times, execution order and gradient statistics of every node
 
-    Once a kind of backward call has run the same operators three times, most that repeat it are
-    not watched: the same are written for them. Where a hook, a custom Function or a value could
-    make a difference, all are watched, and with --watch-all all are anywhere.
+    Most backward calls that repeat others are not watched: the same is written for them. Where a
+    hook, a custom Function or a value could make a difference all are, and with --watch-all always.
 
-    --check-functions runs check-function's trials on the custom Functions that the program ran,
-    as `gradscope explain --check-functions` does.
+    --check-functions runs check-function's trials on the custom Functions that the program ran.
 
-    --tensors stores root gradients, saved tensors and whatever else the operators of a backward
-    use, for `gradscope replay --execute`; choose the backwards with --steps.
+    --tensors stores what the operators of a backward use, for `gradscope replay --execute`.
 
-    --joint records what torch.compile makes of the script's regions, for `gradscope joint`;
-    --compiled-autograd runs its backward calls under compiled autograd, for `gradscope compiled`.
+    --joint and --compiled-autograd record what the compilers make of the script, for
+    `gradscope joint` and `gradscope compiled`. --arm keeps all of this out of a long run until
+    `gradscope record PID` asks for its next steps.
 
     From code: `with gradscope.record("run.gscope"): ...`. For programs whose command line
-    cannot be changed: GRADSCOPE_TRACE=run.gscope in the environment (a folder works too).
+    cannot be changed: GRADSCOPE_TRACE=run.gscope in the environment (or FOLDER, FOLDER/:arm).
     """
     from gradscope.torch_internals.installed import require_torch
 
@@ -104,9 +112,41 @@ def command(
     say = _speaker(path, quiet, no_explain, check_functions)
     bounds = limits_given.window(steps, keep_last), limits_given.limits(max_size, max_overhead)
     limit = limits_given.tensor_limit(tensors_limit) if tensors or tensors_limit else None
-    record = partial(capture.Recorder, watch_all=watch_all, joint=joint, compiled_autograd=compiled_autograd)
-    recorder = record(path, Detail(detail), *bounds, tensors=limit, overwrite=force, keep_empty=output is not None)
-    return capture.run_program(what, recorder, say)
+    record = _maker(watch_all, joint, compiled_autograd, limit)
+    if arm is None:
+        recorder = record(path, Detail(detail), *bounds, overwrite=force, keep_empty=output is not None)
+        return capture.run_program(what, recorder, say)
+    return _run_armed(what, record, path, detail, bounds, arm, quiet)
+
+
+def _maker(watch_all: bool, joint: bool, compiled_autograd: bool, tensors: int | None) -> MakeRecorder:
+    from gradscope.capture import Recorder
+
+    return partial(Recorder, watch_all=watch_all, joint=joint, compiled_autograd=compiled_autograd, tensors=tensors)
+
+
+def _run_armed(
+    what: Program, record: MakeRecorder, path: Path, detail: str, bounds: tuple[Window, Limits], arm: str, quiet: bool
+) -> int:
+    from gradscope import capture
+    from gradscope.arming import setting
+
+    armed = setting.armed(record, path, detail, bounds, arm)
+    return capture.run_program(what, armed, partial(_say_what_was_asked, armed, quiet))
+
+
+def _say_what_was_asked(armed: Armed, quiet: bool, written: list[Summary]) -> None:
+    sys.stdout.flush()
+    for sentence in armed.trouble:
+        options.talk(f"not recorded: {sentence}")
+    if quiet:
+        return
+    for summary in written:
+        options.talk(f"{amount(summary.backwards, 'backward call')}, {size(summary.size)} -> {summary.path}")
+    if written:
+        options.talk(f"next: gradscope explain {shlex.quote(str(written[-1].path))}")
+    else:
+        options.talk("armed, and not asked for a recording")
 
 
 def _speaker(path: Path, quiet: bool, no_explain: bool, check_functions: bool) -> Callable[[Summary], None]:
@@ -114,7 +154,7 @@ def _speaker(path: Path, quiet: bool, no_explain: bool, check_functions: bool) -
     if check_functions and (no_explain or quiet):
         told = "--check-functions says at the end what it found, and that is switched off"
         raise UsageError(told, "leave -q and --no-explain out")
-    explaining = _explain_nothing if no_explain else _explain_elsewhere if check_functions else _explain
+    explaining = _explain_nothing if no_explain else _explain_elsewhere if check_functions else findings.tell
     return _say_nothing if quiet else partial(_say, explained=partial(explaining, path.absolute()))
 
 
@@ -157,29 +197,3 @@ def _explain_elsewhere(path: Path) -> bool:
     done = subprocess.run([*command, str(path)], capture_output=True, text=True, check=False)
     click.echo(done.stdout + done.stderr, err=True, nl=False)  # the program may have put another stderr in place
     return done.returncode == Exit.FINDINGS
-
-
-def _explain(path: Path) -> bool:
-    """Print what went wrong, and answer whether anything did.
-
-    The program's own status stays: a recording that cannot be explained is no failure.
-    """
-    from gradscope.anomaly import explain
-    from gradscope.errors import GradscopeError
-    from gradscope.render.report_text import render
-    from gradscope.store.reader import load
-
-    try:
-        with load(path) as recording:
-            report = explain(recording)
-    except GradscopeError as error:
-        options.talk(f"nothing is explained: {error.sentence}")
-        return False
-    except Exception as error:  # ours: it must not look like the program's
-        options.talk(f"nothing is explained, because of a bug in gradscope ({type(error).__name__}: {error})")
-        return False
-    if report.findings:
-        click.echo(render(report), err=True)
-    elif report.gap is not None:
-        options.talk(report.gap)
-    return bool(report.findings)

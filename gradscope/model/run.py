@@ -15,7 +15,8 @@ class Run:
     `status` the exit status, None when the run did not end cleanly; `stopped` says why nothing more could be written
     before the run ended, such as a full disk; `rank` and `world_size` are None outside torchrun; `lacks` are the
     capabilities that were off, because this torch lacks what they need or because they went on failing. `switches` are
-    torch's when the run ended, among them the seed.
+    torch's when the run ended, among them the seed;
+    `steps_before` is how many steps the program had done when it was recorded on demand.
     """
 
     argv: tuple[str, ...]
@@ -37,6 +38,7 @@ class Run:
     environment: dict[str, str] = field(default_factory=dict)
     lacks: tuple[Lack, ...] = ()
     switches: dict[str, str] = field(default_factory=dict)
+    steps_before: int = 0
 
     @property
     def program(self) -> str:

@@ -26,16 +26,20 @@ Visitor = tuple[str, contextlib.AbstractContextManager[object]]  # its name amon
 Beat = Callable[[Callable[[], Iterator[Tail]]], None]  # is given what tells of the open blocks
 
 
-def new_context(sink: Sink, faults: Faults, options: Options, window: Window, overhead: float | None) -> Context:
-    """What the probes of a recording that begins now have in common. `overhead` is a share of the run's time."""
+def new_context(
+    sink: Sink, faults: Faults, options: Options, window: Window, overhead: float | None, before: int = 0
+) -> Context:
+    """What the probes of a recording that begins now have in common. `overhead` is a share of the run's time, `before`
+    how many steps it has done."""
     events = Events()
+    budget = None if overhead is None else OverheadBudget(overhead)
     return Context(
         sink=sink,
         threads=Threads.counting(),
         stacks=Stacks(sink),
         names=QualifiedNames(),
         faults=faults,
-        steps=Steps(window, sink, events.step_begins, None if overhead is None else OverheadBudget(overhead)),
+        steps=Steps(window, sink, events.step_begins, budget, before),
         events=events,
         options=options,
         started=time.perf_counter(),

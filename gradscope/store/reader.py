@@ -97,6 +97,12 @@ class Recording(Facts):
         return self._backwards.graph(self._backwards.call(chosen))
 
     @_guarded
+    def saved_bytes(self, number: int) -> int | None:
+        """What a backward call's graph kept for it, in bytes; quicker than its graph."""
+        sql = "SELECT t.saved_bytes FROM backward b JOIN tensors t ON t.id = b.tensors WHERE b.number = ?"
+        return next((int(saved) for (saved,) in self._rows.select(sql, (INTEGER,), number)), None)
+
+    @_guarded
     def by_graph(self) -> tuple[tuple[int, ...], ...]:
         """The numbers of the calls that reached a graph, those with the same graph together."""
         groups: dict[int, list[int]] = {}

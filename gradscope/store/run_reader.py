@@ -35,6 +35,7 @@ RUN_FIELDS: dict[str, tuple[type, ...]] = {
     "environment": (dict,),
     "lacks": (list,),
     "switches": (dict,),
+    "steps_before": (int,),
 }
 CALLS = """SELECT min(b.number), max(b.number), count(*), b.kind, count(DISTINCT b.graph),
   coalesce(min(g.nodes), 0), coalesce(max(g.nodes), 0), coalesce(min(g.edges), 0), coalesce(max(g.edges), 0),

@@ -20,15 +20,21 @@ class Steps:
     """`recorded` says whether the step that runs now is to be recorded.
 
     `begins` are told so when a step begins, in the thread that ended the one before: they are probes that cost less
-    while nothing is recorded.
+    while nothing is recorded. `current` counts from the recording's beginning, because probes look closely then;
+    `before` are the steps that the program had done already, and what is written counts these, too.
     """
 
     def __init__(
-        self, window: Window, sink: Sink, begins: Sequence[Callable[[bool], None]], budget: OverheadBudget | None = None
+        self,
+        window: Window,
+        sink: Sink,
+        begins: Sequence[Callable[[bool], None]],
+        budget: OverheadBudget | None = None,
+        before: int = 0,
     ) -> None:
         self._window, self._sink, self._budget = window, sink, budget
         self._followers = begins
-        self.current = 0
+        self.current, self.before = 0, before
         self._kept: deque[int] = deque(maxlen=window.keep)
         self._why: str | None = None  # the step that runs now is left out
         self._why = self._left_out_because()
@@ -46,7 +52,7 @@ class Steps:
         if self._why is not None:
             self._sink.drop(self._why)
         elif self._window.keep is not None:
-            self._kept.append(self.current)
+            self._kept.append(self.before + self.current)
             if len(self._kept) == self._window.keep:
                 self._sink.forget(self._kept[0])
         self.current += 1
@@ -63,7 +69,7 @@ class Steps:
     def _left_out_because(self) -> str | None:
         if self._why in (FULL, STOPPED):  # for good
             return self._why
-        if not self._window.has(self.current):
+        if not self._window.has(self.before + self.current):
             return OUTSIDE
         if (why := self._at_an_end()) is not None:
             return why

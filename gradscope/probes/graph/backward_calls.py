@@ -229,7 +229,7 @@ class BackwardCalls:
         self._sink.add("backward", (
             call.number, "backward" if call.accumulate else "grad", walked.graph, walked.tensors, walked.seq_base,
             call.roots, call.inputs, call.keep_graph, call.create_graph,
-            None if call.outer is None else call.outer.number, call.step, call.thread, call.stack,
+            None if call.outer is None else call.outer.number, self._steps.before + call.step, call.thread, call.stack,
             call.started - self._started, duration, exception, call.stopped,
         ))  # fmt: skip
 

@@ -128,7 +128,8 @@ class LeakedNodes(Watcher):
         youngest: dict[int, int] = {}
         for token in alive:  # in the order in which they were made
             youngest[token.stack] = token.uid
-        rows = ((step, made, stack, count, youngest[stack]) for stack, count in counts.items())
+        before = self._steps.before
+        rows = ((before + step, before + made, stack, count, youngest[stack]) for stack, count in counts.items())
         self._sink.add_all("survivor", rows)
 
     def _search(self, steps: set[int]) -> None:

@@ -48,7 +48,7 @@ class NonfiniteOnHost(Watcher):
     def __init__(self, context: Context) -> None:
         self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
         self._names, self._faults = context.names, context.faults
-        self._steps, self._written_origins = context.steps, OriginWriter(context.sink)
+        self._steps, self._written_origins = context.steps, OriginWriter(context.sink, context.steps.before)
         self.on_device = NonfiniteOnDevice(context, self._written_origins, _HUGE)
         self.looking = CLOSELY  # in the first step, which shows most faults
         self.looked = 0  # results so far

@@ -31,10 +31,10 @@ class NonfiniteOrigin:
 
 
 class OriginWriter:
-    """Numbers the events of a recording, and writes those that are worth it."""
+    """Numbers the events of a recording, and writes those that are worth it. `before` are the steps before it."""
 
-    def __init__(self, sink: Sink) -> None:
-        self._sink, self._calls = sink, InternedCalls(sink)
+    def __init__(self, sink: Sink, before: int = 0) -> None:
+        self._sink, self._calls, self._before = sink, InternedCalls(sink), before
         self._number = 0
 
     def event(self, kind: str, operator: int, stack: int) -> NonfiniteOrigin:
@@ -45,7 +45,7 @@ class OriginWriter:
     def write(self, event: NonfiniteOrigin) -> None:
         """Write an event; again replaces nothing but what became known since."""
         call = 0 if event.call is None else self._calls.ids({event.call.serial: event.call})[event.call.serial]
-        place = (event.number, event.kind, event.step, event.thread, event.backward, event.node)
+        place = (event.number, event.kind, self._before + event.step, event.thread, event.backward, event.node)
         what = (event.operator, event.stack, call, self._sink.string(event.argument), event.evidence)
         self._sink.add("birth", (*place, *what, event.masked, event.masked_by))
 
