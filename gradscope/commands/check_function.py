@@ -73,6 +73,7 @@ def command(
     """
     from gradscope.torch_internals.installed import require_torch
 
+    settings.check_output(output, force)
     require_torch("check-function", *(["torch.compile"] if options["level"] == "compile" else []))
     from gradscope.functions.check import check
 

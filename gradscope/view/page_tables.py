@@ -83,7 +83,7 @@ class PageTables:
             return known[1]
         number = 0
         for link in call.chain:
-            words = (self.string(link.label), self.string(link.path), self.string(link.module_class))
+            words = (self.string(link.words), self.string(link.path), self.string(link.module_class))
             number = self.calls.number((*words, number))
         self._calls[id(call)] = call, number
         return number

@@ -12,6 +12,7 @@ from gradscope.model.site import Site
 MOST_KINDS = 12
 LONGEST_MESSAGE = 120
 PACKAGES = ("site-packages", "dist-packages")  # the folders that installers fill
+ROLE_WORDS = {"masked_by": "hidden by"}  # those that the key itself does not say
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
@@ -61,6 +62,11 @@ def seconds(value: float) -> str:
     if value < 1:
         return f"{value * 1e3:.3g} ms"
     return f"{value:.3g} s" if value < 600 else f"{value / 60:.0f} min"
+
+
+def role_words(role: str) -> str:
+    """What a related place is to a finding, as people read it: `saved at`, `hidden by`."""
+    return ROLE_WORDS.get(role, role.replace("_", " "))
 
 
 def first_line(text: str | None) -> str:
