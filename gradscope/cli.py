@@ -143,11 +143,11 @@ def main(arguments: list[str] | None = None) -> NoReturn:
 
 def _meant(error: click.UsageError, name: str) -> click.UsageError:
     """What was probably meant by a command that there is not."""
+    near = difflib.get_close_matches(name, COMMANDS, n=2)
     if Path(name).suffix in (".py", ".gscope"):
-        error.message += f" Did you mean `gradscope {'trace' if name.endswith('.py') else 'graph'} {printable(name)}`?"
-    elif near := difflib.get_close_matches(name, COMMANDS, n=2):
-        error.message += f" Did you mean {' or '.join(near)}?"
-    return error
+        near = [f"`gradscope {'trace' if name.endswith('.py') else 'graph'} {printable(name)}`"]
+    meant = f" Did you mean {' or '.join(near)}?" if near else ""
+    return click.UsageError(error.message + meant, error.ctx)
 
 
 def _say_nothing(*error: object) -> None:

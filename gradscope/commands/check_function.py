@@ -13,6 +13,7 @@ import click
 
 from gradscope.commands import options as settings
 from gradscope.commands import reporting
+from gradscope.commands.options import check_output
 from gradscope.errors import NothingCheckedError, UsageError
 from gradscope.model.choice import Choice, codes
 
@@ -73,7 +74,7 @@ def command(
     """
     from gradscope.torch_internals.installed import require_torch
 
-    settings.check_output(output, force)
+    check_output(output, force)
     require_torch("check-function", *(["torch.compile"] if options["level"] == "compile" else []))
     from gradscope.functions.check import check
 

@@ -11,7 +11,9 @@ NAME = "gradscope"
 LIKENESS = {
     **dict(zip("─│├└┌┐┘┤┬┴┼━", "-||`.,'|+++=", strict=True)),
     **dict(zip("▁▂▃▄▅▆▇█", "_.,-=+*#", strict=True)),
-    **dict(zip("→←↑↓·×…⋮—–‘’“”≤≥≈", "><^v-x~:--''\"\"<>~", strict=True)),
+    **dict(zip("→←↑↓·…⋮—≤≥≈", "><^v-~:-<>~", strict=True)),
+    **{"\N{MULTIPLICATION SIGN}": "x", "\N{EN DASH}": "-"},
+    **{"\N{LEFT SINGLE QUOTATION MARK}": "'", "\N{RIGHT SINGLE QUOTATION MARK}": "'"},
 }
 
 

@@ -44,7 +44,7 @@ class PageTables:
         self.lists = NumberedRows(())
         self.hooks: dict[int, tuple[int, ...]] = {}
         self.files: dict[int, int] = {}  # the short name of each file
-        self._folder = folder
+        self.folder = folder
         self._types: dict[TensorType, int] = {}
         self._stacks: dict[int, tuple[Stack, int]] = {}
         self._calls: dict[int, tuple[ModuleCall, int]] = {}
@@ -59,7 +59,7 @@ class PageTables:
             return 0
         file = self.string(site.file)
         if file not in self.files:
-            self.files[file] = self.string(short_file(site.file, self._folder))
+            self.files[file] = self.string(short_file(site.file, self.folder))
         row = (file, site.line, self.string(site.function), ORIGINS.index(site.origin))
         return self.frames.number(row)
 

@@ -59,7 +59,8 @@ def test_a_row_is_a_line_that_fits(seed: int, width: int) -> None:
 def test_names_are_elided_in_the_middle() -> None:
     head = [Head("node", words=True), Head("bytes", words=False)]
     lines = list(lay_out(head, [("AccumulateGrad of encoder.weight", "1,000,000")], None, 28))
-    assert lines[-1].startswith("Accumula") and "…" in lines[-1]
+    assert lines[-1].startswith("Accumula")
+    assert "…" in lines[-1]
     assert lines[-1].endswith("1,000,000")
 
 

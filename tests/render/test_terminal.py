@@ -6,10 +6,11 @@ import pytest
 
 from gradscope.render.elide import end, middle
 from gradscope.render.terminal import LIKENESS, encoded
+from gradscope.view.words import TIMES
 
 
 def test_ascii_has_branches_rules_and_arrows() -> None:
-    assert encoded("├── a → b ×3 …", "ascii") == b"|-- a > b x3 ~"
+    assert encoded(f"├── a → b {TIMES}3 …", "ascii") == b"|-- a > b x3 ~"
 
 
 def test_each_becomes_one_character() -> None:
