@@ -75,6 +75,12 @@ def first_line(text: str | None) -> str:
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
 
 
+def beginning(text: str, most: int = 36) -> str:
+    """The first words of a sentence, as many as a box has room for."""
+    shown = text.partition("; ")[0]
+    return shown if len(shown) <= most else shown[: most - 1].rpartition(" ")[0] + "…"
+
+
 def leaf_words(leaf: str) -> str:
     """A leaf's name as people read it; "leaf" is what the recorder calls one whose name it did not find."""
     return "unnamed leaf" if leaf == "leaf" else leaf
