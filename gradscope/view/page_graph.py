@@ -113,7 +113,8 @@ class _Groups:
 
     def _rounds(self, repeat: Repeat, around: int) -> Iterator[tuple[tuple[Item, ...], int]]:
         """What stands in the box of the rounds between: the calls, or a box for each step of a loop."""
-        box = self._add(round_words(repeat, self._folder).line, "", around, REPEAT)
+        words = round_words(repeat, self._folder)
+        box = self._add(words.title, words.span, around, REPEAT)
         if not is_step(repeat) or len(repeat.rounds[0]) == 1:
             yield tuple(part for one in between(repeat) for part in one), box
             return
