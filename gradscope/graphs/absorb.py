@@ -103,7 +103,7 @@ def _chip(
 ) -> None:
     """A parameter with many users becomes a word in each of them."""
     for node in nodes:
-        users = before[node.id]
+        users = list(dict.fromkeys(before[node.id]))
         if node.id in shared and node.id not in kept and len(users) > MOST_ARROWS and not node.hooks:
             absorbed.hidden.add(node.id)
             absorbed.host[node.id] = users[0]

@@ -15,7 +15,7 @@ from gradscope.render.engines import lay_out
 from gradscope.render.layout.columns import balanced
 from gradscope.render.layout.geometry import Layout
 from gradscope.render.panel import NOTE, Escape, Panel, panel
-from gradscope.render.picture import Picture, compose
+from gradscope.render.picture import NARROWEST, Picture, compose
 from gradscope.view.draw import draw
 from gradscope.view.drawing import Drawing
 from gradscope.view.scene import Scene
@@ -24,6 +24,7 @@ from gradscope.view.style import PAPERS, Direction, Paper, Style, silent
 SMALLEST_TYPE = 7.0
 STEEPEST, TALLEST = 2.0, 8000.0  # of a picture without a page: height by width, and height
 UNITS = {"mm": 72 / 25.4, "cm": 72 / 2.54, "in": 72.0, "pt": 1.0, "": 1.0}
+AROUND = 170.0  # a heading and a legend, about
 COUNTS = (MOST_BOXES, 100, 70, 50, 35, 25, 18, 12, 8, 5)
 
 
@@ -70,10 +71,8 @@ def place(drawing: Drawing, style: Style, escape: Escape, without: tuple[str, ..
     """A drawing as a picture: laid out, in columns where that makes it larger on its page."""
     panels = [panel(box, escape) for box in drawing.boxes]
     layout = lay_out(drawing, [(one.width, one.height) for one in panels], style, without)
-    found = max(
-        (_placed(drawing, panels, one, escape, style.page) for one in _arrangements(layout, style)),
-        key=lambda one: one.scale,
-    )
+    best = max(_arrangements(layout, style), key=lambda one: _likely_scale(one, style.page))
+    found = _placed(drawing, panels, best, escape, style.page)
     if style.page is not None and found.scale * NOTE < SMALLEST_TYPE:
         style.say(f"type is {found.scale * NOTE:.1f} points on {style.page.name}: --depth and --focus show less")
     return found
@@ -88,11 +87,22 @@ def _arrangements(layout: Layout, style: Style) -> Iterator[Layout]:
             return
     for columns in range(2, 13):
         found = balanced(layout, columns)
+        if found is layout:
+            break
         if style.page is not None:
             yield found
         elif found.height <= STEEPEST * found.width or columns == 12:
             yield found
             return
+    if style.page is None:
+        yield layout
+
+
+def _likely_scale(layout: Layout, page: Paper | None) -> float:
+    """About how small a layout gets on its page, with a heading and a legend."""
+    if page is None:
+        return 1.0
+    return min(page.width / max(layout.width, NARROWEST), page.height / (layout.height + AROUND), 1.0)
 
 
 def _placed(drawing: Drawing, panels: Sequence[Panel], layout: Layout, escape: Escape, page: Paper | None) -> Placed:

@@ -39,7 +39,7 @@ class Details:
         """`✗ GS701 h was edited…`, whether asked or not; its name when findings are asked for."""
         for finding in self._findings.get(node.id, ()):
             said = finding.name if Show.FINDINGS in self._show else beginning(finding.message)
-            yield Row(f"{SIGNS[finding.severity]} {finding.code} {said}", Role.FINDING)
+            yield Row(f"{SIGNS[finding.severity]} {finding.code} {said}".rstrip(), Role.FINDING)
 
     def gradient(self, node: Node, sums: int) -> Iterator[Row]:
         """Whether gradients of several uses are added, and the norm of what comes in."""

@@ -29,7 +29,7 @@ class Teller:
         self._show = scene.show
         self._folder = scene.run.cwd
         self._roots = frozenset(scene.graph.roots)
-        self._uses = Counter(edge.target for edge in scene.graph.edges)
+        self._uses = Counter(head for _, head in {(edge.source, edge.target) for edge in scene.graph.edges})
         self._shared = shared_parameters(scene.graph)
         self._must = scene.rules.must
         self._details = Details(scene)

@@ -420,6 +420,8 @@ unpack().then((book) => {
       app.stage.paint();
     },
     fit: () => app.stage.fit(),
+    extent: () => ({ width: app.layout.width, height: app.layout.height, wide: app.stage.width, high: app.stage.height }),
+    contrasts: () => Object.values(RAMPS).flatMap((colors) => Array.from({ length: 101 }, (_, at) => contrast(ramp(colors, at / 100)))),
     book,
   };
   requestAnimationFrame(() => {

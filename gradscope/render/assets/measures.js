@@ -80,11 +80,14 @@ function ramp(colors, share) {
   return `#${one.map((part, place) => Math.round(part + (two[place] - part) * (at % 1)).toString(16).padStart(2, "0")).join("")}`;
 }
 
-// Black or white, whichever can be read on a colour.
-function inkOn(color) {
+// Black or white, whichever can be read on a colour, and how well.
+const inkOn = (color) => (brightness(color) > 0.179 ? "#000000" : "#ffffff");
+const contrast = (color) => (brightness(color) > 0.179 ? (brightness(color) + 0.05) / 0.05 : 1.05 / (brightness(color) + 0.05));
+
+function brightness(color) {
   const [r, g, b] = [1, 3, 5].map((start) => {
     const part = parseInt(color.slice(start, start + 2), 16) / 255;
     return part <= 0.04045 ? part / 12.92 : ((part + 0.055) / 1.055) ** 2.4;
   });
-  return 0.2126 * r + 0.7152 * g + 0.0722 * b > 0.179 ? "#000000" : "#ffffff";
+  return 0.2126 * r + 0.7152 * g + 0.0722 * b;
 }

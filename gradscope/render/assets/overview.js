@@ -5,7 +5,7 @@ const MAP = { width: 170, height: 120 };
 class Overview {
   constructor(app, holder) {
     this.app = app;
-    this.canvas = make("canvas", { id: "map", "aria-hidden": "true" });
+    this.canvas = make("canvas", { id: "map", role: "img", "aria-label": "overview: where the part that shows lies in the whole graph" });
     holder.append(this.canvas);
     const go = (event) => event.buttons && this.go(event);
     this.canvas.addEventListener("pointerdown", go);

@@ -72,7 +72,7 @@ class Describer {
     const hooks = backward.hooksAt(node).length;
     if (hooks) lines.push({ text: amount(hooks, "hook"), role: "HOOKED" });
     for (const line of this.heldLines(node)) lines.push(line);
-    for (const chip of this.tree.chipsOf(node)) lines.push({ text: cut(`${graph.leaf(chip) || "parameter"}  shared by ${graph.incoming.count(chip)}`), role: "ACCUMULATE", node: chip });
+    for (const chip of this.tree.chipsOf(node)) lines.push({ text: cut(`${graph.leaf(chip) || "parameter"}  shared by ${this.tree.users(chip)}`), role: "ACCUMULATE", node: chip });
     for (const finding of backward.findingsAt.get(node) || []) {
       lines.push({ text: `⚠ ${finding.code} ${finding.name}`, role: "FINDING" });
     }

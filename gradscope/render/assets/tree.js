@@ -111,7 +111,7 @@ class Tree {
     const left = [];
     this.chips = new Set();  // parameters with many users: a word in each, and no arrows
     for (const node of this.nodes()) {
-      if (accumulates[node] && this.folds.parameters && graph.incoming.count(node) > MOST_ARROWS && !kept.has(node) && !backward.registered.has(node) && !backward.findingsAt.has(node)) {
+      if (accumulates[node] && this.folds.parameters && this.users(node) > MOST_ARROWS && !kept.has(node) && !backward.registered.has(node) && !backward.findingsAt.has(node)) {
         this.chips.add(node);
         this.holder[node] = this.holder[graph.source[graph.incoming.of(node)[0]]];
         continue;
@@ -146,6 +146,10 @@ class Tree {
   // The backward call in front when the page opens, which its rules are about.
   first() {
     return this.graph.book.data.backwards[this.graph.book.data.chosen];
+  }
+
+  users(node) {
+    return new Set(Array.from(this.graph.incoming.of(node), (edge) => this.graph.source[edge])).size;
   }
 
   // Parameters with many users that a box leads to, through the changes of shape that it holds too.
