@@ -84,30 +84,30 @@ def _best_repeat(
     again = later[start]
     while 0 <= again - start <= LONGEST_ROUND:
         length = again - start
-        stop = start + length
-        while stop < len(keys) and keys[stop] == keys[stop - length]:
-            stop += 1
-        rounds = (stop - start) // length
-        if rounds >= FEWEST_ROUNDS:
-            rounds = _worth(children[start:stop], length, rounds, loops)
+        if keys[start:again] == keys[again : again + length]:
+            rounds = _rounds(children, keys, start, length, loops)
             if rounds > 1:
                 return length, rounds
         again = later[again]
     return 1, 1
 
 
-def _worth(children: list[Node | Group], length: int, rounds: int, loops: Loops) -> int:
-    """How many rounds are worth a fold, 1 for none: calls of modules are; nodes are where a loop made them."""
-    first = children[:length]
-    if length <= LONGEST_OF_CALLS and any(isinstance(child, Group) for child in first):
-        return rounds
-    if rounds < FEWEST_STEPS or not loops.chained(first, children[length : 2 * length]):
+def _rounds(children: list[Node | Group], keys: list[int], start: int, length: int, loops: Loops) -> int:
+    """How many rounds are the same, 1 where a fold is not worth it: calls of modules are; nodes are in a loop.
+
+    The first two tell whether it is one, so that no row of 100,000 nodes is walked from each of them.
+    """
+    again = start + length
+    of_calls = length <= LONGEST_OF_CALLS and any(isinstance(child, Group) for child in children[start:again])
+    if not of_calls and not loops.chained(children[start:again], children[again : again + length]):
         return 1
-    lines = [_line(child) for child in first]
-    alike = 1
-    while alike < rounds and [_line(one) for one in children[alike * length : (alike + 1) * length]] == lines:
-        alike += 1
-    return alike if alike >= FEWEST_STEPS else 1
+    stop = again
+    while stop < len(keys) and keys[stop] == keys[stop - length]:
+        if not of_calls and _line(children[stop]) != _line(children[stop - length]):
+            break
+        stop += 1
+    rounds = (stop - start) // length
+    return rounds if rounds >= (FEWEST_ROUNDS if of_calls else FEWEST_STEPS) else 1
 
 
 def _line(child: Node | Group) -> Hashable:

@@ -15,7 +15,7 @@ from gradscope.render.engines import lay_out
 from gradscope.render.layout.columns import balanced
 from gradscope.render.layout.geometry import Layout
 from gradscope.render.panel import NOTE, Escape, Panel, panel
-from gradscope.render.picture import NARROWEST, Picture, compose
+from gradscope.render.picture import MARGIN, NARROWEST, Picture, compose
 from gradscope.view.draw import draw
 from gradscope.view.drawing import Drawing
 from gradscope.view.scene import Scene
@@ -25,7 +25,7 @@ SMALLEST_TYPE = 7.0
 STEEPEST, TALLEST = 2.0, 8000.0  # of a picture without a page: height by width, and height
 UNITS = {"mm": 72 / 25.4, "cm": 72 / 2.54, "in": 72.0, "pt": 1.0, "": 1.0}
 AROUND = 170.0  # a heading and a legend, about
-COUNTS = (MOST_BOXES, 100, 70, 50, 35, 25, 18, 12, 8, 5)
+COUNTS = (MOST_BOXES, 100, 70, 50, 35, 25, 18, 12, 8, 5, 3)
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,11 +102,18 @@ def _likely_scale(layout: Layout, page: Paper | None) -> float:
     """About how small a layout gets on its page, with a heading and a legend."""
     if page is None:
         return 1.0
-    return min(page.width / max(layout.width, NARROWEST), page.height / (layout.height + AROUND), 1.0)
+    return min(
+        page.width / (max(layout.width, _narrowest(page)) + 2 * MARGIN), page.height / (layout.height + AROUND), 1.0
+    )
+
+
+def _narrowest(page: Paper) -> float:
+    """The least width of a picture, for its heading: no more than a page has room for."""
+    return min(NARROWEST, page.width * NOTE / SMALLEST_TYPE - 2 * MARGIN - 1.0)
 
 
 def _placed(drawing: Drawing, panels: Sequence[Panel], layout: Layout, escape: Escape, page: Paper | None) -> Placed:
-    picture = compose(drawing, panels, layout, escape)
     if page is None:
-        return Placed(picture, 1.0)
+        return Placed(compose(drawing, panels, layout, escape), 1.0)
+    picture = compose(drawing, panels, layout, escape, _narrowest(page))
     return Placed(picture, min(page.width / picture.width, page.height / picture.height, 1.0))

@@ -106,9 +106,11 @@ def has_strip(role: Role) -> bool:
     return role in LIGHT.looks and (LIGHT.looks[role].strip or LIGHT.looks[role].fill) is not None
 
 
-def compose(drawing: Drawing, panels: Sequence[Panel], layout: Layout, escape: Escape) -> Picture:
+def compose(
+    drawing: Drawing, panels: Sequence[Panel], layout: Layout, escape: Escape, narrowest: float = NARROWEST
+) -> Picture:
     """Put everything in its place."""
-    across = max(layout.width, NARROWEST)
+    across = max(layout.width, narrowest)
     title, captions = escape(drawing.title), tuple(map(escape, drawing.captions))
     heading, top = _heading(title, captions, across)
     at = (MARGIN + (across - layout.width) / 2, top)

@@ -35,7 +35,7 @@ def frames_of(part: PicturePart) -> tuple[float, float, float, float]:
     return min(xs), min(ys), max(xs), max(ys)
 
 
-@pytest.mark.parametrize("fit", [*PAPERS, "120x90mm"])
+@pytest.mark.parametrize("fit", [*PAPERS, "160x120mm"])
 @pytest.mark.parametrize("name", GRAPHS)
 def test_type_can_be_read_on_every_page(name: str, fit: str) -> None:
     found = figure(GRAPHS[name], fit)
