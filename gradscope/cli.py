@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import difflib
 import importlib
 import signal
 import sys
 import traceback
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NoReturn
 
 import click
 
 from gradscope.commands import settings
 from gradscope.errors import Exit, GradscopeError
+from gradscope.model.printable import printable
 from gradscope.version import __version__
 
 ISSUES = "https://github.com/gradscope/gradscope/issues"
@@ -91,7 +94,10 @@ class Subcommands(click.Group):
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
         """Find the one that is asked for, and what pyproject.toml and the environment set for it."""
-        name, command, rest = super().resolve_command(ctx, args)
+        try:
+            name, command, rest = super().resolve_command(ctx, args)
+        except click.UsageError as error:
+            raise _meant(error, args[0]) from None
         if name is not None and command is not None:
             ctx.default_map = {name: settings.defaults(name, command, lambda: self._all(ctx))}
         return name, command, rest
@@ -138,6 +144,15 @@ def main(arguments: list[str] | None = None) -> NoReturn:
         traceback.print_exc()
         click.echo(f"gradscope: this is a bug in gradscope {__version__}; please report it: {ISSUES}", err=True)
         sys.exit(Exit.INTERNAL)
+
+
+def _meant(error: click.UsageError, name: str) -> click.UsageError:
+    """What was probably meant by a command that there is not."""
+    near = difflib.get_close_matches(name, COMMANDS, n=2)
+    if Path(name).suffix in (".py", ".gscope"):
+        near = [f"`gradscope {'trace' if name.endswith('.py') else 'graph'} {printable(name)}`"]
+    meant = f" Did you mean {' or '.join(near)}?" if near else ""
+    return click.UsageError(error.message + meant, error.ctx)
 
 
 def _say_nothing(*error: object) -> None:

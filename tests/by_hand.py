@@ -182,10 +182,24 @@ def transformer(layers: int = 24) -> Graph:
 
 
 def chain(length: int) -> Graph:
-    """A chain without modules."""
+    """A chain without modules, of a line for each node: no loop made it."""
     names = ("MulBackward0", "AddBackward0", "SinBackward0")
-    nodes = [Node(number, names[number % 3], length - number, line(3 + number % 3, "main")) for number in range(length)]
+    nodes = [Node(number, names[number % 3], length - number, line(3 + number, "main")) for number in range(length)]
     return measured(nodes, [Edge(number, number + 1) for number in range(length - 1)])
+
+
+def loop(steps: int) -> Graph:
+    """A loss and the steps of a loop, of three nodes each, all of which use one parameter."""
+    nodes = [Node(0, "SumBackward0", 3 * steps + 1, line(9, "main"))]
+    edges = []
+    for number in range(1, 3 * steps + 1):
+        name = ("TanhBackward0", "AddBackward0", "MmBackward0")[(number - 1) % 3]
+        nodes.append(Node(number, name, 3 * steps + 1 - number, line(3 + (number - 1) % 3, "main")))
+        edges.append(Edge(number - 1, number))
+    weight = len(nodes)
+    nodes.append(Node(weight, "torch::autograd::AccumulateGrad", None, leaf="W"))
+    edges += [Edge(number, weight, 1) for number in range(3, 3 * steps + 1, 3)]
+    return measured(nodes, edges)
 
 
 def fan(width: int, alike: bool = True) -> Graph:

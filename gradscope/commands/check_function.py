@@ -16,6 +16,7 @@ from click.core import ParameterSource
 
 from gradscope.commands import options as settings
 from gradscope.commands import reporting
+from gradscope.commands.options import check_output
 from gradscope.errors import NothingCheckedError, UsageError
 from gradscope.model.choice import Choice, codes
 from gradscope.model.report import Report
@@ -91,6 +92,7 @@ def command(
     """
     from gradscope.torch_internals.installed import require_torch
 
+    check_output(output, force)
     require_torch("check-function", *(["torch.compile"] if options["level"] == "compile" else []))
     from gradscope.functions.loading import make_working_directory_importable
     from gradscope.functions.packages import is_package

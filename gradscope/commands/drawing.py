@@ -9,6 +9,7 @@ import click
 
 from gradscope.commands import options
 from gradscope.render.engines import ENGINES
+from gradscope.render.fit import paper
 from gradscope.view.style import Direction, Style, silent
 from gradscope.view.theme import DARK, LIGHT, THEMES
 
@@ -35,9 +36,17 @@ engine = click.option(
 )
 
 
+fit = click.option(
+    "--fit",
+    metavar="SIZE",
+    callback=lambda context, parameter, value: None if value is None else paper(value),
+    help="Fit a picture on a4, column, slide or WxH (mm, cm, in, pt): folded until type is at least 7 pt.",
+)
+
+
 def shared(function: Callable[..., Any]) -> Callable[..., Any]:
     """The options that all of them take."""
-    return direction(theme(engine(function)))
+    return direction(theme(engine(fit(function))))
 
 
 def style(chosen: dict[str, Any], quiet: bool) -> Style:
@@ -49,4 +58,5 @@ def style(chosen: dict[str, Any], quiet: bool) -> Style:
         direction=Direction(chosen["direction"]),
         engine=chosen["engine"],
         say=silent if quiet else options.talk,
+        page=chosen["fit"],
     )

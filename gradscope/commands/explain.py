@@ -49,6 +49,7 @@ def command(
     --check-functions executes your code: the imports and definitions of the script (nothing else of it), and the
     Functions, in processes of their own.
     """
+    options.check_output(output, force)
     with options.open_recording(recording, quiet) as opened:
         choice = Choice(codes(select), codes(ignore))
         report = explain(opened, choice)

@@ -55,6 +55,7 @@ def shown(context: click.Context, parameter: click.Parameter, value: str) -> fro
 @click.option(
     "--radius", type=click.IntRange(min=0), default=RADIUS, show_default=True, help="How many edges around it."
 )
+@click.option("--step", type=click.IntRange(min=1), metavar="N", help="Open the Nth step of repeats, as the first is.")
 @click.option("--level", type=click.IntRange(min=0), metavar="K", help="Only nodes of this torch.func level; 0: none.")
 @click.option("--show", default="", metavar="WHAT,...", callback=shown, help=f"Say more: {SHOWN}, or all.")
 @drawing.shared
@@ -173,4 +174,5 @@ def _rules(graph: Graph, chosen: dict[str, Any]) -> Rules:
         keep=frozenset(keep),
         focus=focus,
         radius=chosen["radius"],
+        step=chosen["step"],
     )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import shutil
 import sys
 from collections.abc import Callable
@@ -13,6 +14,7 @@ import click
 
 from gradscope.errors import UsageError
 from gradscope.model.printable import printable
+from gradscope.render.terminal import encoded
 from gradscope.store.reader import Recording, load, newest
 
 PIPE_WIDTH = 160
@@ -106,7 +108,8 @@ def _wanted_rank() -> int | None:
 
 def talk(sentence: str) -> None:
     """Say something that is not the result."""
-    click.echo(f"gradscope: {printable(sentence)}", err=True)
+    said = f"gradscope: {printable(sentence)}\n"
+    click.echo(encoded(said, getattr(sys.stderr, "encoding", None) or "utf-8"), err=True, nl=False)
 
 
 def wants_color(choice: str, output: str | None) -> bool:
@@ -127,9 +130,24 @@ def to_terminal(output: str | None) -> bool:
 
 
 def check_output(output: str | None, force: bool) -> None:
-    """Refuse early, before any work, to replace a file that was not offered."""
-    if output is not None and output != "-" and not force and Path(output).is_file():
+    """Refuse early, before any work, a folder that is not there, and to replace a file that was not offered."""
+    if output is None or output == "-":
+        return
+    check_folder(output)
+    if Path(output).is_dir():
+        raise UsageError(f"{printable(output)} is a folder", "name a file in it")
+    if not force and Path(output).is_file():
         raise UsageError(f"{printable(output)} exists", "name another file, or replace it with --force")
+
+
+def check_folder(output: str) -> None:
+    """Refuse early a folder that is not there."""
+    folder = Path(output).parent
+    if not folder.is_dir():
+        what = "is no folder" if folder.exists() else "does not exist"
+        raise UsageError(
+            f"the folder {printable(str(folder))} {what}", f"mkdir -p {shlex.quote(printable(str(folder)))}"
+        )
 
 
 def deliver(result: str | bytes, output: str | None, quiet: bool) -> None:
@@ -139,7 +157,7 @@ def deliver(result: str | bytes, output: str | None, quiet: bool) -> None:
             raise UsageError("this format is not for terminals", "name a file with -o, or send it on through a pipe")
         # Bytes, because a terminal's or pipe's encoding may not have the characters of a name.
         encoding = sys.stdout.encoding or "utf-8"
-        click.echo(result.encode(encoding, "backslashreplace") if isinstance(result, str) else result, nl=False)
+        click.echo(encoded(result, encoding) if isinstance(result, str) else result, nl=False)
         return
     try:
         Path(output).write_bytes(result.encode("utf-8", "backslashreplace") if isinstance(result, str) else result)

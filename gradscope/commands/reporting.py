@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import click
 
+from gradscope.commands import options
 from gradscope.errors import Exit, UsageError
 from gradscope.model.finding import Severity
 from gradscope.model.report import Report, Verdict
 from gradscope.render.report_formats import REPORT_FORMATS, guess_format
+from gradscope.render.terminal import encoded
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -45,12 +48,13 @@ def write(report: Report, form: str | None, output: str, force: bool) -> None:
 
 def put(text: str, output: str, force: bool) -> None:
     """A text to standard output, or to a file that is not overwritten unless asked."""
+    options.check_output(output, force)
     if output == "-":
-        click.echo(text, nl=False)
+        colored = options.wants_color("auto", output)
+        shown = text if colored else click.unstyle(text)
+        click.echo(encoded(shown, sys.stdout.encoding or "utf-8"), nl=False, color=colored or None)
         return
     path = Path(output)
-    if path.exists() and not force:
-        raise UsageError(f"{path} exists", "overwrite it with --force")
     try:
         path.write_text(click.unstyle(text), encoding="utf-8")
     except OSError as error:

@@ -103,6 +103,8 @@ def command(
     """
     from gradscope.torch_internals.installed import require_torch
 
+    if output is not None:
+        options.check_folder(str(output))
     require_torch()
     from gradscope import bounds as limits_given
     from gradscope import capture

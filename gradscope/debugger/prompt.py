@@ -99,7 +99,7 @@ class Prompt(cmd.Cmd):
     def do_where(self, rest: str) -> None:
         """where [all]: the node, its place, and the forward stack that made it; all: with torch's own frames."""
         node = self.stop.node
-        self._say(f"-> {_name(node)}  #{node.order}" + (f"  in {node.module.label}" if node.module else ""))
+        self._say(f"-> {_name(node)}  #{node.order}" + (f"  in {node.module.words}" if node.module else ""))
         shown = [site for site in node.stack if rest == "all" or site.origin is not Origin.TORCH]
         for site in shown[:MOST_FRAMES]:
             mark = ">" if site == node.site else " "

@@ -14,6 +14,7 @@ from gradscope.graphs.rules import Rules
 from gradscope.graphs.walk import backward_order
 from gradscope.model.graph import Edge, Graph, Node
 
+MOST_ARROWS = 3  # to a parameter, before each of its users says its name instead
 VIEWS = frozenset(
     f"{name}Backward"
     for name in (
@@ -25,10 +26,14 @@ VIEWS = frozenset(
 
 @dataclass(slots=True)
 class Absorbed:
-    """Which node each folded node became part of, by id; `hidden` are parameters that were not wanted."""
+    """Which node each folded node became part of, by id; `hidden` are parameters that were not wanted.
+
+    `chips` are parameters that too many nodes use for arrows to be read: by user, in place of their arrows.
+    """
 
     host: dict[int, int] = field(default_factory=dict)
     hidden: set[int] = field(default_factory=set)
+    chips: dict[int, list[int]] = field(default_factory=dict)
 
     def find(self, node: int) -> int:
         """The node that stands for one; itself when it is not folded."""
@@ -55,6 +60,8 @@ def absorb(
     before, after = _neighbours(graph.edges, inside)
     kept = rules.must | set(graph.roots)
     nodes = [node for node in backward_order(graph.nodes) if node.id in inside]
+    if rules.params is None and rules.fold:
+        _chip(nodes, before, kept, shared, absorbed)
     apart = kept | shared
     loose = {node.id for node in nodes if node.id not in apart and not node.hooks and node.function is None}
     if rules.params is False:
@@ -89,6 +96,19 @@ def _hide(nodes: list[Node], before: dict[int, list[int]], kept: frozenset[int],
         if node.accumulates and before[node.id] and node.id not in kept:
             absorbed.host[node.id] = before[node.id][0]
             absorbed.hidden.add(node.id)
+
+
+def _chip(
+    nodes: list[Node], before: dict[int, list[int]], kept: frozenset[int], shared: frozenset[int], absorbed: Absorbed
+) -> None:
+    """A parameter with many users becomes a word in each of them."""
+    for node in nodes:
+        users = list(dict.fromkeys(before[node.id]))
+        if node.id in shared and node.id not in kept and len(users) > MOST_ARROWS and not node.hooks:
+            absorbed.hidden.add(node.id)
+            absorbed.host[node.id] = users[0]
+            for user in users:
+                absorbed.chips.setdefault(user, []).append(node.id)
 
 
 def _fold_parameters(

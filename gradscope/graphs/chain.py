@@ -43,6 +43,7 @@ def _together(pieces: list[Piece], kind: PieceKind) -> Piece:
         pieces[0].frame,
         leaves=tuple(leaf for piece in pieces for leaf in piece.leaves),
         views=tuple(view for piece in pieces for view in piece.views),
+        chips=tuple({leaf.id: leaf for piece in pieces for leaf in piece.chips}.values()),
         members=sum(piece.members for piece in pieces),
     )
 

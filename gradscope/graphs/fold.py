@@ -1,7 +1,7 @@
-"""Folds siblings that are the same: 24 transformer blocks, or an addition and a block 24 times over.
+"""Folds siblings that are the same: 24 transformer blocks, or the steps of a loop through time.
 
-Two items are the same when they have the same classes, operators, shapes, hooks and structure all the way down;
-names and parameters may differ. Structures are numbered, so comparing two is comparing two integers.
+Two items are the same when they have the same classes, operators, lines, shapes, hooks and structure all the way
+down; names and parameters may differ. Structures are numbered, so comparing two is comparing two integers.
 """
 
 from __future__ import annotations
@@ -10,14 +10,15 @@ from collections.abc import Hashable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
+from gradscope.graphs.loops import NO_LOOPS, Loops
 from gradscope.model.graph import Node
 from gradscope.model.group import Group, Item, Repeat
 
-FEWEST_ROUNDS = 3
-LONGEST_ROUND = 4
+FEWEST_ROUNDS, FEWEST_STEPS = 3, 4  # of calls of modules, and of steps of a loop
+LONGEST_ROUND, LONGEST_OF_CALLS = 100, 4  # items of a round; of one that is folded without being a step of a loop
 
 
-def fold(root: Group, marks: Mapping[int, Hashable] = MappingProxyType({})) -> Group:
+def fold(root: Group, marks: Mapping[int, Hashable] = MappingProxyType({}), loops: Loops = NO_LOOPS) -> Group:
     """The same tree with runs of identical siblings as Repeats. Nodes whose `marks`, by id, differ are not the same."""
     numbers: dict[Hashable, int] = {}
     structure: dict[int, int] = {}
@@ -30,7 +31,7 @@ def fold(root: Group, marks: Mapping[int, Hashable] = MappingProxyType({})) -> G
                 structure[id(child)] = numbers.setdefault(key, len(numbers))
         keys = [structure[id(child)] for child in members]
         children = [folded.get(id(child), child) for child in members]
-        folded[id(group)] = replace(group, children=_fold_siblings(children, keys))
+        folded[id(group)] = replace(group, children=_fold_siblings(children, keys, loops))
         names = tuple(child.name if isinstance(child, Group) else "" for child in members)
         structure[id(group)] = numbers.setdefault((group.module_class, names, tuple(keys)), len(numbers))
     return folded[id(root)]
@@ -52,29 +53,63 @@ def node_structure(node: Node) -> Hashable:
     return node.name, node.op, node.inputs_meta, saved, hooks, function, node.levels, node.order is None
 
 
-def _fold_siblings(children: list[Node | Group], keys: list[int]) -> tuple[Item, ...]:
+def _fold_siblings(children: list[Node | Group], keys: list[int], loops: Loops) -> tuple[Item, ...]:
     folded: list[Item] = []
+    later = _later(keys)
     start = 0
     while start < len(children):
-        length, rounds = _best_repeat(children, keys, start)
+        length, rounds = _best_repeat(children, keys, later, start, loops)
         stop = start + length * rounds
         if rounds == 1:
             folded.append(children[start])
         else:
-            folded.append(Repeat(tuple(tuple(children[at : at + length]) for at in range(start, stop, length))))
+            folded += loops.split([tuple(children[at : at + length]) for at in range(start, stop, length)])
         start = stop
     return tuple(folded)
 
 
-def _best_repeat(children: list[Node | Group], keys: list[int], start: int) -> tuple[int, int]:
-    """Length of the round and number of rounds of the shortest repeat with a group in it; (1, 1) when there is none."""
-    for length in range(1, LONGEST_ROUND + 1):
-        pattern = keys[start : start + length]
-        if not any(isinstance(child, Group) for child in children[start : start + length]):
-            continue
-        rounds, stop = 1, start + length
-        while keys[stop : stop + length] == pattern:
-            rounds, stop = rounds + 1, stop + length
-        if rounds >= FEWEST_ROUNDS:
-            return length, rounds
+def _later(keys: list[int]) -> list[int]:
+    """For each place the next one with the same key; -1 behind the last."""
+    found, seen = [-1] * len(keys), dict[int, int]()
+    for place in range(len(keys) - 1, -1, -1):
+        found[place] = seen.get(keys[place], -1)
+        seen[keys[place]] = place
+    return found
+
+
+def _best_repeat(
+    children: list[Node | Group], keys: list[int], later: list[int], start: int, loops: Loops
+) -> tuple[int, int]:
+    """Length of the round and number of rounds of the shortest repeat; (1, 1) when there is none."""
+    again = later[start]
+    while 0 <= again - start <= LONGEST_ROUND:
+        length = again - start
+        if keys[start:again] == keys[again : again + length]:
+            rounds = _rounds(children, keys, start, length, loops)
+            if rounds > 1:
+                return length, rounds
+        again = later[again]
     return 1, 1
+
+
+def _rounds(children: list[Node | Group], keys: list[int], start: int, length: int, loops: Loops) -> int:
+    """How many rounds are the same, 1 where a fold is not worth it: calls of modules are; nodes are in a loop.
+
+    The first two tell whether it is one, so that no row of 100,000 nodes is walked from each of them.
+    """
+    again = start + length
+    of_calls = length <= LONGEST_OF_CALLS and any(isinstance(child, Group) for child in children[start:again])
+    if not of_calls and not loops.chained(children[start:again], children[again : again + length]):
+        return 1
+    stop = again
+    while stop < len(keys) and keys[stop] == keys[stop - length]:
+        if not of_calls and _line(children[stop]) != _line(children[stop - length]):
+            break
+        stop += 1
+    rounds = (stop - start) // length
+    return rounds if rounds >= (FEWEST_ROUNDS if of_calls else FEWEST_STEPS) else 1
+
+
+def _line(child: Node | Group) -> Hashable:
+    """The line that made a node: a loop comes back to its lines."""
+    return child.site if isinstance(child, Node) else child.module_class

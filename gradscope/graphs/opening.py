@@ -35,6 +35,9 @@ class Parts:
             if node.id not in absorbed.hidden:
                 (self.leaves if node.accumulates else self.views)[absorbed.find(node.id)].append(node)
         self.shared = shared
+        self.chips: dict[int, dict[int, Node]] = defaultdict(dict)
+        for user, held in absorbed.chips.items():
+            self.chips[absorbed.find(user)].update((leaf, graph.nodes[leaf]) for leaf in held)
         self.sums = sums(graph)
 
 
@@ -106,4 +109,5 @@ class Opening:
         self._piece_of.update(dict.fromkeys(held, len(self.drafts)))
         leaves = tuple(leaf for node in held for leaf in self._parts.leaves.get(node, ()))
         views = tuple(view for node in held for view in self._parts.views.get(node, ()))
-        self.drafts.append(replace(piece, leaves=leaves, views=views))
+        chips = {leaf: node for host in held for leaf, node in self._parts.chips.get(host, {}).items()}
+        self.drafts.append(replace(piece, leaves=leaves, views=views, chips=tuple(chips.values())))

@@ -17,6 +17,7 @@ from gradscope.graphs.focus import around
 from gradscope.graphs.fold import fold
 from gradscope.graphs.frames import without_lone_frames
 from gradscope.graphs.home import homes
+from gradscope.graphs.loops import Loops
 from gradscope.graphs.opening import Parts, opened
 from gradscope.graphs.rules import MOST_CHILDREN, Rules
 from gradscope.graphs.special import likeness, mark, shared_parameters, specials
@@ -39,7 +40,7 @@ def reduce(graph: Graph, rules: Rules) -> Reduced:
     by_level = any(node.levels for node in graph.nodes)
     tree = build(graph, where, inside, absorbed.host, by_level)
     if rules.fold:
-        tree = fold(tree, _marks(graph, absorbed, rules, shared))
+        tree = fold(tree, _marks(graph, absorbed, rules, shared), Loops(graph.edges, absorbed.find, rules.step))
     parts = Parts(graph, inside, absorbed, shared)
     reduced = _fitted(tree, parts, rules, (specials(graph, shared) & inside) - absorbed.hidden)
     if rules.fold:
@@ -59,7 +60,9 @@ def unabridged(graph: Graph, rules: Rules) -> Group:
         kept = rules.must | set(graph.roots)
         inside -= {node.id for node in graph.nodes if node.accumulates and node.id not in kept}
     tree = build(graph, inside=inside)
-    return fold(tree, {node: node for node in rules.must | set(graph.roots)}) if rules.fold else tree
+    if not rules.fold:
+        return tree
+    return fold(tree, {node: node for node in rules.must | set(graph.roots)}, Loops(graph.edges, step=rules.step))
 
 
 def _fitted(tree: Group, parts: Parts, rules: Rules, special: frozenset[int]) -> Reduced:
@@ -156,6 +159,7 @@ def _marks(graph: Graph, absorbed: Absorbed, rules: Rules, shared: frozenset[int
 
 def _folded(reduced: Reduced, absorbed: Absorbed, outside: int) -> Folded:
     by_kind: Counter[PieceKind] = Counter()
+    chips = {leaf for held in absorbed.chips.values() for leaf in held}
     for piece in reduced.pieces:
         by_kind[piece.kind] += len(piece.nodes) + len(piece.leaves) + len(piece.views)
     return Folded(
@@ -164,6 +168,7 @@ def _folded(reduced: Reduced, absorbed: Absorbed, outside: int) -> Folded:
         closed=by_kind[PieceKind.GROUP],
         repeated=by_kind[PieceKind.REPEAT],
         joined=by_kind[PieceKind.CHAIN] + by_kind[PieceKind.CROWD] + by_kind[PieceKind.ALIKE],
-        hidden=len(absorbed.hidden),
+        hidden=len(absorbed.hidden) - len(chips),
+        chips=len(chips),
         outside=outside,
     )

@@ -16,7 +16,7 @@ class Rules:
     `depth` is how many levels of module calls are opened, None for as many as make `most` boxes. `fold` False gives
     every node of an open group a box. `params` is None for parameters as rows of what uses them, True for boxes, False
     for nothing at all. `keep` are ids of nodes that get a box whatever happens, `focus` of one such node; with `radius`
-    only what is so many edges away from it is shown.
+    only what is so many edges away from it is shown. `step` is the number of a step to open in each repeat, from 1.
     """
 
     depth: int | None = None
@@ -26,6 +26,7 @@ class Rules:
     focus: int | None = None
     radius: int = RADIUS
     most: int = MOST_BOXES
+    step: int | None = None
 
     @property
     def must(self) -> frozenset[int]:

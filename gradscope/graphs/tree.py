@@ -124,7 +124,7 @@ def _name(call: ModuleCall) -> str:
     """A call's label without the path of the call around it, nor its number where that call's says it all."""
     outer = call.parent
     if outer is None:
-        return call.label
+        return call.words
     counted = (call.ordinal, call.ordinals) != (outer.ordinal, outer.ordinals)
-    name = call.label if counted else call.path or call.module_class
+    name = call.words if counted else call.path or call.module_class
     return name.removeprefix(outer.path + "." if outer.path else "")

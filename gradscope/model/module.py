@@ -28,6 +28,12 @@ class ModuleCall:
         return f"{name}({self.ordinal})" if self.ordinals > 1 else name
 
     @property
+    def words(self) -> str:
+        """The same for people: `encoder.relu, call 2`."""
+        name = self.path or self.module_class
+        return f"{name}, call {self.ordinal}" if self.ordinals > 1 else name
+
+    @property
     def chain(self) -> tuple[ModuleCall, ...]:
         """This call and those around it, outermost first."""
         calls: list[ModuleCall] = []

@@ -26,7 +26,8 @@ class Piece:
 
     `nodes` are in backward order and leave out what is folded into them: `leaves`, the nodes that add into
     parameters' .grad, and `views`, nodes that only pass a gradient on in another shape. `group` and `repeat` are set
-    for pieces of those kinds. `frame` is the number of the open group around. `sums` is how many gradients the engine
+    for pieces of those kinds. `frame` is the number of the open group around. `chips` are parameters
+    that so many use that no arrows lead to them. `sums` is how many gradients the engine
     adds before a single node runs, 1 for nearly all. `members` counts pieces that became one. `calls` are the module
     calls, outermost first, in which the piece stands alone, so that they need no frame.
     """
@@ -38,6 +39,7 @@ class Piece:
     repeat: Repeat | None = None
     leaves: tuple[Node, ...] = ()
     views: tuple[Node, ...] = ()
+    chips: tuple[Node, ...] = ()
     sums: int = 1
     members: int = 1
     calls: tuple[Group, ...] = ()
@@ -71,6 +73,7 @@ class Folded:
 
     `parameters` are rows of the nodes that use them, `views` part of a neighbour, `closed` inside a module call that
     is closed, `repeated` like what is drawn, `joined` in a chain or a crowd, `hidden` parameters that were not wanted,
+    `chips` parameters that are a word in each of their many users,
     `outside` further from the focus than was asked.
     """
 
@@ -80,6 +83,7 @@ class Folded:
     repeated: int = 0
     joined: int = 0
     hidden: int = 0
+    chips: int = 0
     outside: int = 0
 
 

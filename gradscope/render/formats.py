@@ -9,7 +9,7 @@ from pathlib import Path
 from gradscope.errors import UsageError
 from gradscope.render import html, json, text
 from gradscope.render.drawn import DRAWN, Drawn
-from gradscope.view.draw import draw
+from gradscope.render.fit import fitted
 from gradscope.view.scene import Scene
 
 
@@ -28,7 +28,7 @@ class Format:
 def _drawing(form: Drawn) -> Format:
     """A format that draws."""
     return Format(
-        form.name, form.suffix, form.help, lambda scene: form.write(draw(scene), scene.style), form.needs, True
+        form.name, form.suffix, form.help, lambda scene: form.write(fitted(scene), scene.style), form.needs, True
     )
 
 

@@ -3,23 +3,27 @@
 from __future__ import annotations
 
 import json
+import textwrap
 from dataclasses import asdict
 
 from gradscope.model.printable import printable
 from gradscope.model.summary import Calls
+from gradscope.render.grid import Head, lay_out
 from gradscope.render.json import FORMAT, Object, site
 from gradscope.version import __version__
-from gradscope.view.contents import Contents, rows, table
+from gradscope.view.contents import WORDS, Contents, rows, table
 
 
-def to_text(contents: Contents) -> str:
+def to_text(contents: Contents, width: int = 160) -> str:
     """Names and values in two columns, then the backward calls as a table."""
     pairs = [(name, printable(value)) for name, value in rows(contents)]
     wide = max(len(name) for name, _ in pairs)
-    lines = [f"{name:<{wide}}  {value}" for name, value in pairs]
-    calls = [tuple(map(printable, row)) for row in table(contents)]
-    if len(calls) > 1:
-        lines += ["", *_columns(calls)]
+    lines = [line for name, value in pairs for line in _pair(name, value, wide, width)]
+    heads, *calls = [tuple(map(printable, row)) for row in table(contents)]
+    if calls:
+        full = [row for row in calls if len(row) == len(heads)]
+        columns = [Head(name, name in WORDS) for name in heads]
+        lines += ["", *lay_out(columns, full, None, width), *(row[0] for row in calls if len(row) < len(heads))]
     return "\n".join(line.rstrip() for line in lines) + "\n"
 
 
@@ -42,8 +46,7 @@ def _calls(calls: Calls) -> Object:
     return {**asdict(calls), "site": site(calls.site)}
 
 
-def _columns(table: list[tuple[str, ...]]) -> list[str]:
-    """Rows under each other; a row with a single cell does not count for the widths."""
-    full = [row for row in table if len(row) > 1]
-    widths = [max(map(len, column)) for column in zip(*full, strict=True)]
-    return ["  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=False)) for row in table]
+def _pair(name: str, value: str, wide: int, width: int) -> list[str]:
+    """A name and its value, on as many lines as the value needs; long words, such as paths, stay whole."""
+    found = textwrap.wrap(value, max(width - wide - 2, 20), break_long_words=False, break_on_hyphens=False) or [""]
+    return [f"{name if number == 0 else '':<{wide}}  {line}" for number, line in enumerate(found)]

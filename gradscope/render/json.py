@@ -9,11 +9,13 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+from gradscope.graphs.reduce import reduce
 from gradscope.model.graph import Backward, Node, Root
 from gradscope.model.hook import Firing, Hook
 from gradscope.model.site import Site, Stack
 from gradscope.model.tensor import SavedTensor, TensorType
 from gradscope.version import __version__
+from gradscope.view.draw import drawn
 from gradscope.view.scene import Scene
 
 FORMAT = 1
@@ -38,7 +40,30 @@ def render(scene: Scene) -> str:
     }
     members = [f'"{name}": {_dump(value)}' for name, value in head.items()]
     members += [f'"{name}": {_lines(objects)}' for name, objects in lists.items()]
+    members.append(f'"reduced": {_dump(_reduced(scene))}')
     return "{" + ",\n ".join(members) + "}\n"
+
+
+def _reduced(scene: Scene) -> Object:
+    """The boxes, frames and arrows of the pictures, with the words that stand in them, and the nodes of each."""
+    reduced = reduce(scene.graph, scene.reduction)
+    drawing = drawn(scene, reduced)
+    boxes = [
+        {
+            "kind": piece.kind.name.lower(),
+            "title": box.title,
+            "notes": [*box.notes, *(row.text for row in box.rows)],
+            "frame": box.cluster,
+            "nodes": [node.id for node in (*piece.nodes, *piece.views, *piece.leaves)],
+        }
+        for piece, box in zip(reduced.pieces, drawing.boxes, strict=True)
+    ]
+    return {
+        "boxes": boxes,
+        "frames": [{"title": cluster.title, "around": cluster.around} for cluster in drawing.clusters],
+        "arrows": [{"from": one.tail, "to": one.head, "count": one.count} for one in drawing.arrows],
+        "captions": list(drawing.captions),
+    }
 
 
 def site(where: Site | None) -> Object | None:

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from gradscope.model.printable import printable
 from gradscope.render import engines
 from gradscope.render.dot import write as write_dot
+from gradscope.render.fit import place
 from gradscope.render.metrics import width
-from gradscope.render.panel import panel
-from gradscope.render.picture import Picture, Shape, Words, colours, compose
+from gradscope.render.picture import Picture, Shape, Words, colours
 from gradscope.render.programs import NAMES, EngineFailed, run
 from gradscope.view.drawing import Drawing
 from gradscope.view.style import Style
@@ -28,7 +28,8 @@ OPERATORS = {"M": "m", "L": "l", "C": "c", "Z": "h"}
 
 def picture(drawing: Drawing, style: Style) -> bytes:
     """A drawing as PDF."""
-    for engine, program in engines.programs(style):
+    own = style.page is not None and letters(_text_of(drawing)) == _text_of(drawing)
+    for engine, program in () if own else engines.programs(style):
         if engine == "pure" or (style.engine == "auto" and engines.is_large(drawing)):
             continue  # graphviz-pure writes no PDF; its layout is taken below
         try:
@@ -38,9 +39,15 @@ def picture(drawing: Drawing, style: Style) -> bytes:
             continue
         engines.tell(style, NAMES[engine], drawing)
         return found
-    panels = [panel(box, letters) for box in drawing.boxes]
-    layout = engines.lay_out(drawing, [(one.width, one.height) for one in panels], style, without=("dot",))
-    return write(compose(drawing, panels, layout, letters), style.theme)
+    placed = place(drawing, style, letters, () if own else ("dot",))
+    return write(placed.picture, style.theme, placed.scale)
+
+
+def _text_of(drawing: Drawing) -> str:
+    """All words in the drawing that may be of any script."""
+    boxes = (word for box in drawing.boxes for word in (box.title, *box.notes, *(row.text for row in box.rows)))
+    said = "".join((drawing.title, *boxes, *(cluster.title for cluster in drawing.clusters)))
+    return "".join(LETTERS.get(letter, letter) for letter in said)
 
 
 def letters(text: str) -> str:
@@ -57,9 +64,9 @@ def _letter(character: str) -> str:
     return character
 
 
-def write(picture: Picture, theme: Theme) -> bytes:
+def write(picture: Picture, theme: Theme, wanted: float = 1.0) -> bytes:
     """One page. A picture that no reader would take is made smaller as a whole."""
-    scale = min(1.0, LARGEST / max(picture.width, picture.height))
+    scale = min(wanted, LARGEST / max(picture.width, picture.height))
     page = f"{picture.width * scale:.1f} {picture.height * scale:.1f}"
     paper = f"{_colour(theme.paper)} rg 0 0 {picture.width:.1f} {picture.height:.1f} re f"
     turned = f"{scale:.5f} 0 0 {scale:.5f} 0 0 cm"

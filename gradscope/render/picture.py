@@ -3,7 +3,8 @@ boxes, legend."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from gradscope.render.layout.geometry import Layout, Point, Rect, Route
@@ -20,6 +21,7 @@ NARROWEST = 420.0
 SWATCH = (26.0, 13.0)
 KEY = 17.0  # the height of a line of the legend
 ROUND = 4.0
+ROW = 32.0  # of the index of where arrows pass
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,18 +106,22 @@ def has_strip(role: Role) -> bool:
     return role in LIGHT.looks and (LIGHT.looks[role].strip or LIGHT.looks[role].fill) is not None
 
 
-def compose(drawing: Drawing, panels: Sequence[Panel], layout: Layout, escape: Escape) -> Picture:
+def compose(
+    drawing: Drawing, panels: Sequence[Panel], layout: Layout, escape: Escape, narrowest: float = NARROWEST
+) -> Picture:
     """Put everything in its place."""
-    across = max(layout.width, NARROWEST)
+    across = max(layout.width, narrowest)
     title, captions = escape(drawing.title), tuple(map(escape, drawing.captions))
     heading, top = _heading(title, captions, across)
     at = (MARGIN + (across - layout.width) / 2, top)
     legend, bottom = _legend(drawing.roles, across, top + layout.height + 14.0)
+    crossings = _crossings(layout, at)
     parts = [
         PicturePart("heading", tuple(heading)),
         *(_frame(drawing, number, _moved(rect, at), escape) for number, rect in enumerate(layout.clusters)),
+        *(_frame(drawing, number, _moved(rect, at), escape) for number, rect in layout.parts),
         *(_arrow(drawing, number, route, at) for number, route in enumerate(layout.routes)),
-        *(_name(drawing, number, _moved(rect, at), escape) for number, rect in enumerate(layout.clusters)),
+        *(_name(drawing, number, _moved(rect, at), escape, crossings) for number, rect in enumerate(layout.clusters)),
         *(_box(drawing, number, _moved(rect, at), panels[number]) for number, rect in enumerate(layout.boxes)),
         PicturePart("legend", tuple(legend)),
     ]
@@ -143,13 +149,34 @@ def _frame(drawing: Drawing, number: int, rect: Rect, escape: Escape) -> Picture
     return PicturePart("frame", (shape,), escape(cluster.title))
 
 
-def _name(drawing: Drawing, number: int, rect: Rect, escape: Escape) -> PicturePart:
-    """A frame's name, on a plate of its own: arrows may pass below it."""
+def _name(
+    drawing: Drawing, number: int, rect: Rect, escape: Escape, crossings: Mapping[int, Sequence[Point]]
+) -> PicturePart:
+    """A frame's name, on a plate of its own, beside the arrows that come in from above where there is room."""
     cluster = drawing.clusters[number]
     text = shorten(escape(cluster.title))
-    plate = Rect(rect.x + 6.0, rect.y + 5.0, width(text, NOTE, bold=True) * 1.06 + 6.0, 14.0)
-    words = Words(rect.x + 9.0, rect.y + 12.0, text, NOTE, QUIET, bold=True)
+    across = width(text, NOTE, bold=True) * 1.06 + 6.0
+    plate = Rect(_clear(rect, across, crossings), rect.y + 5.0, across, 14.0)
+    words = Words(plate.x + 3.0, rect.y + 12.0, text, NOTE, QUIET, bold=True)
     return PicturePart("name", (Shape(_rounded(plate, 2.0), Paint("plate", cluster.roles), 0.0), words))
+
+
+def _clear(rect: Rect, across: float, crossings: Mapping[int, Sequence[Point]]) -> float:
+    """The x nearest to a frame's left side where no arrow passes its name; the left side where one passes anyway."""
+    rows = range(int(rect.y // ROW), int((rect.y + 22.0) // ROW) + 1)
+    passing = sorted(x for row in rows for x, y in crossings.get(row, ()) if rect.y <= y <= rect.y + 22.0)
+    places = [rect.x + 6.0, *(x + 5.0 for x in passing if rect.x < x)]
+    free = (x for x in places if not any(x - 4.0 < other < x + across + 4.0 for other in passing))
+    return next((x for x in free if x + across <= rect.right - 4.0), rect.x + 6.0)
+
+
+def _crossings(layout: Layout, at: Point) -> dict[int, list[Point]]:
+    """Points on the arrows, close to each other, by the row of the picture that they are in."""
+    found: dict[int, list[Point]] = defaultdict(list)
+    for route in layout.routes:
+        for x, y in route.sampled(4.0):
+            found[int((y + at[1]) // ROW)].append((x + at[0], y + at[1]))
+    return found
 
 
 def _arrow(drawing: Drawing, number: int, route: Route, at: Point) -> PicturePart:

@@ -14,6 +14,7 @@ import click
 from gradscope.model.finding import Confidence, Finding, Related, Severity
 from gradscope.model.report import Report, Status, SubjectReport, Unchecked, Verdict
 from gradscope.model.site import Site
+from gradscope.view.words import role_words
 
 WIDTH = 100
 TELLING = ("values", "torch.func")  # the families of trials whose details are worth a line when all is well
@@ -126,7 +127,7 @@ def finding_lines(finding: Finding) -> list[str]:
 def related_lines(related: Related) -> list[str]:
     """Another place of a finding: its role, what is there, the line."""
     where = f"  {place(related.site)}" if related.site else ""
-    lines = wrapped(f"{related.role.replace('_', ' ')}: {related.what}".rstrip(": ") + where, 6)
+    lines = wrapped(f"{role_words(related.role)}: {related.what}".rstrip(": ") + where, 6)
     source = related.site.source if related.site else None
     return lines + [click.style(f"        > {source}", dim=True)] * bool(source)
 

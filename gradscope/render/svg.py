@@ -7,10 +7,9 @@ from html import escape
 from zlib import crc32
 
 from gradscope.model.printable import printable
-from gradscope.render.engines import lay_out
-from gradscope.render.metrics import FONT
-from gradscope.render.panel import panel
-from gradscope.render.picture import ARROW, PRUNED, Paint, Picture, PicturePart, Shape, Words, colours, compose
+from gradscope.render.fit import place
+from gradscope.render.metrics import FONT, width
+from gradscope.render.picture import ARROW, PRUNED, Paint, Picture, PicturePart, Shape, Words, colours
 from gradscope.view.drawing import Drawing
 from gradscope.view.style import Style
 from gradscope.view.theme import Theme
@@ -22,12 +21,11 @@ XML = "".join(map(chr, (*range(0x20), 0x7F, *range(0x80, 0xA0), 0xFFFE, 0xFFFF))
 
 def picture(drawing: Drawing, style: Style) -> str:
     """A drawing as SVG."""
-    panels = [panel(box, printable) for box in drawing.boxes]
-    layout = lay_out(drawing, [(one.width, one.height) for one in panels], style)
-    return write(compose(drawing, panels, layout, printable), style.theme, style.dark)
+    placed = place(drawing, style, printable)
+    return write(placed.picture, style.theme, style.dark, placed.scale)
 
 
-def write(picture: Picture, theme: Theme, dark: Theme | None = None) -> str:
+def write(picture: Picture, theme: Theme, dark: Theme | None = None, scale: float = 1.0) -> str:
     """The markup; with `dark` those who see dark pages get that theme.
 
     Its rules hold for itself only: a notebook puts many pictures on one page.
@@ -38,11 +36,13 @@ def write(picture: Picture, theme: Theme, dark: Theme | None = None) -> str:
     style = _style(theme, paints, key)
     if dark is not None:
         style += f"\n@media (prefers-color-scheme: dark) {{\n{_style(dark, paints, key)}\n}}"
-    size = f'viewBox="0 0 {picture.width:.0f} {picture.height:.0f}" width="{picture.width:.0f}"'
+    wide, high = picture.width * scale, picture.height * scale
+    unit = "pt" if scale != 1 else ""
+    size = f'viewBox="0 0 {picture.width:.0f} {picture.height:.0f}" width="{wide:.0f}{unit}"'
     heads = "".join(_head(name, key) for name in (paints[ARROW], paints[PRUNED]))
     return "\n".join(
         (
-            f'<svg xmlns="http://www.w3.org/2000/svg" id="{key}" {size} height="{picture.height:.0f}" role="img">',
+            f'<svg xmlns="http://www.w3.org/2000/svg" id="{key}" {size} height="{high:.0f}{unit}" role="img">',
             f"<title>{_text(picture.title)}</title>",
             f"<desc>{_text(' '.join(picture.captions))}</desc>",
             f"<style>\n#{key} text {{ font-family: {FONT} }}\n{style}\n</style>",
@@ -90,8 +90,10 @@ def _words(words: Words, paints: dict[Paint, str]) -> str:
     name = paints.setdefault(words.paint, f"p{len(paints)}")
     bold = ' font-weight="bold"' if words.bold else ""
     anchor = ' text-anchor="middle"' if words.centred else ""
-    place = f'x="{_number(words.x)}" y="{_number(words.y + words.size * 0.35)}" font-size="{_number(words.size)}"'
-    return f'<text class="{name}" {place}{bold}{anchor} xml:space="preserve">{_text(words.text)}</text>'
+    at = f'x="{_number(words.x)}" y="{_number(words.y + words.size * 0.35)}" font-size="{_number(words.size)}"'
+    # Fonts that stand in for Helvetica are wider: this keeps words inside their boxes.
+    long = f' textLength="{_number(width(words.text, words.size, words.bold))}" lengthAdjust="spacingAndGlyphs"'
+    return f'<text class="{name}" {at}{bold}{anchor}{long} xml:space="preserve">{_text(words.text)}</text>'
 
 
 def _number(value: float) -> str:

@@ -13,8 +13,9 @@ from gradscope.errors import UsageError
 from gradscope.model.printable import printable
 from gradscope.model.table import Column, Row, Table, Unit, Value, curve
 from gradscope.render import grid, plot
+from gradscope.render.elide import elided, middle
 from gradscope.version import __version__
-from gradscope.view.sparkline import sparkline
+from gradscope.view.sparkline import narrowed, sparkline
 from gradscope.view.words import seconds, short_file, size
 
 FORMAT = 1
@@ -41,10 +42,12 @@ class TableFormat:
 
 
 def text(page: Page) -> str:
-    """For people: units and shares as words, one table after the other."""
+    """For people: units and shares as words, one table after the other; one with nothing to say is not mentioned."""
     lines: list[str] = []
+    speaking = [table for table in page.tables if table.rows] or page.tables[:1]
     for table in page.tables:
-        lines += _grid(table, page) if table.rows else [printable(f"{table.name}: nothing to show")]
+        if table in speaking:
+            lines += _grid(table, page) if table.rows else [printable(f"{table.name}: nothing to show")]
         lines += map(printable, table.notes)
     return "\n".join(lines) + "\n"
 
@@ -103,10 +106,17 @@ def _object(table: Table) -> dict[str, object]:
 
 
 def _grid(table: Table, page: Page) -> Iterator[str]:
-    heads = [grid.Head(printable(column.name), column.unit.is_text) for column in table.columns]
+    heads = [_head(column) for column in table.columns]
     rows = [_cells(table, row, page.folder) for row in table.rows]
     total = None if table.total is None else _cells(table, table.total, page.folder)
     return grid.lay_out(heads, rows, total, page.width, page.color)
+
+
+def _head(column: Column) -> grid.Head:
+    name = printable(column.name)
+    if column.unit is Unit.CURVE:
+        return grid.Head(name, True, narrowed)
+    return grid.Head(name, column.unit.is_text, middle if column.unit is Unit.PLACE else elided)
 
 
 def _cells(table: Table, row: Row, folder: str) -> list[str]:

@@ -13,6 +13,7 @@ from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
 from gradscope.model.dispatch import StoredBackward
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.operation import Block
+from gradscope.model.printable import printable
 from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.model.summary import Calls
 from gradscope.model.tensor import StoredTensor
@@ -75,6 +76,16 @@ class Recording(Facts):
 
     def __exit__(self, *error: object) -> None:
         self.close()
+
+    def __repr__(self) -> str:
+        """`<Recording gpt.gscope: gpt.py, 10 backward calls, 2,640 nodes>`, for notebooks."""
+        try:
+            found = self.census()
+        except Exception as error:  # closed, or damaged: a repr never raises
+            return f"<Recording {self.path}: {type(error).__name__}>"
+        ended = "" if self.run().ended else ", no clean end"
+        program = printable(self.run().program)
+        return f"<Recording {self.path}: {program}, {found.backwards:,} backward calls, {found.nodes:,} nodes{ended}>"
 
     def close(self) -> None:
         """Close the file."""

@@ -10,6 +10,7 @@ from gradscope.model.summary import Calls
 from gradscope.view.words import amount, first_line, place, seconds, size
 
 MOST_ROWS = 20
+WORDS = frozenset({"backward", "kind", "called at"})  # the columns that are no numbers
 HEADINGS = ("backward", "kind", "nodes", "edges", "saves", "time", "called at")
 
 
@@ -31,7 +32,7 @@ def rows(contents: Contents) -> list[tuple[str, str]]:
     counts = [amount(census.nodes, "node"), amount(census.edges, "edge"), f"{amount(census.graphs, 'distinct graph')}"]
     operations = f"{amount(census.operations, 'operator call')}, {census.mutations:,} of them writing in place"
     if census.repeated:
-        operations += f", {census.repeated:,} in backwards that repeat others and were not watched"
+        operations += f"; {census.repeated:,} counted, not looked at: their backward repeats an earlier one"
     return [
         ("recording", f"{contents.recording} ({size(census.bytes)})"),
         ("command", " ".join(run.argv)),

@@ -11,7 +11,7 @@ from gradscope.model.tensor import SavedTensor
 from gradscope.view.drawing import Row
 from gradscope.view.role import Role
 from gradscope.view.scene import Scene, Show
-from gradscope.view.words import amount, size
+from gradscope.view.words import amount, beginning, size
 
 MOST_ROWS = 8  # of one kind for a node
 SIGNS = {Severity.ERROR: "✗", Severity.WARNING: "!", Severity.INFO: "i"}
@@ -36,10 +36,10 @@ class Details:
         yield from self.hooks(node)
 
     def findings(self, node: Node) -> Iterator[Row]:
-        """`✗ GS701`, whether asked or not; with its name when findings are asked for."""
+        """`✗ GS701 h was edited…`, whether asked or not; its name when findings are asked for."""
         for finding in self._findings.get(node.id, ()):
-            name = f" {finding.name}" if Show.FINDINGS in self._show else ""
-            yield Row(f"{SIGNS[finding.severity]} {finding.code}{name}", Role.FINDING)
+            said = finding.name if Show.FINDINGS in self._show else beginning(finding.message)
+            yield Row(f"{SIGNS[finding.severity]} {finding.code} {said}".rstrip(), Role.FINDING)
 
     def gradient(self, node: Node, sums: int) -> Iterator[Row]:
         """Whether gradients of several uses are added, and the norm of what comes in."""

@@ -18,7 +18,11 @@ NO_ROLES: frozenset[Role] = frozenset()
 
 def draw(scene: Scene) -> Drawing:
     """The picture of a scene."""
-    reduced = reduce(scene.graph, scene.reduction)
+    return drawn(scene, reduce(scene.graph, scene.reduction))
+
+
+def drawn(scene: Scene, reduced: Reduced) -> Drawing:
+    """The picture of what is left of a scene."""
     teller = Teller(scene)
     return Drawing(
         title(scene),
@@ -49,6 +53,7 @@ def _words(folded: Folded) -> list[str]:
         (folded.closed, "{} in closed modules", "{} in closed modules", "node"),
         (folded.repeated, "{} like what is drawn", "{} like what is drawn", "node"),
         (folded.joined, "{} joined", "{} joined", "node"),
+        (folded.chips, "{} with many users named in each", "{} with many users named in each", "parameter"),
         (folded.hidden, "{} left out", "{} left out", "parameter"),
         (folded.outside, "{} further away", "{} further away", "node"),
     )

@@ -6,12 +6,12 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gradscope.graphs.absorb import only_views
-from gradscope.graphs.walk import nodes_of
 from gradscope.model.graph import Node
 from gradscope.model.group import Group, Repeat
 from gradscope.view.drawing import Row
 from gradscope.view.role import Role
-from gradscope.view.words import TIMES, amount, kinds, leaf_words, place, short_name, size
+from gradscope.view.rounds import MARK, round_words
+from gradscope.view.words import amount, kinds, leaf_words, place, short_name, size
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,18 +76,10 @@ def group_line(depth: int, group: Group, held: Iterable[Row] = ()) -> Line:
     return Line(depth, (*parts, *_keeps(totals.saved_bytes), *_hooks(totals.hooks), *custom))
 
 
-def repeat_line(depth: int, repeat: Repeat, held: Iterable[Row] = ()) -> Line:
-    """The rounds after the first, which differ in nothing but names, and which hooks and Functions they hold."""
+def repeat_line(depth: int, repeat: Repeat, held: Iterable[Row] = (), folder: str = "") -> Line:
+    """The rounds between the first and the last, which differ in names only, and the hooks and Functions in them."""
     marked = (LinePart(row.text, row.role) for row in held if row.role is not Role.ACCUMULATE)
-    return Line(depth, (LinePart(f"⋮ {repeat_words(repeat, repeat.rounds[1:])}", Role.FOLDED), *marked))
-
-
-def repeat_words(repeat: Repeat, rounds: tuple[tuple[Node | Group, ...], ...]) -> str:
-    """`22x same GPT2Block: h.22 … h.1 (1,496 nodes)`."""
-    what = " + ".join(_kind(item) for item in repeat.rounds[0])
-    names = [next(item.name for item in one if isinstance(item, Group)) for one in rounds]
-    nodes = sum(1 for one in rounds for _ in nodes_of(one))
-    return f"{len(rounds)}{TIMES} same {what}: {names[0]} … {names[-1]} ({amount(nodes, 'node')})"
+    return Line(depth, (LinePart(f"{MARK} {round_words(repeat, folder).line}", Role.FOLDED), *marked))
 
 
 def node_role(node: Node, is_root: bool) -> Role:
@@ -103,10 +95,6 @@ def node_role(node: Node, is_root: bool) -> Role:
     if any(tensor.leaf is None for tensor in node.saved):
         return Role.SAVED
     return Role.VIEW if only_views(node) else Role.PLAIN
-
-
-def _kind(item: Node | Group) -> str:
-    return short_name(item) if isinstance(item, Node) else item.module_class or item.name
 
 
 def _place(order: int | None) -> str:

@@ -19,6 +19,7 @@ from gradscope.model.group import Group, Item, Repeat
 from gradscope.view.details import Details
 from gradscope.view.line import Line, LinePart, group_line, node_line, repeat_line, run_line
 from gradscope.view.marks import marks
+from gradscope.view.rounds import between
 from gradscope.view.scene import Scene
 from gradscope.view.words import is_plain
 
@@ -97,17 +98,18 @@ class OutlineWriter:
             if entry is None:
                 waiting.pop()
                 continue
-            depth, items = entry
+            depth, items, closed = entry
             head = items[0]
             if isinstance(head, Group):
-                is_open = depth < plan.depth or id(head) in self._open
+                is_open = not closed and (depth < plan.depth or id(head) in self._open)
                 held = () if is_open else marks(list(nodes_of((head,))), self._shared, self._folder)
                 yield group_line(depth, head, held)
                 if is_open:
                     waiting.append(_entries(head.children, depth + 1, plan, self._apart))
             elif isinstance(head, Repeat):
-                rounds = (part for one in head.rounds[1:] for part in one)
-                yield repeat_line(depth, head, marks(list(nodes_of(rounds)), self._shared, self._folder))
+                rounds = (part for one in between(head) for part in one)
+                held = marks(list(nodes_of(rounds)), self._shared, self._folder)
+                yield repeat_line(depth, head, held, self._folder)
             elif len(items) == 1:
                 yield from self._node(depth, head)
             else:
@@ -121,20 +123,24 @@ class OutlineWriter:
 
 
 def _entries(
-    items: tuple[Item, ...], depth: int, plan: Plan, apart: frozenset[int]
-) -> Iterator[tuple[int, tuple[Item, ...]]]:
-    """What gets a line each: single items, long runs of plain nodes, and for a repeat its first round and the rest.
+    items: tuple[Item, ...], depth: int, plan: Plan, apart: frozenset[int], closed: bool = False
+) -> Iterator[tuple[int, tuple[Item, ...], bool]]:
+    """What gets a line each, and whether it stays closed: single items, long runs of plain nodes, parts of repeats.
 
-    Nodes that stand `apart` are in no run.
+    Of a repeat the first round is open, those between share a line, and the last is closed. Nodes that stand `apart`
+    are in no run.
     """
     for plain, run in groupby(
         items, key=lambda item: isinstance(item, Node) and is_plain(item) and item.id not in apart
     ):
         found = tuple(run)
         if plain and len(found) > plan.run:
-            yield depth, found
+            yield depth, found, closed
             continue
         for item in found:
             if isinstance(item, Repeat):
-                yield from ((depth, (part,)) for part in item.rounds[0])
-            yield depth, (item,)
+                yield from _entries(item.rounds[0], depth, plan, apart)
+                yield depth, (item,), closed
+                yield from _entries(item.rounds[-1], depth, plan, apart, closed=True)
+            else:
+                yield depth, (item,), closed

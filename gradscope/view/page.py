@@ -16,6 +16,7 @@ from gradscope.view.role import Role
 from gradscope.view.story import Story, without_places
 from gradscope.view.theme import MARKS, THEMES, Theme
 from gradscope.view.title import program
+from gradscope.view.words import role_words
 
 FORMAT = 1
 
@@ -89,4 +90,4 @@ def _finding(finding: Finding, tables: PageTables) -> dict[str, Any]:
 
 def _related(related: Related, tables: PageTables) -> list[Any]:
     site: Site | None = related.site
-    return [related.role, tables.frame(site), printable(related.what)]
+    return [role_words(related.role), tables.frame(site), printable(related.what)]

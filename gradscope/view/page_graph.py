@@ -8,12 +8,13 @@ from typing import Any
 
 from gradscope.graphs.absorb import only_views
 from gradscope.graphs.fold import fold
+from gradscope.graphs.loops import Loops, Round
 from gradscope.graphs.rules import MOST_CHILDREN
 from gradscope.graphs.tree import IN_BACKWARD, build
 from gradscope.model.graph import Graph, Node
 from gradscope.model.group import Group, Item, Repeat
-from gradscope.view.line import repeat_words
 from gradscope.view.page_tables import PageTables, steps
+from gradscope.view.rounds import between, is_step, name_of, round_words
 from gradscope.view.words import kinds, short_name
 
 PART = 250  # children of a group that stands for some of too many
@@ -24,8 +25,9 @@ MODULE, REPEAT, PARTS, AGAIN = range(4)  # kinds of groups; AGAIN holds what was
 
 def graph_columns(graph: Graph, tables: PageTables) -> dict[str, Any]:
     """Everything about a graph that does not change from one backward call to the next."""
-    groups = _Groups(tables, len(graph.nodes))
-    groups.place(fold(build(graph, by_level=any(node.levels for node in graph.nodes))))
+    groups = _Groups(tables, len(graph.nodes), tables.folder)
+    tree = build(graph, by_level=any(node.levels for node in graph.nodes))
+    groups.place(fold(tree, loops=Loops(graph.edges)))
     storages = {tensor.storage: tensor for node in graph.nodes for tensor in node.saved}
     numbers = sorted(storages)
     place = {storage: position for position, storage in enumerate(numbers)}
@@ -89,7 +91,8 @@ def _edges(graph: Graph) -> dict[str, list[int]]:
 class _Groups:
     """The groups, those around before those inside, and the group of each node; group 0 is the whole graph."""
 
-    def __init__(self, tables: PageTables, nodes: int) -> None:
+    def __init__(self, tables: PageTables, nodes: int, folder: str) -> None:
+        self._folder = folder
         self.rows: list[tuple[int, int, int, int]] = []
         self.of_node = [0] * nodes
         self._tables = tables
@@ -106,9 +109,21 @@ class _Groups:
                     number = self._add(item.name, item.module_class, inside, _kind(item))
                     waiting.append((item.children, number))
                 else:
-                    between = item.rounds[1:-1]
-                    within = tuple(part for one in between for part in one)
-                    waiting.append((within, self._add(repeat_words(item, between), "", inside, REPEAT)))
+                    waiting += self._rounds(item, inside)
+
+    def _rounds(self, repeat: Repeat, around: int) -> Iterator[tuple[tuple[Item, ...], int]]:
+        """What stands in the box of the rounds between: the calls, or a box for each step of a loop."""
+        words = round_words(repeat, self._folder)
+        box = self._add(words.title, words.span, around, REPEAT)
+        if not is_step(repeat) or len(repeat.rounds[0]) == 1:
+            yield tuple(part for one in between(repeat) for part in one), box
+            return
+        numbered = list(enumerate(between(repeat), 1))
+        for start in range(0, len(numbered), PART):
+            part = numbered[start : start + PART]
+            inside = box if len(numbered) <= MOST_CHILDREN else self._add(_span(repeat, part), "", box, PARTS)
+            for place, one in part:
+                yield one, self._add(name_of(repeat, place), "", inside, PARTS)
 
     def _add(self, name: str, module_class: str, around: int, kind: int) -> int:
         self.rows.append((self._tables.string(name), self._tables.string(module_class), around, kind))
@@ -137,6 +152,10 @@ class _Groups:
             words = f"{len(nodes)} nodes: {kinds(nodes)}"
             inside = self._add(words, "", group, PARTS) if single and len(found) >= LONG_RUN else group
             yield from ((item, inside) for item in found)
+
+
+def _span(repeat: Repeat, part: list[tuple[int, Round]]) -> str:
+    return f"{name_of(repeat, part[0][0])} … {name_of(repeat, part[-1][0])}"
 
 
 def _kind(group: Group) -> int:

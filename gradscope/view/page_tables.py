@@ -44,7 +44,7 @@ class PageTables:
         self.lists = NumberedRows(())
         self.hooks: dict[int, tuple[int, ...]] = {}
         self.files: dict[int, int] = {}  # the short name of each file
-        self._folder = folder
+        self.folder = folder
         self._types: dict[TensorType, int] = {}
         self._stacks: dict[int, tuple[Stack, int]] = {}
         self._calls: dict[int, tuple[ModuleCall, int]] = {}
@@ -59,7 +59,7 @@ class PageTables:
             return 0
         file = self.string(site.file)
         if file not in self.files:
-            self.files[file] = self.string(short_file(site.file, self._folder))
+            self.files[file] = self.string(short_file(site.file, self.folder))
         row = (file, site.line, self.string(site.function), ORIGINS.index(site.origin))
         return self.frames.number(row)
 
@@ -83,7 +83,7 @@ class PageTables:
             return known[1]
         number = 0
         for link in call.chain:
-            words = (self.string(link.label), self.string(link.path), self.string(link.module_class))
+            words = (self.string(link.words), self.string(link.path), self.string(link.module_class))
             number = self.calls.number((*words, number))
         self._calls[id(call)] = call, number
         return number

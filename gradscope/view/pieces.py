@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator
 
 from gradscope.graphs.special import shared_parameters
@@ -14,10 +15,11 @@ from gradscope.view.drawing import Box, Row
 from gradscope.view.line import node_role
 from gradscope.view.marks import marks
 from gradscope.view.role import Role
+from gradscope.view.rounds import MARK, round_words
 from gradscope.view.scene import Scene, Show
 from gradscope.view.words import TIMES, amount, kinds, leaf_words, place, short_name, size
 
-MORE = "\N{VERTICAL ELLIPSIS}"
+MOST_CHIPS = 4
 
 
 class Teller:
@@ -27,6 +29,7 @@ class Teller:
         self._show = scene.show
         self._folder = scene.run.cwd
         self._roots = frozenset(scene.graph.roots)
+        self._uses = Counter(head for _, head in {(edge.source, edge.target) for edge in scene.graph.edges})
         self._shared = shared_parameters(scene.graph)
         self._must = scene.rules.must
         self._details = Details(scene)
@@ -82,6 +85,7 @@ class Teller:
             yield Row(amount(len(node.hooks), "hook"), Role.HOOKED)
         yield from details.hooks(node)
         yield from some([Row(_leaf_row(leaf, node), Role.ACCUMULATE) for leaf in piece.leaves], "parameter")
+        yield from self._chips(piece)
 
     def _several(self, piece: Piece) -> tuple[str, tuple[str, ...], frozenset[Role]]:
         """Title, notes and roles of what is more than a node."""
@@ -91,19 +95,17 @@ class Teller:
             named = [group.module_class] if group.module_class not in ("", group.name) else []
             return group.name, (" · ".join([*named, nodes]),), frozenset({Role.GROUP})
         if piece.repeat is not None:
-            rounds = piece.repeat.rounds[1:-1]
-            what = " + ".join(_kind(item) for item in piece.repeat.rounds[0])
-            names = [next(item.name for item in one if isinstance(item, Group)) for one in rounds]
-            span = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
-            return f"{MORE} {len(rounds)}{TIMES} same {what}", (f"{span} · {nodes}",), frozenset({Role.FOLDED})
-        words = kinds(piece.nodes).split(" → ")
-        if piece.kind in (PieceKind.ALIKE, PieceKind.CROWD) and len(words) == 1 and len(piece.nodes) == _count(piece):
+            words = round_words(piece.repeat, self._folder)
+            notes = (f"{words.span} · {nodes}", *([words.body] if words.body else []))
+            return f"{MARK} {words.title}", notes, frozenset({Role.FOLDED})
+        several = kinds(piece.nodes).split(" → ")
+        if piece.kind in (PieceKind.ALIKE, PieceKind.CROWD) and len(several) == 1 and len(piece.nodes) == _count(piece):
             sites = {node.site for node in piece.nodes}
             lines = (place(site, self._folder) for site in sites if site is not None and len(sites) == 1)
-            return f"{MORE} {len(piece.nodes):,}{TIMES} {short_name(piece.nodes[0])}", tuple(lines), _roles(piece)
+            return f"{MARK} {len(piece.nodes):,}{TIMES} {short_name(piece.nodes[0])}", tuple(lines), _roles(piece)
         many = f"{nodes} in a row" if piece.kind is PieceKind.CHAIN else nodes
-        shown = [*words[:3], f"and {len(words) - 3} more kinds"] if len(words) > 4 else words
-        return f"{MORE} {many}", tuple(shown), frozenset({Role.FOLDED})
+        shown = [*several[:3], f"and {len(several) - 3} more kinds"] if len(several) > 4 else several
+        return f"{MARK} {many}", tuple(shown), frozenset({Role.FOLDED})
 
     def _totals(self, piece: Piece) -> Iterator[Row]:
         """What a box of several holds, with everything that is folded into it."""
@@ -116,8 +118,16 @@ class Teller:
         if kept:
             yield Row(_kept_words(kept), Role.SAVED)
         yield from marks(nodes, self._shared, self._folder)
+        yield from self._chips(piece)
         if idle:
             yield Row(f"{idle:,} did not run", Role.IDLE)
+
+    def _chips(self, piece: Piece) -> Iterator[Row]:
+        """`W shared by 100`, for parameters that no arrow leads to."""
+        for leaf in piece.chips if len(piece.chips) <= MOST_CHIPS else ():
+            yield Row(f"{leaf_words(leaf.leaf or 'leaf')}  shared by {self._uses[leaf.id]}", Role.ACCUMULATE)
+        if len(piece.chips) > MOST_CHIPS:
+            yield Row(f"{len(piece.chips)} parameters shared by many", Role.ACCUMULATE)
 
     def _ordered(self, title: str, nodes: Iterable[Node]) -> str:
         """The title behind the place in backward order, when it is asked for."""
@@ -140,12 +150,6 @@ def _roles(piece: Piece) -> frozenset[Role]:
 
 def _count(piece: Piece) -> int:
     return len(piece.nodes) + len(piece.views) + len(piece.leaves)
-
-
-def _kind(item: Node | Group | object) -> str:
-    if isinstance(item, Group):
-        return item.module_class or item.name
-    return short_name(item) if isinstance(item, Node) else ""
 
 
 def _call_words(calls: tuple[Group, ...]) -> str:

@@ -24,6 +24,15 @@ def sparkline(values: Sequence[float], most: int = MOST) -> str:
     return "".join(_bar(value, low, high) for value in shown)
 
 
+def narrowed(bars: str, most: int) -> str:
+    """The same curve in fewer bars, each the worst of its stretch."""
+    if len(bars) <= most:
+        return bars
+    cuts = [round(place * len(bars) / most) for place in range(most + 1)]
+    stretches = [bars[start:end] for start, end in itertools.pairwise(cuts)]
+    return "".join(NO_NUMBER if NO_NUMBER in stretch else max(stretch) for stretch in stretches)
+
+
 def _bar(value: float, low: float, high: float) -> str:
     if not math.isfinite(value):
         return NO_NUMBER

@@ -23,10 +23,26 @@ def silent(sentence: str) -> None:
 
 
 @dataclass(frozen=True, slots=True)
+class Paper:
+    """What a picture must fit on, in points; margins are taken away already."""
+
+    name: str
+    width: float
+    height: float
+
+
+PAPERS = {
+    paper.name: paper
+    for paper in (Paper("a4", 539.0, 786.0), Paper("column", 252.0, 680.0), Paper("slide", 904.0, 484.0))
+}
+
+
+@dataclass(frozen=True, slots=True)
 class Style:
     """`engine` is auto, dot, pure or builtin; `say` is called with a line for the user, such as which engine drew.
 
-    `dark` is the theme for those who see dark pages, where a format can have both.
+    `page` is what the picture must fit on, None for as large as it gets. `dark` is the theme for those who see dark
+    pages, where a format can have both.
     """
 
     theme: Theme = LIGHT
@@ -34,6 +50,7 @@ class Style:
     direction: Direction = Direction.DOWN
     engine: str = "auto"
     say: Callable[[str], None] = silent
+    page: Paper | None = None
 
 
 PLAIN = Style()

@@ -12,6 +12,7 @@ from gradscope.model.site import Site
 MOST_KINDS = 12
 LONGEST_MESSAGE = 120
 PACKAGES = ("site-packages", "dist-packages")  # the folders that installers fill
+ROLE_WORDS = {"masked_by": "hidden by"}  # those that the key itself does not say
 TIMES = "\N{MULTIPLICATION SIGN}"
 
 
@@ -63,10 +64,21 @@ def seconds(value: float) -> str:
     return f"{value:.3g} s" if value < 600 else f"{value / 60:.0f} min"
 
 
+def role_words(role: str) -> str:
+    """What a related place is to a finding, as people read it: `saved at`, `hidden by`."""
+    return ROLE_WORDS.get(role, role.replace("_", " "))
+
+
 def first_line(text: str | None) -> str:
     """The beginning of what an exception says, `Type: message`."""
     line = text.splitlines()[0].rstrip(": ") if text else ""
     return line if len(line) <= LONGEST_MESSAGE else line[: LONGEST_MESSAGE - 1] + "…"
+
+
+def beginning(text: str, most: int = 36) -> str:
+    """The first words of a sentence, as many as a box has room for."""
+    shown = text.partition("; ")[0]
+    return shown if len(shown) <= most else shown[: most - 1].rpartition(" ")[0] + "…"
 
 
 def leaf_words(leaf: str) -> str:

@@ -58,14 +58,14 @@ def test_a_call_is_not_numbered_where_the_call_around_it_says_the_number() -> No
     inner = [ModuleCall("hidden", "Linear", call, 0, call.ordinal, 2) for call in outer]
     nodes = [Node(number, "N", 2 - number, module=call) for number, call in enumerate(inner)]
     tree = build(by_hand.measured(nodes, [Edge(0, 1)]))
-    assert shape(tree.children) == [("Net(1)", [("hidden", ["N"])]), ("Net(2)", [("hidden", ["N"])])]
+    assert shape(tree.children) == [("Net, call 1", [("hidden", ["N"])]), ("Net, call 2", [("hidden", ["N"])])]
 
 
 def test_a_reused_module_is_a_group_for_each_call() -> None:
     first = ModuleCall("relu", "ReLU", NET, 0, 1, 2)
     second = ModuleCall("relu", "ReLU", NET, 1, 2, 2)
     tree = build(by_hand.measured([Node(0, "R", 2, module=second), Node(1, "R", 1, module=first)], [Edge(0, 1)]))
-    assert shape(tree.children) == [("Net", [("relu(2)", ["R"]), ("relu(1)", ["R"])])]
+    assert shape(tree.children) == [("Net", [("relu, call 2", ["R"]), ("relu, call 1", ["R"])])]
 
 
 def test_equal_calls_are_one_group_even_when_they_are_not_one_object() -> None:

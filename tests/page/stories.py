@@ -66,8 +66,8 @@ def fan(width: int) -> Graph:
 
 
 def ladder(rungs: int) -> Graph:
-    """A chain, each node of which also sends to the one after the next."""
-    nodes = [Node(number, "AddBackward0", rungs - number, by_hand.line(3)) for number in range(rungs)]
+    """A chain of a line for each node (no loop made it), each node of which also sends to the one after the next."""
+    nodes = [Node(number, "AddBackward0", rungs - number, by_hand.line(3 + number)) for number in range(rungs)]
     edges = [Edge(one, other) for one, other in pairwise(range(rungs))]
     return by_hand.measured(nodes, edges + [Edge(one, one + 2, 1) for one in range(rungs - 2)])
 

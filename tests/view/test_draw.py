@@ -116,10 +116,10 @@ def test_show_grads_says_norms_and_where_gradients_meet() -> None:
 
 
 def test_a_finding_marks_its_node_and_is_named_when_asked() -> None:
-    finding = Finding("GS701", "inplace-on-saved", Severity.ERROR, "...", node=4, backward=0)
+    finding = Finding("GS701", "inplace-on-saved", Severity.ERROR, "h was edited; then more", node=4, backward=0)
     drawing = drawn(by_hand.small(), findings=(finding,))
     assert box(drawing, "TBackward0").roles == {Role.VIEW, Role.FINDING}
-    assert ("✗ GS701", Role.FINDING) in rows(drawing, "TBackward0")
+    assert ("✗ GS701 h was edited", Role.FINDING) in rows(drawing, "TBackward0")
     asked = drawn(by_hand.small(), findings=(finding,), show=frozenset({Show.FINDINGS}))
     assert ("✗ GS701 inplace-on-saved", Role.FINDING) in rows(asked, "TBackward0")
 

@@ -93,7 +93,7 @@ def _declared(case: Case, operation: Operation | None) -> Site | None:
 
 
 def _label(operation: Operation) -> str:
-    return "" if operation.module is None else f"{operation.module.label} ({operation.module.module_class})"
+    return "" if operation.module is None else f"{operation.module.words} ({operation.module.module_class})"
 
 
 def _message(node: Node, tensor: str | None, operation: Operation | None, by_optimizer: bool, stale: Stale) -> str:

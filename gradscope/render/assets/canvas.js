@@ -1,6 +1,6 @@
 // The sheet on the screen: moving, zooming, what lies under the pointer, and steps from box to box by keys.
 
-const CLOSEST = 2.5, FARTHEST = 0.02, COMFORTABLE = 0.9;
+const CLOSEST = 2.5, FARTHEST = 0.02, LEFT = 80, COMFORTABLE = 0.9;
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 class Stage {
@@ -16,6 +16,7 @@ class Stage {
     canvas.addEventListener("pointerdown", (event) => this.press(event));
     canvas.addEventListener("pointermove", (event) => this.drag(event));
     for (const end of ["pointerup", "pointercancel"]) canvas.addEventListener(end, (event) => this.release(event));
+    canvas.addEventListener("pointerleave", () => app.card.over(null, null, 0, 0));
     canvas.addEventListener("dblclick", (event) => {
       const box = this.under(event);
       if (box && app.tree.isGroup(box.item)) app.toggle(box.item);
@@ -29,11 +30,13 @@ class Stage {
     [this.width, this.height, this.density] = [clientWidth, clientHeight, density];
     this.canvas.width = Math.max(1, Math.round(clientWidth * density));
     this.canvas.height = Math.max(1, Math.round(clientHeight * density));
+    if (this.fits && this.app.layout) this.fit();
     this.paint();
   }
 
   // From the top, as large as the width allows, but so that words can be read.
   begin() {
+    this.fits = false;
     const { width } = this.app.layout;
     const scale = Math.min(Math.max((this.width - 24) / width, COMFORTABLE), 1.15);
     const root = this.app.layout.boxes.get(this.app.tree.shown(this.app.backward.roots[0] ?? 0));
@@ -43,8 +46,9 @@ class Stage {
   }
 
   fit() {
+    this.fits = true;
     const { width, height } = this.app.layout;
-    const scale = Math.max(Math.min((this.width - 16) / width, (this.height - 16) / height, 1.5), FARTHEST);
+    const scale = Math.min((this.width - 16) / width, (this.height - 16) / height, 1.5);
     this.glide({ scale, x: width / 2 - this.width / 2 / scale, y: height / 2 - this.height / 2 / scale });
   }
 
@@ -79,8 +83,11 @@ class Stage {
   }
 
   zoom(factor, x = this.width / 2, y = this.height / 2) {
+    this.fits = false;
     const { camera } = this;
-    const scale = Math.min(Math.max(camera.scale * factor, FARTHEST), CLOSEST);
+    const { width, height } = this.app.layout;
+    const whole = Math.min((this.width - 16) / width, (this.height - 16) / height);
+    const scale = Math.min(Math.max(camera.scale * factor, Math.min(FARTHEST, whole)), CLOSEST);
     camera.x += x / camera.scale - x / scale;
     camera.y += y / camera.scale - y / scale;
     camera.scale = scale;
@@ -88,6 +95,7 @@ class Stage {
   }
 
   wheel(event) {
+    this.fits = false;
     event.preventDefault();
     const pixels = event.deltaMode === 1 ? 20 : 1;
     if (event.ctrlKey || event.metaKey) return this.zoom(Math.exp(-event.deltaY * pixels * 0.01), event.offsetX, event.offsetY);
@@ -106,12 +114,15 @@ class Stage {
   drag(event) {
     const before = this.pointers.get(event.pointerId);
     if (!before) {
-      this.canvas.style.cursor = this.under(event) ? "pointer" : "grab";
-      return;
+      const box = this.under(event);
+      const edge = box && !box.open ? null : this.edgeUnder(event);
+      this.canvas.style.cursor = edge || box ? "pointer" : "grab";
+      return this.app.card.over(box, edge, event.offsetX, event.offsetY);
     }
     const now = { x: event.offsetX, y: event.offsetY };
     if (Math.hypot(now.x - before.x, now.y - before.y) < 4 && !this.moved) return;
     this.moved = true;
+    this.fits = false;
     const other = [...this.pointers].find(([id]) => id !== event.pointerId);
     if (other) {
       const span = (point) => Math.hypot(point.x - other[1].x, point.y - other[1].y) || 1;
@@ -128,7 +139,10 @@ class Stage {
     const was = this.pointers.delete(event.pointerId);
     if (!was || this.moved || event.type === "pointercancel") return;
     const box = this.under(event);
+    const edge = box && !box.open ? null : this.edgeUnder(event);
+    if (edge) return this.app.select(this.app.selected === edge.head ? edge.tail : edge.head);
     if (!box) return this.app.select(null);
+    if (event.shiftKey && this.app.selected !== null) return this.app.showWay(this.app.selected, box.item);
     const { x, y } = this.onSheet(event);
     if (this.app.tree.isGroup(box.item) && y - box.y < 24 && x - box.x < 26) return this.app.toggle(box.item);
     this.app.select(this.row(box, y) ?? box.item, { move: false });
@@ -168,6 +182,7 @@ class Stage {
   paint() {
     const { app, camera, density } = this;
     if (!app.layout || !this.width) return;
+    this.hold();
     const { context } = this.pen;
     context.setTransform(1, 0, 0, 1, 0, 0);
     context.fillStyle = app.looks.theme.paper;
@@ -176,6 +191,28 @@ class Stage {
     context.setTransform(scale, 0, 0, scale, -camera.x * scale, -camera.y * scale);
     const part = [camera.x, camera.y, camera.x + this.width / camera.scale, camera.y + this.height / camera.scale];
     paint(this.pen, { layout: app.layout, describe: app.describe, looks: app.looks, eye: app.eye(camera.scale, part) });
+    app.overview.frame();
+  }
+
+  // Some of the drawing always stays on the sheet.
+  hold() {
+    const { camera, app: { layout } } = this;
+    const left = LEFT / camera.scale;
+    camera.x = Math.min(Math.max(camera.x, left - this.width / camera.scale), layout.width - left);
+    camera.y = Math.min(Math.max(camera.y, left - this.height / camera.scale), layout.height - left);
+  }
+
+  // The arrow under the pointer.
+  edgeUnder(event) {
+    const { x, y } = this.onSheet(event);
+    const reach = 5 / this.camera.scale;
+    const { context } = this.pen;
+    context.save();
+    context.setTransform(1, 0, 0, 1, 0, 0);
+    context.lineWidth = 2 * reach;
+    const found = this.app.layout.edges.find((edge) => edge.path && x >= edge.box[0] - reach && x <= edge.box[2] + reach && y >= edge.box[1] - reach && y <= edge.box[3] + reach && context.isPointInStroke(edge.path, x, y));
+    context.restore();
+    return found;
   }
 
   // The nearest box in a direction: up and down along arrows, left and right beside.

@@ -36,7 +36,7 @@ function shownEdges(tree) {
   const counts = new Map();
   for (let edge = 0; edge < source.length; edge++) {
     const tail = shown[source[edge]], head = shown[target[edge]];
-    if (tail === head) continue;
+    if (tail === head || tree.chips.has(target[edge])) continue;
     const key = tail * width + head;
     counts.set(key, (counts.get(key) || 0) + 1);
   }
@@ -233,8 +233,7 @@ function pull(list, ends) {
   list.forEach((vertex, at) => {
     if (at) before += (list[at - 1].w + vertex.w) / 2 + gap(list[at - 1], vertex);
     vertex.offset = before;
-    const ties = ends.flatMap((end) => vertex[end]);
-    const wishes = ties.map((tie) => tie.to.x + tie.shift).sort((one, other) => one - other);
+    const wishes = wished(vertex, ends);
     const middle = wishes.length ? (wishes[(wishes.length - 1) >> 1] + wishes[wishes.length >> 1]) / 2 : vertex.x;
     let pool = { sum: (middle - before) * weight(vertex, wishes), weight: weight(vertex, wishes), size: 1 };
     while (pools.length && pools.at(-1).sum / pools.at(-1).weight > pool.sum / pool.weight) {
@@ -247,6 +246,13 @@ function pull(list, ends) {
   for (const pool of pools) {
     for (const stop = at + pool.size; at < stop; at++) list[at].x = pool.sum / pool.weight + list[at].offset;
   }
+}
+
+// Where its neighbours would have a vertex, from the left; most have few.
+function wished(vertex, ends) {
+  const found = [];
+  for (const end of ends) for (const tie of vertex[end]) found.push(tie.to.x + tie.shift);
+  return found.length > 1 ? found.sort((one, other) => one - other) : found;
 }
 
 const weight = (vertex, wishes) => (wishes.length ? (vertex.wire ? 4 : 1) : 0.05);

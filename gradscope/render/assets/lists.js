@@ -10,9 +10,9 @@ function findings(app) {
     return make("article", { class: `finding ${finding.severity}` },
       button(`⚠ ${finding.severity} ${finding.code} ${finding.name}`, () => go && app.go(place, finding.node), { class: "title", "aria-disabled": String(!go) }),
       make("p", {}, finding.message),
-      finding.advice ? make("p", {}, make("b", {}, "Advice: "), finding.advice) : null,
+      finding.advice ? make("p", {}, make("b", {}, "fix: "), finding.advice) : null,
       frame ? [make("p", { class: "quiet" }, "line to edit"), source(app, frame)] : null,
-      finding.related.map(([role, number, what]) => make("div", {}, make("p", { class: "quiet" }, `${role.replace(/_/g, " ")} ${what}`), number ? source(app, app.book.frame(number), 1) : null)),
+      finding.related.map(([role, number, what]) => make("div", {}, make("p", { class: "quiet" }, `${role}: ${what}`), number ? source(app, app.book.frame(number), 1) : null)),
       quiet([finding.certain, ...finding.words, finding.backward === null ? "" : `backward ${finding.backward}`].filter(Boolean).join(" · ")));
   });
 }

@@ -10,11 +10,15 @@ const KEYS = [
   ["-", "farther", (app) => app.stage.zoom(0.8)],
   ["f", "fit everything into the window", (app) => app.stage.fit()],
   ["0", "back to the top", (app) => app.stage.begin()],
-  ["e", "open one level more", (app) => app.change(() => app.tree.expand())],
+  ["e", "open one level more", (app) => app.change(() => app.tree.expand(!app.tree.level().length))],
   ["c", "close all groups", (app) => app.change(() => app.tree.collapse())],
   ["p", "play or pause", (app) => app.player.toggle()],
   ["]", "one step on", (app) => app.player.step(1)],
   ["[", "one step back", (app) => app.player.step(-1)],
+  ["n", "the next node in backward order", (app) => app.inOrder(1)],
+  ["b", "the one before", (app) => app.inOrder(-1)],
+  ["w", "the way from the loss to what is chosen; again: off", (app) => app.showWay(null, app.selected)],
+  ["x", "close or open the panel", (app) => app.closePanel()],
   ["v", "changes of shape as boxes of their own", (app) => app.flip("views")],
   ["a", "parameters as boxes of their own", (app) => app.flip("parameters")],
   ["y", "copy the chosen node as text", (app) => app.copy()],
@@ -22,7 +26,7 @@ const KEYS = [
   ["d", "dark or light", (app) => app.setTheme(app.themeName === "dark" ? "light" : "dark")],
   ["?", "this list", () => byId("help").showModal()],
 ];
-const BUTTONS = { f: "Fit", "+": "+", "-": "−", e: "Open level", c: "Close all", v: "Shapes", a: "Parameters", s: "SVG", d: "Dark", "?": "Keys" };
+const BUTTONS = { f: "Fit", "+": "+", "-": "−", e: "Open level", c: "Close all", v: "Shapes", a: "Parameters", s: "SVG", d: "Dark", w: "Way", x: "Panel", "?": "Keys" };
 
 class App {
   constructor(book) {
@@ -33,13 +37,17 @@ class App {
     this.tab = "node";
     this.looks = new Looks(book.data, "light");
     this.stage = new Stage(byId("graph"), this);
+    this.card = new Card(this, byId("stage"));
+    this.overview = new Overview(this, byId("stage"));
+    this.measure = this.way = null;
     this.player = new Player(this);
+    this.timeline = new Timeline(this, byId("timeline"));
     this.search = new Search(this);
     this.furnish();
     const dark = matchMedia("(prefers-color-scheme: dark)");
     this.setTheme(book.data.theme || (dark.matches ? "dark" : "light"));
     this.read(true);
-    addEventListener("hashchange", () => this.read(false));
+    for (const moved of ["hashchange", "popstate"]) addEventListener(moved, () => this.read(false));
     document.addEventListener("keydown", (event) => this.key(event));
     if (!book.data.theme) dark.addEventListener("change", (event) => this.setTheme(event.matches ? "dark" : "light"));
   }
@@ -53,11 +61,13 @@ class App {
     if (data.left_out) byId("backward").title = `${amount(data.left_out, "backward call")} more in the recording are not in this page`;
     byId("tools").append(...KEYS.filter(([key]) => BUTTONS[key]).map(([key, words, act]) =>
       button(BUTTONS[key], () => act(this), { title: `${words} (${key})`, "aria-label": words, "aria-keyshortcuts": key, id: `tool-${key}` })));
+    byId("color").append(...Object.entries(MEASURES).map(([name, [words]]) => make("option", { value: name }, `colour: ${words}`)));
+    byId("color").addEventListener("change", (event) => this.colorBy(event.target.value));
     const count = data.findings.length;
     byId("tabs").append(...Object.entries(TABS).map(([name, [words]]) =>
       button(name === "findings" && count ? `${words} (${count})` : words, () => this.showTab(name), { role: "tab", id: `tab-${name}`, "aria-controls": "panel" })));
     byId("tabs").addEventListener("keydown", (event) => this.turnTab(event));
-    byId("keys").append(...[...KEYS, ["arrow keys", "from box to box"], ["Enter", "open or close a group"], ["Escape", "choose nothing"]].map(([key, words]) =>
+    byId("keys").append(...[...KEYS, ["arrow keys", "from box to box"], ["Enter", "open or close a group"], ["Escape", "choose nothing"], ["Shift and click", "all ways between two boxes"], ["Alt and left, right", "back and forward"]].map(([key, words]) =>
       make("div", {}, make("dt", {}, make("kbd", {}, key)), make("dd", {}, words))));
     byId("skip").addEventListener("click", (event) => {
       event.preventDefault();
@@ -74,6 +84,7 @@ class App {
     this.place = place;
     this.backward = this.book.backward(place);
     this.graph = this.backward.shape;
+    this.way = null;
     this.tree = new Tree(this.backward);
     if (before) Object.assign(this.tree.folds, before.folds);
     if (before) this.tree.fold();
@@ -89,8 +100,10 @@ class App {
     document.title = this.caption();
     const saved = this.graph.savedBytes(this.tree.inside(0));
     byId("caption").textContent = [amount(this.graph.size, "node"), amount(this.graph.source.length, "edge"), saved ? `saves ${bytes(saved)}` : "", this.backward.exception ? `raised ${cut(this.backward.exception.split("\n")[0], 110)}` : ""].filter(Boolean).join(" · ");
+    if (this.measure) this.measure = new Measure(this, this.measure.name);
     this.arrange();
     this.player.reset();
+    this.timeline.draw();
     if (!before || before.graph !== this.graph) this.stage.begin();
     this.showTab(this.tab);
     this.link();
@@ -103,8 +116,59 @@ class App {
   arrange() {
     this.layout = layOut(this.tree, this.describe);
     this.found = new Set(this.marked.map((item) => this.tree.shown(item)));
+    if (this.way) this.way.place();
+    if (this.measure) this.measure.scale(this.layout.boxes.values());
+    this.overview.later();
     this.stage.draw();
     this.legend();
+  }
+
+  colorBy(name) {
+    this.measure = name ? new Measure(this, name) : null;
+    if (this.measure) this.measure.scale(this.layout.boxes.values());
+    byId("color").value = name;
+    this.legend();
+    this.stage.draw();
+  }
+
+  // Light up all ways between two items, from the loss where the first is null; the same again puts it out.
+  showWay(from, to) {
+    const same = this.way && (to === null || (this.way.from === from && this.way.to === to));
+    this.way = null;
+    if (!same && to !== null) {
+      const way = new Way(this, from, to);
+      if (way.found) {
+        this.way = way;
+        way.place();
+        this.say(`${amount(way.length, "node")} on the way`);
+      } else this.say(from === null ? "no way leads there from the loss" : "no way leads from one to the other");
+    }
+    byId("tool-w").setAttribute("aria-pressed", String(this.way !== null));
+    this.stage.draw();
+  }
+
+  // The graph's edges that an arrow stands for.
+  edgesOf(arrow) {
+    const shown = this.tree.shownNodes();
+    const found = [];
+    for (let edge = 0; edge < this.graph.source.length; edge++) {
+      if (shown[this.graph.source[edge]] === arrow.tail && shown[this.graph.target[edge]] === arrow.head) found.push(edge);
+    }
+    return found;
+  }
+
+  inOrder(by) {
+    const { order, position } = this.backward;
+    if (!order.length) return;
+    const at = this.selected !== null && !this.tree.isGroup(this.selected) ? position[this.selected] : -1;
+    this.select(order[Math.min(Math.max(at + by, 0), order.length - 1)]);
+  }
+
+  closePanel() {
+    const aside = byId("about");
+    aside.hidden = !aside.hidden;
+    byId("tool-x").setAttribute("aria-pressed", String(!aside.hidden));
+    this.stage.resize();
   }
 
   // Open or close groups, with what is chosen kept where it is on the screen.
@@ -173,8 +237,8 @@ class App {
     const selected = this.selected === null ? null : tree.shown(this.selected);
     const now = player.at === null ? null : tree.shown(this.backward.order[player.at]);
     return {
-      scale, part, selected, found: this.found, row: this.selected ?? NaN,
-      isNear: (edge) => (selected !== null && (edge.tail === selected || edge.head === selected)) || (now !== null && edge.tail === now),
+      scale, part, selected, found: this.found, row: this.selected ?? NaN, way: this.way, measure: this.measure,
+      isNear: (edge) => (this.way && this.way.norm(edge) !== undefined) || (selected !== null && (edge.tail === selected || edge.head === selected)) || (now !== null && edge.tail === now),
       play: player.at === null ? null : (item) => player.mark(item),
     };
   }
@@ -219,7 +283,9 @@ class App {
       const look = this.looks.of(new Set([role]));
       new SvgPen(picture).shape({ line: SHAPES[look.shape](9, 7, 16, 9) }, { fill: this.looks.strip(role) || look.fill, stroke: look.border, width: look.width, dash: look.line });
       return make("li", {}, picture, words);
-    }), make("li", {}, "arrows: gradients go down, in the order of the backward; ×2: two edges in one"));
+    }), make("li", {}, "arrows: gradients go down, in the order of the backward; ×2: two edges in one"),
+    ...(this.layout.edges.some((edge) => edge.back) ? [make("li", {}, "dashed arrows: go up, against the layers")] : []),
+    ...(this.measure ? [this.measure.legend(this.themeName)] : []));
   }
 
   setTheme(name) {
@@ -229,6 +295,8 @@ class App {
     byId("tool-d").textContent = name === "dark" ? "Light" : "Dark";
     if (!this.layout) return;
     this.legend();
+    this.overview.draw();
+    this.timeline.draw();
     this.stage.draw();
     if (this.tab === "gradients") this.showTab("gradients");
   }
@@ -240,8 +308,10 @@ class App {
     const number = (name) => (/^\d{1,9}$/.test(asked.get(name) || "") ? Number(asked.get(name)) : null);
     const place = number("backward") === null ? this.book.data.chosen : this.book.placeOf(number("backward"));
     if (this.place !== Math.max(place, 0)) this.open(Math.max(place, 0));
+    if (place < 0) this.tell(`backward ${number("backward")} is not in this page`);
     const [node, group, step] = [number("node"), number("group"), number("step")];
     if (node !== null && node < this.graph.size) this.select(node);
+    else if (node !== null) this.tell(`backward ${this.backward.number} has no node ${node}`);
     else if (group !== null && group > 0 && group < this.tree.rows.length) this.select(this.tree.size + group);
     if (step !== null) this.player.go(step);
     const tab = asked.get("tab");
@@ -269,7 +339,9 @@ class App {
   writeLink() {
     this.linked = performance.now();
     try {
-      history.replaceState(null, "", this.hash || location.pathname + location.search);
+      const here = this.hash || location.pathname + location.search;
+      const stays = location.hash === this.hash || this.player.at !== null || !document.documentElement.dataset.ready;
+      history[stays ? "replaceState" : "pushState"](null, "", here);
     } catch {
       // a browser may refuse it for files: the link in the address is then an older one
     }
@@ -289,6 +361,12 @@ class App {
 
   saveSvg() {
     save(`${this.book.data.program.replace(/\W+/g, "-")}-backward-${this.backward.number}.svg`, toSvg(this), "image/svg+xml");
+  }
+
+  // Words that everybody sees: what was asked for is not here.
+  tell(words) {
+    this.say(words);
+    byId("caption").textContent = words;
   }
 
   say(words) {
@@ -331,6 +409,19 @@ unpack().then((book) => {
     groups: () => app.tree.level().map((group) => ({ item: app.tree.size + group, children: app.tree.visible(group).length })),
     paint: () => app.stage.paint(),
     svg: () => toSvg(app),
+    colorBy: (name) => app.colorBy(name),
+    way: (from, to) => app.showWay(from, to),
+    onWay: () => (app.way ? [...app.way.items] : null),
+    expand: () => app.change(() => app.tree.expand(true)),
+    camera: () => app.stage.camera,
+    move: (x, y) => {
+      app.stage.camera.x += x;
+      app.stage.camera.y += y;
+      app.stage.paint();
+    },
+    fit: () => app.stage.fit(),
+    extent: () => ({ width: app.layout.width, height: app.layout.height, wide: app.stage.width, high: app.stage.height }),
+    contrasts: () => Object.values(RAMPS).flatMap((colors) => Array.from({ length: 101 }, (_, at) => contrast(ramp(colors, at / 100)))),
     book,
   };
   requestAnimationFrame(() => {

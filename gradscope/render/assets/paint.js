@@ -1,6 +1,7 @@
 // What stands in a box and how it looks, and two pens: one for the screen, one for an SVG file.
 
 const SANS = "system-ui, -apple-system, 'Segoe UI', 'DejaVu Sans', sans-serif";
+const MANY = 1500;  // boxes in view, from which on they are drawn as a crowd where nothing can be read
 const TITLE = 13, NOTE = 11.5, ROW = 16, EDGE = 10, LONGEST = 44;
 const BORDERS = new Set(["SAVED", "FINDING"]);  // roles of a line that its whole box shows
 const ruler = document.createElement("canvas").getContext("2d");
@@ -71,6 +72,7 @@ class Describer {
     const hooks = backward.hooksAt(node).length;
     if (hooks) lines.push({ text: amount(hooks, "hook"), role: "HOOKED" });
     for (const line of this.heldLines(node)) lines.push(line);
+    for (const chip of this.tree.chipsOf(node)) lines.push({ text: cut(`${graph.leaf(chip) || "parameter"}  shared by ${this.tree.users(chip)}`), role: "ACCUMULATE", node: chip });
     for (const finding of backward.findingsAt.get(node) || []) {
       lines.push({ text: `⚠ ${finding.code} ${finding.name}`, role: "FINDING" });
     }
@@ -94,7 +96,7 @@ class Describer {
       lines.push({ text: cut(`via ${names.map(([name, all]) => name + (all.length > 1 ? ` ×${all.length}` : "")).join(", ")}`), node: views[0], nodes: views });
     }
     const path = graph.columns.call[node] ? graph.book.call(graph.columns.call[node]).path : "";
-    for (const one of held.filter((other) => graph.columns.accumulates[other])) {
+    for (const one of held.filter((other) => graph.columns.accumulates[other] && !this.tree.chips.has(other))) {
       const leaf = graph.leaf(one);
       const own = path && leaf.startsWith(`${path}.`) ? leaf.slice(path.length + 1) : leaf;
       lines.push({ text: cut(`→ ${own}  ${graph.inputs(one)[0] || ""}`), role: "ACCUMULATE", node: one, row: true });
@@ -132,13 +134,14 @@ class Describer {
 // How roles look together: of each property, that of the last role in the tables that has one.
 class Looks {
   constructor(data, name) {
+    this.name = name;
     this.theme = data.themes[name];
     this.marks = data.marks;
     this.known = new Map();
   }
 
   of(roles) {
-    const key = [...roles].join();
+    const key = roles.key || (roles.key = [...roles].join());
     if (!this.known.has(key)) this.known.set(key, this.mixed(roles));
     return this.known.get(key);
   }
@@ -235,17 +238,50 @@ function paint(pen, { layout, describe, looks, eye }) {
   const seen = (x0, y0, x1, y1) => x0 <= right && x1 >= left && y0 <= bottom && y1 >= top;
   const boxes = [...layout.boxes.values()].filter((box) => seen(box.x - 12, box.y - 8, box.x + box.w + 12, box.y + box.h + 8));
   for (const box of boxes) if (box.open) paintFrame(pen, box, describe(box.item), looks, eye);
+  if (pen.context && boxes.length > MANY && !readable(2 * TITLE, eye)) return paintCrowd(pen.context, boxes, { layout, describe, looks, eye, seen });
   const near = [];
   for (const edge of layout.edges) {
     if (!seen(...edge.box)) continue;
     if (eye.isNear(edge)) near.push(edge);
-    else paintEdge(pen, edge, theme.arrow, 1, theme, eye);
+    else paintEdge(pen, edge, eye.way ? theme.frame_border : theme.arrow, 1, theme, eye);
   }
   for (const edge of near) paintEdge(pen, edge, accent(looks), 2.5, theme, eye);
   for (const box of boxes) {
     if (box.open) paintHeading(pen, box, describe(box.item), theme, eye);
     else paintBox(pen, box, describe(box.item), looks, eye);
   }
+}
+
+// Thousands of boxes from afar: a spot of colour each and straight arrows, all of a colour at once.
+function paintCrowd(context, boxes, { layout, describe, looks, eye, seen }) {
+  const { theme } = looks;
+  const least = 1.5 / eye.scale;
+  context.lineWidth = 0.7 / eye.scale;
+  context.setLineDash([]);
+  for (const [near, color] of [[false, eye.way ? theme.frame_border : theme.arrow], [true, accent(looks)]]) {
+    context.strokeStyle = color;
+    context.beginPath();
+    for (const edge of layout.edges) {
+      if (eye.isNear(edge) !== near || !seen(...edge.box)) continue;
+      const [tail, head] = [layout.boxes.get(edge.tail), layout.boxes.get(edge.head)];
+      if (head.y - tail.y - tail.h < least && Math.abs(head.x - tail.x) < least) continue;
+      context.moveTo(tail.x + tail.w / 2, tail.y + tail.h);
+      context.lineTo(head.x + head.w / 2, head.y);
+    }
+    context.stroke();
+  }
+  const spots = grouped(boxes.filter((box) => !box.open), (box) => spot(box, describe, looks, eye));
+  for (const [color, found] of spots) {
+    context.fillStyle = color;
+    for (const box of found) context.fillRect(box.x, box.y, Math.max(box.w, least), Math.max(box.h, least));
+  }
+}
+
+function spot(box, describe, looks, eye) {
+  const play = eye.play ? eye.play(box.item) : null;
+  if (eye.selected === box.item || eye.found.has(box.item) || (play && play.state === "now")) return accent(looks);
+  if ((eye.way && !eye.way.has(box.item)) || (play && play.state === "later")) return looks.theme.frame_border;
+  return (eye.measure && eye.measure.color(box.item, looks.name)) || looks.of(describe(box.item).roles).border;
 }
 
 const accent = (looks) => looks.theme.looks.find(([role]) => role === "FOCUS")[2];
@@ -274,7 +310,10 @@ function paintEdge(pen, edge, color, width, theme, eye) {
   pen.shape(edge, { stroke: color, width: thick(width, eye), dash: edge.back ? "dashed" : "solid" });
   edge.tip ||= { line: tip(edge) };
   pen.shape(edge.tip, { fill: color });
-  if (edge.count > 1 && readable(NOTE, eye)) {
+  const norm = eye.way && eye.way.norm(edge);
+  if (norm && readable(NOTE, eye)) {
+    pen.text(Number(norm.toPrecision(2)).toString(), edge.middle[0] + 5, edge.middle[1] + 4, { size: NOTE, color: theme.ink, weight: 600 });
+  } else if (edge.count > 1 && readable(NOTE, eye)) {
     pen.text(`×${edge.count}`, edge.middle[0] + 5, edge.middle[1] + 4, { size: NOTE, color: theme.quiet });
   }
 }
@@ -290,15 +329,17 @@ function paintBox(pen, box, words, looks, eye) {
   const chosen = eye.selected === box.item;
   const play = eye.play ? eye.play(box.item) : null;
   box.outline ||= { line: SHAPES[look.shape](box.x, box.y, box.w, box.h) };
-  const waits = play && play.state === "later" ? theme.paper : look.fill;
-  pen.shape(box.outline, { fill: waits, stroke: look.border, width: thick(look.width, eye), dash: look.line });
+  const dim = eye.way && !eye.way.has(box.item);
+  const heat = eye.measure && eye.measure.color(box.item, looks.name);
+  const fill = dim ? theme.paper : heat || (eye.measure || (play && play.state === "later") ? theme.paper : look.fill);
+  pen.shape(box.outline, { fill, stroke: dim ? theme.frame_border : look.border, width: thick(look.width, eye), dash: look.line });
   if (chosen || (play && play.state === "now") || eye.found.has(box.item)) {
     box.halo ||= { line: rounded(box.x - 5, box.y - 5, box.w + 10, box.h + 10, 8) };
     pen.shape(box.halo, { stroke: accent(looks), width: chosen ? 3 : 2, dash: eye.found.has(box.item) && !chosen ? "dashed" : "solid" });
   }
   if (play) paintProgress(pen, box, play, looks, eye);
-  if (!readable(NOTE, eye)) return paintFar(pen, box, words, theme, eye);
-  paintWords(pen, box, words, looks, eye);
+  if (!readable(NOTE, eye)) return paintFar(pen, box, words, heat && !dim ? { ...theme, ink: inkOn(heat) } : theme, eye);
+  paintWords(pen, box, words, looks, eye, heat && !dim ? inkOn(heat) : null);
 }
 
 // Far away only the title shows, as large as the box allows.
@@ -308,11 +349,11 @@ function paintFar(pen, box, words, theme, eye) {
   if (readable(size, eye)) pen.text(title, box.x + box.w / 2, box.y + box.h / 2 + size / 3, { size, color: theme.ink, weight: 600, anchor: "middle" });
 }
 
-function paintWords(pen, box, words, looks, eye) {
+function paintWords(pen, box, words, looks, eye, ink = null) {
   const { theme } = looks;
   const title = words.group ? `▸ ${words.title}` : words.title;
   let y = box.y + 7 + TITLE;
-  pen.text(title, box.x + EDGE, y, { size: TITLE, color: theme.ink, weight: 600 });
+  pen.text(title, box.x + EDGE, y, { size: TITLE, color: ink || theme.ink, weight: 600 });
   for (const line of words.lines) {
     y += ROW;
     const strip = line.role && looks.strip(line.role);
@@ -320,7 +361,7 @@ function paintWords(pen, box, words, looks, eye) {
     if ((line.nodes || [line.node]).includes(eye.row)) {
       pen.shape({ line: rounded(box.x + 3, y - 12, box.w - 6, ROW, 3) }, { stroke: accent(looks), width: 2 });
     }
-    pen.text(line.text, box.x + EDGE, y + 1, { size: NOTE, color: strip ? theme.ink : theme.quiet });
+    pen.text(line.text, box.x + EDGE, y + 1, { size: NOTE, color: strip ? theme.ink : ink || theme.quiet });
   }
 }
 

@@ -62,6 +62,7 @@ class Player {
     this.at = null;
     this.slider.value = 0;
     this.tell();
+    this.app.timeline.draw();
     this.app.stage.draw();
     this.app.link();
   }
@@ -76,6 +77,7 @@ class Player {
     const item = app.tree.shown(app.backward.order[this.at]);
     app.stage.show(item);
     app.stage.draw();
+    app.timeline.draw();
     if (!this.timer) app.link();
   }
 

@@ -1,6 +1,7 @@
 // Which boxes show: groups that are open or closed, and small nodes that stand as rows in the box of another.
 // An item is a node, by its id, or a group, by its number behind the last node's id.
 
+const MOST_ARROWS = 3;  // to a parameter, before each of its users says its name instead
 const REPEAT = 1;  // the kind of group that stands for more of the same
 
 class Tree {
@@ -108,7 +109,13 @@ class Tree {
     const ran = (node) => backward.position[node] >= 0;
     const beside = (node, other) => graph.group[other] === graph.group[node] && ran(other) === ran(node);
     const left = [];
+    this.chips = new Set();  // parameters with many users: a word in each, and no arrows
     for (const node of this.nodes()) {
+      if (accumulates[node] && this.folds.parameters && this.users(node) > MOST_ARROWS && !kept.has(node) && !backward.registered.has(node) && !backward.findingsAt.has(node)) {
+        this.chips.add(node);
+        this.holder[node] = this.holder[graph.source[graph.incoming.of(node)[0]]];
+        continue;
+      }
       const leaf = accumulates[node] && this.folds.parameters;
       const shape = view[node] && this.folds.views && graph.outgoing.count(node) === 1;
       if (!(leaf || shape) || graph.incoming.count(node) !== 1 || kept.has(node)) continue;
@@ -139,6 +146,20 @@ class Tree {
   // The backward call in front when the page opens, which its rules are about.
   first() {
     return this.graph.book.data.backwards[this.graph.book.data.chosen];
+  }
+
+  users(node) {
+    return new Set(Array.from(this.graph.incoming.of(node), (edge) => this.graph.source[edge])).size;
+  }
+
+  // Parameters with many users that a box leads to, through the changes of shape that it holds too.
+  chipsOf(node) {
+    if (!this.chips.size) return [];
+    const found = new Set();
+    for (const one of [node, ...(this.held.get(node) || []).map(([, held]) => held)]) {
+      for (const edge of this.graph.outgoing.of(one)) if (this.chips.has(this.graph.target[edge])) found.add(this.graph.target[edge]);
+    }
+    return [...found];
   }
 
   rowsOf(node) {
@@ -185,13 +206,13 @@ class Tree {
     this.open[0] = 1;
   }
 
-  // One level more, everywhere; groups that stand for more of the same stay closed.
-  expand() {
-    this.level().forEach((group) => (this.open[group] = 1));
+  // One level more, everywhere, of repeats as well; a first view leaves those closed.
+  expand(repeats = false) {
+    this.level(repeats).forEach((group) => (this.open[group] = 1));
   }
 
   // Closed groups that show.
-  level() {
+  level(repeats = false) {
     const found = [];
     const waiting = [0];
     while (waiting.length) {
@@ -199,7 +220,7 @@ class Tree {
         if (item < this.size) continue;
         const group = item - this.size;
         if (this.open[group]) waiting.push(group);
-        else if (this.rows[group][3] !== REPEAT) found.push(group);
+        else if ((repeats || this.rows[group][3] !== REPEAT)) found.push(group);
       }
     }
     return found;

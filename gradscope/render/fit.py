@@ -1,0 +1,119 @@
+"""Makes pictures that can be read where they are put: in columns where they are tall, and closed until they fit a page.
+
+A page gives the size; type is never smaller than 7 points, so what does not fit is folded and not shrunk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from gradscope.errors import UsageError
+from gradscope.graphs.rules import MOST_BOXES
+from gradscope.model.printable import printable
+from gradscope.render.engines import lay_out
+from gradscope.render.layout.columns import balanced
+from gradscope.render.layout.geometry import Layout
+from gradscope.render.panel import NOTE, Escape, Panel, panel
+from gradscope.render.picture import MARGIN, NARROWEST, Picture, compose
+from gradscope.view.draw import draw
+from gradscope.view.drawing import Drawing
+from gradscope.view.scene import Scene
+from gradscope.view.style import PAPERS, Direction, Paper, Style, silent
+
+SMALLEST_TYPE = 7.0
+STEEPEST, TALLEST = 2.0, 8000.0  # of a picture without a page: height by width, and height
+UNITS = {"mm": 72 / 25.4, "cm": 72 / 2.54, "in": 72.0, "pt": 1.0, "": 1.0}
+AROUND = 170.0  # a heading and a legend, about
+COUNTS = (MOST_BOXES, 100, 70, 50, 35, 25, 18, 12, 8, 5, 3)
+
+
+@dataclass(frozen=True, slots=True)
+class Placed:
+    """A picture, and by how much it is made smaller."""
+
+    picture: Picture
+    scale: float
+
+
+def paper(words: str) -> Paper:
+    """`a4`, `column`, `slide`, or a size such as 80x60mm. Raises UsageError for anything else."""
+    known = PAPERS.get(words)
+    if known is not None:
+        return known
+    size = words.lower().rstrip("abcdefghijklmnopqrstuvwyz")
+    unit = words.lower()[len(size) :]
+    width, _, height = size.partition("x")
+    try:
+        found = Paper(words, float(width) * UNITS[unit], float(height) * UNITS[unit])
+    except (ValueError, KeyError):
+        found = Paper(words, 0.0, 0.0)
+    if not (72 <= found.width <= 14_400 and 72 <= found.height <= 14_400):
+        sentence = f"--fit takes {', '.join(PAPERS)} or a size such as 160x90mm, from 1 to 200 inches; not {words!r}"
+        raise UsageError(sentence, "units are mm, cm, in and pt")
+    return found
+
+
+def fitted(scene: Scene) -> Drawing:
+    """The drawing of a scene, with as few boxes as its page wants."""
+    page = scene.style.page
+    if page is None or scene.rules.depth is not None or not scene.rules.fold:
+        return draw(scene)
+    quiet = replace(scene.style, say=silent)
+    for most in COUNTS:
+        drawing = draw(replace(scene, rules=replace(scene.rules, most=most)))
+        if place(drawing, quiet, printable).scale * NOTE >= SMALLEST_TYPE:
+            break
+    return drawing
+
+
+def place(drawing: Drawing, style: Style, escape: Escape, without: tuple[str, ...] = ()) -> Placed:
+    """A drawing as a picture: laid out, in columns where that makes it larger on its page."""
+    panels = [panel(box, escape) for box in drawing.boxes]
+    layout = lay_out(drawing, [(one.width, one.height) for one in panels], style, without)
+    best = max(_arrangements(layout, style), key=lambda one: _likely_scale(one, style.page))
+    found = _placed(drawing, panels, best, escape, style.page)
+    if style.page is not None and found.scale * NOTE < SMALLEST_TYPE:
+        style.say(f"type is {found.scale * NOTE:.1f} points on {style.page.name}: --depth and --focus show less")
+    return found
+
+
+def _arrangements(layout: Layout, style: Style) -> Iterator[Layout]:
+    """The layout, and with a page in more and more columns; without one in as few as make it no tower."""
+    yield_first = style.page is not None or style.direction in (Direction.LEFT, Direction.RIGHT)
+    if yield_first or layout.height <= min(STEEPEST * max(layout.width, 420.0), TALLEST):
+        yield layout
+        if style.page is None or style.direction is not Direction.DOWN:
+            return
+    for columns in range(2, 13):
+        found = balanced(layout, columns)
+        if found is layout:
+            break
+        if style.page is not None:
+            yield found
+        elif found.height <= STEEPEST * found.width or columns == 12:
+            yield found
+            return
+    if style.page is None:
+        yield layout
+
+
+def _likely_scale(layout: Layout, page: Paper | None) -> float:
+    """About how small a layout gets on its page, with a heading and a legend."""
+    if page is None:
+        return 1.0
+    return min(
+        page.width / (max(layout.width, _narrowest(page)) + 2 * MARGIN), page.height / (layout.height + AROUND), 1.0
+    )
+
+
+def _narrowest(page: Paper) -> float:
+    """The least width of a picture, for its heading: no more than a page has room for."""
+    return min(NARROWEST, page.width * NOTE / SMALLEST_TYPE - 2 * MARGIN - 1.0)
+
+
+def _placed(drawing: Drawing, panels: Sequence[Panel], layout: Layout, escape: Escape, page: Paper | None) -> Placed:
+    if page is None:
+        return Placed(compose(drawing, panels, layout, escape), 1.0)
+    picture = compose(drawing, panels, layout, escape, _narrowest(page))
+    return Placed(picture, min(page.width / picture.width, page.height / picture.height, 1.0))

@@ -1,0 +1,165 @@
+"""Wraps a tall layout into columns side by side, as text is set: a chain of 100 boxes then fits on a page.
+
+It is cut only where no box is. A frame that is cut goes on in the next column, and an arrow that crosses a cut is led
+to the foot of its column, between the columns, and in at the head of the next.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from itertools import pairwise
+
+from gradscope.render.layout.geometry import Layout, Point, Rect, Route
+
+GUTTER, LANE, ROOM = 34.0, 7.0, 16.0  # between columns, between arrows there, above and below a cut
+STEP = 6.0  # between the points of a curve that is cut
+
+Curve = tuple[Point, Point, Point]
+
+
+@dataclass(frozen=True, slots=True)
+class Band:
+    """A part of the layout from `top` to `bottom`, moved by `shift`."""
+
+    top: float
+    bottom: float
+    shift: Point
+    width: float
+
+
+def balanced(layout: Layout, columns: int) -> Layout:
+    """The layout in at most so many columns, the tallest as short as can be."""
+    low, high = layout.height / columns, layout.height
+    for _ in range(10):
+        middle = (low + high) / 2
+        cuts = _cuts(layout, middle)
+        edges = [0.0, *cuts, layout.height]
+        fits = len(cuts) < columns and max(end - start for start, end in pairwise(edges)) <= middle
+        low, high = (low, middle) if fits else (middle, high)
+    return wrapped(layout, high)
+
+
+def wrapped(layout: Layout, tallest: float) -> Layout:
+    """The layout in columns at most about `tallest` high, where that can be; else as it is."""
+    cuts = _cuts(layout, tallest)
+    if not cuts:
+        return layout
+    bands = _bands(layout, cuts)
+    boxes = tuple(_moved(rect, bands[_band(rect.y + rect.height / 2, cuts)]) for rect in layout.boxes)
+    clusters, parts = [], []
+    for number, rect in enumerate(layout.clusters):
+        first, *others = [_moved(_between(rect, band), band) for band in bands if _meets(rect, band)]
+        clusters.append(first)
+        parts += [(number, other) for other in others]
+    lanes = [0] * len(bands)
+    routes = tuple(_led(route, bands, cuts, lanes) for route in layout.routes)
+    height = max(band.bottom - band.top for band in bands) + 2 * ROOM
+    width = bands[-1].shift[0] + layout.width
+    return Layout(width, height, boxes, tuple(clusters), routes, tuple(parts))
+
+
+def _cuts(layout: Layout, tallest: float) -> list[float]:
+    """Where to cut: the last free place of each column; none where boxes leave no free place."""
+    free: list[tuple[float, float]] = []
+    bottom = 0.0
+    for rect in sorted(layout.boxes, key=lambda one: one.y):
+        if rect.y - bottom > 4.0 and bottom:
+            free.append((bottom, rect.y))
+        bottom = max(bottom, rect.bottom)
+    cuts, top = [], 0.0
+    for number, (start, end) in enumerate(free):
+        following = free[number + 1][1] if number + 1 < len(free) else layout.height
+        if following - top > tallest and start > top:
+            cuts.append((start + end) / 2)
+            top = (start + end) / 2
+    return cuts
+
+
+def _bands(layout: Layout, cuts: list[float]) -> list[Band]:
+    edges = [0.0, *cuts, layout.height]
+    return [
+        Band(top, bottom, (number * (layout.width + GUTTER), ROOM - top), layout.width)
+        for number, (top, bottom) in enumerate(pairwise(edges))
+    ]
+
+
+def _band(y: float, cuts: list[float]) -> int:
+    return sum(y > cut for cut in cuts)
+
+
+def _meets(rect: Rect, band: Band) -> bool:
+    return rect.y < band.bottom and rect.bottom > band.top
+
+
+def _between(rect: Rect, band: Band) -> Rect:
+    """What of a frame is in a band."""
+    top, bottom = max(rect.y, band.top), min(rect.bottom, band.bottom)
+    return replace(rect, y=top, height=bottom - top)
+
+
+def _moved(rect: Rect, band: Band) -> Rect:
+    return replace(rect, x=rect.x + band.shift[0], y=rect.y + band.shift[1])
+
+
+def _led(route: Route, bands: list[Band], cuts: list[float], lanes: list[int]) -> Route:
+    """An arrow in its column, or from one to another."""
+    first, last = _band(route.start[1], cuts), _band(route.end[1], cuts)
+    if first == last and all(_band(point[1], cuts) == first for point in route.points):
+        shift = bands[first].shift
+        curves = tuple((_at(one, shift), _at(two, shift), _at(end, shift)) for one, two, end in route.curves)
+        return Route(_at(route.start, shift), curves, _at(route.label, shift) if route.label else None)
+    points = [_at(_held(point, bands[first]), bands[first].shift) for point in _until(route, first, cuts)]
+    points += _across(bands[first], bands[last], lanes, first, points[-1], _arrival(route, last, bands, cuts))
+    points += [_at(_held(point, bands[last]), bands[last].shift) for point in _from(route, last, cuts)]
+    label = points[0][0] + 4.0, points[0][1] + 8.0
+    return Route(points[0], tuple(_straight(one, two) for one, two in pairwise(points)), label)
+
+
+def _across(one: Band, other: Band, lanes: list[int], number: int, start: Point, end: Point) -> list[Point]:
+    """From the foot of one column through the gutter behind it to the head of another."""
+    lane = lanes[number] % 4
+    lanes[number] += 1
+    foot = one.bottom + one.shift[1] + 2.0 + lane * 3.0
+    head = 2.0 + lane * 3.0
+    before = other.shift[0] - GUTTER / 2 + (lane - 1.5) * LANE
+    beside = one.shift[0] + one.width + GUTTER / 2 + (lane - 1.5) * LANE
+    return [(start[0], foot), (beside, foot), (beside, head), (before, head), (end[0], head)]
+
+
+def _until(route: Route, band: int, cuts: list[float]) -> list[Point]:
+    found = []
+    for point in route.sampled(STEP):
+        if _band(point[1], cuts) != band:
+            break
+        found.append(point)
+    return found or [route.start]
+
+
+def _from(route: Route, band: int, cuts: list[float]) -> list[Point]:
+    found = []
+    for point in reversed(route.sampled(STEP)):
+        if _band(point[1], cuts) != band:
+            break
+        found.append(point)
+    return found[::-1] or [route.end]
+
+
+def _arrival(route: Route, band: int, bands: list[Band], cuts: list[float]) -> Point:
+    return _at(_from(route, band, cuts)[0], bands[band].shift)
+
+
+def _held(point: Point, band: Band) -> Point:
+    return point[0], min(max(point[1], band.top), band.bottom)
+
+
+def _straight(start: Point, end: Point) -> Curve:
+    third = (end[0] - start[0]) / 3, (end[1] - start[1]) / 3
+    return (
+        (start[0] + third[0], start[1] + third[1]),
+        (end[0] - third[0], end[1] - third[1]),
+        end,
+    )
+
+
+def _at(point: Point, shift: Point) -> Point:
+    return point[0] + shift[0], point[1] + shift[1]

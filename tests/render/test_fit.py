@@ -1,0 +1,91 @@
+"""Figures fit where they are put: type can be read, columns instead of towers, nothing over a name."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+
+from gradscope.errors import UsageError
+from gradscope.model.graph import Graph
+from gradscope.model.printable import printable
+from gradscope.render import pdf, svg
+from gradscope.render.fit import SMALLEST_TYPE, Placed, fitted, paper, place
+from gradscope.render.panel import NOTE
+from gradscope.render.picture import PicturePart, Shape, Words
+from gradscope.view.draw import draw
+from gradscope.view.style import PAPERS, Style
+from tests import by_hand
+
+BUILTIN = Style(engine="builtin")
+GRAPHS = {"transformer": by_hand.transformer(), "chain": by_hand.chain(120), "loop": by_hand.loop(60)}
+
+
+def figure(graph: Graph, fit: str | None) -> Placed:
+    style = BUILTIN if fit is None else replace(BUILTIN, page=paper(fit))
+    scene = replace(by_hand.scene(graph), style=style)
+    return place(fitted(scene), style, printable)
+
+
+def frames_of(part: PicturePart) -> tuple[float, float, float, float]:
+    (shape, *_) = (one for one in part.shapes if isinstance(one, Shape))
+    xs = [x for _, numbers in shape.way for x in numbers[::2]]
+    ys = [y for _, numbers in shape.way for y in numbers[1::2]]
+    return min(xs), min(ys), max(xs), max(ys)
+
+
+@pytest.mark.parametrize("fit", [*PAPERS, "160x120mm"])
+@pytest.mark.parametrize("name", GRAPHS)
+def test_type_can_be_read_on_every_page(name: str, fit: str) -> None:
+    found = figure(GRAPHS[name], fit)
+    page = paper(fit)
+    assert found.scale * NOTE >= SMALLEST_TYPE
+    assert found.picture.width * found.scale <= page.width + 0.5
+    assert found.picture.height * found.scale <= page.height + 0.5
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_no_picture_is_a_tower(name: str) -> None:
+    picture = figure(GRAPHS[name], None).picture
+    assert picture.height <= 2.4 * picture.width  # the heading and the legend come on top
+    assert picture.height <= 8000
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_boxes_in_columns_do_not_overlap(name: str) -> None:
+    boxes = [frames_of(part) for part in figure(GRAPHS[name], None).picture.parts if part.kind == "box"]
+    for number, (left, top, right, bottom) in enumerate(boxes):
+        for other in boxes[:number]:
+            assert left >= other[2] or other[0] >= right or top >= other[3] or other[1] >= bottom
+
+
+@pytest.mark.parametrize("name", GRAPHS)
+def test_everything_is_on_the_paper(name: str) -> None:
+    picture = figure(GRAPHS[name], "a4").picture
+    for part in picture.parts:
+        for one in part.shapes:
+            if isinstance(one, Words):
+                assert -1 <= one.x <= picture.width
+                assert 0 <= one.y <= picture.height
+
+
+def test_words_are_held_to_the_width_that_was_planned() -> None:
+    text = svg.picture(draw(by_hand.scene(by_hand.small())), BUILTIN)
+    words = re.findall(r"<text [^>]*>", text)
+    assert words
+    assert all("textLength=" in word for word in words)
+
+
+def test_a_pdf_has_the_size_of_its_page() -> None:
+    style = replace(BUILTIN, page=PAPERS["column"])
+    scene = replace(by_hand.scene(by_hand.transformer()), style=style)
+    width, height = map(float, re.findall(rb"MediaBox \[0 0 ([\d.]+) ([\d.]+)\]", pdf.picture(fitted(scene), style))[0])
+    assert width <= 252.1
+    assert height <= 680.1
+
+
+@pytest.mark.parametrize("wrong", ["a5x", "0x0", "axb", "100", "100x", "-5x100", "1e9x5", "nanx5"])
+def test_a_size_that_is_none_is_refused(wrong: str) -> None:
+    with pytest.raises(UsageError, match="--fit takes"):
+        paper(wrong)
