@@ -18,6 +18,11 @@ def saved_intermediates(case: FunctionCase) -> bool:
     return any(name == "intermediate" for names in case.anatomy.saved for name in names)
 
 
+def held_intermediates(case: FunctionCase) -> bool:
+    """Whether ctx holds, as an attribute, something that is neither an input nor an output."""
+    return any(kept.what == "intermediate" for kept in case.anatomy.kept)
+
+
 def second_order(case: FunctionCase, message: str, explains: tuple[str, ...]) -> Iterator[Violation]:
     """The fault if a second-order trial failed; a warning if none ran; nothing when they were right."""
     if explains:
@@ -50,6 +55,8 @@ def saved_intermediate(case: FunctionCase) -> Iterator[Violation]:
         yield from second_order(
             case, "forward saves a tensor that is neither input nor output", case.second_order_fault()
         )
+    elif not case.subject.separate_context and held_intermediates(case) and case.second_order_fault():
+        yield from second_order(case, "ctx holds a tensor that is neither input nor output", case.second_order_fault())
 
 
 def intermediate_grad_ignored(case: FunctionCase) -> Iterator[Violation]:
