@@ -10,6 +10,7 @@ import click
 from click.core import ParameterSource
 
 from gradscope.commands import drawing, options, pages
+from gradscope.commands.collector import paused
 from gradscope.commands.progress import waiting
 from gradscope.errors import NothingCheckedError, UsageError
 from gradscope.explain.findings.kind import Kind
@@ -83,7 +84,7 @@ def command(
     options.check_output(output, force)
     format = choose(fmt, output)
     style = drawing.style(chosen, quiet)
-    with options.open_recording(recording, quiet) as opened, waiting(quiet) as doing:
+    with options.open_recording(recording, quiet) as opened, waiting(quiet) as doing, paused():
         if format is FORMATS["html"] and chosen["level"] is None:  # a page shows more than its one graph
             unused = _given("show", "direction", "engine")
             if unused and not quiet:

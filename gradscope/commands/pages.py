@@ -50,7 +50,7 @@ def gather(
     opened: Recording, backward: int | None, others: int, source: bool, doing: Callable[[str], None] = _nothing
 ) -> Story:
     """What a page shows: a backward call, the last unless one is named, and others. `doing` is told what goes on."""
-    chosen = opened.graph(backward).backward.number
+    chosen = opened.chosen(backward)
     doing("looking for findings")
     findings = explained(opened)
     groups = opened.by_graph()

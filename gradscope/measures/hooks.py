@@ -106,15 +106,18 @@ def silent(graph: Graph, registered: Iterable[Hook]) -> Iterator[tuple[Hook, Nod
     when this step's did not fire.
     """
     fired = {firing.hook.number for firing in graph.firings}
+    waiting = [hook for hook in registered if hook.number not in fired]
+    if not waiting:  # the backward need not be walked
+        return
     told = {_origin(firing.hook) for firing in graph.firings if firing.hook.kind == MULTI}  # one hangs on many tensors
     here = {_origin(hook) for node in graph.nodes for hook in node.hooks}
     path = list(steps(graph))
     captured = {step.node for step in until_raised(graph, path) if not step.runs}
     missed = {step.node for step in path} - captured if graph.backward.exception is not None else set()
     places = {hook.number: node for node in graph.nodes for hook in node.hooks}
-    for hook in registered:
+    for hook in waiting:
         node = places.get(hook.number)
-        if hook.number in fired or (hook.kind == RETAIN and node is not None and _is_taken(node, captured)):
+        if hook.kind == RETAIN and node is not None and _is_taken(node, captured):
             continue
         if (node is None and _origin(hook) in here) or _origin(hook) in told:
             continue

@@ -39,7 +39,9 @@ def peak(graph: Graph) -> Peak:
         targets.setdefault(edge.source, []).append(edge.target)
     for node in ran:
         gradients += _come(waiting, node)
-        highest = max(highest, Peak(node.id, saved, gradients, again.before(node)), key=lambda one: one.bytes)
+        computed = again.before(node)
+        if saved + gradients + computed > highest.bytes:
+            highest = Peak(node.id, saved, gradients, computed)
         for target in targets.get(node.id, ()):
             if graph.nodes[target].order is not None:
                 gradients += _come(waiting, graph.nodes[target])

@@ -12,7 +12,7 @@ from gradscope.errors import UsageError
 from gradscope.graphs.rules import MOST_BOXES
 from gradscope.model.printable import printable
 from gradscope.render.engines import lay_out
-from gradscope.render.layout.columns import balanced
+from gradscope.render.layout.columns import MOST_LED, balanced
 from gradscope.render.layout.geometry import Layout
 from gradscope.render.panel import NOTE, Escape, Panel, panel
 from gradscope.render.picture import MARGIN, NARROWEST, Picture, compose
@@ -23,6 +23,7 @@ from gradscope.view.style import PAPERS, Direction, Paper, Style, silent
 
 SMALLEST_TYPE = 7.0
 STEEPEST, TALLEST = 2.0, 8000.0  # of a picture without a page: height by width, and height
+UNEVEN = 1.3  # of columns: the tallest by the mean
 UNITS = {"mm": 72 / 25.4, "cm": 72 / 2.54, "in": 72.0, "pt": 1.0, "": 1.0}
 AROUND = 170.0  # a heading and a legend, about
 COUNTS = (MOST_BOXES, 100, 70, 50, 35, 25, 18, 12, 8, 5, 3)
@@ -85,17 +86,23 @@ def _arrangements(layout: Layout, style: Style) -> Iterator[Layout]:
         yield layout
         if style.page is None or style.direction is not Direction.DOWN:
             return
+    led = MOST_LED if style.page is not None or layout.height <= TALLEST else float("inf")
     for columns in range(2, 13):
-        found = balanced(layout, columns)
+        found = balanced(layout, columns, led)
         if found is layout:
             break
         if style.page is not None:
             yield found
         elif found.height <= STEEPEST * found.width or columns == 12:
-            yield found
+            yield found if _is_even(layout, found, columns) else layout
             return
     if style.page is None:
         yield layout
+
+
+def _is_even(layout: Layout, found: Layout, columns: int) -> bool:
+    """Whether the columns share the height; a hole in a picture is worse than a picture that is a little tall."""
+    return layout.height > TALLEST or found.height * columns <= UNEVEN * layout.height
 
 
 def _likely_scale(layout: Layout, page: Paper | None) -> float:

@@ -118,10 +118,10 @@ def compose(
     crossings = _crossings(layout, at)
     parts = [
         PicturePart("heading", tuple(heading)),
-        *(_frame(drawing, number, _moved(rect, at), escape) for number, rect in enumerate(layout.clusters)),
-        *(_frame(drawing, number, _moved(rect, at), escape) for number, rect in layout.parts),
+        *(_frame(drawing, number, _moved(rect, at), escape) for number, rect in _outermost_first(layout)),
         *(_arrow(drawing, number, route, at) for number, route in enumerate(layout.routes)),
         *(_name(drawing, number, _moved(rect, at), escape, crossings) for number, rect in enumerate(layout.clusters)),
+        *(_again(drawing, chain, _moved(rect, at), escape, crossings) for chain, rect in _going_on(drawing, layout)),
         *(_box(drawing, number, _moved(rect, at), panels[number]) for number, rect in enumerate(layout.boxes)),
         PicturePart("legend", tuple(legend)),
     ]
@@ -152,13 +152,53 @@ def _frame(drawing: Drawing, number: int, rect: Rect, escape: Escape) -> Picture
 def _name(
     drawing: Drawing, number: int, rect: Rect, escape: Escape, crossings: Mapping[int, Sequence[Point]]
 ) -> PicturePart:
-    """A frame's name, on a plate of its own, beside the arrows that come in from above where there is room."""
     cluster = drawing.clusters[number]
-    text = shorten(escape(cluster.title))
+    return _plate(shorten(escape(cluster.title)), cluster.roles, rect, crossings)
+
+
+def _again(
+    drawing: Drawing, chain: Sequence[int], rect: Rect, escape: Escape, crossings: Mapping[int, Sequence[Point]]
+) -> PicturePart:
+    """The names of frames that go on in another column, without their classes, the outermost first."""
+    names = (escape(drawing.clusters[number].title.partition("  ")[0]) for number in chain)
+    return _plate(f"… {shorten(' / '.join(names))}", drawing.clusters[chain[0]].roles, rect, crossings)
+
+
+def _going_on(drawing: Drawing, layout: Layout) -> Iterator[tuple[list[int], Rect]]:
+    """Frames that go on at the head of a column: the outermost of each, with those inside that it has to itself."""
+    outermost: list[tuple[int, Rect]] = []
+    inside: dict[tuple[int, float], list[tuple[int, Rect]]] = defaultdict(list)
+    for number, rect in layout.parts:
+        around = drawing.clusters[number].around
+        outer = next((one for other, one in layout.parts if other == around and _holds(one, rect)), None)
+        if around is None or outer is None:
+            outermost.append((number, rect))
+        else:
+            inside[around, outer.x].append((number, rect))
+    for number, rect in outermost:
+        chain, inner = [number], rect
+        while len(found := inside.get((chain[-1], inner.x), [])) == 1:
+            chain.append(found[0][0])
+            inner = found[0][1]
+        yield chain, rect
+
+
+def _outermost_first(layout: Layout) -> list[tuple[int, Rect]]:
+    """Every frame and where it goes on: those inside lie on those around."""
+    return sorted([*enumerate(layout.clusters), *layout.parts], key=lambda frame: frame[0])
+
+
+def _holds(outer: Rect, inner: Rect) -> bool:
+    """Whether one frame is around another in the same column."""
+    return outer.x <= inner.x and inner.right <= outer.right
+
+
+def _plate(text: str, roles: frozenset[Role], rect: Rect, crossings: Mapping[int, Sequence[Point]]) -> PicturePart:
+    """A frame's name, on a plate of its own, beside the arrows that come in from above where there is room."""
     across = width(text, NOTE, bold=True) * 1.06 + 6.0
     plate = Rect(_clear(rect, across, crossings), rect.y + 5.0, across, 14.0)
     words = Words(plate.x + 3.0, rect.y + 12.0, text, NOTE, QUIET, bold=True)
-    return PicturePart("name", (Shape(_rounded(plate, 2.0), Paint("plate", cluster.roles), 0.0), words))
+    return PicturePart("name", (Shape(_rounded(plate, 2.0), Paint("plate", roles), 0.0), words))
 
 
 def _clear(rect: Rect, across: float, crossings: Mapping[int, Sequence[Point]]) -> float:

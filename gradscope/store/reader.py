@@ -104,8 +104,12 @@ class Recording(Facts):
     @_guarded
     def graph(self, number: int | None = None) -> Graph:
         """The graph of a backward call; without a number, of the last outermost call that reached one."""
-        chosen = self._last() if number is None else self._known(number)
-        return self._backwards.graph(self._backwards.call(chosen))
+        return self._backwards.graph(self._backwards.call(self.chosen(number)))
+
+    @_guarded
+    def chosen(self, number: int | None = None) -> int:
+        """The number of a backward call that reached a graph; without one, of the last outermost such call."""
+        return self._last() if number is None else self._known(number)
 
     @_guarded
     def saved_bytes(self, number: int) -> int | None:

@@ -45,13 +45,19 @@ class PageTables:
         self.hooks: dict[int, tuple[int, ...]] = {}
         self.files: dict[int, int] = {}  # the short name of each file
         self.folder = folder
+        self._texts: dict[str, int] = {}
         self._types: dict[TensorType, int] = {}
         self._stacks: dict[int, tuple[Stack, int]] = {}
         self._calls: dict[int, tuple[ModuleCall, int]] = {}
 
     def string(self, text: str | None) -> int:
         """A text, with control characters escaped."""
-        return self.strings.number(printable(text)) if text else 0
+        if not text:
+            return 0
+        found = self._texts.get(text)
+        if found is None:
+            found = self._texts[text] = self.strings.number(printable(text))
+        return found
 
     def frame(self, site: Site | None) -> int:
         """A line of code."""

@@ -12,10 +12,14 @@ from gradscope.model.graph import Graph
 from gradscope.model.printable import printable
 from gradscope.render import pdf, svg
 from gradscope.render.fit import SMALLEST_TYPE, Placed, fitted, paper, place
-from gradscope.render.panel import NOTE
-from gradscope.render.picture import PicturePart, Shape, Words
+from gradscope.render.layout.columns import MOST_LED, balanced
+from gradscope.render.layout.geometry import Layout
+from gradscope.render.layout.nested import lay_out
+from gradscope.render.panel import NOTE, panel
+from gradscope.render.picture import PicturePart, Shape, Words, compose
 from gradscope.view.draw import draw
-from gradscope.view.style import PAPERS, Style
+from gradscope.view.drawing import Arrow, Box, Cluster, Drawing
+from gradscope.view.style import PAPERS, Direction, Style
 from tests import by_hand
 
 BUILTIN = Style(engine="builtin")
@@ -89,3 +93,31 @@ def test_a_pdf_has_the_size_of_its_page() -> None:
 def test_a_size_that_is_none_is_refused(wrong: str) -> None:
     with pytest.raises(UsageError, match="--fit takes"):
         paper(wrong)
+
+
+def tall(arrows: int) -> tuple[Drawing, Layout]:
+    """Two frames, one in the other, around 20 boxes in a row, with so many arrows from the first box to the last."""
+    boxes = tuple(Box(f"box {number}", (), frozenset(), 1) for number in range(20))
+    links = tuple(Arrow(number, number + 1) for number in range(19))
+    drawing = Drawing("", boxes, (*links, *(Arrow(0, 19) for _ in range(arrows))), (Cluster("a  A"), Cluster("b", 0)))
+    return drawing, lay_out(drawing, [(60.0, 30.0)] * 20, [20.0, 20.0], Direction.DOWN)
+
+
+def test_frames_that_go_on_in_another_column_are_named_again() -> None:
+    drawing, layout = tall(0)
+    panels = [panel(box, printable) for box in drawing.boxes]
+    picture = compose(drawing, panels, balanced(layout, 2), printable)
+    names = [one.text for part in picture.parts if part.kind == "name" for one in part.shapes if isinstance(one, Words)]
+    assert names == ["a  A", "b", "… a / b"]
+
+
+def test_no_cut_leaves_a_frames_name_behind_or_boxes_below_its_end() -> None:
+    _, layout = tall(0)
+    found = balanced(layout, 4)
+    assert found is not layout
+    assert all(rect.height > 30 for rect in (*found.clusters, *(rect for _, rect in found.parts)))
+
+
+def test_where_many_arrows_pass_nothing_is_cut() -> None:
+    _, layout = tall(MOST_LED)
+    assert balanced(layout, 2) is layout

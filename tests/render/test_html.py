@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from gradscope.model.graph import Graph
-from gradscope.render import html
+from gradscope.render import comparison_html, html
 from gradscope.view.story import story_of
 from tests import by_hand
 
@@ -29,8 +29,8 @@ def unpacked(text: str, name: str) -> str:
     return gzip.decompress(base64.b64decode(letters)).decode("utf-8")
 
 
-def test_every_asset_is_part_of_the_page() -> None:
-    used = {*html.SCRIPTS, html.LOADER, html.STYLE, html.BODY}
+def test_every_asset_is_part_of_a_page() -> None:
+    used = {*html.SCRIPTS, html.LOADER, html.STYLE, html.BODY, comparison_html.STYLE}
     assert used == {path.name for path in ASSETS.iterdir()}
 
 

@@ -1,47 +1,53 @@
 """Wraps a tall layout into columns side by side, as text is set: a chain of 100 boxes then fits on a page.
 
-It is cut only where no box is. A frame that is cut goes on in the next column, and an arrow that crosses a cut is led
-to the foot of its column, between the columns, and in at the head of the next.
+It is cut only where no box is and few arrows pass. A frame that is cut goes on in the next column, below room for its
+name, and an arrow that crosses a cut is led to the foot of its column, between the columns, and in at the head of the
+next.
 """
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import accumulate, pairwise
 
 from gradscope.render.layout.geometry import Layout, Point, Rect, Route
 
 GUTTER, LANE, ROOM = 34.0, 7.0, 16.0  # between columns, between arrows there, above and below a cut
+HEAD = 20.0  # for the names of frames that go on
 STEP = 6.0  # between the points of a curve that is cut
+UPWARD = 1000.0  # arrows that one which goes up counts for
+MOST_LED = 3  # arrows across a cut that a reader can follow
 
 Curve = tuple[Point, Point, Point]
 
 
 @dataclass(frozen=True, slots=True)
 class Band:
-    """A part of the layout from `top` to `bottom`, moved by `shift`."""
+    """A part of the layout from `top` to `bottom`, moved by `shift`; frames that go on begin `head` above it."""
 
     top: float
     bottom: float
     shift: Point
     width: float
+    head: float = 0.0
 
 
-def balanced(layout: Layout, columns: int) -> Layout:
-    """The layout in at most so many columns, the tallest as short as can be."""
+def balanced(layout: Layout, columns: int, led: float = MOST_LED) -> Layout:
+    """The layout in at most so many columns, the tallest as short as can be; `led` arrows at most cross a cut."""
+    free = _free(layout, led)
     low, high = layout.height / columns, layout.height
     for _ in range(10):
         middle = (low + high) / 2
-        cuts = _cuts(layout, middle)
+        cuts = _cuts(free, layout.height, middle)
         edges = [0.0, *cuts, layout.height]
         fits = len(cuts) < columns and max(end - start for start, end in pairwise(edges)) <= middle
         low, high = (low, middle) if fits else (middle, high)
-    return wrapped(layout, high)
+    return wrapped(layout, _cuts(free, layout.height, high))
 
 
-def wrapped(layout: Layout, tallest: float) -> Layout:
-    """The layout in columns at most about `tallest` high, where that can be; else as it is."""
-    cuts = _cuts(layout, tallest)
+def wrapped(layout: Layout, cuts: list[float]) -> Layout:
+    """The layout in columns that begin at the cuts; as it is without any."""
     if not cuts:
         return layout
     bands = _bands(layout, cuts)
@@ -53,34 +59,60 @@ def wrapped(layout: Layout, tallest: float) -> Layout:
         parts += [(number, other) for other in others]
     lanes = [0] * len(bands)
     routes = tuple(_led(route, bands, cuts, lanes) for route in layout.routes)
-    height = max(band.bottom - band.top for band in bands) + 2 * ROOM
+    height = max(band.bottom - band.top + band.head for band in bands) + 2 * ROOM
     width = bands[-1].shift[0] + layout.width
     return Layout(width, height, boxes, tuple(clusters), routes, tuple(parts))
 
 
-def _cuts(layout: Layout, tallest: float) -> list[float]:
-    """Where to cut: the last free place of each column; none where boxes leave no free place."""
-    free: list[tuple[float, float]] = []
+def _free(layout: Layout, led: float) -> list[float]:
+    """Where the layout can be cut: between boxes, above the frames that begin there, with few arrows to lead."""
+    free = []
     bottom = 0.0
     for rect in sorted(layout.boxes, key=lambda one: one.y):
         if rect.y - bottom > 4.0 and bottom:
-            free.append((bottom, rect.y))
+            free.append(_beside_frames(layout, bottom, rect.y))
         bottom = max(bottom, rect.bottom)
+    passing = _passing(layout, free)
+    return [cut for cut, arrows in zip(free, passing, strict=True) if arrows <= led]
+
+
+def _beside_frames(layout: Layout, start: float, end: float) -> float:
+    """The place between two heights that cuts off no frame's name and leaves no end of a frame behind."""
+    end = min([end, *(rect.y for rect in layout.clusters if start < rect.y < end)])
+    start = max([start, *(rect.bottom for rect in layout.clusters if start < rect.bottom < end)])
+    return (start + end) / 2
+
+
+def _passing(layout: Layout, cuts: list[float]) -> list[float]:
+    """How many arrows cross each cut; many where one of them goes up, which no reader could follow."""
+    changes = [0.0] * (len(cuts) + 1)
+    for route in layout.routes:
+        heights = [y for _, y in route.points]
+        first, last = bisect_left(cuts, min(heights)), bisect_left(cuts, max(heights))
+        weight = 1.0 if route.start[1] <= route.end[1] else UPWARD
+        changes[first] += weight
+        changes[last] -= weight
+    return list(accumulate(changes[:-1]))
+
+
+def _cuts(free: list[float], height: float, tallest: float) -> list[float]:
+    """The last free place of each column at most `tallest` high, as far as there is one."""
     cuts, top = [], 0.0
-    for number, (start, end) in enumerate(free):
-        following = free[number + 1][1] if number + 1 < len(free) else layout.height
-        if following - top > tallest and start > top:
-            cuts.append((start + end) / 2)
-            top = (start + end) / 2
+    for cut, following in pairwise([*free, height]):
+        if following - top > tallest and cut > top:
+            cuts.append(cut)
+            top = cut
     return cuts
 
 
 def _bands(layout: Layout, cuts: list[float]) -> list[Band]:
     edges = [0.0, *cuts, layout.height]
-    return [
-        Band(top, bottom, (number * (layout.width + GUTTER), ROOM - top), layout.width)
-        for number, (top, bottom) in enumerate(pairwise(edges))
-    ]
+    bands = []
+    for number, (top, bottom) in enumerate(pairwise(edges)):
+        head = HEAD if any(rect.y < top < rect.bottom for rect in layout.clusters) else 0.0
+        shift = number * (layout.width + GUTTER), ROOM + head - top
+        bands.append(Band(top, bottom, shift, layout.width, head))
+    return bands
 
 
 def _band(y: float, cuts: list[float]) -> int:
@@ -92,8 +124,8 @@ def _meets(rect: Rect, band: Band) -> bool:
 
 
 def _between(rect: Rect, band: Band) -> Rect:
-    """What of a frame is in a band."""
-    top, bottom = max(rect.y, band.top), min(rect.bottom, band.bottom)
+    """What of a frame is in a band, with room for its name where it goes on."""
+    top, bottom = rect.y if rect.y >= band.top else band.top - band.head, min(rect.bottom, band.bottom)
     return replace(rect, y=top, height=bottom - top)
 
 
@@ -121,7 +153,7 @@ def _across(one: Band, other: Band, lanes: list[int], number: int, start: Point,
     lanes[number] += 1
     foot = one.bottom + one.shift[1] + 2.0 + lane * 3.0
     head = 2.0 + lane * 3.0
-    before = other.shift[0] - GUTTER / 2 + (lane - 1.5) * LANE
+    before = max(other.shift[0] - GUTTER / 2 + (lane - 1.5) * LANE, -GUTTER / 3)
     beside = one.shift[0] + one.width + GUTTER / 2 + (lane - 1.5) * LANE
     return [(start[0], foot), (beside, foot), (beside, head), (before, head), (end[0], head)]
 
