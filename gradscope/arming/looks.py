@@ -1,20 +1,21 @@
 """Looks at a program's loss and gradients between two steps, from outside: none of the probes stands.
 
-The surprise: the longer a look at the gradients takes, the rarer it is, so that all of them take at most a hundredth of
-the run. Numbers on an accelerator are asked for and fetched at a later look: nobody waits for a device.
+The surprise: what is microseconds in a loop is a tenth of a millisecond between two steps, when nothing of ours is in
+the processor's caches. So looks are rare enough to take a hundredth of the run. Numbers on an accelerator are asked for
+and fetched at a later look: nobody waits for a device.
 """
 
 from __future__ import annotations
 
 import math
 import time
-from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import torch
 
+from gradscope.arming.budget import Budget
 from gradscope.probes.nonfinite.device_readback import Readback
 from gradscope.probes.tensors.accelerators import is_capturing, is_far
 from gradscope.probes.tensors.value_samples import is_plain
@@ -22,8 +23,7 @@ from gradscope.torch_internals.dynamo import is_traced
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 from gradscope.torch_internals.tensors import norms_of
 
-_SHARE = 0.01  # of the run's time, for looks at gradients
-_RECENT = 4  # looks whose least price counts: another program's turn is none of ours
+_SHARE = 0.005  # of the run's time for looks at the loss, and as much for gradients
 _LOSS, _NORM = 0, 1  # what a slot of the device holds
 
 
@@ -39,30 +39,34 @@ class Seen:
 
 
 class Looks:
-    """Reads the loss at each step, and the gradients as often as that is cheap."""
+    """Reads the loss and the gradients as often as that is cheap."""
 
     def __init__(self, gradients: bool) -> None:
         """`gradients`: whether anybody wants to know them."""
         self._gradients = gradients
-        self._prices: deque[float] = deque([0.0], maxlen=_RECENT)
-        self._last = -math.inf
+        self._glances, self._close_looks = Budget(_SHARE), Budget(_SHARE)
         self._far: Readback | None = None
 
-    def read(self, outputs: Sequence[Any]) -> dict[int, float]:
+    def are_due(self, now: float) -> bool:
+        """Whether there may be a look, at the time that time.perf_counter tells."""
+        return self._glances.is_due(now) or self._close_looks.is_due(now)
+
+    def read(self, outputs: Sequence[Any], now: float) -> dict[int, float]:
         """The loss and the norm, those of them that are known now."""
         if is_traced():
             return {}
         with unprofiled(), no_function(), no_dispatch(), no_autograd():
             root = outputs[0] if len(outputs) == 1 else None
             found = {} if not _is_loss(root) or not is_plain(root) else {_LOSS: float(root.detach())}
-            started = time.perf_counter()
-            if started - self._last >= min(self._prices) / _SHARE:
+            seen = time.perf_counter()
+            self._glances.spent(now, seen)
+            if self._close_looks.is_due(now):
                 found |= self._closely(root, outputs)
-                self._last = time.perf_counter()
-                self._prices.append(self._last - started)
+                self._close_looks.spent(seen, time.perf_counter())
         return found
 
     def _closely(self, root: Any, outputs: Sequence[Any]) -> dict[int, float]:
+        """The gradients, and what is on a device."""
         leaves = [leaf.grad for leaf in _leaves(outputs) if leaf.grad is not None] if self._gradients else []
         near = [one for one in leaves if is_plain(one) and one.is_floating_point() and one.numel()]
         if near:

@@ -100,7 +100,16 @@ class Triggers:
         if self.trouble is not None or self.left <= 0:
             return
         try:
-            seen = self._look(step, outputs, raised)
+            now, before = time.perf_counter(), self._ended
+            self._ended = now
+            seconds = None if before is None else now - before
+            looks = self._looks is not None and raised is None and self._looks.are_due(now)
+            if not looks and raised is None and (seconds is None or seconds < _LONGER):  # most steps, and in a hurry
+                if seconds is not None:
+                    self._known.seconds.add(seconds)
+                return
+            loss, norm = values(self._looks.read(outputs, now)) if looks and self._looks is not None else (None, None)
+            seen = Seen(step, loss, norm, seconds, raised)
             for trigger in self._looked_for:
                 self._judge(trigger, seen)
             self._known.add(seen)
@@ -111,13 +120,6 @@ class Triggers:
     def pass_over(self) -> None:
         """What happens now takes a time of its own, so the step that runs says nothing of what is usual."""
         self._ended = None
-
-    def _look(self, step: int, outputs: Sequence[Any], raised: BaseException | None) -> Seen:
-        now, before = time.perf_counter(), self._ended
-        self._ended = now
-        seconds = None if before is None else now - before
-        loss, norm = (None, None) if self._looks is None or raised is not None else values(self._looks.read(outputs))
-        return Seen(step, loss, norm, seconds, raised)
 
     def _judge(self, trigger: Trigger, seen: Seen) -> None:
         name = trigger.kind.name

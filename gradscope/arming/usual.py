@@ -7,7 +7,7 @@ from statistics import median
 
 LEAST = 20  # numbers, before anything is usual
 _LAST = 101  # of which the median is
-_ANEW = 10  # numbers after which it is taken anew: a median costs more than the look
+_ANEW = 50  # numbers after which it is taken anew: a median costs more than the look
 
 
 class Usual:
@@ -23,6 +23,6 @@ class Usual:
         """One more."""
         self._last.append(number)
         self._count += 1
-        if self._count >= LEAST and self._count % _ANEW == 0:
+        if self._count == LEAST or self._count % _ANEW == 0:
             self.median = middle = median(self._last)
             self.distance = median(abs(one - middle) for one in self._last)
