@@ -14,10 +14,11 @@ import signal
 import statistics
 import tempfile
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import nullcontext
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import torch
 from measuring import FIRST, Price, Way, machine, prices, seconds
@@ -29,6 +30,7 @@ from gradscope.arming.armed import Armed
 from gradscope.arming.boundary import NEVER, StepBoundary
 from gradscope.capture import Recorder
 from gradscope.model.request import RecordRequest
+from gradscope.model.trigger import TRIGGERS, Trigger
 
 
 def recorded(detail: str, **options: str) -> Way:
@@ -51,10 +53,10 @@ OTHERS: dict[str, Way] = {
 
 
 @contextlib.contextmanager
-def armed(folder: Path, asked: bool = False) -> Iterator[None]:
+def armed(folder: Path, asked: bool = False, triggers: tuple[Trigger, ...] = ()) -> Iterator[None]:
     """A program that can be asked for recordings; `asked` once, at its beginning."""
     make = lambda path, detail, steps, **more: Recorder(path, detail, steps, overwrite=True, **more)  # noqa: E731
-    one = Armed(make, folder / "run.gscope", RecordRequest(10, "full"), signal.SIGUSR1)
+    one = Armed(make, folder / "run.gscope", RecordRequest(10, "full"), signal.SIGUSR1, triggers)
     one.start()
     if asked:
         os.kill(os.getpid(), signal.SIGUSR1)
@@ -65,7 +67,12 @@ def armed(folder: Path, asked: bool = False) -> Iterator[None]:
         assert len(one.written) == asked
 
 
-ARMED: dict[str, Way] = {"armed": armed, "armed, has recorded 10 steps": partial(armed, asked=True)}
+LOOKS = tuple(Trigger(kind, 1e6) for kind in TRIGGERS if kind.armed)  # which nothing meets
+ARMED: dict[str, Way] = {
+    "armed": armed,
+    "armed, all triggers": partial(armed, triggers=LOOKS),
+    "armed, has recorded 10 steps": partial(armed, asked=True),
+}
 
 
 def added_by_arming(calls: int = 20_000, rounds: int = 200) -> float:
@@ -87,6 +94,33 @@ def added_by_arming(calls: int = 20_000, rounds: int = 200) -> float:
     finally:
         boundary.restore()
         assert torch.autograd.graph.log is log
+
+
+def added_by_triggers(workload: Workload, rounds: int) -> tuple[float, float]:
+    """Microseconds that all triggers add to a step on an average, and as a share of it."""
+    _, _, step = workload.build()
+    seconds(step, workload.steps)
+    spent = 0.0
+
+    def timed(function: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*arguments: object) -> Any:
+            nonlocal spent
+            started = time.thread_time()
+            found = function(*arguments)
+            spent += time.thread_time() - started
+            return timed(found) if callable(found) else None
+
+        return call
+
+    with tempfile.TemporaryDirectory() as folder, armed(Path(folder), triggers=LOOKS):
+        graph: Any = torch.autograd.graph
+        before = graph._register_logging_hooks_on_whole_graph
+        graph._register_logging_hooks_on_whole_graph = timed(before)
+        count, started = rounds * workload.steps, time.thread_time()
+        seconds(step, count)
+        total = time.thread_time() - started
+        graph._register_logging_hooks_on_whole_graph = before
+    return spent / count * 1e6, spent / (total - spent)
 
 
 NOISE: dict[str, Way] = {"nothing (the noise)": lambda folder: nullcontext()}
@@ -174,7 +208,10 @@ def main() -> None:
             print(row, flush=True)
         return
     if chosen.armed:
-        print(f"An armed step takes {added_by_arming():.2f} us more\n", flush=True)
+        print(f"An armed step takes {added_by_arming():.2f} us more", flush=True)
+        for workload in WORKLOADS[:2]:
+            more, share = added_by_triggers(workload, rounds)
+            print(f"With all triggers a step of {workload.name} takes {more:.1f} us more, {share:.2%}\n", flush=True)
         print(*table(WORKLOADS[:2], ARMED | NOISE, rounds), sep="\n")
         return
     if chosen.details:

@@ -20,6 +20,8 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from gradscope.arming.armed import Armed, MakeRecorder
+    from gradscope.arming.ring import Ring
+    from gradscope.arming.setting import Asked
     from gradscope.capture import Recorder
     from gradscope.model.limits import Limits
     from gradscope.model.window import Window
@@ -78,6 +80,7 @@ def start() -> None:
         wanted = _settings()
         from gradscope import bounds as limits_given
         from gradscope import capture
+        from gradscope.arming import setting
         from gradscope.model.detail import Detail
 
         bounds = (
@@ -85,11 +88,12 @@ def start() -> None:
             limits_given.limits(wanted["max_size"], wanted["max_overhead"]),
         )
         where, arm = _armed(os.environ[VARIABLE])
+        asked = setting.Asked(arm, wanted["triggers"], wanted["trigger_limit"])
         path, record = _path(Path(where)), partial(capture.Recorder, watch_all=wanted["watch_all"])
         if arm is not None:
-            _arm(record, path, wanted["detail"], bounds, arm)
+            _arm(record, path, wanted["detail"], bounds, asked)
             return
-        recorder = record(path, Detail(wanted["detail"]), *bounds, late=True)
+        recorder = setting.kept(partial(record, path, Detail(wanted["detail"]), *bounds, late=True), bounds[0], asked)
         recorder.start()
     except GradscopeError as error:
         print(f"gradscope: not recording: {error.sentence}", file=sys.stderr)
@@ -107,11 +111,11 @@ def _armed(wanted: str) -> tuple[str, str | None]:
     return where or ".", arm.partition("=")[2]
 
 
-def _arm(record: MakeRecorder, path: Path, detail: str, bounds: tuple[Window, Limits], name: str) -> None:
+def _arm(record: MakeRecorder, path: Path, detail: str, bounds: tuple[Window, Limits], asked: Asked) -> None:
     """Wait to be asked for recordings."""
     from gradscope.arming import setting
 
-    armed = setting.armed(record, path, detail, bounds, name)
+    armed = setting.armed(record, path, detail, bounds, asked)
     armed.start()
     atexit.register(_disarm, armed)
     sys.excepthook = _without_our_frames(sys.excepthook, [])
@@ -125,7 +129,7 @@ def _disarm(armed: Armed) -> None:
             print(f"gradscope: not recorded: {sentence}", file=sys.stderr)
 
 
-def _stop(recorder: Recorder, uncaught: list[BaseException]) -> None:
+def _stop(recorder: Recorder | Ring, uncaught: list[BaseException]) -> None:
     """Close the recording in silence, unless something is wrong with it."""
     summary = recorder.stop(uncaught.pop() if uncaught else None)
     if recorder.abandoned:

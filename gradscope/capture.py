@@ -165,6 +165,15 @@ class Recorder:
     def _beat(self, tails: Callable[[], Iterator[Tail]]) -> None:
         self.writer.beat({"duration": time.time() - self._started, "at": main_threads_place()}, tails)
 
+    def keep(self, path: Path, why: str) -> bool:
+        """Leave a copy of what is recorded now, as of a run that ends here; says whether there was anything.
+
+        Raises OSError or sqlite3.Error when the disk does not take it.
+        """
+        end = {"ended": True, "status": None, "exception": None, "duration": time.time() - self._started}
+        more = {"trigger": why, "lacks": [asdict(one) for one in self._lacks()], "switches": switches()}
+        return self.writer.keep(path, {**end, **more})
+
     def stop(self, error: BaseException | None = None, status: int | None = None) -> Summary:
         """Leave the probes and close the recording; again does nothing."""
         seconds = time.time() - self._started
@@ -267,7 +276,10 @@ class Recordings(Protocol[Told_co]):
     """What a program may run under: a Recorder, or something that makes some."""
 
     command: tuple[str, ...] | None
-    abandoned: bool  # in a forked child
+
+    @property
+    def abandoned(self) -> bool:
+        """Whether this is a forked child."""
 
     def start(self) -> None:
         """The program begins."""

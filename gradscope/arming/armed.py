@@ -9,17 +9,20 @@ from __future__ import annotations
 import os
 import signal
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gradscope.arming.boundary import NEVER, StepBoundary
-from gradscope.capture import SUFFIX, Recorder, Summary
+from gradscope.arming.files import free_path
+from gradscope.arming.triggers import Triggers
+from gradscope.capture import Recorder, Summary
 from gradscope.channel.listener import Listener, Peer
 from gradscope.errors import GradscopeError
 from gradscope.model.detail import Detail
 from gradscope.model.request import ArmedProgram, RecordRequest
+from gradscope.model.trigger import MOST, Trigger
 from gradscope.model.window import Window
 from gradscope.signals import let_through
 
@@ -28,11 +31,12 @@ MakeRecorder = Callable[..., Recorder]
 
 @dataclass(slots=True)
 class _Wanted:
-    """A request, who asked (None: a signal), and the recorder once it records."""
+    """A request, who asked (None: a signal, or a trigger, which says `why`), and the recorder once it records."""
 
     request: RecordRequest
     start: int
     peer: Peer | None
+    why: str = ""
     recorder: Recorder | None = None
     thread: int = 0  # that began it, and in which it has to end
 
@@ -46,17 +50,28 @@ class Armed:
 
     running: Armed | None = None
 
-    def __init__(self, make: MakeRecorder, path: Path, request: RecordRequest, number: int | None = None) -> None:
+    def __init__(
+        self,
+        make: MakeRecorder,
+        path: Path,
+        request: RecordRequest,
+        number: int | None = None,
+        wanted: Sequence[Trigger] = (),
+        most: int = MOST,
+    ) -> None:
         """`make` makes a Recorder of a path and more; `path` is where a recording would go, each window's name is made
-        of it. `request`: what the signal `number` asks for."""
+        of it. `request`: what the signal `number` asks for, and each of the `wanted` triggers, `most` times together.
+        """
         self._make, self._path, self._usual, self._signal = make, path.absolute(), request, number
         self.command: tuple[str, ...] | None = None
         self.abandoned = False
         self.written: list[Summary] = []
+        self.reasons: dict[Path, str] = {}  # of those that a trigger asked for
         self.trouble: list[str] = []  # why something that was asked for could not be
         self._wanted: _Wanted | None = None
         self._lock = threading.RLock()  # re-entrant: a signal's handler may come in the middle
-        self._boundary = StepBoundary(self._between_steps)
+        self._triggers = Triggers(wanted, most, self._met)
+        self._boundary = StepBoundary(self._between_steps, self._look if wanted else None)
         self._listener = Listener(self._answer, self._left)
         self._is_open = False
 
@@ -79,6 +94,8 @@ class Armed:
                 else:
                     _tell(wanted, {"refused": "the program has ended before that step"})
             self._listener.close()
+            if self._triggers.trouble is not None:
+                self.trouble.append(self._triggers.trouble)
         return self.written
 
     def pause(self) -> None:
@@ -154,6 +171,22 @@ class Armed:
 
     # in the thread that trains
 
+    def _look(self, step: int, outputs: Sequence[Any], raised: BaseException | None) -> None:
+        """Step number `step` has ended: a trigger may be met, unless it is recorded anyway."""
+        wanted = self._wanted
+        if wanted is not None and wanted.recorder is not None:
+            self._triggers.pass_over()
+        else:
+            self._triggers.after(step, outputs, raised)
+
+    def _met(self, step: int, why: str) -> bool:
+        with self._lock:
+            if self._wanted is not None or Recorder.running is not None:
+                return False
+            self._wanted = _Wanted(self._usual, step + 1, None, why)
+            self._boundary.due = step + 1  # which begins as soon as this look has ended
+        return True
+
     def _between_steps(self, step: int) -> None:
         """Step number `step` begins."""
         try:
@@ -182,12 +215,15 @@ class Armed:
     def _begin(self, wanted: _Wanted, step: int) -> None:
         wanted.start, wanted.thread = step, threading.get_ident()
         self._boundary.due = wanted.end
-        path = _free(self._path, step)
+        path = free_path(self._path, step)
         window = Window(step, wanted.end)
         recorder = self._make(path, Detail(wanted.request.detail), window, steps_before=step)
         recorder.command = self.command
         wanted.recorder = recorder
         recorder.start()
+        if wanted.why:
+            self.reasons[recorder.writer.path] = wanted.why
+            recorder.writer.set_run({"trigger": wanted.why})
         _tell(wanted, {"begun": str(recorder.writer.path), "step": step})
 
     def _finish(self, wanted: _Wanted, error: BaseException | None, status: int | None) -> None:
@@ -211,15 +247,6 @@ class Armed:
 def _tell(wanted: _Wanted, message: dict[str, Any]) -> None:
     if wanted.peer is not None:
         wanted.peer.tell(message)
-
-
-def _free(path: Path, step: int) -> Path:
-    """The name of a window's file: that of the whole recording, with the step in it."""
-    for again in ("", *(f"-{count}" for count in range(2, 1000))):
-        found = path.with_name(f"{path.name.removesuffix(SUFFIX)}.s{step}{again}{SUFFIX}")
-        if not found.exists():
-            return found
-    return found
 
 
 def _before_fork() -> None:

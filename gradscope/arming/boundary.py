@@ -9,7 +9,7 @@ from __future__ import annotations
 import itertools
 import logging
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from gradscope.torch_internals.dynamo import skip, skip_methods
@@ -19,20 +19,29 @@ from gradscope.torch_internals.running import NO_TASK, current_task
 NEVER = sys.maxsize
 
 
-class StepBoundary:
-    """`act` is called in the thread that has ended a step, with the number of the next one, from step `due` on."""
+Look = Callable[[int, Sequence[Any], BaseException | None], None]
 
-    def __init__(self, act: Callable[[int], None]) -> None:
+
+class StepBoundary:
+    """`act` is called in the thread that has ended a step, with the number of the next one, from step `due` on.
+
+    `look`, where there is one, before that: with the number of the step, what its backward began with, and what that
+    has raised.
+    """
+
+    def __init__(self, act: Callable[[int], None], look: Look | None = None) -> None:
         self.due = 1
         self.step = 0  # that runs now
-        self._act = act
+        self._act, self._look = act, look
         self._log = Replacement("torch.autograd.graph.log")
         self._register = Replacement("torch.autograd.graph._register_logging_hooks_on_whole_graph")
 
     def put(self) -> None:
         """Stand in for torch's logger."""
+        counting = _Counting if self._look is None else _CountingAll
         skip_methods(_Counting)
-        self._log.put(_Counting(self, self._log.original))
+        skip_methods(_CountingAll)
+        self._log.put(counting(self, self._log.original))
         self._register.put(self._stand_in())
 
     def restore(self) -> None:
@@ -45,11 +54,15 @@ class StepBoundary:
 
         def before(outputs: Any) -> Callable[[], None]:
             undo = register(outputs) if log.getEffectiveLevel() <= logging.DEBUG else None
-            following = self.step if current_task() == NO_TASK and self.step >= self.due else None
+            is_outermost, following, handled = current_task() == NO_TASK, self.step, sys.exc_info()[1]
+            look = self._look if is_outermost else None
 
             def after() -> None:
                 try:
-                    if following is not None:
+                    if look is not None:
+                        raised = sys.exc_info()[1]
+                        look(following - 1, outputs, None if raised is handled else raised)
+                    if is_outermost and following >= self.due:
                         self._act(following)
                 finally:
                     if undo is not None:
@@ -78,3 +91,11 @@ class _Counting:
 
     def __getattr__(self, name: str) -> Any:
         return getattr(self._logger, name)
+
+
+class _CountingAll(_Counting):
+    """Has torch call what looks at each step."""
+
+    def getEffectiveLevel(self) -> int:
+        level = super().getEffectiveLevel()
+        return min(level, logging.DEBUG) if current_task() == NO_TASK else level

@@ -3,22 +3,54 @@
 from __future__ import annotations
 
 import signal
+from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gradscope.arming.armed import Armed, MakeRecorder
+from gradscope.arming.ring import Ring
 from gradscope.capture import Recorder
 from gradscope.errors import UsageError
 from gradscope.model.detail import Detail
 from gradscope.model.limits import Limits
 from gradscope.model.request import RecordRequest
+from gradscope.model.trigger import MOST, Trigger
 from gradscope.model.window import Window
 
 _NOT_FOR_US = ("KILL", "STOP", "INT", "SEGV", "BUS", "FPE", "ILL", "ABRT", "CHLD", "TERM")  # or not for this
 
 
-def armed(make: MakeRecorder, path: Path, detail: str, bounds: tuple[Window, Limits], name: str) -> Armed:
-    """A program that records when it is asked to; `name` is the signal's that asks as well, "" for none.
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """Who asks for recordings, as a user writes it: the signal of --arm (None: not armed), and the triggers."""
+
+    signal: str | None
+    triggers: tuple[str, ...] = ()
+    most: int = MOST
+
+    def wanted(self) -> tuple[Trigger, ...]:
+        """The triggers. Raises UsageError."""
+        try:
+            found = tuple(Trigger.parse(one) for text in self.triggers for one in text.split(","))
+        except ValueError as error:
+            raise UsageError(str(error), "--trigger nonfinite, --trigger slow=5") from None
+        if self.signal is not None and any(not one.kind.armed for one in found):
+            raise UsageError("no step follows on SIGTERM that could be recorded", "--keep-last N keeps the last ones")
+        return found
+
+
+def kept(make: Callable[[], Recorder], window: Window, asked: Asked) -> Recorder | Ring:
+    """What records, and keeps the last steps when a trigger is met. Raises UsageError, before a file is made."""
+    wanted = asked.wanted()
+    if wanted and window.keep is None:
+        raise UsageError("--trigger has nothing to keep here", "give --keep-last N, or --arm to record the next steps")
+    recorder = make()
+    return Ring(recorder, wanted, asked.most) if wanted else recorder
+
+
+def armed(make: MakeRecorder, path: Path, detail: str, bounds: tuple[Window, Limits], asked: Asked) -> Armed:
+    """A program that records when it is asked to.
 
     Raises UsageError when the options do not go together.
     """
@@ -29,7 +61,8 @@ def armed(make: MakeRecorder, path: Path, detail: str, bounds: tuple[Window, Lim
     def recorder(where: Path, chosen: Detail, steps: Window, **more: Any) -> Recorder:
         return make(where, chosen, steps, limits, **more)
 
-    return Armed(recorder, path, RecordRequest(detail=detail), signal_number(name))
+    number = signal_number(asked.signal or "")
+    return Armed(recorder, path, RecordRequest(detail=detail), number, asked.wanted(), asked.most)
 
 
 def signal_number(name: str) -> int | None:

@@ -38,7 +38,8 @@ def defaults(
     known = options_of(command)
     found = _from_file(name, known, others)
     found.update(_from_environment(name, known, os.environ))
-    return found
+    several = {option.name for option in command.params if isinstance(option, click.Option) and option.multiple}
+    return {name: value.split(",") if name in several else value for name, value in found.items()}
 
 
 def options_of(command: click.Command) -> dict[str, str]:

@@ -15,15 +15,19 @@ import click
 from gradscope.commands import findings, launching, options
 from gradscope.errors import Exit, UsageError
 from gradscope.model.detail import Detail
+from gradscope.model.trigger import MOST, TRIGGERS
 from gradscope.view.words import amount, seconds, size
 
 if TYPE_CHECKING:
     from gradscope.arming.armed import Armed, MakeRecorder
-    from gradscope.capture import Summary
+    from gradscope.arming.ring import Ring
+    from gradscope.arming.setting import Asked
+    from gradscope.capture import Recorder, Summary
     from gradscope.launch.program import Program
     from gradscope.model.limits import Limits
     from gradscope.model.window import Window
 
+_KINDS = [kind.name if kind.factor is None else f"{kind.name}[={kind.factor:g}]" for kind in TRIGGERS]
 DETAILS = ("nodes", "ops", "full")
 
 
@@ -48,6 +52,21 @@ DETAILS = ("nodes", "ops", "full")
     metavar="[=SIGNAL]",
     help="Record nothing until asked: by `gradscope record PID`, or by a signal such as USR1.",
 )
+@click.option(
+    "--trigger",
+    "triggers",
+    multiple=True,
+    metavar="KIND[=K]",
+    help=f"Record the next steps (--arm), or keep the last ones (--keep-last), by itself: {', '.join(_KINDS)}.",
+)
+@click.option(
+    "--trigger-limit",
+    type=click.IntRange(min=1),
+    default=MOST,
+    show_default=True,
+    metavar="N",
+    help="Do so N times at most.",
+)
 @click.option("--no-explain", is_flag=True, help="Do not look for what went wrong.")
 @click.option("--check-functions", is_flag=True, help="Try the custom Functions that ran, at the end.")
 @click.option("--tensors", is_flag=True, help="Store what it takes to run each recorded backward again.")
@@ -66,6 +85,8 @@ def command(
     max_size: str | None,
     max_overhead: str | None,
     arm: str | None,
+    triggers: tuple[str, ...],
+    trigger_limit: int,
     no_explain: bool,
     check_functions: bool,
     tensors: bool,
@@ -108,6 +129,7 @@ def command(
     require_torch()
     from gradscope import bounds as limits_given
     from gradscope import capture
+    from gradscope.arming.setting import Asked, kept
 
     what = launching.chosen(module, code, program)
     path = output or capture.default_path(what.title)
@@ -115,10 +137,12 @@ def command(
     bounds = limits_given.window(steps, keep_last), limits_given.limits(max_size, max_overhead)
     limit = limits_given.tensor_limit(tensors_limit) if tensors or tensors_limit else None
     record = _maker(watch_all, joint, compiled_autograd, limit)
-    if arm is None:
-        recorder = record(path, Detail(detail), *bounds, overwrite=force, keep_empty=output is not None)
-        return capture.run_program(what, recorder, say)
-    return _run_armed(what, record, path, detail, bounds, arm, quiet)
+    asked = Asked(arm, triggers, trigger_limit)
+    if arm is not None:
+        return _run_armed(what, record, path, detail, bounds, asked, quiet)
+    make = partial(record, path, Detail(detail), *bounds, overwrite=force, keep_empty=output is not None)
+    recorder = kept(make, bounds[0], asked)
+    return capture.run_program(what, recorder, partial(_say_what_was_kept, recorder, quiet, say))
 
 
 def _maker(watch_all: bool, joint: bool, compiled_autograd: bool, tensors: int | None) -> MakeRecorder:
@@ -128,12 +152,18 @@ def _maker(watch_all: bool, joint: bool, compiled_autograd: bool, tensors: int |
 
 
 def _run_armed(
-    what: Program, record: MakeRecorder, path: Path, detail: str, bounds: tuple[Window, Limits], arm: str, quiet: bool
+    what: Program,
+    record: MakeRecorder,
+    path: Path,
+    detail: str,
+    bounds: tuple[Window, Limits],
+    asked: Asked,
+    quiet: bool,
 ) -> int:
     from gradscope import capture
     from gradscope.arming import setting
 
-    armed = setting.armed(record, path, detail, bounds, arm)
+    armed = setting.armed(record, path, detail, bounds, asked)
     return capture.run_program(what, armed, partial(_say_what_was_asked, armed, quiet))
 
 
@@ -144,11 +174,23 @@ def _say_what_was_asked(armed: Armed, quiet: bool, written: list[Summary]) -> No
     if quiet:
         return
     for summary in written:
-        options.talk(f"{amount(summary.backwards, 'backward call')}, {size(summary.size)} -> {summary.path}")
+        why = armed.reasons.get(summary.path)
+        counts = f"{amount(summary.backwards, 'backward call')}, {size(summary.size)}"
+        options.talk(f"{counts}{f', because {why}' if why else ''} -> {summary.path}")
     if written:
         options.talk(f"next: gradscope explain {shlex.quote(str(written[-1].path))}")
     else:
         options.talk("armed, and not asked for a recording")
+
+
+def _say_what_was_kept(
+    recorder: Recorder | Ring, quiet: bool, say: Callable[[Summary], None], summary: Summary
+) -> None:
+    say(summary)
+    for sentence in getattr(recorder, "trouble", ()):
+        options.talk(f"not kept: {sentence}")
+    for one in () if quiet else getattr(recorder, "kept", ()):
+        options.talk(f"kept at step {one.step:,}, because {one.why} -> {one.path}")
 
 
 def _speaker(path: Path, quiet: bool, no_explain: bool, check_functions: bool) -> Callable[[Summary], None]:

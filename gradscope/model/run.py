@@ -16,7 +16,8 @@ class Run:
     before the run ended, such as a full disk; `rank` and `world_size` are None outside torchrun; `lacks` are the
     capabilities that were off, because this torch lacks what they need or because they went on failing. `switches` are
     torch's when the run ended, among them the seed;
-    `steps_before` is how many steps the program had done when it was recorded on demand.
+    `steps_before` is how many steps the program had done when it was recorded on demand; `trigger` says what has had
+    these steps recorded, or kept, without anybody asking.
     """
 
     argv: tuple[str, ...]
@@ -39,6 +40,7 @@ class Run:
     lacks: tuple[Lack, ...] = ()
     switches: dict[str, str] = field(default_factory=dict)
     steps_before: int = 0
+    trigger: str = ""
 
     @property
     def program(self) -> str:

@@ -23,6 +23,7 @@ Row = tuple[object, ...]
 Content = Mapping[str, Iterable[Row]]  # rows by table
 _PAGE = 4096  # bytes
 _LAST_WORDS = 65_536  # bytes kept free for the run's end
+_SET = "INSERT OR REPLACE INTO run VALUES (?, ?)"
 _ENDINGS = ("", "-wal", "-shm", "-journal")
 
 
@@ -85,6 +86,14 @@ class Output:
     def commit(self) -> None:
         """Make what was written safe against a kill."""
         self._database.commit()
+
+    def keep(self, path: Path, words: dict[str, object]) -> None:
+        """Leave what is committed in a plain file of its own; `words` are properties of the run."""
+        with contextlib.closing(sqlite3.connect(path)) as kept:
+            self._database.backup(kept)
+            kept.executemany(_SET, [(name, json.dumps(value)) for name, value in words.items()])
+            prune(kept)
+            kept.execute("PRAGMA journal_mode=DELETE")
 
     def changes(self) -> int:
         """How many rows were inserted or changed so far."""

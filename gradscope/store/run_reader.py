@@ -36,6 +36,7 @@ RUN_FIELDS: dict[str, tuple[type, ...]] = {
     "lacks": (list,),
     "switches": (dict,),
     "steps_before": (int,),
+    "trigger": (str,),
 }
 CALLS = """SELECT min(b.number), max(b.number), count(*), b.kind, count(DISTINCT b.graph),
   coalesce(min(g.nodes), 0), coalesce(max(g.nodes), 0), coalesce(min(g.edges), 0), coalesce(max(g.edges), 0),

@@ -305,6 +305,22 @@ class Writer:
             if self.is_empty and not (self._keep_empty or self._faults or self.failure):
                 self.path.unlink(missing_ok=True)
 
+    def keep(self, path: Path, values: dict[str, object]) -> bool:
+        """Leave a copy of what was recorded so far in a file of its own, with the properties of a run that has ended.
+
+        False when there is nothing, or when a signal handler asks in the middle of a commit.
+        """
+        owned: bool = self._writing._is_owned()  # type: ignore[attr-defined]
+        if owned or self._must_not_wait():
+            return False
+        with self._writing:
+            self._add_sources()
+            self.commit()
+            if self._output is None or self.failure is not None:
+                return False
+            self._output.keep(path, values)
+        return True
+
     def connection(self) -> sqlite3.Connection:
         """The open database with everything that was added so far, for reading while the run goes on."""
         self.commit()

@@ -40,6 +40,7 @@ def rows(contents: Contents) -> list[tuple[str, str]]:
         ("versions", f"gradscope {run.gradscope}, torch {run.torch}, Python {run.python}, {run.platform}"),
         ("detail", run.detail),
         *([("begins", f"on demand, after {run.steps_before:,} steps")] if run.steps_before else []),
+        *([("trigger", run.trigger)] if run.trigger else []),
         *([("rank", f"{run.rank} of {run.world_size}")] if run.rank is not None else []),
         ("ended", _end(contents)),
         ("backwards", f"{census.backwards:,}: {', '.join(counts)}"),
