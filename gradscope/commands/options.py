@@ -17,7 +17,7 @@ from gradscope.model.printable import printable
 from gradscope.render.terminal import encoded
 from gradscope.store.reader import Recording, load, newest
 
-PIPE_WIDTH = 160
+PIPE_WIDTH = 200
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 _RANK = "gradscope.rank"  # in the context's meta

@@ -8,7 +8,7 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -80,24 +80,16 @@ def command(
     output: Path | None,
     force: bool,
     detail: str,
-    steps: str | None,
-    keep_last: int | None,
-    max_size: str | None,
-    max_overhead: str | None,
     arm: str | None,
     triggers: tuple[str, ...],
     trigger_limit: int,
     no_explain: bool,
     check_functions: bool,
-    tensors: bool,
-    tensors_limit: str | None,
-    watch_all: bool,
-    joint: bool,
-    compiled_autograd: bool,
     quiet: bool,
     module: str | None,
     code: str | None,
     program: tuple[str, ...],
+    **recorded: Any,
 ) -> int:
     """Run SCRIPT exactly as Python would, and record what autograd does.
 
@@ -134,9 +126,11 @@ def command(
     what = launching.chosen(module, code, program)
     path = output or capture.default_path(what.title)
     say = _speaker(path, quiet, no_explain, check_functions)
-    bounds = limits_given.window(steps, keep_last), limits_given.limits(max_size, max_overhead)
-    limit = limits_given.tensor_limit(tensors_limit) if tensors or tensors_limit else None
-    record = _maker(watch_all, joint, compiled_autograd, limit)
+    bounds = (
+        limits_given.window(recorded["steps"], recorded["keep_last"]),
+        limits_given.limits(recorded["max_size"], recorded["max_overhead"]),
+    )
+    record = _maker(recorded)
     asked = Asked(arm, triggers, trigger_limit)
     if arm is not None:
         return _run_armed(what, record, path, detail, bounds, asked, quiet)
@@ -145,10 +139,14 @@ def command(
     return capture.run_program(what, recorder, partial(_say_what_was_kept, recorder, quiet, say))
 
 
-def _maker(watch_all: bool, joint: bool, compiled_autograd: bool, tensors: int | None) -> MakeRecorder:
+def _maker(recorded: dict[str, Any]) -> MakeRecorder:
+    from gradscope.bounds import tensor_limit
     from gradscope.capture import Recorder
 
-    return partial(Recorder, watch_all=watch_all, joint=joint, compiled_autograd=compiled_autograd, tensors=tensors)
+    stored = recorded["tensors"] or recorded["tensors_limit"]
+    limit = tensor_limit(recorded["tensors_limit"]) if stored else None
+    others = {name: recorded[name] for name in ("watch_all", "joint", "compiled_autograd")}
+    return partial(Recorder, tensors=limit, **others)
 
 
 def _run_armed(

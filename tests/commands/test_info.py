@@ -51,7 +51,7 @@ def test_what_it_says(tmp_path: Path, golden: Callable[[str, str], None]) -> Non
 
 def test_many_equal_calls_are_one_row(tmp_path: Path) -> None:
     lines = info(steps(tmp_path / "a.gscope", 1000)).splitlines()
-    rows = lines[lines.index("") + 2 :]
+    rows = lines[lines.index("") + 3 :]
     assert [row.split()[0] for row in rows] == ["0-999", "1000"]
 
 
