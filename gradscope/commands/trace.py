@@ -124,14 +124,13 @@ def command(
     from gradscope.arming.setting import Asked, kept
 
     what = launching.chosen(module, code, program)
-    path = output or capture.default_path(what.title)
+    path, asked = output or capture.default_path(what.title), Asked(arm, triggers, trigger_limit)
     say = _speaker(path, quiet, no_explain, check_functions)
     bounds = (
         limits_given.window(recorded["steps"], recorded["keep_last"]),
         limits_given.limits(recorded["max_size"], recorded["max_overhead"]),
     )
     record = _maker(recorded)
-    asked = Asked(arm, triggers, trigger_limit)
     if arm is not None:
         return _run_armed(what, record, path, detail, bounds, asked, quiet)
     make = partial(record, path, Detail(detail), *bounds, overwrite=force, keep_empty=output is not None)

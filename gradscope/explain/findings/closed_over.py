@@ -138,7 +138,22 @@ def _asked_for(case: Case, call: Backward) -> tuple[set[str], set[Site | None]]:
 
 
 def _is_useful(case: Case, operation: FlowOperation) -> bool:
-    return not dataflow(case).useful.isdisjoint(operation.makes)
+    """Whether a loss comes from an operator's result, and nothing on the way was detached: that is meant."""
+    flow = dataflow(case)
+    if flow.useful.isdisjoint(operation.makes):
+        return False
+    roots = {root.tensor for root in flow.roots}
+    waiting, seen = list(operation.makes), set(operation.makes)
+    while waiting:
+        tensor = waiting.pop()
+        if tensor in roots:
+            return True
+        for at, read in flow.flags.get(tensor, ()):
+            if read.requires_grad and flow.operations[at].backward is None:
+                found = [made for made in flow.operations[at].makes if made not in seen]
+                waiting += found
+                seen.update(found)
+    return False
 
 
 def _is_one_of(name: str, asked: set[str]) -> bool:
