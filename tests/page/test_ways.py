@@ -15,7 +15,8 @@ def test_boxes_take_the_colour_of_a_quantity_and_the_legend_has_its_scale(opened
     page.locator("#color").select_option("saved")
     page.evaluate(
         """old => new Promise(done => {
-            const look = () => document.getElementById("graph").toDataURL() === old ? requestAnimationFrame(look) : done();
+            const picture = document.getElementById("graph");
+            const look = () => picture.toDataURL() === old ? requestAnimationFrame(look) : done();
             look();
         })""",
         before,
