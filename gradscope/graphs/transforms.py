@@ -49,6 +49,12 @@ def transforms(stack: Stack) -> tuple[Under, ...]:
     return tuple(_found(stack))
 
 
+def pushes(site: Site) -> str | None:
+    """The kind of level that a frame holds open while it calls the user's function."""
+    path = PurePath(site.file)
+    return PUSHERS.get((path.name, site.function)) if path.parent.name == "_functorch" else None
+
+
 def is_for_a_rule(stack: Stack) -> bool:
     """Whether torch itself pushed this level, to run the vmap rule that it generates for a custom Function."""
     caller = next((site for site in stack if PurePath(site.file).name not in _BETWEEN), None)
@@ -62,12 +68,10 @@ def _found(stack: Stack) -> Iterator[Under]:
         if site.origin is not Origin.TORCH:
             called, way = site, []
             continue
-        path = PurePath(site.file)
-        if path.parent.name != "_functorch":
+        if PurePath(site.file).parent.name != "_functorch":
             continue
         way.append(site.function)
-        kind = PUSHERS.get((path.name, site.function))
-        if kind is not None:
+        if kind := pushes(site):
             yield Under(kind, _name(kind, way), called)
             way = []
 

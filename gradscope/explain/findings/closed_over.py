@@ -17,7 +17,7 @@ from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.words import several
 from gradscope.functions.source import last_name
-from gradscope.graphs.transforms import Under, transforms
+from gradscope.graphs.transforms import Under, pushes, transforms
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.graph import Backward
@@ -25,8 +25,10 @@ from gradscope.model.operation import base_name
 from gradscope.model.site import Origin, Site, Stack
 
 _GIVES_GRADIENTS = ("grad", "grad_and_value", "jacrev")
-_MODULE_CALL, _TRANSFORM = "torch/nn/modules/module.py", "torch/_functorch/"
+_MODULE_CALL = "torch/nn/modules/module.py"
 _VALUES_ONLY = ("detach", "alias")
+_SUBSTITUTES = ("functional_call", "_functional_call")
+_DETACHING = ("data", "detach", "stop_gradient", "no_grad", "inference_mode", "set_grad_enabled")
 _CALLS = 4  # of one line that are looked at: tensors are followed in the first steps
 
 
@@ -121,7 +123,7 @@ def _partly(case: Case, read: dict[Site, list[_Reading]]) -> Iterator[Cause]:
         asked, sites = _asked_for(case, call) if looked[call.site] <= _CALLS else (set(), set())
         for one in known if asked else ():
             names = tuple(name for name in one.names if _is_one_of(name, asked))
-            if names and one.operation.site not in sites and _is_useful(case, one.operation):
+            if names and one.operation.site not in sites and not _is_meant(case, one.operation):
                 site = _outside_of_modules(case, one.operation.operation.stack)
                 if site not in said:
                     said.add(site)
@@ -135,6 +137,23 @@ def _asked_for(case: Case, call: Backward) -> tuple[set[str], set[Site | None]]:
         return set(), set()
     asked = {graph.nodes[root.node].leaf for root in call.inputs or () if root.node is not None}
     return {name for name in asked if name}, {node.site for node in graph.nodes if not node.accumulates}
+
+
+def _is_meant(case: Case, operation: FlowOperation) -> bool:
+    """Whether what was passed in is read, or the program detaches: `.data` and no_grad leave no trace at this level."""
+    under = _under_the_transform(operation.operation.stack)
+    if any(site.function in _SUBSTITUTES for site in under):
+        return True
+    return any(_detaches(case, site) for site in under if site.origin is Origin.USER) or not _is_useful(case, operation)
+
+
+def _detaches(case: Case, site: Site) -> bool:
+    """Whether the function around a line, or the module, names what takes a tensor off its graph."""
+    around = syntax(case).function(site)
+    if site.line in syntax(case).parsed(site.file).modes or around is None:
+        return True
+    names = (node.attr for node in ast.walk(around) if isinstance(node, ast.Attribute))
+    return any(name in _DETACHING for name in names)
 
 
 def _is_useful(case: Case, operation: FlowOperation) -> bool:
@@ -181,8 +200,7 @@ def _outside_of_modules(case: Case, stack: Stack) -> Site | None:
 
 def _under_the_transform(stack: Stack) -> list[Site]:
     """The frames inside the innermost transform, innermost first."""
-    files = (site.file.replace("\\", "/") for site in stack)
-    end = next((at for at, file in enumerate(files) if _TRANSFORM in file and at), len(stack))
+    end = next((at for at, site in enumerate(stack) if pushes(site)), len(stack))
     return list(stack[:end])
 
 
