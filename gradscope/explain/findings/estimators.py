@@ -178,10 +178,10 @@ def _detaches(operation: FlowOperation) -> bool:
 
 
 def _is_a_term(case: Case, site: Site) -> bool:
-    """Whether a line gives its value a name that terms of losses have, or adds something and throws the sum away."""
+    """Whether a line gives its value names that terms of losses have, or adds something and throws the sum away."""
     place = function_at(case, site) if site.origin is Origin.USER else None
-    named = place is not None and any(_TERMS.search(name.lower()) for name in targets(place[1]))
-    return named or _is_thrown_away(case, site)
+    names = [] if place is None else list(targets(place[1]))
+    return (bool(names) and all(_TERMS.search(name.lower()) for name in names)) or _is_thrown_away(case, site)
 
 
 def _is_thrown_away(case: Case, site: Site) -> bool:

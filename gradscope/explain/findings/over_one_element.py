@@ -39,7 +39,7 @@ def softmax_over_one(case: Case) -> Iterator[Cause]:
     """
     for notice in case.notices():
         if notice.what == SOFTMAX and notice.site is not None:
-            node = _softmax_at(case, notice.site)
+            node = softmax_at(case, notice.site)
             site, called = (notice.site, ()) if node is None else chosen_at(case, node)
             yield Cause("this softmax runs over one element: it is always 1, and its gradient zero", site, called)
     for site, operator in _shares_of_one(case).items():
@@ -50,7 +50,7 @@ def softmax_over_one(case: Case) -> Iterator[Cause]:
         )
 
 
-def _softmax_at(case: Case, site: Site) -> Node | None:
+def softmax_at(case: Case, site: Site) -> Node | None:
     """The node of a softmax that a module of its own computed, in one of the first graphs."""
     for call in case.backwards()[:_SAMPLES]:
         for node in case.graph(call.number).nodes if call.number in case.graph_sizes() else ():

@@ -30,6 +30,7 @@ from gradscope.explain.findings import (
     training_loop,
     training_modes,
     unused_gradients,
+    wrong_dimension,
 )
 from gradscope.explain.findings.function_backward import backward_returns
 from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
@@ -121,6 +122,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS840", "sample-without-gradient", Severity.WARNING, estimators.sample_without_gradient, points=False),
     Kind("GS841", "term-left-out", Severity.INFO, estimators.term_left_out, points=False),
     Kind("GS842", "target-with-gradient", Severity.INFO, estimators.target_with_gradient, points=False),
+    Kind("GS843", "softmax-over-batch", Severity.INFO, wrong_dimension.softmax_over_batch, points=False),
     Kind("GS741", "graph-grows", Severity.WARNING, retained_graphs.grows),
     Kind("GS743", "create-graph-cycle", Severity.WARNING, retained_graphs.cycles),
     Kind("GS744", "output-on-ctx", Severity.WARNING, retained_graphs.on_ctx),

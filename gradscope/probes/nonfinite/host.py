@@ -31,7 +31,7 @@ from gradscope.torch_internals.running import current_node
 from gradscope.torch_internals.tensors import is_wrapped
 
 OFF = ALWAYS + 1
-SOFTMAX = "softmax-over-one"
+SOFTMAX, OVER_ROWS = "softmax-over-one", "softmax-over-rows"
 _ENOUGH = 3  # backward calls that were reached, after which the cause is long known
 _MOST = 64  # events of one step
 _HUGE = 1e10  # a loss after which the next step is looked at closely
@@ -55,7 +55,7 @@ class NonfiniteOnHost(Watcher):
         self._whole = True  # every operator of this step was looked at
         self._armed = False  # the next step is to be looked at
         self.alarmed = False  # this step's loss was huge or not finite
-        self._softmaxes: dict[int, bool] = {}  # by stack: whether each ran over one element
+        self._softmaxes: dict[tuple[str, int], bool] = {}  # by stack: whether each ran over one element, or over rows
         self._operators = context.operators
         self._events: dict[tuple[int, int, int], NonfiniteOrigin] = {}
         self._origins = LivingOrigins()
@@ -73,7 +73,7 @@ class NonfiniteOnHost(Watcher):
             self._written_origins.write(event)
         self.on_device.finish()
         self._origins.release()
-        self._sink.add_all("notice", ((SOFTMAX, stack) for stack, one in self._softmaxes.copy().items() if one))
+        self._sink.add_all("notice", (notice for notice, always in self._softmaxes.copy().items() if always))
 
     def look(
         self, operator: Any, result: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], frame: Any
@@ -110,11 +110,13 @@ class NonfiniteOnHost(Watcher):
         return self.looking >= ALWAYS and not (self.alarmed or self._events or self.on_device.awake)
 
     def _sized(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
-        """Note whether a softmax runs over one element."""
+        """Note whether a softmax runs over one element, or over the rows of a matrix."""
         dimension = arguments[1] if len(arguments) > 1 else None
         if type(result) is torch.Tensor and result.dim() and type(dimension) is int:
             stack = self._stacks.take(frame, self._threads.current.base)
-            self._softmaxes[stack] = self._softmaxes.get(stack, True) and result.shape[dimension] == 1
+            over_rows = result.dim() == 2 and dimension in (0, -2) and min(result.shape) > 1
+            for what, is_so in ((SOFTMAX, result.shape[dimension] == 1), (OVER_ROWS, over_rows)):
+                self._softmaxes[what, stack] = self._softmaxes.get((what, stack), True) and is_so
 
     def before(self, call: BackwardCall, thread: Thread) -> None:
         """The loss is at hand, and so are the leaves."""

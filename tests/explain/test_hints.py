@@ -1,0 +1,21 @@
+"""What is only a hint is not told of programs that mean it either."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from gradscope.model.report import Report
+
+HEALTHY = Path(__file__).parent / "healthy"
+SILENT = {
+    "GS841": ("softmaxes_over_rows.py", "sinkhorn_prototypes.py"),
+    "GS843": ("softmaxes_over_rows.py", "sinkhorn_prototypes.py", "clip_infonce.py"),
+}
+
+
+@pytest.mark.parametrize(("code", "name"), [(code, name) for code, names in SILENT.items() for name in names])
+def test_a_program_that_means_it_gets_no_hint(code: str, name: str, explained: Callable[[Path], Report]) -> None:
+    assert code not in {finding.code for finding in explained(HEALTHY / name).findings}
