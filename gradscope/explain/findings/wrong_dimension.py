@@ -15,6 +15,7 @@ from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.findings.over_one_element import softmax_at
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
+from gradscope.model.site import Site
 
 OVER_ROWS = "softmax-over-rows"
 _SOFTMAX = ("_softmax", "_log_softmax")
@@ -44,7 +45,7 @@ def softmax_over_batch(case: Case) -> Iterator[Cause]:
     """
     noticed = {notice.site for notice in case.notices() if notice.what == OVER_ROWS}
     flow = dataflow(case)
-    said = {None}
+    said: set[Site | None] = {None}
     for operation in flow.operations if noticed - said else ():
         site = operation.site
         if site in said or site not in noticed or operation.backward is not None:
