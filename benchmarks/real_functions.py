@@ -19,6 +19,7 @@ import sys
 import tarfile
 import zipfile
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
