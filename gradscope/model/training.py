@@ -9,9 +9,9 @@ from gradscope.model.site import Located, Stack
 UNKNOWN = -1  # a count of what could not be counted: a generator may be read once only
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class CallKind:
-    """A kind of call: its name in the recording, and what `count` and `total` of such a call are."""
+    """A kind of call, one object each: its name in the recording, and what `count` and `total` of such a call are."""
 
     name: str
     count: str

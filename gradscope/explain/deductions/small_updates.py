@@ -9,10 +9,9 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.model.flow import GradientState, OptimizerLook
-from gradscope.model.operation import base_name
+from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Site
 from gradscope.model.training import MADE
-from gradscope.store.facts import kept
 
 _LOOKS = 3
 _CLIPS = ("norm", "clamp_min_", "clamp_max_", "clamp_")  # in the names of the operators
@@ -89,13 +88,18 @@ def _dtype(case: Case, names: Iterable[str]) -> str | None:
     return next((kind for kind in sorted(kinds) if kind.startswith(_LOW)), None)
 
 
-@kept
-def clipped_lines(case: Case) -> set[Site | None]:
-    """The lines that called torch's clipping and had it compute norms, or clamp gradients."""
+def clipped_lines(case: Case, lines: set[Site | None]) -> set[Site | None]:
+    """Those of these lines that called torch's clipping and had it compute norms, or clamp gradients."""
+    followed = _clipping(one.operation for one in dataflow(case).operations)
+    if lines <= followed:
+        return lines  # the first steps have told: a run's stretches of operators are many
     stretches = {id(block.operations): block.operations for block in case.blocks()}.values()
+    return lines & (followed | _clipping(operation for operations in stretches for operation in operations))
+
+
+def _clipping(operations: Iterable[Operation]) -> set[Site | None]:
     return {
         operation.site
-        for operations in stretches
         for operation in operations
         if base_name(operation.name).endswith(_CLIPS) and any(_CLIPPING in site.file for site in operation.stack)
     }

@@ -10,7 +10,9 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from heapq import merge
 from itertools import pairwise
+from operator import itemgetter
 
 from gradscope.model.graph import Backward
 from gradscope.model.site import Site, Stack
@@ -67,9 +69,16 @@ class Timeline:
 
     def of(self, *kinds: CallKind) -> Iterator[tuple[int, TrainingCall]]:
         """The calls of some kinds, with their places."""
+        found = [self._calls[kind] for kind in kinds if kind in self._calls]
+        return merge(*found, key=itemgetter(0))
+
+    @cached_property
+    def _calls(self) -> dict[CallKind, list[tuple[int, TrainingCall]]]:
+        found: dict[CallKind, list[tuple[int, TrainingCall]]] = defaultdict(list)
         for at, one in enumerate(self.moments):
-            if one.call is not None and one.call.kind in kinds:
-                yield at, one.call
+            if one.call is not None:
+                found[one.call.kind].append((at, one.call))
+        return dict(found)
 
     def windows(self, optimizer: int) -> Iterator[tuple[Moment, ...]]:
         """What lies between two steps of an optimizer, both ends left out."""

@@ -77,7 +77,7 @@ def clips_nothing(case: Case) -> Iterator[Cause]:
     How it is found: each time that the line ran, no norm was computed (or no gradient clamped) inside of it.
     """
     lines = Counter(call.site for timeline in timelines(case) for _, call in timeline.of(CLIP))
-    clipped = clipped_lines(case) if lines else set()
+    clipped = clipped_lines(case, set(lines)) if lines else set()
     for site, times in lines.items():
         if site is not None and site not in clipped and times >= _TIMES:
             yield Cause(f"this clips nothing in {times} of {times} calls: what it is given has no gradients", site)
