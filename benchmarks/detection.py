@@ -24,7 +24,7 @@ import torch
 from measuring import BLOCKS, machine, seconds, steps_under
 from probes import left_out, timed, without
 from reading import cpu_seconds
-from workloads import MAML, RECURRENT, TEXT, VARIED, Workload
+from workloads import MAML, RECURRENT, SMALL, TEXT, VARIED, Workload
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -42,7 +42,7 @@ from tests.explain.corpus import FAULTS, faults, twins
 TRACED = {"default": (), "--watch-all": ("--watch-all",), "--detail full": ("--detail", "full")}
 BEFOREHAND = ("torch._dynamo", "tests.capture.all_heard", SKIP_END)  # what many of the scripts would import or wait for
 NEEDED = {"nodes": "needed: graphs are walked by its tokens"}
-VARYING = (TEXT, MAML, RECURRENT)
+VARYING = (SMALL, TEXT, MAML, RECURRENT)
 MOST = 2.0  # CPU seconds that explaining one may take
 
 

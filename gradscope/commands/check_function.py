@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
@@ -147,7 +148,7 @@ def checked_packages(packages: list[str], settings: Settings, pattern: str | Non
     with progress(sum(len(module.classes) for module in modules), quiet) as note:
         for result in check_modules(modules, settings, pattern):
             found.append(result)
-            note(result[0].function if isinstance(result, tuple) else "")
+            note(f"{so_far(found)}  {result[0].function if isinstance(result, tuple) else ''}")
     unimported = tuple(result for result in found if isinstance(result, Unimported))
     skipped = tuple(result for result in found if isinstance(result, Unchecked))
     results = sorted((result for result in found if isinstance(result, tuple)), key=lambda one: one[0].function)
@@ -156,6 +157,13 @@ def checked_packages(packages: list[str], settings: Settings, pattern: str | Non
             f"{' and '.join(packages)} defines no autograd.Function" + (f" that matches {pattern!r}" if pattern else "")
         )
     return report_of(results, skipped, unimported)
+
+
+def so_far(found: list[Any]) -> str:
+    """What the results so far say: a package takes its time, and the first answer is worth having."""
+    counts = Counter(finding.severity.value for result in found if isinstance(result, tuple) for finding in result[1])
+    told = ((counts[kind], kind) for kind in ("error", "warning"))
+    return ", ".join(f"{count} {kind}{'s' * (count > 1)}" for count, kind in told if count) or "ok so far"
 
 
 def settings_from(options: dict[str, Any]) -> Settings:

@@ -7,8 +7,10 @@ import sys
 import pytest
 from click.testing import CliRunner
 
-from gradscope.commands.check_function import command
+from gradscope.commands.check_function import command, so_far
 from gradscope.errors import NothingCheckedError, UsageError
+from gradscope.model.report import Unimported
+from tests.functions.test_formats import FINDING, SUBJECT, UNCHECKED
 
 CASES = "tests.functions.cases.choices"
 RIGHT = """
@@ -149,3 +151,9 @@ def test_a_gradients_shape_on_guessed_inputs_is_a_warning():
     result = run("sample_scripts/custom_functions.py:Quantize", "--level", "eager", "--fmt", "json")
     severities = {found["code"]: found["severity"] for found in json.loads(result.stdout)["findings"]}
     assert severities.get("GS403", "warning") == "warning"
+
+
+def test_a_packages_progress_says_what_was_found_so_far():
+    ok, wrong = (UNCHECKED, ()), (SUBJECT, (FINDING, FINDING))
+    assert so_far([]) == so_far([ok, Unimported("pkg.broken", "ImportError")]) == "ok so far"
+    assert so_far([ok, wrong]) == "2 errors"
