@@ -40,8 +40,10 @@ def _is_of_a_derivative(case: Case, call: Backward) -> bool:
 
 def _goes_into(flow: RecordedDataflow, call: Backward, root: int) -> bool:
     """Whether a forward computed the tensor from memory that the call made; what it returns is a new object of it."""
-    made = {tensor for one in flow.operations if one.backward == call.number for tensor in one.makes}
-    storages = {flow.tensors[one].storage for one in made if one in flow.tensors}
+    within = [one for one in flow.operations if one.backward == call.number]
+    made = {tensor for one in within for tensor in one.makes}
+    given = {read.tensor for one in within for read in one.reads} - made
+    storages = _storages(flow, made) - _storages(flow, given)  # a view of a parameter is no memory of its own
     seen: set[int] = set()
     waiting = [(root, len(flow.operations))]
     while waiting:
@@ -56,3 +58,7 @@ def _goes_into(flow: RecordedDataflow, call: Backward, root: int) -> bool:
             if operation.backward is None and base_name(operation.operation.name) not in _MEANT:
                 waiting += [(read.tensor, at) for read in operation.reads]
     return False
+
+
+def _storages(flow: RecordedDataflow, tensors: set[int]) -> set[int]:
+    return {flow.tensors[one].storage for one in tensors if one in flow.tensors}

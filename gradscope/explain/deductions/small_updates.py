@@ -11,7 +11,7 @@ from gradscope.explain.evidence.timeline import timelines
 from gradscope.model.flow import GradientState, OptimizerLook
 from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Site
-from gradscope.model.training import MADE
+from gradscope.model.training import MADE, STEP
 
 _LOOKS = 3
 _CLIPS = ("norm", "clamp_min_", "clamp_max_", "clamp_")  # in the names of the operators
@@ -45,13 +45,14 @@ def unchanged(case: Case) -> Iterator[Unchanged]:
 
 
 def frozen(case: Case) -> Iterator[tuple[int, list[str], int]]:
-    """The optimizers that step and whose parameters never required grad, these, and how many steps were seen."""
+    """The optimizers that step and whose parameters never required grad nor had one, and how many steps were seen."""
     looks: dict[int, list[OptimizerLook]] = defaultdict(list)
     for look in case.optimizer_looks():
         looks[look.optimizer].append(look)
+    fed = {call.optimizer for timeline in timelines(case) for _, call in timeline.of(STEP) if call.count}
     for optimizer, seen in looks.items():
         states = {one.state for look in seen for one in look.parameters}
-        if len(seen) >= _LOOKS and states == {GradientState.FROZEN}:
+        if len(seen) >= _LOOKS and states == {GradientState.FROZEN} and optimizer not in fed:
             yield optimizer, [one.name for one in seen[0].parameters], max(look.count for look in seen) + 1
 
 

@@ -12,6 +12,7 @@ from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related, Severity
 from gradscope.model.mutation import HiddenWrite
 from gradscope.model.operation import base_name
+from gradscope.model.site import Origin
 
 
 def hidden_edit(case: Case) -> Iterator[Cause]:
@@ -64,8 +65,8 @@ def hidden_edit(case: Case) -> Iterator[Cause]:
 
 def _is_written_there(case: Case, one: HiddenWrite) -> bool:
     """Whether the program edits in place, or one of torch's operators does so inside, for itself: cosine_similarity."""
-    innermost = next(iter(one.stack), None)
-    statement = None if innermost is None else syntax(case).statement(innermost)
+    written = next((site for site in one.stack if site.origin is not Origin.TORCH), None)
+    statement = None if written is None else syntax(case).statement(written)
     return statement is None or any(source_lines.edits(node) is not None for node in ast.walk(statement))
 
 
