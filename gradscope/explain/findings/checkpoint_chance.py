@@ -8,12 +8,13 @@ from typing import TypeGuard
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.syntax import syntax
-from gradscope.explain.findings.checkpoints import boundary, caller
+from gradscope.explain.findings.checkpoints import boundary, caller, within
 from gradscope.model.finding import Related
 from gradscope.model.notice import FORGETS_CHANCE
 from gradscope.model.operation import Operation, base_name
-from gradscope.model.site import Site
+from gradscope.model.site import Origin, Site
 
 _DRAWS = (
     "bernoulli",
@@ -33,14 +34,17 @@ _DRAWS = (
     "rrelu_with_noise",
 )
 _SETTING = "preserve_rng_state"
+_GIVEN = "generator"  # in the name of an operator's overload that takes one
+_STATES = frozenset({"manual_seed", "seed", "set_state", "Generator", "fork_rng"})
 
 
 def other_numbers(case: Case) -> Iterator[Cause]:
-    """What it flags: a checkpoint with preserve_rng_state=False around something random, such as dropout.
+    """What it flags: a checkpoint with preserve_rng_state=False around something random, such as dropout, or around
+    what draws from a torch.Generator of the program's own.
 
     Why: the function is run again in the backward. Without the state of the generators its dropout masks and its noise
     are other ones than those that the loss was computed with: the gradient is that of another function, and no error
-    tells.
+    tells. The checkpoint keeps the state of torch's own generators alone.
 
     Wrong:
         x = checkpoint(block, x, use_reentrant=False, preserve_rng_state=False)     # block has dropout
@@ -48,11 +52,14 @@ def other_numbers(case: Case) -> Iterator[Cause]:
     Right:
         x = checkpoint(block, x, use_reentrant=False)
 
-    Do instead: leave preserve_rng_state at True wherever anything random may run inside; it costs little.
+    Do instead: leave preserve_rng_state at True wherever anything random may run inside, it costs little; draw from
+    torch's own generator inside, or draw outside and hand the numbers in.
 
     How it is found: what the checkpoint was given, read off the graph, and an operator inside it that draws random
-    numbers, seen in the forward.
+    numbers, seen in the forward. Or an operator that was given a generator, in the forward and again in the backward,
+    in functions that set no generator's state.
     """
+    yield from _of_own_generators(case)
     forgetful = {caller(notice.stack): None for notice in case.notices() if notice.what == FORGETS_CHANCE}
     drawn = _drawn(case) if forgetful else {}
     for site in forgetful:
@@ -66,6 +73,36 @@ def other_numbers(case: Case) -> Iterator[Cause]:
                 op=operation.name,
                 module=None if operation.module is None else operation.module.label,
             )
+
+
+def _of_own_generators(case: Case) -> Iterator[Cause]:
+    """Draws from the program's own generators that happen again when a checkpoint runs again, each line once."""
+    given = [
+        one
+        for one in dataflow(case).operations
+        if _GIVEN in one.operation.name.rpartition(".")[2] and boundary(one.operation.stack) is not None
+    ]
+    again = {one.site for one in given if one.backward is not None}
+    first = {one.site: one.operation for one in reversed(given) if one.backward is None}
+    for site, operation in first.items():
+        if site in again and not any(_sets_state(case, one) for one in within(operation)):
+            yield Cause(
+                f"{base_name(operation.name)} draws from a generator of the program's own: others when the checkpoint "
+                "runs again, whose gradient is not that of the loss",
+                site,
+                (Related("called_at", caller(operation.stack), "checkpoint"),),
+                op=operation.name,
+                module=None if operation.module is None else operation.module.label,
+            )
+
+
+def _sets_state(case: Case, site: Site) -> bool:
+    """Whether the function around a line of the program's sets the state of a generator, or none can be read."""
+    if site.origin is not Origin.USER:
+        return False
+    around = syntax(case).function(site)
+    names = (node.attr for node in ast.walk(around) if isinstance(node, ast.Attribute)) if around is not None else ()
+    return around is None or not _STATES.isdisjoint(names)
 
 
 def _drawn(case: Case) -> dict[Site, Operation]:

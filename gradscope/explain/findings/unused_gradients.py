@@ -10,9 +10,11 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.timeline import timelines
 from gradscope.explain.evidence.words import be, several
 from gradscope.model.flow import GradientState, LeafGradient, is_looked_at
 from gradscope.model.graph import Backward, Graph
+from gradscope.model.training import ZERO_GRAD
 from gradscope.store.facts import kept
 
 _WITHOUT_TENSORS = "profiler."  # the operators by which torch marks a stretch for its profiler
@@ -82,9 +84,22 @@ def _is_wasted(case: Case, call: Backward, leaf: LeafGradient) -> bool:
     following = min(later, key=lambda one: one.backward)
     if following.state not in _EMPTY and leaf.tensor in optimizer_parameters(case).held:
         return False
+    if following.state is GradientState.ZERO and not _is_cleared(case, call.number, following.backward):
+        return False  # the gradient itself may be zero
     if _may_have_stepped(case, call, following):  # asked first: the next goes through all operators of the run
         return False
     return _were_followed(case, call, following.backward) and not _is_read(case, call, leaf, following.backward)
+
+
+def _is_cleared(case: Case, first: int, until: int) -> bool:
+    """Whether zero_grad() was called between two backward calls."""
+    for timeline in timelines(case):
+        at = 0
+        for moment in timeline.moments:
+            at = moment.backward.number if moment.backward is not None else at
+            if first <= at < until and moment.has(ZERO_GRAD):
+                return True
+    return False
 
 
 def _were_followed(case: Case, call: Backward, until: int) -> bool:
