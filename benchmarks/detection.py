@@ -2,7 +2,8 @@
 
 `python benchmarks/detection.py verdicts` explains every fault of the corpus, and its repaired twin, as traced by
 default, with `--watch-all` and with `--detail full`; `probes` measures what each probe adds to a step at `ops`;
-`explain` how long a recording of 2,000 steps takes to be explained.
+`training` what it adds to record how a program trains; `explain` how long a recording of 2,000 steps takes to be
+explained.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack
+from contextlib import ExitStack, nullcontext
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
@@ -24,7 +25,7 @@ import torch
 from measuring import BLOCKS, machine, seconds, steps_under
 from probes import left_out, timed, without
 from reading import cpu_seconds
-from workloads import MAML, RECURRENT, SMALL, TEXT, VARIED, Workload
+from workloads import LARGE, MAML, RECURRENT, SMALL, TEXT, VARIED, Workload
 
 sys.path.insert(0, str(Path(__file__).resolve().parent.parent))
 
@@ -41,6 +42,7 @@ from tests.explain.corpus import FAULTS, faults, twins
 
 TRACED = {"default": (), "--watch-all": ("--watch-all",), "--detail full": ("--detail", "full")}
 BEFOREHAND = ("torch._dynamo", "tests.capture.all_heard", SKIP_END)  # what many of the scripts would import or wait for
+TRAINING = ("training calls", "updates", "losses")  # the probes that tell how a program trains
 NEEDED = {"nodes": "needed: graphs are walked by its tokens"}
 VARYING = (SMALL, TEXT, MAML, RECURRENT)
 MOST = 2.0  # CPU seconds that explaining one may take
@@ -177,6 +179,17 @@ def probes(chosen: argparse.Namespace) -> None:
             print()
 
 
+def training(chosen: argparse.Namespace) -> None:
+    """Print what it costs to record how a program trains, beside what a step and the rest of a recording take."""
+    head("workload", "a step", "at ops, without", "at ops", "more, of a step")
+    for workload in (SMALL, LARGE):
+        ways = (lambda folder: nullcontext(), left_out(*TRAINING), without("ops"))
+        found = [[min(steps_under(workload, way)[1:]) for way in ways] for _ in range(chosen.rounds)]
+        plain, rest, whole = map(min, zip(*found, strict=True))  # the least: other work on the machine only ever adds
+        cells = (f"{taken * 1e3:,.2f} ms" for taken in (plain, rest, whole))
+        row(workload.name, *cells, f"{(whole - rest) / plain:+.3f}x")
+
+
 def explaining(chosen: argparse.Namespace) -> None:
     """Print what explaining long recordings costs."""
     head("recording", "size", "found", "CPU")
@@ -205,6 +218,9 @@ def main() -> None:
     part.add_argument("--rounds", type=int, default=3, help="0: only what is done around backward calls")
     part.add_argument("--only", default="", metavar="TEXT", help="workloads with this in their name")
     part.set_defaults(run=probes)
+    part = parts.add_parser("training", help="what recording how a program trains adds to a step")
+    part.add_argument("--rounds", type=int, default=9)
+    part.set_defaults(run=training)
     part = parts.add_parser("explain", help="how long explaining takes")
     part.add_argument("--rounds", type=int, default=3)
     part.add_argument("--steps", type=int, default=2000)

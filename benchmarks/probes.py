@@ -77,20 +77,21 @@ def without(detail: str, *silenced: tuple[type, str, Callable[..., Any]]) -> Way
     return record
 
 
-def left_out(name: str) -> Way:
-    """A recording at `ops` without a probe of the table; of one that others call, the methods do nothing."""
-    if name == "operations":  # what hears of operators from it is left out with it
+def left_out(*names: str) -> Way:
+    """A recording at `ops` without probes of the table; of those that others call, the methods do nothing."""
+    if "operations" in names:  # what hears of operators from it is left out with it
         return without("nodes")
-    if name in SILENCED:
-        return without("ops", *SILENCED[name])
+    silenced = [method for name in names for method in SILENCED.get(name, ())]
 
     @contextmanager
     def record(folder: Path) -> Iterator[None]:
         with ExitStack() as entered:
             for table in ("ENTERED", "AT_BACKWARDS"):
-                others = tuple(entry for entry in getattr(running, table) if entry.name != name)
+                others = tuple(
+                    entry for entry in getattr(running, table) if entry.name not in names or entry.name in SILENCED
+                )
                 entered.enter_context(patch.object(running, table, others))
-            entered.enter_context(without("ops")(folder))
+            entered.enter_context(without("ops", *silenced)(folder))
             yield
 
     return record
