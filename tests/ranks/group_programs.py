@@ -67,6 +67,32 @@ def branch_on_one_rank(rank):
     train(net, rank, before=log)
 
 
+def another_dtype(rank):
+    total = torch.ones(4, dtype=torch.float32 if rank == 0 else torch.int32)
+    dist.all_reduce(total)  # expect: GS790
+
+
+def groups_in_another_order(rank):
+    first, second = (dist.new_group([0, 1], timeout=timedelta(seconds=PATIENCE)) for _ in range(2))
+    for group in (first, second) if rank == 0 else (second, first):
+        dist.all_reduce(torch.ones(1), group=group)  # expect: GS790
+
+
+def both_receive_first(rank):
+    got = torch.empty(2)
+    dist.all_reduce(torch.ones(1))
+    dist.recv(got, 1 - rank)  # expect: GS790
+    dist.send(got, 1 - rank)
+
+
+def nobody_sends(rank):
+    dist.all_reduce(torch.ones(1))
+    if rank == 0:
+        dist.recv(torch.empty(2), 1)
+    else:
+        raise ValueError("nothing to send")  # expect: GS791
+
+
 def raises_on_one_rank(rank):
     def check(net, step):
         if rank == 1 and step == 3:
@@ -94,13 +120,13 @@ def ends_early(rank):
         dist.all_reduce(torch.ones(1))  # expect: GS791
 
 
-def wrapper_bypassed(rank):  # expect: GS792
-    train(Replicated(model()), rank, loss=lambda net, x: net.module(x).square().mean())
+def wrapper_bypassed(rank):
+    train(Replicated(model()), rank, loss=lambda net, x: net.module(x).square().mean())  # expect: GS796
 
 
-def no_sync_never_left(rank):  # expect: GS792
+def no_sync_never_left(rank):
     net = Replicated(model())
-    with net.no_sync():
+    with net.no_sync():  # expect: GS796
         train(net, rank)
 
 
@@ -108,12 +134,31 @@ def other_learning_rates(rank):  # expect: GS792
     train(Replicated(model()), rank, lr=0.1 * (rank + 1))
 
 
-def unfrozen_after_the_wrap(rank):  # expect: GS792
+def unfrozen_after_the_wrap(rank):
     net = model()
     net[0].weight.requires_grad_(False)
-    wrapped = Replicated(net)
+    wrapped = Replicated(net)  # expect: GS796
     net[0].weight.requires_grad_(True)
     train(wrapped, rank)
+
+
+def reduced_by_hand_from_other_starts(rank):
+    net = model(seed=rank)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        for parameter in net.parameters():
+            dist.all_reduce(parameter.grad)  # expect: GS795
+            parameter.grad /= 2
+        optimizer.step()
+
+
+def loaded_on_one_rank(rank):
+    net = Replicated(model())  # expect: GS795
+    if rank == 0:
+        net.module.load_state_dict(model(seed=5).state_dict())
+    train(net, rank)
 
 
 def logarithm_of_nothing(rank):
@@ -229,6 +274,77 @@ def healthy_two_models(rank):
     dist.barrier()
 
 
+def healthy_averaged_now_and_then(rank):
+    """Each rank steps by itself, and parameters are averaged every third step."""
+    net = model()
+
+    def average(net, step):
+        if step % 3 == 2:
+            for parameter in net.parameters():
+                dist.all_reduce(parameter.data)
+                parameter.data /= 2
+
+    train(net, rank, before=average)
+
+
+def healthy_from_other_lines(rank):
+    """The ranks meet in one collective, which each enters at a line of its own."""
+    for _ in range(3):
+        if rank == 0:
+            dist.broadcast(torch.ones(2), src=0)
+        else:
+            dist.broadcast(torch.zeros(2), src=0)
+    if rank == 1:
+        raise ValueError("not the collectives' fault")  # expect: GS791
+
+
+def healthy_expert(rank):
+    """A part of the model is each rank's own: nobody averages it, and the wrapper knows."""
+    net = nn.ModuleDict({"shared": model(), "expert": nn.Linear(1, 1)})
+    net._ddp_params_and_buffers_to_ignore = ["expert.weight", "expert.bias"]
+    net.forward = lambda x: net["expert"](net["shared"](x))
+    train(Replicated(net), rank)
+
+
+def healthy_comm_hook(rank):
+    net = Replicated(model())
+
+    def averaged(state, bucket):
+        future = dist.all_reduce(bucket.buffer().div_(2), async_op=True).get_future()
+        return future.then(lambda result: result.value()[0])
+
+    net.register_comm_hook(None, averaged)
+    train(net, rank)
+
+
+def healthy_functional(rank):
+    """Results of functional collectives are waited for where they are used."""
+    from torch.distributed._functional_collectives import all_reduce
+
+    net = model()
+    for step in range(STEPS):
+        out = net(data(rank, step))
+        assert torch.isfinite(all_reduce(out.detach(), "sum", dist.group.WORLD)).all()
+        out.square().mean().backward()
+
+
+def healthy_messages(rank):
+    """Both send before they receive."""
+    for _ in range(3):
+        sent = dist.isend(torch.ones(2), 1 - rank)
+        dist.recv(torch.empty(2), 1 - rank)
+        sent.wait()
+    dist.barrier()
+
+
+def healthy_uneven_gather(rank):
+    """Parts of other sizes are gathered."""
+    parts = [torch.empty(2), torch.empty(3)]
+    dist.all_gather(parts, torch.ones(2 + rank))
+    gathered = [None, None]
+    dist.all_gather_object(gathered, "x" * (rank + 1))
+
+
 def healthy_logging_on_rank_0(rank):
     net = Replicated(model())
     train(net, rank)
@@ -250,15 +366,17 @@ PROGRAMS = [found for name, found in list(globals().items()) if getattr(found, "
 PROGRAMS = [found for found in PROGRAMS if found.__code__.co_varnames[:1] == ("rank",) and found.__name__ != "data"]
 
 
-def main(folder, rank):
+def run(folder, rank, programs, world):
+    """Run programs one after the other, each recorded into a folder of its own."""
     import gradscope
 
-    for found in PROGRAMS:
+    for found in programs:
         place = Path(folder) / found.__name__
         place.mkdir(exist_ok=True)
-        store = dist.FileStore(str(Path(folder) / f"{found.__name__}.store"), 2)
-        options = {"store": store, "rank": rank, "world_size": 2, "timeout": timedelta(seconds=PATIENCE)}
-        with contextlib.suppress(Exception), gradscope.record(place / f"run.r{rank:05d}-of-00002.1.gscope"):
+        store = dist.FileStore(str(Path(folder) / f"{found.__name__}.store"), world)
+        options = {"store": store, "rank": rank, "world_size": world, "timeout": timedelta(seconds=PATIENCE)}
+        file = place / f"run.r{rank:05d}-of-{world:05d}.1.gscope"
+        with contextlib.suppress(Exception), gradscope.record(file):
             dist.init_process_group("gloo", **options)
             found(rank)
             dist.destroy_process_group()
@@ -267,4 +385,4 @@ def main(folder, rank):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    run(sys.argv[1], int(sys.argv[2]), PROGRAMS, 2)

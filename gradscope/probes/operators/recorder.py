@@ -56,6 +56,7 @@ from gradscope.probes.operators.blocks import (
     rows_of,
 )
 from gradscope.probes.operators.call_sites import CallSites, warns_where_it_is_called
+from gradscope.probes.operators.collective_calls import WAITS, CollectiveCalls, is_functional, signature_of
 from gradscope.probes.operators.dataflow import Dataflow
 from gradscope.probes.operators.hearing import Hearing
 from gradscope.probes.operators.inplace_writes import InplaceWrites
@@ -80,6 +81,7 @@ class OperatorRecorder(Watcher):
         self._names, self._faults, self._steps = context.names, context.faults, context.steps
         self._inplace_writes, self._nonfinite = context.get(InplaceWrites), context.get(NonfiniteOnHost)
         self._dataflow, self._calls = context.get(Dataflow), InternedCalls(context.sink)
+        self._collectives = context.get(CollectiveCalls)
         self._known = context.operators  # by the dispatcher's name
         self._started = context.started
         self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
@@ -268,7 +270,7 @@ class OperatorRecorder(Watcher):
         known.operator = operator
         known.run = runner(name)
         if is_collective(operator):
-            known.run = self._flushing(known.run)
+            known.run = self._flushing(known.run, known.name, operator)
         known.copies = copies(operator) and accelerators.is_there_one()
         known.makes_nodes = str(operator) != "aten.detach.default"
         known.look = FORWARD if known.copies else look_of(operator)
@@ -285,19 +287,34 @@ class OperatorRecorder(Watcher):
         """The program has tensor classes that would be asked: the engine will hand operators what is of them."""
         self._overriding, self._note_writes = True, torch_function_classes.unseen(self._written)
 
-    def _flushing(self, run: Any) -> Any:
+    def _flushing(self, run: Any, name: int, operator: Any) -> Any:
         """A collective that commits what there is, itself included, before it waits for the others."""
+        calls, signature = self._collectives, signature_of(operator)
+        waits, late = operator._schema.name == WAITS, is_functional(operator)
 
         def flush_and_run(*arguments: Any, **keywords: Any) -> Any:
+            number = -1
             try:
                 thread = self._threads.current
-                self.close(thread)
+                block_run = self.close(thread)
+                if block_run is not None and thread.operator == name and not thread.busy:
+                    if signature is not None:
+                        number = calls.note(signature, arguments[1:], block_run)  # after the keys
+                    elif waits:
+                        calls.waits(arguments[1], block_run)
                 self._sink.commit()
                 for tell in self._collective_seen:
                     tell(_callers(sys._getframe(1)))
             except Exception as error:
-                self._faults.note("operations", error)
-            return run(*arguments, **keywords)
+                self._faults.note(CollectiveCalls.probe, error)
+            if not late or number < 0:
+                return run(*arguments, **keywords)
+            result = run(*arguments, **keywords)
+            try:
+                calls.returned(number, result)
+            except Exception as error:
+                self._faults.note(CollectiveCalls.probe, error)
+            return result
 
         skip(flush_and_run)
         return flush_and_run
@@ -318,11 +335,11 @@ class OperatorRecorder(Watcher):
             self.threads.append(thread)
         return thread.operations
 
-    def close(self, thread: Thread) -> None:
-        """Store a thread's open block, or only point at it when it was seen before."""
+    def close(self, thread: Thread) -> int | None:
+        """Store a thread's open block, or only point at it when it was seen before. The number of its run."""
         numbers = thread.operations
         if not numbers:
-            return
+            return None
         try:
             block, new = self._recall(numbers, places_of(thread.calls), list(thread.calls))
             if new and not self._overriding and torch_function_classes.is_there_one():
@@ -335,6 +352,7 @@ class OperatorRecorder(Watcher):
                 tell(thread, block, numbers)
             self._inplace_writes.closed(run, thread.storages)
             self._dataflow.close(thread, run, ends_of(numbers) if thread.dataflow else {}, new)
+            return run
         finally:
             thread.leave_block()
 

@@ -1,0 +1,72 @@
+"""Reads how a rank's gradients are averaged with those of others."""
+
+from __future__ import annotations
+
+from gradscope.model.averaging import Averaging, ByHand, GroupKey
+from gradscope.model.hook import IGNORED
+from gradscope.model.rank import ProcessGroup
+from gradscope.model.site import Site, user_site
+from gradscope.store.collective_reader import read_process_groups
+from gradscope.store.interned import Interned
+from gradscope.store.rows import INTEGER, TEXT, Rows
+
+_WRAPPER = "DistributedDataParallel"
+_OPERATOR = """JOIN block_run b ON b.number = r.block_run JOIN block k ON k.id = b.block
+  JOIN operation o ON o.block = k.id AND o.number = k.operations - 1"""
+
+
+def read_averaging(rows: Rows, interned: Interned) -> Averaging:
+    """What is known of it."""
+    groups = read_process_groups(rows, interned)
+    reducers = list(rows.select("SELECT target, stack FROM hook WHERE kind = 'reducer'", (INTEGER, INTEGER)))
+    forwards = _calls(rows, interned, "forward") if reducers else []
+    return Averaging(
+        leaves=_hooked(rows) if reducers else frozenset(),
+        ignores=any(IGNORED in interned.string(target) for target, _ in reducers),
+        wrapped=next((user_site(interned.stack(stack)) for _, stack in reducers if stack), None),
+        groups=_groups(rows, groups) if reducers else frozenset(),
+        by_hand=_by_hand(rows, interned, groups),
+        bypassed=forwards[0][1] if forwards and not _is_called(rows) else None,
+        unsynchronised=next((site for _, site in _calls(rows, interned, "no_sync")), None) if reducers else None,
+    )
+
+
+def _hooked(rows: Rows) -> frozenset[str]:
+    """The leaves on which hooks of a reducer hang."""
+    sql = """SELECT DISTINCT s.text FROM hook k JOIN hook_on h ON h.hook = k.number
+      JOIN backward b ON b.number = h.backward JOIN node n ON n.graph = b.graph AND n.number = h.node
+      JOIN string s ON s.id = n.leaf WHERE k.kind = 'reducer'"""
+    return frozenset(name for (name,) in rows.select(sql, (TEXT,)))
+
+
+def _groups(rows: Rows, groups: dict[int, ProcessGroup]) -> frozenset[GroupKey]:
+    """The groups in which something was reduced while a leaf's node ran, else at the end of a backward."""
+    sql = f"""SELECT DISTINCT c.process_group, coalesce(n.leaf, 0) != 0 FROM collective_run r
+      JOIN collective c ON c.id = r.collective {_OPERATOR} JOIN backward w ON w.number = b.backward
+      LEFT JOIN node n ON n.graph = w.graph AND n.number = o.node WHERE o.node IS NULL OR n.leaf != 0"""
+    found = list(rows.select(sql, (INTEGER, INTEGER)))
+    of_leaves = [group for group, is_leafs in found if is_leafs]
+    return frozenset(groups[group].key for group in of_leaves or [group for group, _ in found])
+
+
+def _by_hand(rows: Rows, interned: Interned, groups: dict[int, ProcessGroup]) -> tuple[ByHand, ...]:
+    sql = f"""SELECT s.text, c.process_group, min(o.stack) FROM reduced_gradient g
+      JOIN collective_run r ON r.number = g.collective_run JOIN collective c ON c.id = r.collective {_OPERATOR}
+      JOIN string s ON s.id = g.leaf JOIN string t ON t.id = o.name
+      WHERE t.text LIKE 'c10d.allreduce%' OR t.text LIKE '%functional.all_reduce%' GROUP BY 1, 2 ORDER BY 1, 2"""
+    found = rows.select(sql, (TEXT, INTEGER, INTEGER))
+    return tuple(ByHand(leaf, groups[group].key, user_site(interned.stack(stack))) for leaf, group, stack in found)
+
+
+def _is_called(rows: Rows) -> bool:
+    """Whether a wrapper was called, or a module whose class is called alike."""
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM call c JOIN string s ON s.id = c.class WHERE s.text LIKE '%{_WRAPPER}')"
+    return bool(rows.number(sql))
+
+
+def _calls(rows: Rows, interned: Interned, kind: str) -> list[tuple[str, Site | None]]:
+    """The calls of a kind by which the program trains: the module's name and the line."""
+    sql = f"""SELECT coalesce(m.text, ''), t.stack FROM training_call t JOIN string s ON s.id = t.kind
+      LEFT JOIN string m ON m.id = t.module WHERE s.text = '{kind}'
+      GROUP BY t.module, t.stack ORDER BY min(t.interval)"""
+    return [(name, user_site(interned.stack(stack))) for name, stack in rows.select(sql, (TEXT, INTEGER))]
