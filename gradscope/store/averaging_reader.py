@@ -6,7 +6,7 @@ from gradscope.model.averaging import Averaging, ByHand, GroupKey
 from gradscope.model.hook import IGNORED
 from gradscope.model.rank import ProcessGroup
 from gradscope.model.site import Site, user_site
-from gradscope.store.collective_reader import read_process_groups
+from gradscope.store.collective_reader import read_process_groups, user_sites
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, TEXT, Rows
 
@@ -19,31 +19,37 @@ def read_averaging(rows: Rows, interned: Interned) -> Averaging:
     """What is known of it."""
     groups = read_process_groups(rows, interned)
     reducers = list(rows.select("SELECT target, stack FROM hook WHERE kind = 'reducer'", (INTEGER, INTEGER)))
-    forwards = _calls(rows, interned, "forward") if reducers else []
+    by_hand = _by_hand(rows, interned, groups)
+    if not reducers:
+        return Averaging(by_hand=by_hand)
+    averaged = _groups(rows, groups)
+    made = [stack for _, stack in reducers if stack]
     return Averaging(
-        leaves=_hooked(rows) if reducers else frozenset(),
+        leaves=_hooked(rows),
         ignores=any(IGNORED in interned.string(target) for target, _ in reducers),
-        wrapped=next((user_site(interned.stack(stack)) for _, stack in reducers if stack), None),
-        groups=_groups(rows, groups) if reducers else frozenset(),
-        by_hand=_by_hand(rows, interned, groups),
-        bypassed=forwards[0][1] if forwards and not _is_called(rows) else None,
-        unsynchronised=next((site for _, site in _calls(rows, interned, "no_sync")), None) if reducers else None,
+        wrapped=user_sites(rows, interned, made[:1]).get(made[0]) if made else None,
+        groups=averaged,
+        by_hand=by_hand,
+        bypassed=None if averaged or _is_called(rows) else _first_call(rows, interned, "forward"),
+        unsynchronised=None if averaged else _first_call(rows, interned, "no_sync"),
     )
 
 
 def _hooked(rows: Rows) -> frozenset[str]:
     """The leaves on which hooks of a reducer hang."""
-    sql = """SELECT DISTINCT s.text FROM hook k JOIN hook_on h ON h.hook = k.number
-      JOIN backward b ON b.number = h.backward JOIN node n ON n.graph = b.graph AND n.number = h.node
-      JOIN string s ON s.id = n.leaf WHERE k.kind = 'reducer'"""
+    sql = """SELECT text FROM string WHERE id IN (SELECT n.leaf FROM (
+      SELECT DISTINCT b.graph, h.node FROM hook k JOIN hook_on h ON h.hook = k.number
+      JOIN backward b ON b.number = h.backward WHERE k.kind = 'reducer'
+      ) x JOIN node n ON n.graph = x.graph AND n.number = x.node)"""
     return frozenset(name for (name,) in rows.select(sql, (TEXT,)))
 
 
 def _groups(rows: Rows, groups: dict[int, ProcessGroup]) -> frozenset[GroupKey]:
     """The groups in which something was reduced while a leaf's node ran, else at the end of a backward."""
-    sql = f"""SELECT DISTINCT c.process_group, coalesce(n.leaf, 0) != 0 FROM collective_run r
+    sql = f"""SELECT DISTINCT x.process_group, coalesce(n.leaf, 0) != 0 FROM (
+      SELECT DISTINCT c.process_group, w.graph, o.node FROM collective_run r
       JOIN collective c ON c.id = r.collective {_OPERATOR} JOIN backward w ON w.number = b.backward
-      LEFT JOIN node n ON n.graph = w.graph AND n.number = o.node WHERE o.node IS NULL OR n.leaf != 0"""
+      ) x LEFT JOIN node n ON n.graph = x.graph AND n.number = x.node WHERE x.node IS NULL OR n.leaf != 0"""
     found = list(rows.select(sql, (INTEGER, INTEGER)))
     of_leaves = [group for group, is_leafs in found if is_leafs]
     return frozenset(groups[group].key for group in of_leaves or [group for group, _ in found])
@@ -64,9 +70,8 @@ def _is_called(rows: Rows) -> bool:
     return bool(rows.number(sql))
 
 
-def _calls(rows: Rows, interned: Interned, kind: str) -> list[tuple[str, Site | None]]:
-    """The calls of a kind by which the program trains: the module's name and the line."""
-    sql = f"""SELECT coalesce(m.text, ''), t.stack FROM training_call t JOIN string s ON s.id = t.kind
-      LEFT JOIN string m ON m.id = t.module WHERE s.text = '{kind}'
-      GROUP BY t.module, t.stack ORDER BY min(t.interval)"""
-    return [(name, user_site(interned.stack(stack))) for name, stack in rows.select(sql, (TEXT, INTEGER))]
+def _first_call(rows: Rows, interned: Interned, kind: str) -> Site | None:
+    """The line of the first call of a kind by which the program trains."""
+    sql = f"""SELECT t.stack FROM training_call t JOIN string s ON s.id = t.kind WHERE s.text = '{kind}'
+      ORDER BY t.interval, t.position LIMIT 1"""
+    return next((user_site(interned.stack(stack)) for (stack,) in rows.select(sql, (INTEGER,))), None)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import NamedTuple
 
@@ -44,17 +45,29 @@ def read_collectives(rows: Rows, interned: Interned) -> tuple[list[Collective], 
     runs = list(rows.select(_RUNS, (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, INTEGER, INTEGER)))
     given = _given(rows, interned) if runs else {}
     when = _moments(rows, {row[1] for row in runs}) if runs else {}
+    sites = user_sites(rows, interned, {row[5] for row in runs})
     for number, block_run, collective, sequence, name, stack in runs:
         backward, inside = when[block_run]
         key = (collective, name, stack, inside)
         if key not in kinds:
             operator = interned.string(name)
             two = any(f".{one}." in operator for one in _BETWEEN_TWO)
-            site = user_site(interned.stack(stack))
             kinds[key] = len(found)
-            found.append(replace(given[collective], operator=operator, site=site, inside=inside, between_two=two))
+            line = sites.get(stack)
+            found.append(replace(given[collective], operator=operator, site=line, inside=inside, between_two=two))
         entered.append(Entered(number, kinds[key], sequence, backward))
     return found, entered
+
+
+def user_sites(rows: Rows, interned: Interned, stacks: Iterable[int]) -> dict[int, Site]:
+    """The user's innermost line of each of some stacks, without reading the rest of them."""
+    numbers = ", ".join(map(str, sorted(stacks)))
+    sql = f"""WITH RECURSIVE up(stack, caller, frame) AS (
+      SELECT id, caller, frame FROM stack WHERE id IN ({numbers}) UNION
+      SELECT up.stack, s.caller, s.frame FROM up JOIN frame f ON f.id = up.frame AND f.origin != 0
+      JOIN stack s ON s.id = up.caller
+    ) SELECT up.stack, up.frame FROM up JOIN frame f ON f.id = up.frame AND f.origin = 0"""
+    return {stack: interned.site(frame) for stack, frame in rows.select(sql, (INTEGER, INTEGER))}
 
 
 def read_wait(rows: Rows, interned: Interned, number: int) -> Site | None:

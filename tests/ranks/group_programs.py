@@ -114,6 +114,16 @@ def raises_in_the_loss(rank):
     dist.all_reduce(torch.ones(1))
 
 
+def raises_after_other_lines(rank):
+    for _ in range(3):
+        if rank == 0:
+            dist.broadcast(torch.ones(2), src=0)
+        else:
+            dist.broadcast(torch.zeros(2), src=0)
+    if rank == 1:
+        raise ValueError("not their fault")  # expect: GS791
+
+
 def ends_early(rank):
     for _ in range(3 - rank):
         train(model(), 0)
@@ -287,17 +297,6 @@ def healthy_averaged_now_and_then(rank):
     train(net, rank, before=average)
 
 
-def healthy_from_other_lines(rank):
-    """The ranks meet in one collective, which each enters at a line of its own."""
-    for _ in range(3):
-        if rank == 0:
-            dist.broadcast(torch.ones(2), src=0)
-        else:
-            dist.broadcast(torch.zeros(2), src=0)
-    if rank == 1:
-        raise ValueError("not the collectives' fault")  # expect: GS791
-
-
 def healthy_expert(rank):
     """A part of the model is each rank's own: nobody averages it, and the wrapper knows."""
     net = nn.ModuleDict({"shared": model(), "expert": nn.Linear(1, 1)})
@@ -337,10 +336,8 @@ def healthy_messages(rank):
     dist.barrier()
 
 
-def healthy_uneven_gather(rank):
-    """Parts of other sizes are gathered."""
-    parts = [torch.empty(2), torch.empty(3)]
-    dist.all_gather(parts, torch.ones(2 + rank))
+def healthy_uneven_objects(rank):
+    """What is gathered has another size on each rank."""
     gathered = [None, None]
     dist.all_gather_object(gathered, "x" * (rank + 1))
 
