@@ -33,3 +33,8 @@ class Averaging:
     by_hand: tuple[ByHand, ...] = ()
     bypassed: Site | None = None
     unsynchronised: Site | None = None
+
+    @property
+    def group(self) -> GroupKey | None:
+        """The group in which the wrapper averages; None where there are several, since leaves may have one each."""
+        return next(iter(self.groups)) if len(self.groups) == 1 else None

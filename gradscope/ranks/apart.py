@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gradscope.model.finding import Related
 from gradscope.model.rank import Rank
-from gradscope.ranks.gather import Ranks
 from gradscope.ranks.kind import Blame
+from gradscope.ranks.known import Ranks
 from gradscope.ranks.stopped import named
 
 _LOSSES = 3  # of one run, at least, that are the same on two ranks to the last bit
@@ -90,9 +90,9 @@ def same_data(ranks: Ranks) -> Iterator[Blame]:
 def _averaged(ranks: Ranks, numbers: list[int]) -> list[list[int]]:
     """Those of some ranks, each only once, between which DistributedDataParallel averages gradients."""
     found: list[list[int]] = []
-    groups = {key for number in numbers for key in ranks.averaging[number].groups}
-    for key in sorted(groups):
-        members = sorted(number for number in numbers if key in ranks.averaging[number].groups)
+    groups = {ranks.averaging[number].group for number in numbers} - {None}
+    for key in groups:
+        members = sorted(number for number in numbers if ranks.averaging[number].group == key)
         if len(members) > 1 and members not in found:
             found.append(members)
-    return found
+    return sorted(found)

@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
 from gradscope.model.rank import Collective, Rank
-
-if TYPE_CHECKING:
-    from gradscope.ranks.gather import Ranks
+from gradscope.ranks.known import Ranks
 
 Key = tuple[str, tuple[int, ...]]
 

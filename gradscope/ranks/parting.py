@@ -7,7 +7,7 @@ from collections.abc import Callable, Hashable, Iterator
 from dataclasses import dataclass
 
 from gradscope.model.rank import Collective, Rank, State
-from gradscope.ranks.gather import Ranks
+from gradscope.ranks.known import Ranks
 from gradscope.ranks.meeting import Key, entered
 
 _AFTER = 4  # collectives that may have been entered after the one that does not match: those of DDP do not wait

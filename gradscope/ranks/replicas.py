@@ -10,9 +10,9 @@ from gradscope.model.averaging import Averaging, GroupKey
 from gradscope.model.finding import Related
 from gradscope.model.rank import Weights
 from gradscope.model.site import Site
-from gradscope.ranks.gather import Ranks
 from gradscope.ranks.keys import unwrapped
 from gradscope.ranks.kind import Blame
+from gradscope.ranks.known import Ranks
 from gradscope.ranks.stopped import named
 
 _NOISE = 1e-6  # relative: sums on several devices differ in their last bits
@@ -177,8 +177,8 @@ def _replicas(ranks: Ranks) -> Iterator[_Replicas]:
     wrapped: dict[GroupKey | None, list[int]] = {}
     by_hand: dict[GroupKey, list[int]] = {}
     for number, one in sorted(ranks.averaging.items()):
-        for key in (one.groups or {None}) if one.leaves else ():
-            wrapped.setdefault(key, []).append(number)
+        if one.leaves and len(one.groups) < 2:  # else there are models that have a group each, say
+            wrapped.setdefault(one.group, []).append(number)
         for key in {one.group for one in one.by_hand}:
             by_hand.setdefault(key, []).append(number)
     yield from (_Replicas(tuple(members)) for members in wrapped.values() if len(members) > 1)

@@ -6,8 +6,8 @@ from collections.abc import Iterator
 
 from gradscope.model.finding import Related
 from gradscope.model.rank import Collective, Rank, State
-from gradscope.ranks.gather import Ranks
 from gradscope.ranks.kind import Blame
+from gradscope.ranks.known import Ranks
 from gradscope.ranks.parting import Parting, circle_of, first_parting
 
 _MOST_RELATED = 16

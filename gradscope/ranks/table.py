@@ -5,8 +5,8 @@ from __future__ import annotations
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
 from gradscope.ranks import apart, replicas, stopped
-from gradscope.ranks.gather import Ranks
 from gradscope.ranks.kind import RankKind
+from gradscope.ranks.known import Ranks
 
 RANK_KINDS = {
     kind.code: kind

@@ -13,7 +13,8 @@ from torch import nn
 import gradscope
 from gradscope.model.averaging import Averaging
 from gradscope.model.rank import Collective, ProcessGroup
-from gradscope.ranks.gather import Ranks, gather
+from gradscope.ranks.gather import gather
+from gradscope.ranks.known import Ranks
 from gradscope.store.averaging_reader import read_averaging
 
 if not torch.distributed.is_available():

@@ -75,6 +75,17 @@ def healthy_mesh(rank):
         optimizer.step()
 
 
+def healthy_experts(rank):
+    """A part that all ranks share, and one for each pair of them, each in a wrapper of its own."""
+    shared = Replicated(model())
+    expert = Replicated(nn.Linear(1, 1), process_group=pairs((0, 1), (2, 3)))
+    optimizer = torch.optim.SGD([*shared.parameters(), *expert.parameters()], lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        expert(shared(data(rank, step))).square().mean().backward()
+        optimizer.step()
+
+
 def healthy_pipeline(rank):
     torch.manual_seed(rank)
     stage = nn.Linear(4, 4)
@@ -125,7 +136,7 @@ def healthy_tensor_parallel(rank):
 
 PROGRAMS = [
     *(one_more_in_a_pair, raises_in_a_pair, stage_raises, two_see_the_same, one_steps_otherwise),
-    *(healthy_mesh, healthy_pipeline, healthy_fsdp, healthy_one_writes, healthy_tensor_parallel),
+    *(healthy_mesh, healthy_experts, healthy_pipeline, healthy_fsdp, healthy_one_writes, healthy_tensor_parallel),
 ]
 
 if __name__ == "__main__":

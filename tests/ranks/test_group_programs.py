@@ -13,7 +13,8 @@ from gradscope.model.choice import Choice
 from gradscope.ranks.gather import gather
 from gradscope.ranks.table import findings
 
-SCRIPTS = {2: Path(__file__).parent / "group_programs.py", 4: Path(__file__).parent / "four_rank_programs.py"}
+SCRIPTS = {"group_programs.py": 2, "healthy_programs.py": 2, "four_rank_programs.py": 4}  # and their ranks
+HERE = Path(__file__).parent
 LIMIT = 540  # seconds
 
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
@@ -35,17 +36,17 @@ def programs(script):
     return found
 
 
-PROGRAMS = {(world, name): mark for world, script in SCRIPTS.items() for name, mark in programs(script).items()}
+PROGRAMS = {(script, name): mark for script in SCRIPTS for name, mark in programs(HERE / script).items()}
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory):
-    """By the number of ranks: a folder with one for each program, with the recordings of all ranks in it."""
-    return {world: recorded(tmp_path_factory.mktemp("groups"), world) for world in SCRIPTS}
+    """By script: a folder with one for each program, with the recordings of all ranks in it."""
+    return {script: recorded(tmp_path_factory.mktemp("groups"), script, world) for script, world in SCRIPTS.items()}
 
 
-def recorded(folder, world):
-    command = [sys.executable, str(SCRIPTS[world]), str(folder)]
+def recorded(folder, script, world):
+    command = [sys.executable, str(HERE / script), str(folder)]
     ranks = [
         subprocess.Popen(
             [*command, str(rank)], cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=subprocess.DEVNULL
@@ -64,19 +65,19 @@ def found_in(folder, name):
     return findings(gather(sorted((folder / name).glob("*.gscope"))), Choice())
 
 
-@pytest.mark.parametrize(("world", "name"), [program for program, expected in PROGRAMS.items() if expected])
-def test_a_fault_is_named_first(folders, world, name):
-    first = found_in(folders[world], name)[0]
-    code, line = PROGRAMS[world, name]
+@pytest.mark.parametrize(("script", "name"), [program for program, expected in PROGRAMS.items() if expected])
+def test_a_fault_is_named_first(folders, script, name):
+    first = found_in(folders[script], name)[0]
+    code, line = PROGRAMS[script, name]
     assert first.code == code
     assert (None if first.site is None else first.site.line) == line
 
 
-@pytest.mark.parametrize(("world", "name"), [program for program, expected in PROGRAMS.items() if not expected])
-def test_a_healthy_program_is_silent(folders, world, name):
-    assert found_in(folders[world], name) == ()
+@pytest.mark.parametrize(("script", "name"), [program for program, expected in PROGRAMS.items() if not expected])
+def test_a_healthy_program_is_silent(folders, script, name):
+    assert found_in(folders[script], name) == ()
 
 
 def test_every_rank_is_in_the_table(folders):
-    ranks = gather(sorted((folders[2] / "healthy_ddp").glob("*.gscope")))
+    ranks = gather(sorted((folders["healthy_programs.py"] / "healthy_ddp").glob("*.gscope")))
     assert [one.rank for one in ranks.ranks] == [0, 1]

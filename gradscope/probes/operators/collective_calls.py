@@ -176,10 +176,14 @@ class CollectiveCalls:
 
     def _measured(self, leaves: list[tuple[Any, int]]) -> None:
         """Gradients were measured: whoever is given one of them until the next backward begins, is written down."""
-        self._gradients = {leaf.grad.data_ptr(): (weakref.ref(leaf), name) for leaf, name in leaves}
+        self._gradients = {
+            leaf.grad.data_ptr(): (weakref.ref(leaf), name)
+            for leaf, name in leaves
+            if leaf.grad.layout is torch.strided
+        }
 
     def _note_gradients(self, number: int, given: Any) -> None:
-        for tensor in given:
+        for tensor in given if all(one.layout is torch.strided for one in given) else ():
             leaf, name = self._gradients.get(tensor.data_ptr(), (_nobody, 0))
             gradient = attribute(leaf(), "grad")
             if gradient is not None and gradient.data_ptr() == tensor.data_ptr() and gradient.shape == tensor.shape:

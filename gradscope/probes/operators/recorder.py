@@ -30,7 +30,6 @@ from gradscope.probes.core.operator import Operator, Write
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.sink import store
 from gradscope.probes.core.thread_state import BLOCK, Thread
-from gradscope.probes.core.traceback_filter import is_ours
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.nonfinite.operator_risk import (
     CLOSELY,
@@ -56,7 +55,7 @@ from gradscope.probes.operators.blocks import (
     rows_of,
 )
 from gradscope.probes.operators.call_sites import CallSites, warns_where_it_is_called
-from gradscope.probes.operators.collective_calls import WAITS, CollectiveCalls, is_functional, signature_of
+from gradscope.probes.operators.collective_runs import CollectiveRuns
 from gradscope.probes.operators.dataflow import Dataflow
 from gradscope.probes.operators.hearing import Hearing
 from gradscope.probes.operators.inplace_writes import InplaceWrites
@@ -81,7 +80,7 @@ class OperatorRecorder(Watcher):
         self._names, self._faults, self._steps = context.names, context.faults, context.steps
         self._inplace_writes, self._nonfinite = context.get(InplaceWrites), context.get(NonfiniteOnHost)
         self._dataflow, self._calls = context.get(Dataflow), InternedCalls(context.sink)
-        self._collectives = context.get(CollectiveCalls)
+        self._meeting = CollectiveRuns(context, self.close)
         self._known = context.operators  # by the dispatcher's name
         self._started = context.started
         self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
@@ -95,7 +94,7 @@ class OperatorRecorder(Watcher):
         self._off = False  # our key may outlive the recording: in threads that still run
         self.threads: list[Thread] = []  # that have noted an operator
         self.unforeseen: set[int] = set()  # names of operators that make a backward differ from one like it
-        self._collective_seen, self._block_closed = context.events.collective_seen, context.events.block_closed
+        self._block_closed = context.events.block_closed
         context.events.step_begins.append(self.follow)
         context.events.thread_begins.append(self.in_thread)
 
@@ -270,7 +269,7 @@ class OperatorRecorder(Watcher):
         known.operator = operator
         known.run = runner(name)
         if is_collective(operator):
-            known.run = self._flushing(known.run, known.name, operator)
+            known.run = self._meeting.runner(known.run, known.name, operator)
         known.copies = copies(operator) and accelerators.is_there_one()
         known.makes_nodes = str(operator) != "aten.detach.default"
         known.look = FORWARD if known.copies else look_of(operator)
@@ -286,38 +285,6 @@ class OperatorRecorder(Watcher):
     def _override(self) -> None:
         """The program has tensor classes that would be asked: the engine will hand operators what is of them."""
         self._overriding, self._note_writes = True, torch_function_classes.unseen(self._written)
-
-    def _flushing(self, run: Any, name: int, operator: Any) -> Any:
-        """A collective that commits what there is, itself included, before it waits for the others."""
-        calls, signature = self._collectives, signature_of(operator)
-        waits, late = operator._schema.name == WAITS, is_functional(operator)
-
-        def flush_and_run(*arguments: Any, **keywords: Any) -> Any:
-            number = -1
-            try:
-                thread = self._threads.current
-                block_run = self.close(thread)
-                if block_run is not None and thread.operator == name and not thread.busy:
-                    if signature is not None:
-                        number = calls.note(signature, arguments[1:], block_run)  # after the keys
-                    elif waits:
-                        calls.waits(arguments[1], block_run)
-                self._sink.commit()
-                for tell in self._collective_seen:
-                    tell(_callers(sys._getframe(1)))
-            except Exception as error:
-                self._faults.note(CollectiveCalls.probe, error)
-            if not late or number < 0:
-                return run(*arguments, **keywords)
-            result = run(*arguments, **keywords)
-            try:
-                calls.returned(number, result)
-            except Exception as error:
-                self._faults.note(CollectiveCalls.probe, error)
-            return result
-
-        skip(flush_and_run)
-        return flush_and_run
 
     def _open(self, thread: Thread) -> list[int]:
         """Begin a block, after one that is full or another backward's if there is one, and answer with its numbers."""
@@ -380,13 +347,6 @@ class OperatorRecorder(Watcher):
         self._sink.add_all("operation", operations)
         self._sink.add_all("written", written)
         self._sink.add("block", (block, len(operations), len(written)))
-
-
-def _callers(frame: FrameType | None) -> FrameType | None:
-    """The frame behind those that are ours; none on the engine's own threads."""
-    while frame is not None and is_ours(frame.f_code):
-        frame = frame.f_back
-    return frame
 
 
 def _is_tracked(written: torch.Tensor, arguments: tuple[Any, ...]) -> bool:
