@@ -10,6 +10,7 @@ from gradscope.store.collective_reader import read_process_groups, user_sites
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, TEXT, Rows
 
+_REDUCES = (".allreduce", "functional.all_reduce")
 _WRAPPER = "DistributedDataParallel"
 _OPERATOR = """JOIN block_run b ON b.number = r.block_run JOIN block k ON k.id = b.block
   JOIN operation o ON o.block = k.id AND o.number = k.operations - 1"""
@@ -56,12 +57,14 @@ def _groups(rows: Rows, groups: dict[int, ProcessGroup]) -> frozenset[GroupKey]:
 
 
 def _by_hand(rows: Rows, interned: Interned, groups: dict[int, ProcessGroup]) -> tuple[ByHand, ...]:
-    sql = f"""SELECT s.text, c.process_group, min(o.stack) FROM reduced_gradient g
-      JOIN collective_run r ON r.number = g.collective_run JOIN collective c ON c.id = r.collective {_OPERATOR}
-      JOIN string s ON s.id = g.leaf JOIN string t ON t.id = o.name
-      WHERE t.text LIKE 'c10d.allreduce%' OR t.text LIKE '%functional.all_reduce%' GROUP BY 1, 2 ORDER BY 1, 2"""
-    found = rows.select(sql, (TEXT, INTEGER, INTEGER))
-    return tuple(ByHand(leaf, groups[group].key, user_site(interned.stack(stack))) for leaf, group, stack in found)
+    sql = f"""SELECT DISTINCT g.leaf, c.process_group, o.name, o.stack FROM reduced_gradient g
+      CROSS JOIN collective_run r ON r.number = g.collective_run JOIN collective c ON c.id = r.collective {_OPERATOR}
+      ORDER BY 1, 2, 4"""
+    found: dict[tuple[str, GroupKey], Site | None] = {}
+    for leaf, group, name, stack in rows.select(sql, (INTEGER,) * 4):
+        if any(one in interned.string(name) for one in _REDUCES):
+            found.setdefault((interned.string(leaf), groups[group].key), user_site(interned.stack(stack)))
+    return tuple(ByHand(leaf, group, site) for (leaf, group), site in sorted(found.items(), key=lambda one: one[0]))
 
 
 def _is_called(rows: Rows) -> bool:
