@@ -7,6 +7,8 @@ from dataclasses import dataclass
 
 from gradscope.model.site import Located, Stack
 
+IGNORED = "told to ignore"  # in what a reducer is on: it leaves parameters alone, because the program wants it so
+
 
 @dataclass(frozen=True, slots=True)
 class Hook(Located):

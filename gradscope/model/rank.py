@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import enum
+import math
 from dataclasses import dataclass
 
 from gradscope.model.site import Site
+from gradscope.model.tensor import TensorType
 
 # what torch.distributed raises in a rank because another one is gone
 LOST_A_PEER = (
@@ -20,6 +22,9 @@ LOST_A_PEER = (
 )
 
 
+WAITS = "_c10d_functional.wait_tensor.default"
+
+
 class State(enum.Enum):
     """How a rank ended."""
 
@@ -29,24 +34,80 @@ class State(enum.Enum):
     KILLED = "killed, or still runs"
 
 
+# Collectives whose ranks must all give tensors of the same size and dtype.
+_EQUAL = frozenset(
+    (
+        *("allreduce_", "allreduce_coalesced_", "broadcast_", "reduce_", "_allgather_base_", "_reduce_scatter_base_"),
+        *("all_reduce", "all_reduce_", "broadcast", "broadcast_", "all_gather_into_tensor", "reduce_scatter_tensor"),
+    )
+)
+
+
+@dataclass(frozen=True, slots=True)
+class ProcessGroup:
+    """Ranks that meet, and by what they talk. `before` counts what they had entered before the recording began."""
+
+    name: str
+    backend: str
+    members: tuple[int, ...]
+    before: int | None = None
+
+    @property
+    def key(self) -> tuple[str, tuple[int, ...]]:
+        """What tells it from others: equal on all of its ranks."""
+        return self.name, self.members
+
+
 @dataclass(frozen=True, slots=True)
 class Collective:
-    """A collective that a rank entered, on the way to backward `backward` or, `inside`, in it."""
+    """A collective that a rank entered, on the way to backward `backward` or, `inside`, in it.
+
+    `types` are those of what it sends or receives into, `peer` is the rank that it sends to or receives from, or the
+    root; `sequence` its place in its group, None between two ranks and where it is not known; `waited` the line that
+    waited for its result, where it is an asynchronous one that was waited for by an operator.
+    """
 
     operator: str
     site: Site | None
     backward: int
     inside: bool = False
+    group: ProcessGroup | None = None
+    types: tuple[TensorType, ...] = ()
+    size: int = 0
+    peer: int | None = None
+    asynchronous: bool = False
+    sequence: int | None = None
+    between_two: bool = False
+    waited: Site | None = None
 
     @property
     def name(self) -> str:
-        """`allreduce_` of `c10d.allreduce_.default`."""
-        return self.operator.split(".")[1] if "." in self.operator else self.operator
+        """`allreduce` of `c10d.allreduce_.default`."""
+        return (self.operator.split(".")[1] if "." in self.operator else self.operator).strip("_")
 
     @property
     def words(self) -> str:
-        """Its name and when."""
-        return f"{self.name.strip('_')} {'in' if self.inside else 'on the way to'} backward {self.backward}"
+        """Its name, its peer between two, and when."""
+        peer = "" if not self.between_two or self.peer is None else f" of rank {self.peer}"
+        return f"{self.name}{peer} {'in' if self.inside else 'on the way to'} backward {self.backward}"
+
+    @property
+    def sends(self) -> bool:
+        """Whether it sends, where it is between two."""
+        return self.name in ("send", "isend")
+
+    @property
+    def tensors(self) -> str:
+        """What it is given."""
+        return ", ".join(map(str, self.types))
+
+    @property
+    def must_agree(self) -> tuple[str, tuple[tuple[int, str], ...]]:
+        """What is the same on all ranks of a group that meet in it: operator, and sizes and dtypes where they count."""
+        operator = self.operator.split(".")[1] if "." in self.operator else self.operator
+        if operator not in _EQUAL:
+            return operator, ()
+        return operator, tuple((math.prod(one.shape), one.dtype) for one in self.types)
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,8 +121,9 @@ class Weights:
 @dataclass(frozen=True, slots=True)
 class Rank:
     """One process. `last` is the last operator that it ran, `at` the line at which its main thread stood when the
-    recording was written to last, `seconds` how long it ran. `sequence` numbers its collectives, equal numbers for
-    equal ones. `nonfinite` is the first backward whose root was not finite, and `born` where that came from."""
+    recording was written to last, `seconds` how long it ran. `missing` are the ranks that have not entered the
+    collective that it entered last, None when that is not known. `nonfinite` is the first backward whose root was not
+    finite, and `born` where that came from."""
 
     path: str
     rank: int
@@ -78,19 +140,19 @@ class Rank:
     at: Site | None
     collectives: int
     collective: Collective | None
+    missing: tuple[int, ...] | None = None
     nonfinite: int | None = None
     born: Site | None = None
     born_by: str | None = None
-    reduced: bool = False
 
     @property
     def waits(self) -> bool:
         """Whether the last that it did was to enter a collective, and it did not end by itself."""
-        return (
-            self.state in (State.KILLED, State.LOST)
-            and self.collective is not None
-            and self.last == (self.collective.operator)
-        )
+        if self.state not in (State.KILLED, State.LOST) or self.collective is None:
+            return False
+        if self.state is State.KILLED and self.missing == ():
+            return False  # all others had come
+        return self.last in (self.collective.operator, WAITS)
 
     @property
     def place(self) -> Site | None:
@@ -98,5 +160,6 @@ class Rank:
         if self.state is State.RAISED and self.failed_at is not None:
             return self.failed_at
         if self.waits and self.collective is not None:
-            return self.collective.site or self.at
+            late = self.collective.waited or (self.at if self.collective.asynchronous else None)
+            return late or self.collective.site or self.at  # of an asynchronous one, where its result is waited for
         return self.at or self.last_site

@@ -36,9 +36,10 @@ LOAD = CallKind("load_state_dict", "tensors that share the module's memory", "te
 ASSIGN = CallKind("assign_state_dict", LOAD.count, LOAD.total)  # load_state_dict(assign=True): parameters are replaced
 PARTED = CallKind("parted", "parameters that were one before load_state_dict", "what they are since")
 AUTOCAST = CallKind("autocast", "1 where it keeps copies of weights", "1 where no other is open around it")
+NO_SYNC = CallKind("no_sync", "-", "-")  # DistributedDataParallel is to average no gradients for a while
 _MAKING = (MADE, STATE, LOAD, ASSIGN, PARTED)
 _STEPPING = (STEP, ZERO_GRAD, CLIP, SCALE, UNSCALE, SCALED_STEP, SCHEDULE)
-_ALL = (*_MAKING, *_STEPPING, TRAIN, EVAL, FORWARD, AUTOCAST, GAP)
+_ALL = (*_MAKING, *_STEPPING, TRAIN, EVAL, FORWARD, AUTOCAST, NO_SYNC, GAP)
 KINDS = {kind.name: kind for kind in _ALL}
 
 

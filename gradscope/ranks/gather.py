@@ -4,53 +4,35 @@ from __future__ import annotations
 
 import re
 from array import array
-from collections import defaultdict
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from pathlib import Path
 
-from gradscope.model.rank import LOST_A_PEER, Collective, Rank, State, Weights
+from gradscope.model.rank import LOST_A_PEER, Collective, ProcessGroup, Rank, State
 from gradscope.model.run import Run
 from gradscope.model.site import Site
+from gradscope.ranks.known import Ranks
+from gradscope.ranks.meeting import missing
 from gradscope.store import rank_reader
+from gradscope.store.averaging_reader import read_averaging
+from gradscope.store.collective_reader import Entered, read_collectives, read_wait
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording, load
 
 _IN_NAME = re.compile(r"\.r(\d+)-of-(\d+)\.")
-Sequence = tuple[int, ...]
-
-
-@dataclass(slots=True)
-class Ranks:
-    """All ranks, by number, and what of them can be compared. Numbers in sequences stand for `collectives`.
-
-    `weights` and `losses`: by backward and content, the ranks with it; `first_weights`: one rank's content of each.
-    """
-
-    ranks: list[Rank] = field(default_factory=list)
-    collectives: list[Collective] = field(default_factory=list)
-    sequences: dict[int, array[int]] = field(default_factory=dict)
-    weights: dict[int, dict[int, list[int]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
-    first_weights: dict[tuple[int, int], Weights] = field(default_factory=dict)
-    losses: dict[tuple[tuple[int, str], ...], list[int]] = field(default_factory=lambda: defaultdict(list))
-    folder: str = ""
-    torch: str = ""
-
-    def rank(self, number: int) -> Rank:
-        """One of them."""
-        return next(one for one in self.ranks if one.rank == number)
 
 
 def gather(paths: Iterable[Path], doing: Callable[[int], None] = lambda count: None) -> Ranks:
     """Read them all. `doing` is told how many were read."""
     found = Ranks()
-    numbers: dict[tuple[str, str], int] = {}
+    numbers: dict[Collective, int] = {}
     shared: dict[bytes, array[int]] = {}
     for count, path in enumerate(paths, 1):
         with load(path) as recording, damage_is_one_sentence(path):
             _add(found, recording, count - 1, numbers, shared)
         doing(count)
     found.ranks.sort(key=lambda one: (one.rank, one.path))
+    found.ranks = [replace(one, missing=missing(found, one)) for one in found.ranks]
     return found
 
 
@@ -58,26 +40,48 @@ def _add(
     found: Ranks,
     recording: Recording,
     place: int,
-    numbers: dict[tuple[str, str], int],
+    numbers: dict[Collective, int],
     shared: dict[bytes, array[int]],
 ) -> None:
     rows, interned, run = recording.tables.rows, recording.tables.interned, recording.run()
     number = _number(run, recording.path, place)
-    sequence, last = array("i"), None
-    for last in rank_reader.read_collectives(rows, interned):
-        key = (last.operator, str(last.site))
-        if key not in numbers:
-            numbers[key] = len(found.collectives)
-            found.collectives.append(last)
-        sequence.append(numbers[key])
+    kinds, entered = read_collectives(rows, interned)
+    for kind in kinds:
+        if kind not in numbers:
+            numbers[kind] = len(found.collectives)
+            found.collectives.append(kind)
+    known = [numbers[kind] for kind in kinds]
+    sequence = array("i", (known[one.kind] for one in entered))
     found.sequences[number] = shared.setdefault(sequence.tobytes(), sequence)  # healthy ranks do the same
+    found.starts[number] = _starts(kinds, entered)
+    last = None
+    if entered:
+        end = entered[-1]
+        waited = read_wait(rows, interned, end.number)
+        last = replace(kinds[end.kind], backward=end.backward, sequence=end.sequence, waited=waited)
     for weights in rank_reader.read_weights(rows):
         content = hash(weights.norms)
         found.weights[weights.backward][content].append(number)
         found.first_weights.setdefault((weights.backward, content), weights)
+    found.averaging[number] = read_averaging(rows, interned)
     found.losses[rank_reader.read_losses_as_text(rows)].append(number)
     found.folder, found.torch = found.folder or run.cwd, found.torch or run.torch
-    found.ranks.append(_rank(recording, run, number, len(sequence), last))
+    between_two = sum(kinds[one.kind].between_two for one in entered)
+    found.ranks.append(_rank(recording, run, number, len(sequence) - between_two, last))
+
+
+def _starts(kinds: list[Collective], entered: list[Entered]) -> dict[ProcessGroup, int | None]:
+    """By group: the place of the first collective that is known, None where that of one is not."""
+    found: dict[ProcessGroup, int | None] = {}
+    for one in entered:
+        kind = kinds[one.kind]
+        if kind.group is None or kind.between_two:
+            continue
+        if kind.group not in found:
+            found[kind.group] = one.sequence
+        elif one.sequence is None:
+            found[kind.group] = None
+    return found
 
 
 def _rank(recording: Recording, run: Run, number: int, collectives: int, collective: Collective | None) -> Rank:
@@ -104,7 +108,6 @@ def _rank(recording: Recording, run: Run, number: int, collectives: int, collect
         nonfinite=None if bad is None else bad[0],
         born=None if bad is None else bad[1],
         born_by=None if bad is None else bad[2],
-        reduced=rank_reader.read_reduced(rows),
     )
 
 

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from gradscope.model.finding import Confidence, Finding, Related, Severity
 from gradscope.model.page import line, section
 from gradscope.model.site import Site
-from gradscope.ranks.gather import Ranks
+from gradscope.ranks.known import Ranks
 
 HEADINGS = ("What it flags", "Why", "Wrong", "Right", "Do instead", "How it is found")
 

@@ -2,25 +2,26 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator
 
 from gradscope.model.finding import Related
 from gradscope.model.rank import Collective, Rank, State
-from gradscope.ranks.gather import Ranks
 from gradscope.ranks.kind import Blame
+from gradscope.ranks.known import Ranks
+from gradscope.ranks.parting import Parting, circle_of, first_parting
 
-_AFTER = 4  # collectives that may have been entered after the one that does not match: those of DDP do not wait
 _MOST_RELATED = 16
 
 
 def mismatched(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
-        Ranks that entered different collectives at the same place of their sequence, where the run then hung or failed.
+        Ranks that entered different collectives at the same place of their group's sequence, or that wait for each
+        other in collectives of different groups, where the run then hung or failed; tensors of another size or dtype
+        in one and the same collective, whatever came of it.
     Why:
         A collective is one call of all ranks of a group. When one rank enters another collective, or the same one once
-        more, it is matched with what the others enter next: the run hangs, fails far away, or adds up what does not
-        belong together.
+        more or with another tensor, it is matched with what the others enter next: the run hangs, fails far away, or
+        adds up what does not belong together.
     Wrong:
         if rank == 0:
             dist.all_reduce(total)
@@ -29,52 +30,61 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
         if rank == 0:
             print(total)
     Do instead:
-        Let every rank of the group enter the same collectives in the same order; only what comes after may differ.
+        Let every rank of the group enter the same collectives in the same order, with tensors of one size and dtype;
+        only what comes after may differ.
     How it is found:
-        The operators and lines of the collectives of all ranks, one after the other, without those between two ranks.
-        The first place at which they differ is told when at least one rank failed or was killed soon after it.
+        The operators, sizes, dtypes and lines of the collectives of all ranks of each process group, one after the
+        other. The first place at which they differ is told when at least one rank failed or was killed soon after it; a
+        circle of ranks, each of which waits for the next one, is told as well.
     """
-    at = _parting(ranks)
-    if at is None:
+    parting = first_parting(ranks)
+    if parting is not None:
+        yield _parted(ranks, parting)
         return
-    entered = {number: sequence[at] for number, sequence in ranks.sequences.items() if len(sequence) > at}
-    usual = _usual(ranks, entered)
-    odd = [number for number in sorted(entered) if entered[number] != usual]
-    other, expected = ranks.collectives[entered[odd[0]]], ranks.collectives[usual]
-    who = named(odd)
-    yield Blame(
-        f"{who} entered {other.name.strip('_')}{_at(other)} where {_others(len(entered) - len(odd))} entered "
-        f"{expected.name.strip('_')}{_at(expected)}: collective {at + 1} of the run",
+    circle = circle_of(ranks)
+    if circle:
+        yield _crossed(ranks, circle)
+
+
+def _parted(ranks: Ranks, parting: Parting) -> Blame:
+    odd = parting.odd
+    other, expected = parting.entered[odd[0]], parting.usual
+    by_tensors = other.must_agree != expected.must_agree and other.name == expected.name
+    who, count = named(odd), len(parting.entered) - len(odd)
+    first, second = (
+        f"{one.name} with {one.tensors}{_at(one)}" if by_tensors else f"{one.name}{_at(one)}"
+        for one in (other, expected)
+    )
+    group = "the run" if len(ranks.ranks) == len(parting.members) else f"the group of {named(list(parting.members))}"
+    return Blame(
+        f"{who} entered {first} where {_others(count)} entered {second}: collective {parting.at + 1} of {group}",
         other.site,
         (
-            Related("cause_at", expected.site, f"what the others entered: {expected.name.strip('_')}"),
+            Related("cause_at", expected.site, f"what the others entered: {expected.name}"),
             *_waiting(ranks, odd),
         ),
         operator=other.operator,
-        backward=other.backward,
+        backward=other.backward if other.inside else None,
     )
 
 
-def _usual(ranks: Ranks, entered: dict[int, int]) -> int:
-    """What most ranks entered; where as many entered something else, what more ranks enter at all, and oftener."""
-    counts = Counter(entered.values())
-    known = {key: [sequence.count(key) for sequence in ranks.sequences.values()] for key in counts}
-    return max(counts, key=lambda key: (counts[key], sum(map(bool, known[key])), sum(known[key]), -key))
+def _crossed(ranks: Ranks, circle: list[Rank]) -> Blame:
+    told = [f"rank {one.rank} in {_met_in(one)} for {named(list(one.missing or ()))}" for one in circle[:_MOST_RELATED]]
+    first = circle[0]
+    return Blame(
+        f"each waits for the other: {', '.join(told)}",
+        first.place,
+        _waiting(ranks, [first.rank]),
+        operator=first.last,
+        backward=None if first.collective is None else first.collective.backward,
+    )
 
 
-def _parting(ranks: Ranks) -> int | None:
-    """The place of the first collective that differs, if that can be what stopped the run."""
-    if all(one.state is State.DONE for one in ranks.ranks):
-        return None
-    sequences = list({id(one): one for one in ranks.sequences.values()}.values())
-    if len(sequences) < 2:
-        return None
-    for at in range(max(map(len, sequences))):
-        entered = {sequence[at] for sequence in sequences if len(sequence) > at}
-        if len(entered) > 1:
-            soon = all(len(sequence) - at <= _AFTER for sequence in sequences if len(sequence) > at)
-            return at if soon else None
-    return None
+def _met_in(one: Rank) -> str:
+    last = one.collective
+    if last is None:
+        return "a collective"
+    return last.name if last.between_two or last.group is None else f"{last.name} of group {last.group.name}"
 
 
 def stopped(ranks: Ranks) -> Iterator[Blame]:
@@ -121,6 +131,9 @@ def _culprits(ranks: list[Rank]) -> list[Rank]:
     away = [one for one in ranks if one.state is State.KILLED and not one.waits]
     if away:
         return away
+    waited_for = {number for one in ranks if one.waits for number in one.missing or ()}
+    if waited_for:
+        return [one for one in ranks if one.state is State.DONE and one.rank in waited_for]
     if any(one.waits for one in ranks):
         most = max(one.collectives for one in ranks)
         return [one for one in ranks if one.state is State.DONE and one.collectives < most]

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
-from gradscope.ranks import apart, stopped
-from gradscope.ranks.gather import Ranks
+from gradscope.ranks import apart, replicas, stopped
 from gradscope.ranks.kind import RankKind
+from gradscope.ranks.known import Ranks
 
 RANK_KINDS = {
     kind.code: kind
@@ -14,7 +14,9 @@ RANK_KINDS = {
         RankKind("GS790", "collective-mismatch", Severity.ERROR, stopped.mismatched),
         RankKind("GS791", "rank-stopped", Severity.ERROR, stopped.stopped, unless=("GS790",)),
         RankKind("GS793", "nan-on-one-rank", Severity.ERROR, apart.nonfinite),
-        RankKind("GS792", "replicas-drift", Severity.WARNING, apart.drifted, unless=("GS793",)),
+        RankKind("GS796", "gradients-not-averaged", Severity.ERROR, replicas.not_averaged, unless=("GS793",)),
+        RankKind("GS795", "replicas-start-apart", Severity.WARNING, replicas.start_apart, unless=("GS793",)),
+        RankKind("GS792", "replicas-drift", Severity.WARNING, replicas.drifted, unless=("GS793", "GS795", "GS796")),
         RankKind("GS794", "same-data", Severity.WARNING, apart.same_data),
     )
 }

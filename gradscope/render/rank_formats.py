@@ -10,7 +10,7 @@ import click
 
 from gradscope.model.report import Report
 from gradscope.model.table import Table
-from gradscope.render import report_json, report_text, sarif, tables
+from gradscope.render import rank_html, report_json, report_text, sarif, tables
 
 Text = str
 _MOST_ROWS = 64
@@ -45,5 +45,6 @@ RANK_FORMATS: dict[str, Callable[[RankPage], Text]] = {
     "text": _text,
     "json": _json,
     "sarif": lambda page: sarif.render(page.report),
+    "html": lambda page: rank_html.render(page.report, page.table, page.folder),
 }
-SUFFIXES = {".json": "json", ".sarif": "sarif"}
+SUFFIXES = {".json": "json", ".sarif": "sarif", ".html": "html"}

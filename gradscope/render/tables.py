@@ -107,8 +107,8 @@ def _object(table: Table) -> dict[str, object]:
 
 def _grid(table: Table, page: Page) -> Iterator[str]:
     heads = [_head(column) for column in table.columns]
-    rows = [_cells(table, row, page.folder) for row in table.rows]
-    total = None if table.total is None else _cells(table, table.total, page.folder)
+    rows = [in_words(table, row, page.folder) for row in table.rows]
+    total = None if table.total is None else in_words(table, table.total, page.folder)
     return grid.lay_out(heads, rows, total, page.width, page.color)
 
 
@@ -119,7 +119,8 @@ def _head(column: Column) -> grid.Head:
     return grid.Head(name, column.unit.is_text, middle if column.unit is Unit.PLACE else elided)
 
 
-def _cells(table: Table, row: Row, folder: str) -> list[str]:
+def in_words(table: Table, row: Row, folder: str) -> list[str]:
+    """A row's values as people read them, files made short where they are below `folder`."""
     return [_words(column, value, folder) for column, value in zip(table.columns, row, strict=True)]
 
 

@@ -75,6 +75,11 @@ def _from_7(memory: sqlite3.Connection) -> None:
     _add_tables(memory)
 
 
+def _from_8(memory: sqlite3.Connection) -> None:
+    """What collectives were given was not recorded."""
+    _add_tables(memory)
+
+
 def _add_tables(memory: sqlite3.Connection) -> None:
     """Add the tables of today that are missing, empty."""
     memory.executescript(TABLES.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "))
@@ -118,5 +123,6 @@ _MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _from_5,
     _from_6,
     _from_7,
+    _from_8,
 )
 assert len(_MIGRATIONS) == SCHEMA - 1, "each past schema has a migration"

@@ -3,36 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections import defaultdict
 from collections.abc import Iterator
 
-from gradscope.model.rank import Collective, Weights
+from gradscope.model.rank import Weights
 from gradscope.model.site import Site, user_site
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows
-
-_COLLECTIVE = "text LIKE 'c10d.%' OR text LIKE '\\_c10d\\_functional%' ESCAPE '\\'"
-# between two ranks, so that others know nothing of them; and what only waits
-_BETWEEN_TWO = ("send", "recv", "isend", "irecv", "recv_any_source_", "wait_tensor", "monitored_barrier_")
-
-
-def read_collectives(rows: Rows, interned: Interned) -> Iterator[Collective]:
-    """The collectives that a run entered, in order, without those between two ranks."""
-    sql = f"SELECT block, name, stack FROM operation WHERE name IN (SELECT id FROM string WHERE {_COLLECTIVE})"
-    found: dict[int, list[tuple[str, Site | None]]] = defaultdict(list)
-    for block, name, stack in rows.select(f"{sql} ORDER BY block, number", (INTEGER,) * 3):
-        operator = interned.string(name)
-        if operator.split(".")[1] not in _BETWEEN_TWO:
-            found[block].append((operator, user_site(interned.stack(stack))))
-    if not found:
-        return
-    before = 0
-    sql = "SELECT block, backward FROM block_run ORDER BY number"
-    for block, backward in rows.select(sql, (INTEGER, INTEGER | MAYBE)):
-        for operator, site in found.get(block, ()):
-            yield Collective(operator, site, before if backward is None else backward, backward is not None)
-        if backward is not None:
-            before = backward + 1
 
 
 def read_last_operator(rows: Rows, interned: Interned) -> tuple[str, Site | None] | None:
@@ -76,11 +52,6 @@ def read_nonfinite(rows: Rows, interned: Interned) -> tuple[int, Site | None, st
                 return backward, user_site(interned.stack(stack)), interned.string(operator)
         return backward, None, None
     return None
-
-
-def read_reduced(rows: Rows) -> bool:
-    """Whether DistributedDataParallel averages gradients of this run."""
-    return bool(rows.number("SELECT count(*) FROM (SELECT 1 FROM hook WHERE kind = 'reducer' LIMIT 1)"))
 
 
 def read_place(rows: Rows) -> Site | None:

@@ -29,6 +29,8 @@ _BY_GRAPH = ("node", "edge")
 _BY_TENSORS = ("input_meta", "saved", "given", "again")
 _BY_BLOCK = ("operation", "written")
 _BY_INTERVAL = ("training_call",)
+_BY_BLOCK_RUN = ("flow", "collective_run")
+_BY_COLLECTIVE_RUN = ("collective_wait", "reduced_gradient")
 
 
 def forget_before(database: sqlite3.Connection, step: int) -> int:
@@ -60,6 +62,10 @@ def prune(database: sqlite3.Connection) -> None:
         for table in tables:
             database.execute(f"DELETE FROM {table} WHERE {template} NOT IN ({pointer})")
         database.execute(f"DELETE FROM {template} WHERE id NOT IN ({pointer})")
-    database.execute("DELETE FROM flow WHERE block_run NOT IN (SELECT number FROM block_run)")
+    for table in _BY_BLOCK_RUN:
+        database.execute(f"DELETE FROM {table} WHERE block_run NOT IN (SELECT number FROM block_run)")
+    for table in _BY_COLLECTIVE_RUN:
+        database.execute(f"DELETE FROM {table} WHERE collective_run NOT IN (SELECT number FROM collective_run)")
+    database.execute("DELETE FROM collective WHERE id NOT IN (SELECT collective FROM collective_run)")
     database.commit()
     database.execute("VACUUM")

@@ -12,12 +12,13 @@ interned by content, and a `backward` or a `block_run` only points at them. Hist
 6: tensors whose .grad was None where the program failed for that.
 7: gradients of nodes in a sample of the steps.
 8: the calls by which a program trains, learning rates, and how much steps change.
+9: what collectives were given, and their process groups.
 """
 
 from __future__ import annotations
 
 APPLICATION_ID = 0x67534350  # "gSCP", shown by file(1)
-SCHEMA = 8
+SCHEMA = 9
 OPEN_BLOCK = 1 << 40  # block_run numbers from here on: blocks that threads were still filling at the last commit
 
 TABLES = """
@@ -130,6 +131,21 @@ CREATE TABLE written (block INTEGER NOT NULL, operation INTEGER NOT NULL, positi
 -- that was taken to run what those like it had run
 CREATE TABLE block_run (number INTEGER PRIMARY KEY, block INTEGER NOT NULL, thread INTEGER NOT NULL, backward INTEGER, started REAL NOT NULL,
   versions TEXT, watched INTEGER NOT NULL);
+
+-- a process group: torch's name for it, its backend, and its ranks as a JSON list. before: how many collectives torch had
+-- counted in it when it was first seen, NULL when torch does not count
+CREATE TABLE process_group (number INTEGER PRIMARY KEY, name INTEGER NOT NULL, backend INTEGER NOT NULL, members TEXT NOT NULL, before INTEGER);
+-- what collectives are given, each distinct one once. types: a JSON list, of the tensors that are sent, or received into;
+-- bytes: of all of them; peer: the rank that sends or receives, or the root, NULL where there is none
+CREATE TABLE collective (id INTEGER PRIMARY KEY, process_group INTEGER NOT NULL, types TEXT NOT NULL, bytes INTEGER NOT NULL, peer INTEGER,
+  asynchronous INTEGER NOT NULL);
+-- a collective that was entered: the last operator of its block. sequence: how many its group had entered since it was first seen,
+-- NULL between two ranks, and once steps were left out
+CREATE TABLE collective_run (number INTEGER PRIMARY KEY, collective INTEGER NOT NULL, block_run INTEGER NOT NULL, sequence INTEGER);
+-- the block that ends with the operator that first waited for the result of an asynchronous one
+CREATE TABLE collective_wait (collective_run INTEGER PRIMARY KEY, block_run INTEGER NOT NULL);
+-- a leaf whose gradient a collective was given; looked for where leaf_size is measured
+CREATE TABLE reduced_gradient (collective_run INTEGER NOT NULL, leaf INTEGER NOT NULL, PRIMARY KEY (collective_run, leaf)) WITHOUT ROWID;
 
 -- With --joint only: what torch.compile cut in two. A region's stack is where its function is defined; name and compile_id are strings
 CREATE TABLE joint_region (number INTEGER PRIMARY KEY, name INTEGER NOT NULL, compile_id INTEGER NOT NULL, stack INTEGER NOT NULL);

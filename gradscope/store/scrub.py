@@ -26,6 +26,7 @@ REMOVED = frozenset({"source", "storage", "tensor", "dispatch", "condition", "ex
 # Columns whose text gradscope made, of numbers, flags and words of its own.
 OWN = {("tensor_type", "shape"), ("backward", "roots"), ("backward", "inputs")}
 OWN |= {("backward", "kind"), ("hook", "kind"), ("transform", "kind"), ("block_run", "versions"), ("fault", "probe")}
+OWN |= {("process_group", "members"), ("collective", "types")}
 OWN |= {("birth", "kind"), ("nonfinite", "place"), ("notice", "what")}
 OWN |= {
     ("leaf_size", "gradient"),

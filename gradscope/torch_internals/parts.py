@@ -28,6 +28,7 @@ TRAINING = (
     "torch.amp.grad_scaler.GradScaler.step",
     "torch.optim.lr_scheduler.LRScheduler.step",
     "torch.amp.autocast_mode.autocast.__enter__",
+    "torch.nn.parallel.DistributedDataParallel.no_sync",
 )
 TABLE: tuple[Part, ...] = (
     Part("torch._C._autograd._push_node_creation_hook", "nodes", "sees every node being made",
@@ -82,6 +83,9 @@ TABLE: tuple[Part, ...] = (
     Part(f"{_FUNCTORCH}.maybe_get_level", "transforms", "sees those of a vmap"),
     Part("threading.Thread._bootstrap_inner", "threads", "is there when the script's threads begin"),
     Part("torch.distributed.distributed_c10d._rank_not_in_group", "collectives", "commits before collectives"),
+    Part("torch.distributed.ProcessGroup.unbox", "collectives", "knows process groups", refines=True),
+    Part("torch.distributed.distributed_c10d._resolve_process_group", "collectives", "by their names", refines=True),
+    Part("torch.distributed.distributed_c10d._world", "collectives", "and their backends", refines=True),
     Part("torch._C._dispatch_library", "operators", "sees every operator"),
     Part("torch._C._dispatch_get_all_op_names", "operators", "knows all that there are"),
     Part("torch._C._dispatch_key_parse", "operators", "has a place of its own among the kernels"),

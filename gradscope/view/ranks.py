@@ -25,7 +25,7 @@ def table(ranks: list[Rank]) -> Table:
 def _row(one: Rank) -> Row:
     return (
         one.rank,
-        f"waits in {one.collective.name.strip('_')}" if one.waits and one.collective else one.state.value,
+        f"waits in {one.collective.name}" if one.waits and one.collective else one.state.value,
         one.seconds,
         one.backwards,
         one.collectives,

@@ -58,6 +58,7 @@ COMMANDS = (
     ("memory",),
     ("steps",),
     ("levels",),
+    ("ranks",),
     ("joint",),
     ("compiled",),
     ("replay",),
@@ -69,7 +70,16 @@ NO_NAME = {name: {Exit.USAGE} if name in ("who", "why") else set() for name, *_ 
 UNREAD = {"condition", "dispatch", "exchange", "storage", "tensor", "declaration"}
 CONNECT = file._connect
 # What a row of a table is that no run here fills: 1 for a number, and these.
-TEXTS = {"evidence": "{}", "kind": "tensor", "arguments": "[]", "value": "1", "shape": "[]", "size": "1"}
+TEXTS = {
+    "evidence": "{}",
+    "kind": "tensor",
+    "arguments": "[]",
+    "value": "1",
+    "shape": "[]",
+    "size": "1",
+    "members": "[]",
+    "types": "[]",
+}
 Read = Callable[[Path], None]
 
 

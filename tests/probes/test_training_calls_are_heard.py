@@ -18,6 +18,7 @@ from gradscope.model.training import (
     GAP,
     LOAD,
     MADE,
+    NO_SYNC,
     PARTED,
     STATE,
     STEP,
@@ -175,3 +176,21 @@ def test_what_a_load_parts_is_told_when_the_model_is_called(again: bool, tmp_pat
         model(torch.tensor([1])).sum().backward()
     told = [(call.module, call.count, call.total) for call in calls_of(tmp_path / "run.gscope") if call.kind is PARTED]
     assert told == ([] if again else [("embedding.weight, head.weight", 1, 2)])
+
+
+@pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
+def test_no_sync_is_heard_at_its_line(tmp_path: Path) -> None:
+    from torch.testing._internal.distributed.fake_pg import FakeStore
+
+    torch.distributed.init_process_group("fake", store=FakeStore(), rank=0, world_size=2)
+    try:
+        with gradscope.record(tmp_path / "run.gscope"):
+            model = nn.parallel.DistributedDataParallel(net())
+            with model.no_sync():
+                line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
+                model(torch.ones(1, 2)).sum().backward()
+    finally:
+        torch.distributed.destroy_process_group()
+    (call,) = [call for call in calls_of(tmp_path / "run.gscope") if call.kind is NO_SYNC]
+    assert call.site is not None
+    assert (call.site.file, call.site.line) == (__file__, line)

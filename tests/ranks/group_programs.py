@@ -1,4 +1,4 @@
-"""Small programs of two ranks with a fault each, healthy ones beside them, and what runs them.
+"""Small programs of two ranks with a fault each, and what runs them; `healthy_programs.py` has those without.
 
 `group_programs.py FOLDER RANK` runs all of them in one process of each rank and records each into a file of its own.
 A comment marks the line that must be named; "# expect: GS792" at a function's first line: no line is named.
@@ -67,6 +67,32 @@ def branch_on_one_rank(rank):
     train(net, rank, before=log)
 
 
+def another_dtype(rank):
+    total = torch.ones(4, dtype=torch.float32 if rank == 0 else torch.int32)
+    dist.all_reduce(total)  # expect: GS790
+
+
+def groups_in_another_order(rank):
+    first, second = (dist.new_group([0, 1], timeout=timedelta(seconds=PATIENCE)) for _ in range(2))
+    for group in (first, second) if rank == 0 else (second, first):
+        dist.all_reduce(torch.ones(1), group=group)  # expect: GS790
+
+
+def both_receive_first(rank):
+    got = torch.empty(2)
+    dist.all_reduce(torch.ones(1))
+    dist.recv(got, 1 - rank)  # expect: GS790
+    dist.send(got, 1 - rank)
+
+
+def nobody_sends(rank):
+    dist.all_reduce(torch.ones(1))
+    if rank == 0:
+        dist.recv(torch.empty(2), 1)
+    else:
+        raise ValueError("nothing to send")  # expect: GS791
+
+
 def raises_on_one_rank(rank):
     def check(net, step):
         if rank == 1 and step == 3:
@@ -88,19 +114,29 @@ def raises_in_the_loss(rank):
     dist.all_reduce(torch.ones(1))
 
 
+def raises_after_other_lines(rank):
+    for _ in range(3):
+        if rank == 0:
+            dist.broadcast(torch.ones(2), src=0)
+        else:
+            dist.broadcast(torch.zeros(2), src=0)
+    if rank == 1:
+        raise ValueError("not their fault")  # expect: GS791
+
+
 def ends_early(rank):
     for _ in range(3 - rank):
         train(model(), 0)
         dist.all_reduce(torch.ones(1))  # expect: GS791
 
 
-def wrapper_bypassed(rank):  # expect: GS792
-    train(Replicated(model()), rank, loss=lambda net, x: net.module(x).square().mean())
+def wrapper_bypassed(rank):
+    train(Replicated(model()), rank, loss=lambda net, x: net.module(x).square().mean())  # expect: GS796
 
 
-def no_sync_never_left(rank):  # expect: GS792
+def no_sync_never_left(rank):
     net = Replicated(model())
-    with net.no_sync():
+    with net.no_sync():  # expect: GS796
         train(net, rank)
 
 
@@ -108,12 +144,31 @@ def other_learning_rates(rank):  # expect: GS792
     train(Replicated(model()), rank, lr=0.1 * (rank + 1))
 
 
-def unfrozen_after_the_wrap(rank):  # expect: GS792
+def unfrozen_after_the_wrap(rank):
     net = model()
     net[0].weight.requires_grad_(False)
-    wrapped = Replicated(net)
+    wrapped = Replicated(net)  # expect: GS796
     net[0].weight.requires_grad_(True)
     train(wrapped, rank)
+
+
+def reduced_by_hand_from_other_starts(rank):
+    net = model(seed=rank)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        for parameter in net.parameters():
+            dist.all_reduce(parameter.grad)  # expect: GS795
+            parameter.grad /= 2
+        optimizer.step()
+
+
+def loaded_on_one_rank(rank):
+    net = Replicated(model())  # expect: GS795
+    if rank == 0:
+        net.module.load_state_dict(model(seed=5).state_dict())
+    train(net, rank)
 
 
 def logarithm_of_nothing(rank):
@@ -164,101 +219,21 @@ def same_shuffle(rank):  # expect: GS794
         optimizer.step()
 
 
-def healthy_ddp(rank):
-    train(Replicated(model()), rank)
-
-
-def healthy_by_hand(rank):
-    net = model()
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for step in range(STEPS):
-        optimizer.zero_grad()
-        net(data(rank, step)).square().mean().backward()
-        for parameter in net.parameters():
-            dist.all_reduce(parameter.grad)
-            parameter.grad /= 2
-        optimizer.step()
-
-
-def healthy_accumulation(rank):
-    net = Replicated(model())
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for step in range(STEPS):
-        with net.no_sync():
-            net(data(rank, 2 * step)).square().mean().backward()
-        net(data(rank, 2 * step + 1)).square().mean().backward()
-        optimizer.step()
-        optimizer.zero_grad()
-
-
-def healthy_tensor_parallel(rank):
-    """Both ranks see the same data and have parts of one layer."""
-    part = model(seed=rank)
-    optimizer = torch.optim.SGD(part.parameters(), lr=0.1)
-    for step in range(STEPS):
-        optimizer.zero_grad()
-        out = part(data(0, step))
-        whole = out.detach().clone()
-        dist.all_reduce(whole)
-        (out * whole).mean().backward()
-        optimizer.step()
-
-
-def healthy_pipeline(rank):
-    """Two stages: what one sends, the other receives."""
-    torch.manual_seed(rank)
-    stage = nn.Linear(4, 4)
-    for step in range(STEPS):
-        if rank == 0:
-            out = stage(data(0, step))
-            dist.send(out.detach(), 1)
-            gradient = torch.empty(5, 4)
-            dist.recv(gradient, 1)
-            out.backward(gradient)
-        else:
-            x = torch.empty(5, 4)
-            dist.recv(x, 0)
-            x.requires_grad_()
-            stage(x).square().mean().backward()
-            dist.send(x.grad, 0)
-
-
-def healthy_two_models(rank):
-    """Each rank trains a model of its own, from a start of its own."""
-    train(model(seed=rank), rank)
-    dist.barrier()
-
-
-def healthy_logging_on_rank_0(rank):
-    net = Replicated(model())
-    train(net, rank)
-    total = torch.ones(1)
-    dist.all_reduce(total)
-    if rank == 0:
-        print("total", total.item())
-
-
-def healthy_fsdp(rank):
-    from torch.distributed.fsdp import fully_shard
-
-    net = model()
-    fully_shard(net)
-    train(net, rank)
-
-
 PROGRAMS = [found for name, found in list(globals().items()) if getattr(found, "__code__", None) and name[0] != "_"]
 PROGRAMS = [found for found in PROGRAMS if found.__code__.co_varnames[:1] == ("rank",) and found.__name__ != "data"]
 
 
-def main(folder, rank):
+def run(folder, rank, programs, world):
+    """Run programs one after the other, each recorded into a folder of its own."""
     import gradscope
 
-    for found in PROGRAMS:
+    for found in programs:
         place = Path(folder) / found.__name__
         place.mkdir(exist_ok=True)
-        store = dist.FileStore(str(Path(folder) / f"{found.__name__}.store"), 2)
-        options = {"store": store, "rank": rank, "world_size": 2, "timeout": timedelta(seconds=PATIENCE)}
-        with contextlib.suppress(Exception), gradscope.record(place / f"run.r{rank:05d}-of-00002.1.gscope"):
+        store = dist.FileStore(str(Path(folder) / f"{found.__name__}.store"), world)
+        options = {"store": store, "rank": rank, "world_size": world, "timeout": timedelta(seconds=PATIENCE)}
+        file = place / f"run.r{rank:05d}-of-{world:05d}.1.gscope"
+        with contextlib.suppress(Exception), gradscope.record(file):
             dist.init_process_group("gloo", **options)
             found(rank)
             dist.destroy_process_group()
@@ -267,4 +242,4 @@ def main(folder, rank):
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], int(sys.argv[2]))
+    run(sys.argv[1], int(sys.argv[2]), PROGRAMS, 2)

@@ -1,4 +1,4 @@
-"""Programs of two ranks, run with gloo: each fault is named first, by its line, and healthy programs are silent."""
+"""Programs of two and of four ranks, run with gloo: each fault is named first, by its line; healthy ones are silent."""
 
 import os
 import re
@@ -13,17 +13,18 @@ from gradscope.model.choice import Choice
 from gradscope.ranks.gather import gather
 from gradscope.ranks.table import findings
 
-SCRIPT = Path(__file__).parent / "group_programs.py"
+SCRIPTS = {"group_programs.py": 2, "healthy_programs.py": 2, "four_rank_programs.py": 4}  # and their ranks
+HERE = Path(__file__).parent
 LIMIT = 540  # seconds
 
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
 
 
-def programs():
+def programs(script):
     """By the name of a program: the code that must be found, and its line, None where the mark names no line."""
     found = {}
     name = None
-    for number, line in enumerate(SCRIPT.read_text(encoding="utf-8").splitlines(), 1):
+    for number, line in enumerate(script.read_text(encoding="utf-8").splitlines(), 1):
         if line.startswith("def "):
             head = re.match(r"def (\w+)\(rank\):", line)
             name = head[1] if head else None
@@ -35,22 +36,25 @@ def programs():
     return found
 
 
-PROGRAMS = programs()
+PROGRAMS = {(script, name): mark for script in SCRIPTS for name, mark in programs(HERE / script).items()}
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    """A folder for each program, with the recordings of both ranks in it."""
-    folder = tmp_path_factory.mktemp("groups")
-    command = [sys.executable, str(SCRIPT), str(folder)]
+def folders(tmp_path_factory):
+    """By script: a folder with one for each program, with the recordings of all ranks in it."""
+    return {script: recorded(tmp_path_factory.mktemp("groups"), script, world) for script, world in SCRIPTS.items()}
+
+
+def recorded(folder, script, world):
+    command = [sys.executable, str(HERE / script), str(folder)]
     ranks = [
         subprocess.Popen(
             [*command, str(rank)], cwd=folder, env={**os.environ, "OMP_NUM_THREADS": "1"}, stdout=subprocess.DEVNULL
         )
-        for rank in range(2)
+        for rank in range(world)
     ]
     try:
-        assert [rank.wait(timeout=LIMIT) for rank in ranks] == [0, 0]
+        assert [rank.wait(timeout=LIMIT) for rank in ranks] == [0] * world
     finally:
         for rank in ranks:
             rank.kill()
@@ -61,19 +65,19 @@ def found_in(folder, name):
     return findings(gather(sorted((folder / name).glob("*.gscope"))), Choice())
 
 
-@pytest.mark.parametrize("name", [name for name, expected in PROGRAMS.items() if expected])
-def test_a_fault_is_named_first(folder, name):
-    first = found_in(folder, name)[0]
-    code, line = PROGRAMS[name]
+@pytest.mark.parametrize(("script", "name"), [program for program, expected in PROGRAMS.items() if expected])
+def test_a_fault_is_named_first(folders, script, name):
+    first = found_in(folders[script], name)[0]
+    code, line = PROGRAMS[script, name]
     assert first.code == code
     assert (None if first.site is None else first.site.line) == line
 
 
-@pytest.mark.parametrize("name", [name for name, expected in PROGRAMS.items() if not expected])
-def test_a_healthy_program_is_silent(folder, name):
-    assert found_in(folder, name) == ()
+@pytest.mark.parametrize(("script", "name"), [program for program, expected in PROGRAMS.items() if not expected])
+def test_a_healthy_program_is_silent(folders, script, name):
+    assert found_in(folders[script], name) == ()
 
 
-def test_every_rank_is_in_the_table(folder):
-    ranks = gather(sorted((folder / "healthy_ddp").glob("*.gscope")))
+def test_every_rank_is_in_the_table(folders):
+    ranks = gather(sorted((folders["healthy_programs.py"] / "healthy_ddp").glob("*.gscope")))
     assert [one.rank for one in ranks.ranks] == [0, 1]

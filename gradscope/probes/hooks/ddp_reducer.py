@@ -12,6 +12,7 @@ from typing import Any
 
 import torch
 
+from gradscope.model.hook import IGNORED
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
@@ -80,6 +81,8 @@ class Reducers(Watcher):
         maker = frame.f_locals.get("self")
         inside: dict[str, Any] = {} if maker is None else maker.__dict__.get("_modules", {})
         words = f"{len(leaves)} parameters" + (f" of {type(inside['module']).__name__}" if "module" in inside else "")
+        ignored = attribute(maker, "parameters_to_ignore", ())
+        words += f", {IGNORED} {len(ignored)}" if ignored else ""
         reducer = self._register(words, self._stacks.take(frame, self._threads.current.base), maker)
         for leaf in leaves:
             self._leaves[id(leaf)] = (weakref.ref(leaf), reducer)

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
+from typing import Any
 
 import torch
 
 from gradscope.probes.core.backward_call import BackwardCall
+from gradscope.probes.core.collectives import is_distributed
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
@@ -25,7 +27,13 @@ class GradientNorms(Watcher):
     def __init__(self, context: Context) -> None:
         self._sink, self._names, self._faults = context.sink, context.names, context.faults
         self._nonfinite = context.get(NonfiniteOnHost)
+        self._told = context.events.gradients_measured
         self._count = 0
+
+    def before(self, call: BackwardCall, thread: Thread) -> None:
+        """What was measured is no longer so."""
+        if call.outer is None:
+            self._tell([])
 
     def after(self, call: BackwardCall, thread: Thread) -> None:
         """Measure, when this is one of the steps."""
@@ -36,9 +44,16 @@ class GradientNorms(Watcher):
             return
         try:
             with unprofiled(), no_function(), no_dispatch(), no_autograd():
-                self._far(call, [leaf for leaf in self._leaves(call) if not self._measure(call, leaf)])
+                leaves = list(self._leaves(call))
+                self._far(call, [leaf for leaf in leaves if not self._measure(call, leaf)])
+                if is_distributed():
+                    self._tell([(leaf, self._name(leaf)) for leaf in leaves])
         except Exception as error:
             self._faults.note(self.probe, error)
+
+    def _tell(self, leaves: list[tuple[Any, int]]) -> None:
+        for tell in self._told:
+            tell(leaves)
 
     def _leaves(self, call: BackwardCall) -> Iterator[torch.Tensor]:
         for identity in call.walked.leaves if call.walked is not None else ():

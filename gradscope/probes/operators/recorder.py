@@ -30,7 +30,6 @@ from gradscope.probes.core.operator import Operator, Write
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.sink import store
 from gradscope.probes.core.thread_state import BLOCK, Thread
-from gradscope.probes.core.traceback_filter import is_ours
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.nonfinite.operator_risk import (
     CLOSELY,
@@ -56,6 +55,7 @@ from gradscope.probes.operators.blocks import (
     rows_of,
 )
 from gradscope.probes.operators.call_sites import CallSites, warns_where_it_is_called
+from gradscope.probes.operators.collective_runs import CollectiveRuns
 from gradscope.probes.operators.dataflow import Dataflow
 from gradscope.probes.operators.hearing import Hearing
 from gradscope.probes.operators.inplace_writes import InplaceWrites
@@ -80,6 +80,7 @@ class OperatorRecorder(Watcher):
         self._names, self._faults, self._steps = context.names, context.faults, context.steps
         self._inplace_writes, self._nonfinite = context.get(InplaceWrites), context.get(NonfiniteOnHost)
         self._dataflow, self._calls = context.get(Dataflow), InternedCalls(context.sink)
+        self._meeting = CollectiveRuns(context, self.close)
         self._known = context.operators  # by the dispatcher's name
         self._started = context.started
         self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
@@ -93,7 +94,7 @@ class OperatorRecorder(Watcher):
         self._off = False  # our key may outlive the recording: in threads that still run
         self.threads: list[Thread] = []  # that have noted an operator
         self.unforeseen: set[int] = set()  # names of operators that make a backward differ from one like it
-        self._collective_seen, self._block_closed = context.events.collective_seen, context.events.block_closed
+        self._block_closed = context.events.block_closed
         context.events.step_begins.append(self.follow)
         context.events.thread_begins.append(self.in_thread)
 
@@ -268,7 +269,7 @@ class OperatorRecorder(Watcher):
         known.operator = operator
         known.run = runner(name)
         if is_collective(operator):
-            known.run = self._flushing(known.run)
+            known.run = self._meeting.runner(known.run, known.name, operator)
         known.copies = copies(operator) and accelerators.is_there_one()
         known.makes_nodes = str(operator) != "aten.detach.default"
         known.look = FORWARD if known.copies else look_of(operator)
@@ -284,23 +285,6 @@ class OperatorRecorder(Watcher):
     def _override(self) -> None:
         """The program has tensor classes that would be asked: the engine will hand operators what is of them."""
         self._overriding, self._note_writes = True, torch_function_classes.unseen(self._written)
-
-    def _flushing(self, run: Any) -> Any:
-        """A collective that commits what there is, itself included, before it waits for the others."""
-
-        def flush_and_run(*arguments: Any, **keywords: Any) -> Any:
-            try:
-                thread = self._threads.current
-                self.close(thread)
-                self._sink.commit()
-                for tell in self._collective_seen:
-                    tell(_callers(sys._getframe(1)))
-            except Exception as error:
-                self._faults.note("operations", error)
-            return run(*arguments, **keywords)
-
-        skip(flush_and_run)
-        return flush_and_run
 
     def _open(self, thread: Thread) -> list[int]:
         """Begin a block, after one that is full or another backward's if there is one, and answer with its numbers."""
@@ -318,11 +302,11 @@ class OperatorRecorder(Watcher):
             self.threads.append(thread)
         return thread.operations
 
-    def close(self, thread: Thread) -> None:
-        """Store a thread's open block, or only point at it when it was seen before."""
+    def close(self, thread: Thread) -> int | None:
+        """Store a thread's open block, or only point at it when it was seen before. The number of its run."""
         numbers = thread.operations
         if not numbers:
-            return
+            return None
         try:
             block, new = self._recall(numbers, places_of(thread.calls), list(thread.calls))
             if new and not self._overriding and torch_function_classes.is_there_one():
@@ -335,6 +319,7 @@ class OperatorRecorder(Watcher):
                 tell(thread, block, numbers)
             self._inplace_writes.closed(run, thread.storages)
             self._dataflow.close(thread, run, ends_of(numbers) if thread.dataflow else {}, new)
+            return run
         finally:
             thread.leave_block()
 
@@ -362,13 +347,6 @@ class OperatorRecorder(Watcher):
         self._sink.add_all("operation", operations)
         self._sink.add_all("written", written)
         self._sink.add("block", (block, len(operations), len(written)))
-
-
-def _callers(frame: FrameType | None) -> FrameType | None:
-    """The frame behind those that are ours; none on the engine's own threads."""
-    while frame is not None and is_ours(frame.f_code):
-        frame = frame.f_back
-    return frame
 
 
 def _is_tracked(written: torch.Tensor, arguments: tuple[Any, ...]) -> bool:

@@ -19,6 +19,7 @@ from gradscope.model.training import (
     EVAL,
     LOAD,
     MADE,
+    NO_SYNC,
     SCALE,
     SCALED_STEP,
     SCHEDULE,
@@ -103,6 +104,10 @@ def _autocast(values: dict[str, Any]) -> Said:
     return Said(AUTOCAST, None, int(keeps), int(not torch.is_autocast_enabled(context.device)))
 
 
+def _unsynchronised(values: dict[str, Any]) -> Said:
+    return Said(NO_SYNC, values["self"])
+
+
 def _scheduled(values: dict[str, Any]) -> Said:
     return Said(SCHEDULE, values["self"].optimizer)
 
@@ -138,5 +143,6 @@ HEARD: dict[str, Callable[[dict[str, Any]], Said | None]] = {
     "torch.amp.grad_scaler.GradScaler.step": partial(_of_scaler, SCALED_STEP),
     "torch.optim.lr_scheduler.LRScheduler.step": _scheduled,
     "torch.amp.autocast_mode.autocast.__enter__": _autocast,
+    "torch.nn.parallel.DistributedDataParallel.no_sync": _unsynchronised,
 }
 assert tuple(HEARD) == TRAINING, "each of them is in the table of torch's parts"

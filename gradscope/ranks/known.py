@@ -1,0 +1,36 @@
+"""What is known of all ranks of a run, as far as it is compared."""
+
+from __future__ import annotations
+
+from array import array
+from collections import defaultdict
+from dataclasses import dataclass, field
+
+from gradscope.model.averaging import Averaging
+from gradscope.model.rank import Collective, ProcessGroup, Rank, Weights
+
+
+@dataclass(slots=True)
+class Ranks:
+    """All ranks, by number, and what of them can be compared. Numbers in sequences stand for `collectives`.
+
+    `starts`: by rank and group, the place in the group of the first collective that is known, None when some are not.
+    `weights` and `losses`: by backward and content, the ranks with it; `first_weights`: one rank's content of each.
+    `of_group`: those of `collectives` that a group meets in, once they were asked for.
+    """
+
+    ranks: list[Rank] = field(default_factory=list)
+    collectives: list[Collective] = field(default_factory=list)
+    sequences: dict[int, array[int]] = field(default_factory=dict)
+    starts: dict[int, dict[ProcessGroup, int | None]] = field(default_factory=dict)
+    weights: dict[int, dict[int, list[int]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
+    first_weights: dict[tuple[int, int], Weights] = field(default_factory=dict)
+    averaging: dict[int, Averaging] = field(default_factory=dict)
+    losses: dict[tuple[tuple[int, str], ...], list[int]] = field(default_factory=lambda: defaultdict(list))
+    of_group: dict[tuple[str, tuple[int, ...]], set[int]] = field(default_factory=dict)
+    folder: str = ""
+    torch: str = ""
+
+    def rank(self, number: int) -> Rank:
+        """One of them."""
+        return next(one for one in self.ranks if one.rank == number)

@@ -1,0 +1,80 @@
+"""Reads how a rank's gradients are averaged with those of others."""
+
+from __future__ import annotations
+
+from gradscope.model.averaging import Averaging, ByHand, GroupKey
+from gradscope.model.hook import IGNORED
+from gradscope.model.rank import ProcessGroup
+from gradscope.model.site import Site, user_site
+from gradscope.store.collective_reader import read_process_groups, user_sites
+from gradscope.store.interned import Interned
+from gradscope.store.rows import INTEGER, TEXT, Rows
+
+_REDUCES = (".allreduce", "functional.all_reduce")
+_WRAPPER = "DistributedDataParallel"
+_OPERATOR = """JOIN block_run b ON b.number = r.block_run JOIN block k ON k.id = b.block
+  JOIN operation o ON o.block = k.id AND o.number = k.operations - 1"""
+
+
+def read_averaging(rows: Rows, interned: Interned) -> Averaging:
+    """What is known of it."""
+    groups = read_process_groups(rows, interned)
+    reducers = list(rows.select("SELECT target, stack FROM hook WHERE kind = 'reducer'", (INTEGER, INTEGER)))
+    by_hand = _by_hand(rows, interned, groups)
+    if not reducers:
+        return Averaging(by_hand=by_hand)
+    averaged = _groups(rows, groups)
+    made = [stack for _, stack in reducers if stack]
+    return Averaging(
+        leaves=_hooked(rows),
+        ignores=any(IGNORED in interned.string(target) for target, _ in reducers),
+        wrapped=user_sites(rows, interned, made[:1]).get(made[0]) if made else None,
+        groups=averaged,
+        by_hand=by_hand,
+        bypassed=None if averaged or _is_called(rows) else _first_call(rows, interned, "forward"),
+        unsynchronised=None if averaged else _first_call(rows, interned, "no_sync"),
+    )
+
+
+def _hooked(rows: Rows) -> frozenset[str]:
+    """The leaves on which hooks of a reducer hang."""
+    sql = """SELECT text FROM string WHERE id IN (SELECT n.leaf FROM (
+      SELECT DISTINCT b.graph, h.node FROM hook k JOIN hook_on h ON h.hook = k.number
+      JOIN backward b ON b.number = h.backward WHERE k.kind = 'reducer'
+      ) x JOIN node n ON n.graph = x.graph AND n.number = x.node)"""
+    return frozenset(name for (name,) in rows.select(sql, (TEXT,)))
+
+
+def _groups(rows: Rows, groups: dict[int, ProcessGroup]) -> frozenset[GroupKey]:
+    """The groups in which something was reduced while a leaf's node ran, else at the end of a backward."""
+    sql = f"""SELECT DISTINCT x.process_group, coalesce(n.leaf, 0) != 0 FROM (
+      SELECT DISTINCT c.process_group, w.graph, o.node FROM collective_run r
+      JOIN collective c ON c.id = r.collective {_OPERATOR} JOIN backward w ON w.number = b.backward
+      ) x LEFT JOIN node n ON n.graph = x.graph AND n.number = x.node WHERE x.node IS NULL OR n.leaf != 0"""
+    found = list(rows.select(sql, (INTEGER, INTEGER)))
+    of_leaves = [group for group, is_leafs in found if is_leafs]
+    return frozenset(groups[group].key for group in of_leaves or [group for group, _ in found])
+
+
+def _by_hand(rows: Rows, interned: Interned, groups: dict[int, ProcessGroup]) -> tuple[ByHand, ...]:
+    sql = f"""SELECT DISTINCT g.leaf, c.process_group, o.name, o.stack FROM reduced_gradient g
+      CROSS JOIN collective_run r ON r.number = g.collective_run JOIN collective c ON c.id = r.collective {_OPERATOR}
+      ORDER BY 1, 2, 4"""
+    found: dict[tuple[str, GroupKey], Site | None] = {}
+    for leaf, group, name, stack in rows.select(sql, (INTEGER,) * 4):
+        if any(one in interned.string(name) for one in _REDUCES):
+            found.setdefault((interned.string(leaf), groups[group].key), user_site(interned.stack(stack)))
+    return tuple(ByHand(leaf, group, site) for (leaf, group), site in sorted(found.items(), key=lambda one: one[0]))
+
+
+def _is_called(rows: Rows) -> bool:
+    """Whether a wrapper was called, or a module whose class is called alike."""
+    sql = f"SELECT count(*) FROM (SELECT 1 FROM call c JOIN string s ON s.id = c.class WHERE s.text LIKE '%{_WRAPPER}')"
+    return bool(rows.number(sql))
+
+
+def _first_call(rows: Rows, interned: Interned, kind: str) -> Site | None:
+    """The line of the first call of a kind by which the program trains."""
+    sql = f"""SELECT t.stack FROM training_call t JOIN string s ON s.id = t.kind WHERE s.text = '{kind}'
+      ORDER BY t.interval, t.position LIMIT 1"""
+    return next((user_site(interned.stack(stack)) for (stack,) in rows.select(sql, (INTEGER,))), None)

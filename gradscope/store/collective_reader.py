@@ -1,0 +1,103 @@
+"""Reads the collectives that a run entered, with what they were given, and its process groups."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import replace
+from typing import NamedTuple
+
+from gradscope.model.rank import Collective, ProcessGroup
+from gradscope.model.site import Site, user_site
+from gradscope.store.interned import Interned
+from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows, integers
+
+_BETWEEN_TWO = ("send", "recv_", "recv_any_source_", "isend", "irecv", "batch_p2p_ops")
+_RUNS = """SELECT r.number, r.block_run, r.collective, r.sequence, o.name, o.stack
+  FROM collective_run r JOIN block_run b ON b.number = r.block_run JOIN block k ON k.id = b.block
+  JOIN operation o ON o.block = k.id AND o.number = k.operations - 1 ORDER BY r.number"""
+
+
+class Entered(NamedTuple):
+    """A collective as it was entered: what it was, its place in its group, the call that ran or the next one."""
+
+    number: int
+    kind: int
+    sequence: int | None
+    backward: int
+
+
+def read_process_groups(rows: Rows, interned: Interned) -> dict[int, ProcessGroup]:
+    """The process groups that collectives were entered in, by number."""
+    sql = "SELECT number, name, backend, members, before FROM process_group ORDER BY number"
+    return {
+        number: ProcessGroup(interned.string(name), interned.string(backend), tuple(integers(members)), before)
+        for number, name, backend, members, before in rows.select(
+            sql, (INTEGER, INTEGER, INTEGER, TEXT, INTEGER | MAYBE)
+        )
+    }
+
+
+def read_collectives(rows: Rows, interned: Interned) -> tuple[list[Collective], list[Entered]]:
+    """What a run's collectives have in common that differ in their time alone, and those that it entered, in order."""
+    kinds: dict[tuple[int, ...], int] = {}
+    found: list[Collective] = []
+    entered: list[Entered] = []
+    runs = list(rows.select(_RUNS, (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, INTEGER, INTEGER)))
+    given = _given(rows, interned) if runs else {}
+    when = _moments(rows, {row[1] for row in runs}) if runs else {}
+    sites = user_sites(rows, interned, {row[5] for row in runs})
+    for number, block_run, collective, sequence, name, stack in runs:
+        backward, inside = when[block_run]
+        key = (collective, name, stack, inside)
+        if key not in kinds:
+            operator = interned.string(name)
+            two = any(f".{one}." in operator for one in _BETWEEN_TWO)
+            kinds[key] = len(found)
+            line = sites.get(stack)
+            found.append(replace(given[collective], operator=operator, site=line, inside=inside, between_two=two))
+        entered.append(Entered(number, kinds[key], sequence, backward))
+    return found, entered
+
+
+def user_sites(rows: Rows, interned: Interned, stacks: Iterable[int]) -> dict[int, Site]:
+    """The user's innermost line of each of some stacks, without reading the rest of them."""
+    numbers = ", ".join(map(str, sorted(stacks)))
+    sql = f"""WITH RECURSIVE up(stack, caller, frame) AS (
+      SELECT id, caller, frame FROM stack WHERE id IN ({numbers}) UNION
+      SELECT up.stack, s.caller, s.frame FROM up JOIN frame f ON f.id = up.frame AND f.origin != 0
+      JOIN stack s ON s.id = up.caller
+    ) SELECT up.stack, up.frame FROM up JOIN frame f ON f.id = up.frame AND f.origin = 0"""
+    return {stack: interned.site(frame) for stack, frame in rows.select(sql, (INTEGER, INTEGER))}
+
+
+def read_wait(rows: Rows, interned: Interned, number: int) -> Site | None:
+    """The line that waited for the result of an asynchronous collective."""
+    sql = """SELECT o.stack FROM collective_wait w JOIN block_run b ON b.number = w.block_run
+      JOIN block k ON k.id = b.block JOIN operation o ON o.block = k.id AND o.number = k.operations - 1
+      WHERE w.collective_run = ?"""
+    return next((user_site(interned.stack(stack)) for (stack,) in rows.select(sql, (INTEGER,), number)), None)
+
+
+def _moments(rows: Rows, wanted: set[int]) -> dict[int, tuple[int, bool]]:
+    """By stretch of operators: the backward call that it ran in, or the next one, and whether in it."""
+    found: dict[int, tuple[int, bool]] = {}
+    before = 0
+    sql = "SELECT number, backward FROM block_run ORDER BY number"
+    for number, backward in rows.select(sql, (INTEGER, INTEGER | MAYBE)):
+        if number in wanted:
+            found[number] = (before, False) if backward is None else (backward, True)
+        if backward is not None:
+            before = backward + 1
+    return found
+
+
+def _given(rows: Rows, interned: Interned) -> dict[int, Collective]:
+    """What collectives were given, by number; neither operator nor line is known yet."""
+    groups = read_process_groups(rows, interned)
+    sql = "SELECT id, process_group, types, bytes, peer, asynchronous FROM collective ORDER BY id"
+    columns = (INTEGER, INTEGER, TEXT, INTEGER, INTEGER | MAYBE, INTEGER)
+    found = {}
+    for number, group, types, size, peer, asynchronous in rows.select(sql, columns):
+        given = tuple(map(interned.type, integers(types)))
+        found[number] = Collective("", None, 0, False, groups[group], given, size, peer, bool(asynchronous))
+    return found

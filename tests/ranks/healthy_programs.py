@@ -1,0 +1,184 @@
+"""Small programs of two ranks that do nothing wrong, run as those of `group_programs.py` are."""
+
+import sys
+
+import torch
+import torch.distributed as dist
+from group_programs import STEPS, data, model, run, train
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as Replicated
+
+
+def healthy_ddp(rank):
+    train(Replicated(model()), rank)
+
+
+def healthy_by_hand(rank):
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        for parameter in net.parameters():
+            dist.all_reduce(parameter.grad)
+            parameter.grad /= 2
+        optimizer.step()
+
+
+def healthy_accumulation(rank):
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        with net.no_sync():
+            net(data(rank, 2 * step)).square().mean().backward()
+        net(data(rank, 2 * step + 1)).square().mean().backward()
+        optimizer.step()
+        optimizer.zero_grad()
+
+
+def healthy_tensor_parallel(rank):
+    """Both ranks see the same data and have parts of one layer."""
+    part = model(seed=rank)
+    optimizer = torch.optim.SGD(part.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        out = part(data(0, step))
+        whole = out.detach().clone()
+        dist.all_reduce(whole)
+        (out * whole).mean().backward()
+        optimizer.step()
+
+
+def healthy_pipeline(rank):
+    """Two stages: what one sends, the other receives."""
+    torch.manual_seed(rank)
+    stage = nn.Linear(4, 4)
+    for step in range(STEPS):
+        if rank == 0:
+            out = stage(data(0, step))
+            dist.send(out.detach(), 1)
+            gradient = torch.empty(5, 4)
+            dist.recv(gradient, 1)
+            out.backward(gradient)
+        else:
+            x = torch.empty(5, 4)
+            dist.recv(x, 0)
+            x.requires_grad_()
+            stage(x).square().mean().backward()
+            dist.send(x.grad, 0)
+
+
+def healthy_two_models(rank):
+    """Each rank trains a model of its own, from a start of its own."""
+    train(model(seed=rank), rank)
+    dist.barrier()
+
+
+def healthy_averaged_now_and_then(rank):
+    """Each rank steps by itself, and parameters are averaged every third step."""
+    net = model()
+
+    def average(net, step):
+        if step % 3 == 2:
+            for parameter in net.parameters():
+                dist.all_reduce(parameter.data)
+                parameter.data /= 2
+
+    train(net, rank, before=average)
+
+
+def healthy_expert(rank):
+    """A part of the model is each rank's own: nobody averages it, and the wrapper knows."""
+    net = nn.ModuleDict({"shared": model(), "expert": nn.Linear(1, 1)})
+    net._ddp_params_and_buffers_to_ignore = ["expert.weight", "expert.bias"]
+    net.forward = lambda x: net["expert"](net["shared"](x))
+    train(Replicated(net), rank)
+
+
+def healthy_comm_hook(rank):
+    net = Replicated(model())
+
+    def averaged(state, bucket):
+        future = dist.all_reduce(bucket.buffer().div_(2), async_op=True).get_future()
+        return future.then(lambda result: result.value()[0])
+
+    net.register_comm_hook(None, averaged)
+    train(net, rank)
+
+
+def healthy_join(rank):
+    """One rank has more to do than the other."""
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    with net.join():
+        for step in range(STEPS - 3 * rank):
+            optimizer.zero_grad()
+            net(data(rank, step)).square().mean().backward()
+            optimizer.step()
+
+
+def healthy_sharded_optimizer(rank):
+    from torch.distributed.optim import ZeroRedundancyOptimizer
+
+    net = Replicated(model(), gradient_as_bucket_view=True, static_graph=True)
+    optimizer = ZeroRedundancyOptimizer(net.parameters(), torch.optim.Adam, lr=0.01)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        optimizer.step()
+
+
+def healthy_unused(rank):
+    """Each rank uses another branch; what it does not use is averaged all the same."""
+    net = nn.ModuleDict({"first": model(), "second": model(1)})
+    net.forward = net["first" if rank else "second"].forward
+    train(Replicated(net, find_unused_parameters=True), rank)
+
+
+def healthy_functional(rank):
+    """Results of functional collectives are waited for where they are used."""
+    from torch.distributed._functional_collectives import all_reduce
+
+    net = model()
+    for step in range(STEPS):
+        out = net(data(rank, step))
+        assert torch.isfinite(all_reduce(out.detach(), "sum", dist.group.WORLD)).all()
+        out.square().mean().backward()
+
+
+def healthy_messages(rank):
+    """Both send before they receive."""
+    for _ in range(3):
+        sent = dist.isend(torch.ones(2), 1 - rank)
+        dist.recv(torch.empty(2), 1 - rank)
+        sent.wait()
+    dist.barrier()
+
+
+def healthy_uneven_objects(rank):
+    """What is gathered has another size on each rank."""
+    gathered = [None, None]
+    dist.all_gather_object(gathered, "x" * (rank + 1))
+
+
+def healthy_logging_on_rank_0(rank):
+    net = Replicated(model())
+    train(net, rank)
+    total = torch.ones(1)
+    dist.all_reduce(total)
+    if rank == 0:
+        print("total", total.item())
+
+
+def healthy_fsdp(rank):
+    from torch.distributed.fsdp import fully_shard
+
+    net = model()
+    fully_shard(net)
+    train(net, rank)
+
+
+PROGRAMS = [found for name, found in list(globals().items()) if name.startswith("healthy_")]
+
+if __name__ == "__main__":
+    run(sys.argv[1], int(sys.argv[2]), PROGRAMS, 2)
