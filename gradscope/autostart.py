@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gradscope.arming.armed import Armed, MakeRecorder
     from gradscope.arming.ring import Ring
+    from gradscope.arming.rotation import Rotation
     from gradscope.arming.setting import Asked
     from gradscope.capture import Recorder
     from gradscope.model.limits import Limits
@@ -90,10 +91,16 @@ def start() -> None:
         where, arm = _armed(os.environ[VARIABLE])
         asked = setting.Asked(arm, wanted["triggers"], wanted["trigger_limit"])
         path, record = _path(Path(where)), partial(capture.Recorder, watch_all=wanted["watch_all"])
-        if arm is not None:
+        rotate = setting.Rotate(wanted["rotate"], wanted["rotate_keep"], late=True)
+        if arm is not None and rotate.steps is None:
             _arm(record, path, wanted["detail"], bounds, asked)
             return
-        recorder = setting.kept(partial(record, path, Detail(wanted["detail"]), *bounds, late=True), bounds[0], asked)
+        recorder: Recorder | Ring | Rotation
+        if rotate.steps is not None:
+            recorder = setting.rotated(record, path, wanted["detail"], bounds, asked, rotate)
+        else:
+            whole = partial(record, path, Detail(wanted["detail"]), *bounds, late=True)
+            recorder = setting.kept(whole, bounds[0], asked)
         recorder.start()
     except GradscopeError as error:
         print(f"gradscope: not recording: {error.sentence}", file=sys.stderr)
@@ -129,7 +136,7 @@ def _disarm(armed: Armed) -> None:
             print(f"gradscope: not recorded: {sentence}", file=sys.stderr)
 
 
-def _stop(recorder: Recorder | Ring, uncaught: list[BaseException]) -> None:
+def _stop(recorder: Recorder | Ring | Rotation, uncaught: list[BaseException]) -> None:
     """Close the recording in silence, unless something is wrong with it."""
     summary = recorder.stop(uncaught.pop() if uncaught else None)
     if recorder.abandoned:

@@ -86,13 +86,13 @@ class Armed:
         """End what is being recorded, and disarm. Answers with what was recorded."""
         if Armed.running is self:
             Armed.running = None
-            self._boundary.restore()
             wanted, self._wanted = self._wanted, None
             if wanted is not None:
                 if wanted.recorder is not None:
                     self._finish(wanted, error, status)
                 else:
                     _tell(wanted, {"refused": "the program has ended before that step"})
+            self._boundary.restore()  # what the recorder has put back
             self._listener.close()
             if self._triggers.trouble is not None:
                 self.trouble.append(self._triggers.trouble)

@@ -62,7 +62,7 @@ class Fault:
 class Census:
     """How much of everything a recording holds. `nodes` and `edges` are over all backwards, `graphs` the distinct
     ones; `repeated` are the operations of backwards that were not watched; `dropped` counts by reason what was not
-    recorded or was given up."""
+    recorded or was given up. `steps` are the recorded ones, from `first_step` to `last_step`."""
 
     backwards: int
     graphs: int
@@ -78,3 +78,6 @@ class Census:
     levels: tuple[str, ...]
     bytes: int
     dropped: dict[str, int] = field(default_factory=dict)
+    steps: int = 0
+    first_step: int | None = None
+    last_step: int | None = None

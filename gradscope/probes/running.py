@@ -39,7 +39,7 @@ def new_context(
         stacks=Stacks(sink),
         names=QualifiedNames(),
         faults=faults,
-        steps=Steps(window, sink, events.step_begins, budget, before),
+        steps=Steps(window, sink, events.step_begins, budget, before, events.content_gone),
         events=events,
         options=options,
         started=time.perf_counter(),

@@ -140,6 +140,8 @@ def read_census(rows: Rows, interned: Interned, size: int) -> Census:
     saved = "SELECT tensors, count(*) AS kept FROM saved GROUP BY tensors"
     threads = "SELECT thread FROM backward UNION SELECT thread FROM block_run UNION SELECT thread FROM node"
     levels = {interned.levels(number) for (number,) in rows.select("SELECT DISTINCT levels FROM node", (INTEGER,))}
+    among = "SELECT count(DISTINCT step), min(step), max(step) FROM backward"
+    steps, first_step, last_step = rows.one(among, (INTEGER, INTEGER | MAYBE, INTEGER | MAYBE))
     return Census(
         backwards=rows.number("SELECT count(*) FROM backward"),
         graphs=rows.number("SELECT count(*) FROM graph"),
@@ -155,4 +157,7 @@ def read_census(rows: Rows, interned: Interned, size: int) -> Census:
         levels=tuple(sorted(" ".join(map(str, chain)) for chain in levels if chain)),
         bytes=size,
         dropped=dict(rows.select("SELECT reason, count FROM dropped ORDER BY reason", (TEXT, INTEGER))),
+        steps=steps,
+        first_step=first_step,
+        last_step=last_step,
     )

@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 
 from gradscope.model.window import Window
 from gradscope.probes.core.overhead_budget import OverheadBudget
-from gradscope.probes.core.sink import Sink
+from gradscope.probes.core.sink import Gone, Sink
 
 OUTSIDE = "steps outside of --steps"
 OVER_BUDGET = "steps to stay within --max-overhead"
-FULL = "steps after --max-size was reached"
+FULL = "steps that do not fit into --max-size"
 STOPPED = "steps after the recording had stopped"
 
 
@@ -20,8 +20,9 @@ class Steps:
     """`recorded` says whether the step that runs now is to be recorded.
 
     `begins` are told so when a step begins, in the thread that ended the one before: they are probes that cost less
-    while nothing is recorded. `current` counts from the recording's beginning, because probes look closely then;
-    `before` are the steps that the program had done already, and what is written counts these, too.
+    while nothing is recorded. `gone` are told of content that goes with old steps: they may know its ids. `current`
+    counts from the recording's beginning, because probes look closely then; `before` are the steps that the program had
+    done already, and what is written counts these, too.
     """
 
     def __init__(
@@ -31,8 +32,9 @@ class Steps:
         begins: Sequence[Callable[[bool], None]],
         budget: OverheadBudget | None = None,
         before: int = 0,
+        gone: Sequence[Callable[[Gone], None]] = (),
     ) -> None:
-        self._window, self._sink, self._budget = window, sink, budget
+        self._window, self._sink, self._budget, self._gone = window, sink, budget, gone
         self._followers = begins
         self.current, self.before = 0, before
         self._kept: deque[int] = deque(maxlen=window.keep)
@@ -55,6 +57,8 @@ class Steps:
             self._kept.append(self.before + self.current)
             if len(self._kept) == self._window.keep:
                 self._sink.forget(self._kept[0])
+        if self._why in (None, FULL):
+            self._sink.tidy(self._tell)
         self.current += 1
         self._why = self._left_out_because()
         self.recorded = self._why is None
@@ -66,9 +70,13 @@ class Steps:
             self._why = why
             self.recorded = False
 
+    def _tell(self, gone: Gone) -> None:
+        for tell in self._gone:
+            tell(gone)
+
     def _left_out_because(self) -> str | None:
-        if self._why in (FULL, STOPPED):  # for good
-            return self._why
+        if self._why == STOPPED:  # for good
+            return STOPPED
         if not self._window.has(self.before + self.current):
             return OUTSIDE
         if (why := self._at_an_end()) is not None:
