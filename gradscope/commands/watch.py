@@ -49,7 +49,8 @@ class Watched:
         try:
             with load(path) as recording:
                 run = recording.run()
-                seen = glance(recording, not run.ended and recording.recovered and is_running(run.pid, run.started))
+                is_there = not run.ended and recording.recovered and is_running(run.pid, run.started, run.process)
+                seen = glance(recording, is_there)
                 return seen, self._sure(path, seen, explain(recording).findings)
         except UnreadableError as error:  # it has hardly begun, or was cut short
             return Glance(path.name, "unreadable", trouble=error.sentence), ()

@@ -6,8 +6,12 @@ is stored once for all steps goes only when none points at it any more: while a 
 
 from __future__ import annotations
 
+import json
 import sqlite3
+from collections import Counter
 from collections.abc import Mapping, Set
+
+from gradscope.model.training import STEP
 
 Gone = Mapping[str, Set[int]]  # ids of content that is deleted, by table
 
@@ -52,6 +56,7 @@ def forget_before(database: sqlite3.Connection, step: int) -> int:
     if not count:
         return 0
     is_old = f"backward IN ({old}) OR (backward IS NULL AND started < ?)"
+    _count_steps(database, step)
     runs = database.execute(f"SELECT number FROM block_run WHERE {is_old}", (step, ended)).fetchall()
     for table, column in (("flow", "block_run"), ("block_run", "number")):
         database.executemany(f"DELETE FROM {table} WHERE {column} = ?", runs)
@@ -66,6 +71,19 @@ def forget_before(database: sqlite3.Connection, step: int) -> int:
     _forget_hooks(database)
     _forget_rates(database)
     return int(count)
+
+
+def _count_steps(database: sqlite3.Connection, step: int) -> None:
+    """Keep in mind how often each optimizer has stepped before what is kept: its steps are known by number."""
+    found = database.execute("SELECT value FROM run WHERE name = 'optimizer_steps_before'").fetchone()
+    before = Counter({} if found is None else json.loads(found[0]))
+    going = """SELECT c.optimizer, count(*) FROM backward b JOIN interval_run r ON r.backward = b.number
+      JOIN training_call c ON c.interval = r.interval JOIN string s ON s.id = c.kind
+      WHERE b.step < ? AND s.text = ? GROUP BY c.optimizer"""
+    steps = {str(optimizer): count for optimizer, count in database.execute(going, (step, STEP.name))}
+    if steps:
+        told = json.dumps(before + Counter(steps))
+        database.execute("INSERT OR REPLACE INTO run VALUES ('optimizer_steps_before', ?)", (told,))
 
 
 def _forget_hooks(database: sqlite3.Connection) -> None:

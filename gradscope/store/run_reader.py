@@ -23,6 +23,8 @@ RUN_FIELDS: dict[str, tuple[type, ...]] = {
     "python": (str,),
     "platform": (str,),
     "pid": (int,),
+    "process": (str, type(None)),
+    "optimizer_steps_before": (dict,),
     "detail": (str,),
     "started": (int, float),
     "duration": (int, float),
@@ -69,6 +71,8 @@ def _texts(values: dict[str, Any]) -> dict[str, Any]:
     argv, environment, switches = values.get("argv", []), values.get("environment", {}), values.get("switches", {})
     if not all(isinstance(text, str) for text in (*argv, *environment.values(), *switches.values())):
         raise ValueError("the run's arguments, environment and switches must be texts")
+    if not all(type(count) is int for count in values.get("optimizer_steps_before", {}).values()):
+        raise ValueError("how often optimizers stepped must be told in numbers")
     lacks = tuple(_lack(stored) for stored in values.get("lacks", ()))
     return {**values, "lacks": lacks, **({"argv": tuple(argv)} if "argv" in values else {})}
 
