@@ -128,6 +128,32 @@ def _arm(record: MakeRecorder, path: Path, detail: str, bounds: tuple[Window, Li
     sys.excepthook = _without_our_frames(sys.excepthook, [])
 
 
+def attach() -> str:
+    """Arm this program, which runs already and was started without gradscope; answers why not, "" when it is done.
+
+    It listens at once, because its next step may be long in coming, and counts steps from now on.
+    """
+    from gradscope import capture
+    from gradscope.arming.armed import Armed
+    from gradscope.errors import GradscopeError
+    from gradscope.model.request import RecordRequest
+
+    if Armed.running is not None:
+        return ""
+    if capture.Recorder.running is not None:
+        return f"it records itself already, into {capture.Recorder.running.path}"
+    armed = Armed(capture.Recorder, _path(Path(os.environ.get("GRADSCOPE_DIR") or ".")), RecordRequest())
+    armed.start()
+    try:
+        armed.listen()
+    except GradscopeError as error:
+        armed.stop()
+        return error.sentence
+    atexit.register(_disarm, armed)
+    sys.excepthook = _without_our_frames(sys.excepthook, [])
+    return ""
+
+
 def _disarm(armed: Armed) -> None:
     """Say nothing, unless something that was asked for could not be."""
     armed.stop()

@@ -38,6 +38,7 @@ class Steps:
         self._followers = begins
         self.current, self.before = 0, before
         self._kept: deque[int] = deque(maxlen=window.keep)
+        self.is_last = False  # the window's last step has ended: what belongs to its update is recorded still
         self._why: str | None = None  # the step that runs now is left out
         self._why = self._left_out_because()
         self.recorded = self._why is None
@@ -52,7 +53,8 @@ class Steps:
         if self._budget is not None:
             self._budget.end(self.current, self.recorded)
         if self._why is not None:
-            self._sink.drop(self._why)
+            if self._why != OUTSIDE or not self.before:  # who asks in the middle of a run has asked for no others
+                self._sink.drop(self._why)
         elif self._window.keep is not None:
             self._kept.append(self.before + self.current)
             if len(self._kept) == self._window.keep:
@@ -60,9 +62,15 @@ class Steps:
         if self._why in (None, FULL):
             self._sink.tidy(self._tell)
         self.current += 1
-        self._why = self._left_out_because()
-        self.recorded = self._why is None
+        was_recorded, self._why = self._why is None, self._left_out_because()
+        self.is_last = was_recorded and self._why == OUTSIDE
+        self.recorded = self._why is None or self.is_last
         self.begin()
+
+    def update_ends(self) -> None:
+        """A forward or a backward begins: if a window's last step has ended, its update has by now, too."""
+        if self.is_last:
+            self.recorded = False
 
     def check(self) -> None:
         """Look, in the middle of a step, whether the recording may go on. Any thread may ask."""
