@@ -131,18 +131,13 @@ def command(
     if output is not None:
         options.check_folder(str(output))
     require_torch()
-    from gradscope import bounds as limits_given
     from gradscope import capture
     from gradscope.arming.setting import Asked, Rotate, kept, rotated
 
     what = launching.chosen(module, code, program)
     path, asked = output or capture.default_path(what.title), Asked(arm, triggers, trigger_limit)
     say = _speaker(path, quiet, no_explain, check_functions)
-    bounds = (
-        limits_given.window(recorded["steps"], recorded["keep_last"]),
-        limits_given.limits(recorded["max_size"], recorded["max_overhead"]),
-    )
-    record = _maker(recorded)
+    bounds, record = _bounds(recorded), _maker(recorded)
     rotate = Rotate(recorded["rotate"], recorded["rotate_keep"])
     if rotate.steps is not None:
         speaker = partial(_speaker, quiet=quiet, no_explain=no_explain, check_functions=check_functions)
@@ -153,6 +148,13 @@ def command(
     make = partial(record, path, Detail(detail), *bounds, overwrite=force, keep_empty=output is not None)
     recorder = kept(make, bounds[0], asked)
     return capture.run_program(what, recorder, partial(_say_what_was_kept, recorder, quiet, say))
+
+
+def _bounds(recorded: dict[str, Any]) -> tuple[Window, Limits]:
+    from gradscope import bounds
+
+    window = bounds.window(recorded["steps"], recorded["keep_last"])
+    return window, bounds.limits(recorded["max_size"], recorded["max_overhead"])
 
 
 def _maker(recorded: dict[str, Any]) -> MakeRecorder:
