@@ -107,6 +107,21 @@ def test_a_stopped_program_is_said_not_to_answer(tmp_path):
     assert run.end().status == 0
 
 
+def test_a_folder_that_is_gone_for_a_while_costs_one_window(tmp_path):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    run = ArmedRun(tmp_path, "--arm", "-o", "runs/run.gscope", gates=(5, 20))
+    run.wait_for(5)
+    folder.rmdir()
+    with pytest.raises(UsageError, match="there is no directory"):
+        run.record(HALF, 5)
+    run.wait_for(20)
+    folder.mkdir()
+    done = run.record(HALF, 20)
+    assert steps_of(done["finished"]) == [21, 22, 23, 24]
+    assert run.end().stdout == python(tmp_path, "train.py").stdout
+
+
 @pytest.mark.parametrize("hours", [-30, 30], ids=["back", "ahead"])
 def test_a_clock_that_is_set_makes_no_time(hours, tmp_path, monkeypatch):
     path, wall = tmp_path / "run.gscope", time.time
