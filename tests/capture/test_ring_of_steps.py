@@ -83,7 +83,7 @@ def test_info_says_which_steps_it_holds(ring, tmp_path):
     path, summary = ring
     (gone,) = summary.dropped.values()
     told = python(tmp_path, "-m", "gradscope", "info", str(path))
-    assert f"steps       {gone} to 149\n" in told.stdout
+    assert ["steps", f"{gone} to 149"] in [line.split(maxsplit=1) for line in told.stdout.splitlines()]
     census = json.loads(python(tmp_path, "-m", "gradscope", "info", "--fmt", "json", str(path)).stdout)["census"]
     assert (census["first_step"], census["last_step"]) == (gone, 149)
 
