@@ -11,7 +11,7 @@ import platform
 import tempfile
 import time
 from collections.abc import Callable
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from statistics import median, quantiles
@@ -76,6 +76,40 @@ def prices(
         )
         for name in ways
     }
+
+
+@dataclass(frozen=True)
+class Paired:
+    """The ratios of neighbouring blocks, one watched and one plain: their median, and the middle half of them."""
+
+    ratio: float
+    lower: float
+    upper: float
+    plain: float  # milliseconds of a step, the median
+
+    def __str__(self) -> str:
+        return f"{self.ratio:.3f}x ({self.lower:.3f} to {self.upper:.3f})"
+
+
+def paired(workload: Workload, way: Way, pairs: int) -> Paired:
+    """The price of a way that costs little: each block is compared with its neighbour alone, and every other pair runs
+    the other way round, so that what the machine does meanwhile, or a loop that gets slower, is in both. After each
+    change both kinds run some steps that do not count."""
+    _, _, step = workload.build()
+    seconds(step, FIRST)
+    ratios: list[float] = []
+    plain: list[float] = []
+    with tempfile.TemporaryDirectory() as folder:
+        for number in range(pairs):
+            times: dict[bool, float] = {}
+            for watched in (number % 2 == 1, number % 2 == 0):
+                with way(Path(folder)) if watched else nullcontext():
+                    seconds(step, FIRST)
+                    times[watched] = seconds(step, workload.steps)
+            ratios.append(times[True] / times[False])
+            plain.append(times[False])
+    lower, _, upper = quantiles(ratios, n=4, method="inclusive")
+    return Paired(median(ratios), lower, upper, median(plain) * 1000)
 
 
 def steps_under(workload: Workload, way: Way) -> list[float]:

@@ -12,6 +12,7 @@ from dataclasses import replace
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case, OutOfTime
 from gradscope.explain.evidence.syntax import syntax
+from gradscope.explain.evidence.which_step import with_steps
 from gradscope.explain.findings.kind import Kind
 from gradscope.explain.findings.table import QUESTIONS
 from gradscope.model.capabilities import silenced
@@ -39,7 +40,7 @@ def explain(
     found, left_out = _answers(case, asked)
     heard = [(kind, cause) for kind, cause in found if not _silenced(case, kind, cause)]
     ranked = sorted(_without_echoes(heard), key=_rank)
-    findings = tuple(_finding(kind, cause) for kind, cause in _joined(ranked))
+    findings = tuple(with_steps(case, _finding(kind, cause)) for kind, cause in _joined(ranked))
     return Report(findings, torch=case.run().torch, recording=str(recording.path), left_out=left_out)
 
 

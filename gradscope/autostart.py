@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from gradscope.arming.armed import Armed, MakeRecorder
     from gradscope.arming.ring import Ring
+    from gradscope.arming.rotation import Rotation
     from gradscope.arming.setting import Asked
     from gradscope.capture import Recorder
     from gradscope.model.limits import Limits
@@ -90,10 +91,16 @@ def start() -> None:
         where, arm = _armed(os.environ[VARIABLE])
         asked = setting.Asked(arm, wanted["triggers"], wanted["trigger_limit"])
         path, record = _path(Path(where)), partial(capture.Recorder, watch_all=wanted["watch_all"])
-        if arm is not None:
+        rotate = setting.Rotate(wanted["rotate"], wanted["rotate_keep"], late=True)
+        if arm is not None and rotate.steps is None:
             _arm(record, path, wanted["detail"], bounds, asked)
             return
-        recorder = setting.kept(partial(record, path, Detail(wanted["detail"]), *bounds, late=True), bounds[0], asked)
+        recorder: Recorder | Ring | Rotation
+        if rotate.steps is not None:
+            recorder = setting.rotated(record, path, wanted["detail"], bounds, asked, rotate)
+        else:
+            whole = partial(record, path, Detail(wanted["detail"]), *bounds, late=True)
+            recorder = setting.kept(whole, bounds[0], asked)
         recorder.start()
     except GradscopeError as error:
         print(f"gradscope: not recording: {error.sentence}", file=sys.stderr)
@@ -121,6 +128,32 @@ def _arm(record: MakeRecorder, path: Path, detail: str, bounds: tuple[Window, Li
     sys.excepthook = _without_our_frames(sys.excepthook, [])
 
 
+def attach() -> str:
+    """Arm this program, which runs already and was started without gradscope; answers why not, "" when it is done.
+
+    It listens at once, because its next step may be long in coming, and counts steps from now on.
+    """
+    from gradscope import capture
+    from gradscope.arming.armed import Armed
+    from gradscope.errors import GradscopeError
+    from gradscope.model.request import RecordRequest
+
+    if Armed.running is not None:
+        return ""
+    if capture.Recorder.running is not None:
+        return f"it records itself already, into {capture.Recorder.running.path}"
+    armed = Armed(capture.Recorder, _path(Path(os.environ.get("GRADSCOPE_DIR") or ".")), RecordRequest())
+    armed.start()
+    try:
+        armed.listen()
+    except GradscopeError as error:
+        armed.stop()
+        return error.sentence
+    atexit.register(_disarm, armed)
+    sys.excepthook = _without_our_frames(sys.excepthook, [])
+    return ""
+
+
 def _disarm(armed: Armed) -> None:
     """Say nothing, unless something that was asked for could not be."""
     armed.stop()
@@ -129,7 +162,7 @@ def _disarm(armed: Armed) -> None:
             print(f"gradscope: not recorded: {sentence}", file=sys.stderr)
 
 
-def _stop(recorder: Recorder | Ring, uncaught: list[BaseException]) -> None:
+def _stop(recorder: Recorder | Ring | Rotation, uncaught: list[BaseException]) -> None:
     """Close the recording in silence, unless something is wrong with it."""
     summary = recorder.stop(uncaught.pop() if uncaught else None)
     if recorder.abandoned:

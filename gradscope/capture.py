@@ -111,17 +111,17 @@ class Recorder:
         self.command: tuple[str, ...] | None = None  # what was typed after `python`
         self._faults = Faults(self.writer)
         self._probes: RunningProbes | None = None
-        self._started = time.time()
+        self._begun = time.monotonic()  # the clock on the wall may be set meanwhile
         self._stopped = self.abandoned = False
 
     def start(self) -> None:
         """Enter the probes. Raises UsageError when another recording runs; what else goes wrong is a fault."""
         _refuse_a_second()
         Recorder.running = self
-        self._started = time.time()
+        self._begun = time.monotonic()
         try:
             self.writer.set_run(
-                {**facts(self.detail.value, self._started, self.command), "lacks": [asdict(one) for one in self.lacks]}
+                {**facts(self.detail.value, time.time(), self.command), "lacks": [asdict(one) for one in self.lacks]}
             )
             if self._steps_before:
                 self.writer.set_run({"steps_before": self._steps_before})
@@ -163,20 +163,20 @@ class Recorder:
             yield "guest", guest
 
     def _beat(self, tails: Callable[[], Iterator[Tail]]) -> None:
-        self.writer.beat({"duration": time.time() - self._started, "at": main_threads_place()}, tails)
+        self.writer.beat({"duration": time.monotonic() - self._begun, "at": main_threads_place()}, tails)
 
     def keep(self, path: Path, why: str) -> bool:
         """Leave a copy of what is recorded now, as of a run that ends here; says whether there was anything.
 
         Raises OSError or sqlite3.Error when the disk does not take it.
         """
-        end = {"ended": True, "status": None, "exception": None, "duration": time.time() - self._started}
+        end = {"ended": True, "status": None, "exception": None, "duration": time.monotonic() - self._begun}
         more = {"trigger": why, "lacks": [asdict(one) for one in self._lacks()], "switches": switches()}
         return self.writer.keep(path, {**end, **more})
 
     def stop(self, error: BaseException | None = None, status: int | None = None) -> Summary:
         """Leave the probes and close the recording; again does nothing."""
-        seconds = time.time() - self._started
+        seconds = time.monotonic() - self._begun
         if not self._stopped:
             self._stopped = True
             Recorder.running = None

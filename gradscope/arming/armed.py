@@ -86,13 +86,13 @@ class Armed:
         """End what is being recorded, and disarm. Answers with what was recorded."""
         if Armed.running is self:
             Armed.running = None
-            self._boundary.restore()
             wanted, self._wanted = self._wanted, None
             if wanted is not None:
                 if wanted.recorder is not None:
                     self._finish(wanted, error, status)
                 else:
                     _tell(wanted, {"refused": "the program has ended before that step"})
+            self._boundary.restore()  # what the recorder has put back
             self._listener.close()
             if self._triggers.trouble is not None:
                 self.trouble.append(self._triggers.trouble)
@@ -190,21 +190,24 @@ class Armed:
     def _between_steps(self, step: int) -> None:
         """Step number `step` begins."""
         try:
-            self._open()
+            self.listen()
             with self._lock:
                 wanted = self._wanted
                 if wanted is None:
                     return
                 if wanted.recorder is None:
                     self._begin(wanted, step)
-                elif step >= wanted.end and threading.get_ident() == wanted.thread:
+                elif step > wanted.end and threading.get_ident() == wanted.thread:
                     self._finish(wanted, None, None)
         except Exception as error:
             let_through(error)
             self._fail(error)
 
-    def _open(self) -> None:
-        """Listen from the first backward on: a launcher, which runs none, does not."""
+    def listen(self) -> None:
+        """Listen, from the first backward on unless it is called before: a launcher, which runs none, does not.
+
+        Raises UsageError when that cannot be; again does nothing.
+        """
         if self._is_open:
             return
         self._is_open = True
@@ -214,7 +217,7 @@ class Armed:
 
     def _begin(self, wanted: _Wanted, step: int) -> None:
         wanted.start, wanted.thread = step, threading.get_ident()
-        self._boundary.due = wanted.end
+        self._boundary.due = wanted.end + 1  # the update that follows the last backward is over by then
         path = free_path(self._path, step)
         window = Window(step, wanted.end)
         recorder = self._make(path, Detail(wanted.request.detail), window, steps_before=step)

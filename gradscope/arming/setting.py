@@ -10,6 +10,7 @@ from typing import Any
 
 from gradscope.arming.armed import Armed, MakeRecorder
 from gradscope.arming.ring import Ring
+from gradscope.arming.rotation import Rotation
 from gradscope.capture import Recorder
 from gradscope.errors import UsageError
 from gradscope.model.detail import Detail
@@ -38,6 +39,33 @@ class Asked:
         if self.signal is not None and any(not one.kind.armed for one in found):
             raise UsageError("no step follows on SIGTERM that could be recorded", "--keep-last N keeps the last ones")
         return found
+
+
+@dataclass(frozen=True, slots=True)
+class Rotate:
+    """A new file each `steps` steps (None: one for all), of which the last `files` are kept."""
+
+    steps: int | None
+    files: int
+    late: bool = False  # the first one only when there is something in it
+
+
+def rotated(
+    make: MakeRecorder, path: Path, detail: str, bounds: tuple[Window, Limits], asked: Asked, rotate: Rotate
+) -> Rotation:
+    """What records into one file after the other.
+
+    Raises UsageError when the options do not go together, and when the first file cannot be written.
+    """
+    window, limits = bounds
+    if asked.triggers or asked.signal is not None or window != Window():
+        told = "leave --arm, --steps, --keep-last and --trigger out"
+        raise UsageError("--rotate records all steps, into one file after the other", told)
+
+    def recorder(where: Path, **more: Any) -> Recorder:
+        return make(where, Detail(detail), window, limits, **more)
+
+    return Rotation(recorder, path, rotate.steps or 1, rotate.files, rotate.late)
 
 
 def kept(make: Callable[[], Recorder], window: Window, asked: Asked) -> Recorder | Ring:

@@ -24,6 +24,10 @@ _AHEAD = 0.5  # seconds until the common step: time enough to ask all of them
 ARM_IT = "start it with `gradscope trace --arm`, or GRADSCOPE_TRACE=FOLDER/:arm; it listens from its first backward on"
 
 
+class NotArmed(NothingCheckedError):
+    """A process is there, and does not listen."""
+
+
 class Connection:
     """To one armed program; close it, or use it in a `with`."""
 
@@ -181,7 +185,7 @@ def _why_not(pid: int, error: BaseException) -> BaseException:
     if isinstance(error, (FileNotFoundError, ConnectionRefusedError)):
         if not _is_there(pid):
             return NothingCheckedError(f"there is no process {pid}")
-        return NothingCheckedError(f"process {pid} is not armed", ARM_IT)
+        return NotArmed(f"process {pid} is not armed", ARM_IT)
     if isinstance(error, OSError):
         return UsageError(f"process {pid} cannot be asked: {error.strerror}")
     return error

@@ -8,7 +8,8 @@ from typing import Any
 
 import click
 
-from gradscope.channel.client import ARM_IT, Connection, Window, armed_programs, asked, group_of
+from gradscope.channel.attach import attach, can_attach
+from gradscope.channel.client import ARM_IT, Connection, NotArmed, Window, armed_programs, asked, group_of
 from gradscope.commands import findings, options
 from gradscope.commands.progress import waiting
 from gradscope.errors import NothingCheckedError, UsageError
@@ -43,6 +44,8 @@ def command(
 ) -> int:
     """Record the next steps of a program that runs already, and was started with `gradscope trace --arm`.
 
+    From Python 3.14 on the program of a PID need not have been: it is armed where the system permits.
+
     Waits until they are recorded, says where, and what went wrong in them. It can be asked again and again.
     Without a PID the only armed program is taken. Ctrl-C withdraws what has not begun; what has is finished.
     """
@@ -61,6 +64,14 @@ def command(
 
 
 def _program(pid: int) -> ArmedProgram:
+    """A program by its number; one that was started without gradscope is armed now, where Python can do that."""
+    try:
+        with Connection(pid) as connection:
+            return connection.state()
+    except NotArmed as error:
+        if not can_attach():
+            raise
+        attach(pid, error)
     with Connection(pid) as connection:
         return connection.state()
 

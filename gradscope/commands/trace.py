@@ -21,6 +21,7 @@ from gradscope.view.words import amount, seconds, size
 if TYPE_CHECKING:
     from gradscope.arming.armed import Armed, MakeRecorder
     from gradscope.arming.ring import Ring
+    from gradscope.arming.rotation import Rotation
     from gradscope.arming.setting import Asked
     from gradscope.capture import Recorder, Summary
     from gradscope.launch.program import Program
@@ -41,7 +42,18 @@ DETAILS = ("nodes", "ops", "full")
     "--steps", metavar="A:B", help="Record the steps from A to before B only; each ends with a backward call."
 )
 @click.option("--keep-last", metavar="N", type=int, help="Keep the last N steps only, as a flight recorder does.")
-@click.option("--max-size", metavar="SIZE", help="Record no more steps once the file is nearly SIZE, e.g. 500MB.")
+@click.option("--max-size", metavar="SIZE", help="Keep the file under SIZE, e.g. 500MB: the oldest steps go.")
+@click.option(
+    "--rotate", metavar="N", type=click.IntRange(min=1), help="Begin a new file each N steps, and keep the last ones."
+)
+@click.option(
+    "--rotate-keep",
+    metavar="K",
+    type=click.IntRange(min=1),
+    default=5,
+    show_default=True,
+    help="How many files --rotate keeps.",
+)
 @click.option(
     "--max-overhead",
     metavar="SHARE",
@@ -119,23 +131,30 @@ def command(
     if output is not None:
         options.check_folder(str(output))
     require_torch()
-    from gradscope import bounds as limits_given
     from gradscope import capture
-    from gradscope.arming.setting import Asked, kept
+    from gradscope.arming.setting import Asked, Rotate, kept, rotated
 
     what = launching.chosen(module, code, program)
     path, asked = output or capture.default_path(what.title), Asked(arm, triggers, trigger_limit)
     say = _speaker(path, quiet, no_explain, check_functions)
-    bounds = (
-        limits_given.window(recorded["steps"], recorded["keep_last"]),
-        limits_given.limits(recorded["max_size"], recorded["max_overhead"]),
-    )
-    record = _maker(recorded)
+    bounds, record = _bounds(recorded), _maker(recorded)
+    rotate = Rotate(recorded["rotate"], recorded["rotate_keep"])
+    if rotate.steps is not None:
+        speaker = partial(_speaker, quiet=quiet, no_explain=no_explain, check_functions=check_functions)
+        rotation = rotated(record, path, detail, bounds, asked, rotate)
+        return capture.run_program(what, rotation, partial(_say_what_was_rotated, rotation, quiet, speaker))
     if arm is not None:
         return _run_armed(what, record, path, detail, bounds, asked, quiet)
     make = partial(record, path, Detail(detail), *bounds, overwrite=force, keep_empty=output is not None)
     recorder = kept(make, bounds[0], asked)
     return capture.run_program(what, recorder, partial(_say_what_was_kept, recorder, quiet, say))
+
+
+def _bounds(recorded: dict[str, Any]) -> tuple[Window, Limits]:
+    from gradscope import bounds
+
+    window = bounds.window(recorded["steps"], recorded["keep_last"])
+    return window, bounds.limits(recorded["max_size"], recorded["max_overhead"])
 
 
 def _maker(recorded: dict[str, Any]) -> MakeRecorder:
@@ -188,6 +207,16 @@ def _say_what_was_kept(
         options.talk(f"not kept: {sentence}")
     for one in () if quiet else getattr(recorder, "kept", ()):
         options.talk(f"kept at step {one.step:,}, because {one.why} -> {one.path}")
+
+
+def _say_what_was_rotated(
+    rotation: Rotation, quiet: bool, speaker: Callable[[Path], Callable[[Summary], None]], summary: Summary
+) -> None:
+    speaker(summary.path)(summary)
+    for sentence in rotation.trouble:
+        options.talk(f"not recorded: {sentence}")
+    for path in () if quiet else [one for one in rotation.written if one != summary.path]:
+        options.talk(f"kept before it: {path}")
 
 
 def _speaker(path: Path, quiet: bool, no_explain: bool, check_functions: bool) -> Callable[[Summary], None]:

@@ -37,7 +37,7 @@ class Watched:
 
     def look(self) -> tuple[list[Glance], list[Finding]]:
         """What there is to see now; only files that have grown are read again."""
-        paths, armed = _sources(self._asked)
+        paths, armed = self._there()
         for path in paths:
             sign = _sign(path)
             if path not in self._seen or self._seen[path][0] != sign:
@@ -45,11 +45,23 @@ class Watched:
         shown = sorted((self._seen[path][1] for path in paths), key=lambda one: (one.rank or 0, one.name))
         return [*armed, *shown], _once([finding for path in paths for finding in self._seen[path][2]])
 
+    def _there(self) -> tuple[list[Path], list[Glance]]:
+        """What there is to read. Raises UsageError when all that was read before has been removed."""
+        found, armed = _sources(self._asked)
+        paths = [path for path in found if path not in self._seen or path.exists()]
+        if found and not paths:
+            raise UsageError(f"{printable(found[0].name)} has been removed")
+        for known in (self._seen, self._before):
+            for path in known.keys() - set(paths):  # of a run that begins new files for days
+                del known[path]
+        return paths, armed
+
     def _read(self, path: Path) -> tuple[Glance, tuple[Finding, ...]]:
         try:
             with load(path) as recording:
                 run = recording.run()
-                seen = glance(recording, not run.ended and recording.recovered and is_running(run.pid, run.started))
+                is_there = not run.ended and recording.recovered and is_running(run.pid, run.started, run.process)
+                seen = glance(recording, is_there)
                 return seen, self._sure(path, seen, explain(recording).findings)
         except UnreadableError as error:  # it has hardly begun, or was cut short
             return Glance(path.name, "unreadable", trouble=error.sentence), ()
@@ -75,7 +87,7 @@ def command(what: str | None, once: bool, every: float, only: str) -> int:
 
     Without an argument it is the newest recording in the working directory (or $GRADSCOPE_DIR). A PID is a program that
     is recorded or armed. It reads what the run has committed and never touches the run: quitting leaves it alone.
-    Without a terminal a line is printed every few seconds. It ends when what it watches has ended.
+    Without a terminal a line is printed every few seconds, until what it watches has ended.
     """
     watched = Watched(what)
     if once:
@@ -105,8 +117,8 @@ def _lines(watched: Watched, every: float) -> None:
         started = time.monotonic()
         try:
             glances, findings = watched.look()
-        except UsageError:
-            if said:  # the process has gone
+        except GradscopeError:
+            if said:  # the process has gone, or the file
                 return
             raise
         lines = [line(one) for one in glances]
@@ -145,7 +157,10 @@ def _live(watched: Watched, every: float, only: str) -> None:
                 only = keys.taken
             elif key is None and not paused:
                 started = time.monotonic()
-                glances, findings = watched.look()
+                try:
+                    glances, findings = watched.look()
+                except GradscopeError:  # the process has gone, or the file: what was seen last stays
+                    break
                 took = time.monotonic() - started
     _print(glances, findings)
 
@@ -178,10 +193,18 @@ def _of_process(pid: int) -> tuple[list[Path], list[Glance]]:
         here = [one for one in Path().glob(f"*.{pid}*{SUFFIX}") if one.is_file()]
         if not here:
             raise UsageError(error.sentence, error.hint or "name its recording") from None
-        return [max(here, key=lambda one: one.stat().st_mtime_ns)], []
+        return [max(here, key=_changed)], []
     if state.recording is not None:
         return [Path(state.recording)], []
     return [], [Glance(f"{state.name} ({pid})", "armed", state.rank, state.step)]
+
+
+def _changed(path: Path) -> int:
+    """When a file was written last; 0 for one that has gone meanwhile."""
+    try:
+        return path.stat().st_mtime_ns
+    except OSError:
+        return 0
 
 
 def _sign(path: Path) -> object:

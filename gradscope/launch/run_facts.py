@@ -11,6 +11,7 @@ from collections.abc import Sequence
 import torch
 
 from gradscope.store.origin import USER, origin_of
+from gradscope.store.running import process_identity
 from gradscope.version import __version__
 
 _ENVIRONMENT = (
@@ -36,6 +37,7 @@ def facts(detail: str, started: float, command: Sequence[str] | None = None) -> 
         "python": platform.python_version(),
         "platform": platform.platform(),
         "pid": os.getpid(),
+        "process": process_identity(os.getpid()),
         "detail": detail,
         "started": started,
         "rank": int(rank) if rank and rank.isdigit() else None,

@@ -109,7 +109,8 @@ def _after(facts: Facts) -> dict[int, _After]:
     """By backward: what its thread did until the next one."""
     found: dict[int, _After] = defaultdict(_After)
     last: dict[int, int] = {}
-    counts: dict[int, int] = defaultdict(int)
+    before = facts.run().optimizer_steps_before
+    counts: dict[int, int] = defaultdict(int, {int(name): count for name, count in before.items() if name.isdecimal()})
     for interval in facts.intervals():
         after = found[last.get(interval.thread, -1)]
         for one in interval.calls:

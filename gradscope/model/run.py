@@ -17,7 +17,8 @@ class Run:
     capabilities that were off, because this torch lacks what they need or because they went on failing. `switches` are
     torch's when the run ended, among them the seed;
     `steps_before` is how many steps the program had done when it was recorded on demand; `trigger` says what has had
-    these steps recorded, or kept, without anybody asking.
+    these steps recorded, or kept, without anybody asking; `process` tells the process from another that gets its
+    number; `optimizer_steps_before` counts, by the optimizer's number, those of steps that are not there any more.
     """
 
     argv: tuple[str, ...]
@@ -41,6 +42,8 @@ class Run:
     switches: dict[str, str] = field(default_factory=dict)
     steps_before: int = 0
     trigger: str = ""
+    process: str | None = None
+    optimizer_steps_before: dict[str, int] = field(default_factory=dict)
 
     @property
     def program(self) -> str:
@@ -62,7 +65,7 @@ class Fault:
 class Census:
     """How much of everything a recording holds. `nodes` and `edges` are over all backwards, `graphs` the distinct
     ones; `repeated` are the operations of backwards that were not watched; `dropped` counts by reason what was not
-    recorded or was given up."""
+    recorded or was given up. `steps` are the recorded ones, from `first_step` to `last_step`."""
 
     backwards: int
     graphs: int
@@ -78,3 +81,6 @@ class Census:
     levels: tuple[str, ...]
     bytes: int
     dropped: dict[str, int] = field(default_factory=dict)
+    steps: int = 0
+    first_step: int | None = None
+    last_step: int | None = None

@@ -33,13 +33,15 @@ def new_context(
     how many steps it has done."""
     events = Events()
     budget = None if overhead is None else OverheadBudget(overhead)
+    steps = Steps(window, sink, events.step_begins, budget, before, events.content_gone)
+    events.model_called.append(lambda module, frame: steps.update_ends())  # before any probe hears of it
     return Context(
         sink=sink,
         threads=Threads.counting(),
         stacks=Stacks(sink),
         names=QualifiedNames(),
         faults=faults,
-        steps=Steps(window, sink, events.step_begins, budget, before),
+        steps=steps,
         events=events,
         options=options,
         started=time.perf_counter(),

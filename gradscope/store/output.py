@@ -16,7 +16,8 @@ from pathlib import Path
 
 from gradscope.errors import UsageError
 from gradscope.signals import let_through
-from gradscope.store.retention import forget_before, prune
+from gradscope.store import retention
+from gradscope.store.retention import Gone, prune
 from gradscope.store.schema import APPLICATION_ID, OPEN_BLOCK, SCHEMA, TABLES
 
 Row = tuple[object, ...]
@@ -81,7 +82,19 @@ class Output:
 
     def forget_before(self, step: int) -> int:
         """Delete the steps before one, and say how many there were."""
-        return forget_before(self._database, step)
+        return retention.forget_before(self._database, step)
+
+    def forget_oldest(self, share: int) -> int:
+        """Delete the oldest steps, one in `share`, and say how many; the newest always stays."""
+        return retention.forget_oldest(self._database, share)
+
+    def unused(self, spared: Gone) -> dict[str, set[int]]:
+        """The content that no step points at, but for what is `spared`."""
+        return retention.unused(self._database, spared)
+
+    def delete(self, content: Gone) -> None:
+        """Delete content."""
+        retention.delete(self._database, content)
 
     def commit(self) -> None:
         """Make what was written safe against a kill."""
@@ -109,9 +122,10 @@ class Output:
             self._database.rollback()
 
     def bytes(self) -> int:
-        """The size of the file once it is closed."""
+        """How much of the file is in use."""
         (pages,) = self._database.execute("PRAGMA page_count").fetchone()
-        return int(pages) * _PAGE
+        (free,) = self._database.execute("PRAGMA freelist_count").fetchone()
+        return (int(pages) - int(free)) * _PAGE
 
     def room(self) -> int:
         """Bytes that the file may still grow by; only where its size is limited."""

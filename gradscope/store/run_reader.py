@@ -23,6 +23,8 @@ RUN_FIELDS: dict[str, tuple[type, ...]] = {
     "python": (str,),
     "platform": (str,),
     "pid": (int,),
+    "process": (str, type(None)),
+    "optimizer_steps_before": (dict,),
     "detail": (str,),
     "started": (int, float),
     "duration": (int, float),
@@ -69,6 +71,8 @@ def _texts(values: dict[str, Any]) -> dict[str, Any]:
     argv, environment, switches = values.get("argv", []), values.get("environment", {}), values.get("switches", {})
     if not all(isinstance(text, str) for text in (*argv, *environment.values(), *switches.values())):
         raise ValueError("the run's arguments, environment and switches must be texts")
+    if not all(type(count) is int for count in values.get("optimizer_steps_before", {}).values()):
+        raise ValueError("how often optimizers stepped must be told in numbers")
     lacks = tuple(_lack(stored) for stored in values.get("lacks", ()))
     return {**values, "lacks": lacks, **({"argv": tuple(argv)} if "argv" in values else {})}
 
@@ -140,6 +144,8 @@ def read_census(rows: Rows, interned: Interned, size: int) -> Census:
     saved = "SELECT tensors, count(*) AS kept FROM saved GROUP BY tensors"
     threads = "SELECT thread FROM backward UNION SELECT thread FROM block_run UNION SELECT thread FROM node"
     levels = {interned.levels(number) for (number,) in rows.select("SELECT DISTINCT levels FROM node", (INTEGER,))}
+    among = "SELECT count(DISTINCT step), min(step), max(step) FROM backward"
+    steps, first_step, last_step = rows.one(among, (INTEGER, INTEGER | MAYBE, INTEGER | MAYBE))
     return Census(
         backwards=rows.number("SELECT count(*) FROM backward"),
         graphs=rows.number("SELECT count(*) FROM graph"),
@@ -155,4 +161,7 @@ def read_census(rows: Rows, interned: Interned, size: int) -> Census:
         levels=tuple(sorted(" ".join(map(str, chain)) for chain in levels if chain)),
         bytes=size,
         dropped=dict(rows.select("SELECT reason, count FROM dropped ORDER BY reason", (TEXT, INTEGER))),
+        steps=steps,
+        first_step=first_step,
+        last_step=last_step,
     )

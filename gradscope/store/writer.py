@@ -18,6 +18,8 @@ from pathlib import Path
 from gradscope.signals import is_the_programs
 from gradscope.store.origin import USER, origin_of
 from gradscope.store.output import Content, Output, Row, check
+from gradscope.store.retention import Gone
+from gradscope.store.room import Room, Tell
 from gradscope.store.source_text import text_of
 
 Tail = tuple[int, int, int, Content, Row]  # an open block, as Output.show takes it
@@ -25,6 +27,7 @@ _AT_ONCE = 16  # times that what is to be written soon is written at once: a pro
 _SOON = 0.25  # seconds: the heartbeat is there before a second is over
 _BATCH = 20_000  # rows that may wait before they are written in the middle of a backward
 _FORGOTTEN = "steps before the last ones of --keep-last"
+_OLDEST = "steps before the last ones that fit into --max-size"
 _SOURCES = "sources that do not fit into --max-size"
 _NO_EVENTS = {
     "run",
@@ -71,13 +74,14 @@ class Writer:
         self._described = 0  # frames whose file was looked at
         self.failure: str | None = None
         self._forgotten: int | None = None  # steps before this one are given up
-        self._limit, self._growth = limit, 0
+        self._limit, self._room = limit, Room(limit)
         self._asked = 0  # how often to write soon
         self._written = 0.0  # when rows were last written, as time.monotonic tells it
         self.is_empty, self._keep_empty = True, keep_empty
         check(path, overwrite)
         self._output = None if late else Output(self.path, path, limit)
-        self._size = 0 if self._output is None else self._output.bytes()  # without a row: no growth
+        if self._output is not None:
+            self._room.begin(self._output)
 
     # interning
 
@@ -113,7 +117,9 @@ class Writer:
 
     def known(self, table: str, key: bytes) -> int:
         """The id under which content with this key is stored, 0 for none."""
-        return self._ids.get(table, {}).get(key, 0)
+        found = self._ids.get(table, {}).get(key, 0)
+        self._room.ask_for(table, found)
+        return found
 
     def number(self, table: str) -> int:
         """A new id for content of a table."""
@@ -122,8 +128,16 @@ class Writer:
 
     def remember(self, table: str, key: bytes, number: int) -> None:
         """Content with this key is stored under this id from now on."""
+        self._room.ask_for(table, number)
         with self._lock:
             self._ids.setdefault(table, {})[key] = number
+
+    def _unlearn(self, gone: Gone) -> None:
+        """Content is not stored any more."""
+        with self._lock:
+            for table, numbers in gone.items():
+                known = self._ids.get(table, {})
+                self._ids[table] = {key: number for key, number in known.items() if number not in numbers}
 
     def _intern(self, table: str, key: object, row: Row) -> int:
         """An id is known only once its row waits: a signal handler of the program may raise in between."""
@@ -239,13 +253,38 @@ class Writer:
                 self._writing.release()
 
     def full(self) -> bool:
-        """Whether what comes next might not fit: room is kept for twice the most that came between two such checks."""
+        """Whether what comes next might not fit."""
         if self._limit is None or self._output is None or self.failure is not None or self._must_not_wait():
             return False
         with self._writing:
-            size, room = self._output.bytes(), self._output.room()
-        self._growth, self._size = max(self._growth, size - self._size), size
-        return 2 * self._growth > room
+            return self._room.is_full(self._output)
+
+    def tidy(self, tell: Tell) -> None:
+        """Between two steps: have the oldest go where the next might not fit, and what only those needed that went.
+
+        `tell` is told of content before it goes.
+        """
+        if self._output is None or self.failure is not None or self._must_not_wait() or os.getpid() != self._process:
+            return
+        with self._writing:
+            try:
+                self._tidy(self._output, tell)
+            except BaseException as error:
+                if is_the_programs(error):
+                    self._output.undo()
+                    raise
+                self._fail(error)
+
+    def _tidy(self, output: Output, tell: Tell) -> None:
+        def going(gone: Gone) -> None:
+            self._unlearn(gone)
+            tell(gone)
+
+        self._room.tidy(output, going)
+        if self._room.is_short(output):
+            self.commit()
+            if went := self._room.make(output, going):
+                self.drop(_OLDEST, went)
 
     def _must_not_wait(self) -> bool:
         """Whether this thread holds the lock that a writer may wait for, because a signal handler runs in it."""
@@ -262,6 +301,7 @@ class Writer:
         if self._forgotten is not None:
             forgotten = output.forget_before(self._forgotten)
             if forgotten:
+                self._room.gave_up(forgotten)
                 self.drop(_FORGOTTEN, forgotten)
         output.commit()
 
@@ -270,7 +310,7 @@ class Writer:
             if self.path.exists():  # another process was faster
                 self.path = self.path.with_name(f"{self.path.stem}.{os.getpid()}{self.path.suffix}")
             self._output = Output(self.path, self.path, self._limit)
-            self._size = self._output.bytes()  # without a row: no growth
+            self._room.begin(self._output)
         return self._output
 
     def _fail(self, error: BaseException) -> None:
@@ -354,7 +394,7 @@ class Writer:
                 text = text_of(file)
                 if text is None:
                     continue
-                if self._limit is not None and self._size + 2 * len(text) > self._limit:
+                if not self._room.holds(2 * len(text)):
                     self.drop(_SOURCES)
                     continue
                 self.add("source", (self.string(file), text))

@@ -39,10 +39,11 @@ def rows(contents: Contents) -> list[tuple[str, str]]:
         ("directory", run.cwd),
         ("versions", f"gradscope {run.gradscope}, torch {run.torch}, Python {run.python}, {run.platform}"),
         ("detail", run.detail),
-        *([("begins", f"on demand, after {run.steps_before:,} steps")] if run.steps_before else []),
+        *([("begins", f"after {run.steps_before:,} steps of the run")] if run.steps_before else []),
         *([("trigger", run.trigger)] if run.trigger else []),
         *([("rank", f"{run.rank} of {run.world_size}")] if run.rank is not None else []),
         ("ended", _end(contents)),
+        *([("steps", _steps(census))] if census.first_step else []),
         ("backwards", f"{census.backwards:,}: {', '.join(counts)}"),
         ("operators", operations if census.operations else "none recorded"),
         ("saved", amount(census.saved, "tensor")),
@@ -75,6 +76,13 @@ def _row(calls: Calls, folder: str) -> tuple[str, ...]:
         (seconds(calls.seconds) + (" in all" if calls.count > 1 else "")) if calls.seconds else "-",
         f"{where}  {first_line(calls.exception)}".strip(),
     )
+
+
+def _steps(census: Census) -> str:
+    """Which steps there are, of a recording that does not begin with the first."""
+    first, last = census.first_step or 0, census.last_step or 0
+    between = "" if census.steps == last - first + 1 else f", {census.steps:,} of them"
+    return f"{first:,} to {last:,}{between}"
 
 
 def _span(calls: Calls, sizes: tuple[int, int], words: Callable[[int], str]) -> str:

@@ -123,6 +123,27 @@ def test_without_a_terminal_it_prints_lines_until_the_run_has_ended(tmp_path):
     assert rest.stdout.splitlines()[-1].startswith("run.gscope  ended  step 11  ")
 
 
+def test_a_file_that_is_removed_ends_it(tmp_path):
+    run = Traced(tmp_path, 6)
+    run.wait_for(6)
+    wait_until(lambda: steps_in(tmp_path / "run.gscope") == 6)
+    watching = start(tmp_path, "-m", "gradscope", "watch", "--every", "0.2", "run.gscope")
+    assert "being written" in watching.stdout.readline()
+    (tmp_path / "run.gscope").unlink()
+    assert finish(watching).status == 0
+    assert run.end().status == 0
+
+
+def test_an_armed_program_that_ends_ends_it(tmp_path):
+    run = ArmedRun(tmp_path, "--arm", gates=(5,))
+    run.wait_for(5)
+    watching = start(tmp_path, "-m", "gradscope", "watch", "--every", "0.2", run.pid, **channels())
+    assert "armed  step 5" in watching.stdout.readline()
+    assert run.end().status == 0
+    rest = finish(watching)
+    assert (rest.status, rest.stderr) == (0, "")
+
+
 def test_ranks_stand_beside_each_other(tmp_path):
     for name in ("one", "two"):
         folder = tmp_path / name
@@ -144,6 +165,20 @@ def test_there_is_nothing_to_watch(tmp_path):
     assert (seen.status, seen.stderr.splitlines()[0]) == (3, "gradscope: there is no .gscope file in this directory")
     (tmp_path / "empty").mkdir()
     assert once(tmp_path, "empty").stderr.startswith("gradscope: there is no .gscope file in empty\n")
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
+def test_an_armed_program_that_ends_closes_the_view(tmp_path):
+    from tests.terminal import Terminal
+
+    run = ArmedRun(tmp_path, "--arm", gates=(5,))
+    run.wait_for(5)
+    with Terminal(tmp_path, "-m", "gradscope", "watch", str(run.pid), TERM="xterm", **channels()) as screen:
+        assert "armed" in screen.wait_for("q quit")
+        assert run.end().status == 0
+        printed, status = screen.end()
+    assert status == 0
+    assert "armed" in printed
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")

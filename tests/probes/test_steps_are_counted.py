@@ -51,7 +51,7 @@ def test_operators_outside_of_the_steps_are_not_recorded(tmp_path: Path) -> None
     path = tmp_path / "run.gscope"
     train(path, steps="2:4")
     with gradscope.load(path) as recorded:
-        assert written(recorded) == [1, 2]  # the update before a step's forward belongs to it
+        assert written(recorded) == [1, 2, 3]  # the update before the first step's forward, and the last step's own
 
 
 def test_the_last_steps_are_kept_whole(tmp_path: Path) -> None:

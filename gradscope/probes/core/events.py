@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from gradscope.probes.core.probe import Watcher
+from gradscope.probes.core.sink import Gone
 from gradscope.probes.core.thread_state import Thread
 
 
@@ -19,6 +20,8 @@ class Events:
     """A backward call begins, fails, ends; the table says in which order they are told."""
     step_begins: list[Callable[[bool], None]] = field(default_factory=list)
     """Whether it is recorded; told in the thread that ended the one before."""
+    content_gone: list[Callable[[Gone], None]] = field(default_factory=list)
+    """Content goes with the last step that pointed at it: its ids stand for nothing any more."""
     thread_begins: list[Callable[[], contextlib.AbstractContextManager[Any]]] = field(default_factory=list)
     """Entered in a thread of the program for as long as it runs."""
     block_closed: list[Callable[[Thread, int, list[int]], None]] = field(default_factory=list)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence, Set
 from typing import Protocol
 
 Row = tuple[object, ...]
+Gone = Mapping[str, Set[int]]  # ids of content that is not stored any more, by table
 
 
 class Sink(Protocol):
@@ -52,6 +53,9 @@ class Sink(Protocol):
 
     def forget(self, step: int) -> None:
         """Give up what was recorded of the steps before one."""
+
+    def tidy(self, tell: Callable[[Gone], None]) -> None:
+        """Between two steps: have the oldest go where the next might not fit, and what only those needed that went."""
 
     @property
     def failure(self) -> str | None:

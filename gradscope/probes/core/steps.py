@@ -8,11 +8,11 @@ from collections.abc import Callable, Sequence
 
 from gradscope.model.window import Window
 from gradscope.probes.core.overhead_budget import OverheadBudget
-from gradscope.probes.core.sink import Sink
+from gradscope.probes.core.sink import Gone, Sink
 
 OUTSIDE = "steps outside of --steps"
 OVER_BUDGET = "steps to stay within --max-overhead"
-FULL = "steps after --max-size was reached"
+FULL = "steps that do not fit into --max-size"
 STOPPED = "steps after the recording had stopped"
 
 
@@ -20,8 +20,9 @@ class Steps:
     """`recorded` says whether the step that runs now is to be recorded.
 
     `begins` are told so when a step begins, in the thread that ended the one before: they are probes that cost less
-    while nothing is recorded. `current` counts from the recording's beginning, because probes look closely then;
-    `before` are the steps that the program had done already, and what is written counts these, too.
+    while nothing is recorded. `gone` are told of content that goes with old steps: they may know its ids. `current`
+    counts from the recording's beginning, because probes look closely then; `before` are the steps that the program had
+    done already, and what is written counts these, too.
     """
 
     def __init__(
@@ -31,11 +32,13 @@ class Steps:
         begins: Sequence[Callable[[bool], None]],
         budget: OverheadBudget | None = None,
         before: int = 0,
+        gone: Sequence[Callable[[Gone], None]] = (),
     ) -> None:
-        self._window, self._sink, self._budget = window, sink, budget
+        self._window, self._sink, self._budget, self._gone = window, sink, budget, gone
         self._followers = begins
         self.current, self.before = 0, before
         self._kept: deque[int] = deque(maxlen=window.keep)
+        self.is_last = False  # the window's last step has ended: what belongs to its update is recorded still
         self._why: str | None = None  # the step that runs now is left out
         self._why = self._left_out_because()
         self.recorded = self._why is None
@@ -50,15 +53,24 @@ class Steps:
         if self._budget is not None:
             self._budget.end(self.current, self.recorded)
         if self._why is not None:
-            self._sink.drop(self._why)
+            if self._why != OUTSIDE or not self.before:  # who asks in the middle of a run has asked for no others
+                self._sink.drop(self._why)
         elif self._window.keep is not None:
             self._kept.append(self.before + self.current)
             if len(self._kept) == self._window.keep:
                 self._sink.forget(self._kept[0])
+        if self._why in (None, FULL):
+            self._sink.tidy(self._tell)
         self.current += 1
-        self._why = self._left_out_because()
-        self.recorded = self._why is None
+        was_recorded, self._why = self._why is None, self._left_out_because()
+        self.is_last = was_recorded and self._why == OUTSIDE
+        self.recorded = self._why is None or self.is_last
         self.begin()
+
+    def update_ends(self) -> None:
+        """A forward or a backward begins: if a window's last step has ended, its update has by now, too."""
+        if self.is_last:
+            self.recorded = False
 
     def check(self) -> None:
         """Look, in the middle of a step, whether the recording may go on. Any thread may ask."""
@@ -66,9 +78,13 @@ class Steps:
             self._why = why
             self.recorded = False
 
+    def _tell(self, gone: Gone) -> None:
+        for tell in self._gone:
+            tell(gone)
+
     def _left_out_because(self) -> str | None:
-        if self._why in (FULL, STOPPED):  # for good
-            return self._why
+        if self._why == STOPPED:  # for good
+            return STOPPED
         if not self._window.has(self.before + self.current):
             return OUTSIDE
         if (why := self._at_an_end()) is not None:

@@ -153,6 +153,7 @@ class BackwardCalls:
         call.step = self._steps.current if call.outer is None else call.outer.step
         call.stack = self._stacks.take(frame.f_back, thread.base)
         call.began = True
+        self._steps.update_ends()
         if self._steps.recorded:
             with self._turn:
                 self._look(call, thread, outputs, inputs)

@@ -18,7 +18,7 @@ from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.digest import digest
 from gradscope.probes.core.probe import Watcher
-from gradscope.probes.core.sink import store
+from gradscope.probes.core.sink import Gone, store
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.graph.buffer_requests import asks_for_buffers
 from gradscope.probes.graph.node_hooks import HookSet
@@ -137,6 +137,7 @@ class NodeTimes(Watcher):
         self._free: list[HookSet] = []
         self._latest: tuple[Any, int] = (None, 0)  # what was stored as a layout last
         self._off = False
+        context.events.content_gone.append(self._gone)
         context.faults.switch(self.probe, self._switch_off)
         skip_methods(NodeTimes)
         skip_methods(MeasuredBackward)
@@ -179,6 +180,10 @@ class NodeTimes(Watcher):
 
     def _switch_off(self) -> None:
         self._off = True
+
+    def _gone(self, gone: Gone) -> None:
+        if self._latest[1] in gone["layout"]:
+            self._latest = (None, 0)
 
     def _enter(self, hooks: HookSet, number: int, received: Any) -> None:
         run = hooks.run

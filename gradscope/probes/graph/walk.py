@@ -16,6 +16,7 @@ import torch
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.module_call import InternedCalls
 from gradscope.probes.core.node_token import KEY, DerivedToken, Token, token_of
+from gradscope.probes.core.sink import Gone
 from gradscope.probes.core.walked_graph import WalkedGraph
 from gradscope.probes.graph.function_classes import FunctionClasses
 from gradscope.probes.graph.interning import UNNUMBERED, Edges, GraphSignature, InternedGraphs, derivations_of
@@ -53,6 +54,12 @@ class Walker:
         self._structures = InternedGraphs(self._sink, FunctionClasses(self._sink), InternedCalls(self._sink))
         self.contents = context.get(TensorContents)
         self._remembered: deque[Remembered] = deque(maxlen=_REMEMBERED)
+        context.events.content_gone.append(self._forget)
+
+    def _forget(self, gone: Gone) -> None:
+        graphs, tensors = gone["graph"], gone["tensors"]
+        left = [one for one in tuple(self._remembered) if one.graph not in graphs and one.tensors not in tensors]
+        self._remembered = deque(left, maxlen=_REMEMBERED)
 
     def walk(self, roots: Iterable[Any]) -> tuple[WalkedGraph, list[Any]]:
         """Walk from root nodes. Returns the result, and the live nodes by number: drop these soon."""

@@ -28,7 +28,7 @@ from gradscope.probes.core.module_call import InternedCalls, RunningModuleCall
 from gradscope.probes.core.node_token import KEY, Token, token_of
 from gradscope.probes.core.operator import Operator, Write
 from gradscope.probes.core.probe import Watcher
-from gradscope.probes.core.sink import store
+from gradscope.probes.core.sink import Gone, store
 from gradscope.probes.core.thread_state import BLOCK, Thread
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.nonfinite.operator_risk import (
@@ -96,6 +96,7 @@ class OperatorRecorder(Watcher):
         self.unforeseen: set[int] = set()  # names of operators that make a backward differ from one like it
         self._block_closed = context.events.block_closed
         context.events.step_begins.append(self.follow)
+        context.events.content_gone.append(self._forget)
         context.events.thread_begins.append(self.in_thread)
 
     def __enter__(self) -> OperatorRecorder:
@@ -113,6 +114,10 @@ class OperatorRecorder(Watcher):
 
     def _switch_off(self) -> None:
         self._off = True
+
+    def _forget(self, gone: Gone) -> None:
+        left = [one for one in tuple(self._remembered) if one[2] not in gone["block"]]
+        self._remembered = deque(left, maxlen=_REMEMBERED)
 
     @contextmanager
     def in_thread(self) -> Iterator[None]:

@@ -16,6 +16,7 @@ from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.collectives import is_distributed
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
+from gradscope.probes.core.sink import Gone
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.hooks.recorder import HookRecorder
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
@@ -86,6 +87,7 @@ class RepeatedBackwards(Watcher):
         self._hooks, self._dataflow = context.get(HookRecorder), context.get(Dataflow)
         self._tasks = context.threads.tasks
         context.events.block_closed.append(self.closed)
+        context.events.content_gone.append(self._gone)
         self._known: dict[Hashable, Expected] = {}
         self._running: Running | None = None
         self._looked = 0
@@ -170,6 +172,12 @@ class RepeatedBackwards(Watcher):
             if self._running.left_out:
                 self._operations.resume()
             self._running = None
+
+    def _gone(self, gone: Gone) -> None:
+        """What ran blocks that are not stored any more is learnt anew."""
+        for key, expected in list(self._known.items()):
+            if not gone["block"].isdisjoint(expected.blocks):
+                del self._known[key]
 
     def _keep(self, key: Hashable, expected: Expected) -> None:
         self._known.pop(key, None)

@@ -54,6 +54,7 @@ class TrainingCalls(Watcher):
         self._calls: dict[int, list[tuple[int, ...]]] = defaultdict(list)  # by thread
         self._last: dict[int, int] = {}  # backward calls, by thread
         self._runs = itertools.count(1)
+        self._was_last = False  # a window's last step had ended: what was heard since is its update
         self._shared = SharedParameters()
         self._undo: list[Callable[[], None]] = []
         context.events.step_begins.append(self._begins)
@@ -142,8 +143,11 @@ class TrainingCalls(Watcher):
     def _begins(self, recorded: bool) -> None:
         """A step begins: what happens until one is recorded is not known."""
         if not recorded:
-            for calls in self._calls.copy().values():
-                calls[:] = [self._gap()]
+            for thread in list(self._calls):
+                if self._was_last:
+                    self._end(thread, None)
+                self._calls[thread] = [self._gap()]
+        self._was_last = self._steps.is_last
 
     def _gap(self) -> tuple[int, ...]:
         return (self._sink.string(GAP.name), 0, 0, 0, 0, 0)

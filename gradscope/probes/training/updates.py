@@ -26,8 +26,8 @@ class Updates:
 
     def __init__(self, context: Context) -> None:
         self._sink, self._names, self._faults = context.sink, context.names, context.faults
-        self._optimizers = context.get(OptimizerNumbers)
-        self._counts: dict[int, int] = {}  # steps, by the optimizer's number
+        self._optimizers, self._recorded = context.get(OptimizerNumbers), context.steps
+        self._counts: dict[int, int] = {}  # recorded steps, by the optimizer's number
         self._rates: dict[tuple[int, int], float] = {}
         self._before: dict[int, list[tuple[Any, torch.Tensor]]] = {}
         skip_methods(Updates)
@@ -41,7 +41,7 @@ class Updates:
         self._before.clear()
 
     def _steps(self, optimizer: Any, frame: Any) -> None:
-        if torch.compiler.is_compiling():
+        if torch.compiler.is_compiling() or not self._recorded.recorded:
             return
         number = self._optimizers.of(optimizer)
         count = self._counts.get(number, 0)
