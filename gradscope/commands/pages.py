@@ -11,6 +11,7 @@ from gradscope.anomaly import explain
 from gradscope.commands import options
 from gradscope.explain.findings.kind import Kind
 from gradscope.explain.findings.table import QUESTIONS
+from gradscope.measures.steps import updated
 from gradscope.model.finding import Finding
 from gradscope.store.reader import Recording
 from gradscope.view.ordered import ordered
@@ -96,4 +97,5 @@ def _recorded(opened: Recording, number: int) -> Recorded:
         opened.operators(number),
         opened.nested(number),
         opened.hooks_at(number),
+        updated(opened, number),
     )

@@ -105,6 +105,18 @@ class _Run:
         )
 
 
+def updated(facts: Facts, backward: int) -> tuple[tuple[str, float], ...]:
+    """By parameter, the share of its elements that the last step which was looked at by then has changed."""
+    numbers = [call.number for call in facts.backwards() if call.number <= backward]
+    after = _after(facts)
+    taken = {step for number in numbers if number in after for step in after[number].steps}
+    found: dict[str, float] = {}
+    for one in sorted(facts.updates(), key=lambda update: update.count):
+        if (one.optimizer, one.count) in taken and one.elements:
+            found[one.parameter] = one.changed / one.elements
+    return tuple(found.items())
+
+
 def _after(facts: Facts) -> dict[int, _After]:
     """By backward: what its thread did until the next one."""
     found: dict[int, _After] = defaultdict(_After)

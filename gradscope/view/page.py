@@ -9,6 +9,7 @@ from gradscope.model.finding import Finding, Related
 from gradscope.model.printable import printable
 from gradscope.model.site import Site
 from gradscope.version import __version__
+from gradscope.view.heat import QUANTITIES
 from gradscope.view.page_backward import backward_row
 from gradscope.view.page_graph import graph_columns
 from gradscope.view.page_tables import PageTables, lines
@@ -47,6 +48,8 @@ def contents(story: Story) -> dict[str, Any]:
         "left_out": story.left_out,
         "rules": _rules(story.rules),
         "theme": story.theme,
+        "quantities": [[one.name, one.words, one.adds, one.lack] for one in QUANTITIES.values()],
+        "color": story.color,
         "graphs": graphs,
         "backwards": backwards,
         "findings": findings,
@@ -65,11 +68,8 @@ def _rules(rules: Rules) -> dict[str, Any]:
 
 def _theme(theme: Theme) -> dict[str, Any]:
     looks = [[role.name, look.fill, look.border, look.strip] for role, look in theme.looks.items()]
-    return {"paper": theme.paper, "ink": theme.ink, "quiet": theme.quiet, "arrow": theme.arrow} | {
-        "frame": theme.frame,
-        "frame_border": theme.frame_border,
-        "looks": looks,
-    }
+    frames = {"frame": theme.frame, "frame_border": theme.frame_border, "ramp": theme.ramp, "looks": looks}
+    return {"paper": theme.paper, "ink": theme.ink, "quiet": theme.quiet, "arrow": theme.arrow, **frames}
 
 
 def _finding(finding: Finding, tables: PageTables) -> dict[str, Any]:

@@ -47,6 +47,7 @@ class App {
     const dark = matchMedia("(prefers-color-scheme: dark)");
     this.setTheme(book.data.theme || (dark.matches ? "dark" : "light"));
     this.read(true);
+    if (book.data.color) this.colorBy(book.data.color);
     for (const moved of ["hashchange", "popstate"]) addEventListener(moved, () => this.read(false));
     document.addEventListener("keydown", (event) => this.key(event));
     if (!book.data.theme) dark.addEventListener("change", (event) => this.setTheme(event.matches ? "dark" : "light"));
@@ -61,7 +62,7 @@ class App {
     if (data.left_out) byId("backward").title = `${amount(data.left_out, "backward call")} more in the recording are not in this page`;
     byId("tools").append(...KEYS.filter(([key]) => BUTTONS[key]).map(([key, words, act]) =>
       button(BUTTONS[key], () => act(this), { title: `${words} (${key})`, "aria-label": words, "aria-keyshortcuts": key, id: `tool-${key}` })));
-    byId("color").append(...Object.entries(MEASURES).map(([name, [words]]) => make("option", { value: name }, `colour: ${words}`)));
+    byId("color").append(...data.quantities.map(([name, words]) => make("option", { value: name }, `colour: ${words}`)));
     byId("color").addEventListener("change", (event) => this.colorBy(event.target.value));
     const count = data.findings.length;
     byId("tabs").append(...Object.entries(TABS).map(([name, [words]]) =>
@@ -399,7 +400,7 @@ unpack().then((book) => {
   const app = new App(book);
   // For the browser's console: what is on the sheet, and the verbs of the page.
   globalThis.gradscope = {
-    boxes: () => [...app.layout.boxes.values()].map(({ item, x, y, w, h, open }) => ({ item, title: app.describe(item).title, lines: app.describe(item).lines.map((line) => line.text), x, y, w, h, open, marked: app.found.has(item) })),
+    boxes: () => [...app.layout.boxes.values()].map(({ item, x, y, w, h, open }) => ({ item, title: app.describe(item).title, lines: app.describe(item).lines.map((line) => line.text), x, y, w, h, open, marked: app.found.has(item), color: open || !app.measure ? null : app.measure.color(item, app.themeName) })),
     onScreen: (item) => {
       const { camera } = app.stage, box = app.layout.boxes.get(item);
       return box && { x: (box.x - camera.x) * camera.scale, y: (box.y - camera.y) * camera.scale, w: box.w * camera.scale, h: box.h * camera.scale };
@@ -421,7 +422,7 @@ unpack().then((book) => {
     },
     fit: () => app.stage.fit(),
     extent: () => ({ width: app.layout.width, height: app.layout.height, wide: app.stage.width, high: app.stage.height }),
-    contrasts: () => Object.values(RAMPS).flatMap((colors) => Array.from({ length: 101 }, (_, at) => contrast(ramp(colors, at / 100)))),
+    contrasts: () => Object.values(book.data.themes).flatMap(({ ramp: colors }) => Array.from({ length: 101 }, (_, at) => contrast(ramp(colors, at / 100)))),
     book,
   };
   requestAnimationFrame(() => {
