@@ -11,7 +11,7 @@ from gradscope.anomaly import explain
 from gradscope.commands import options
 from gradscope.explain.findings.kind import Kind
 from gradscope.explain.findings.table import QUESTIONS
-from gradscope.measures.steps import updated
+from gradscope.measures.steps import course, updated
 from gradscope.model.finding import Finding
 from gradscope.store.reader import Recording
 from gradscope.view.ordered import ordered
@@ -67,6 +67,7 @@ def gather(
         findings=findings,
         sources=opened.sources() if source else {},
         left_out=len(first) - len(numbers),
+        steps=course(opened),
     )
 
 

@@ -105,6 +105,13 @@ class _Run:
         )
 
 
+def course(facts: Facts) -> tuple[tuple[int, float | None, float | None], ...]:
+    """Number, loss and gradient norm of every outermost backward; a loss may be NaN."""
+    losses, norms = facts.losses(), _norms(facts)
+    calls = (call.number for call in facts.backwards() if call.kind == "backward" and call.nested_in is None)
+    return tuple((number, losses.get(number), norms.get(number)) for number in calls)
+
+
 def updated(facts: Facts, backward: int) -> tuple[tuple[str, float], ...]:
     """By parameter, the share of its elements that the last step which was looked at by then has changed."""
     numbers = [call.number for call in facts.backwards() if call.number <= backward]

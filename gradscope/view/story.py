@@ -20,6 +20,7 @@ class Story:
     empty when they are not to be shown. `left_out` counts the backward calls that the page does not hold. `rules` say
     how the one in front looks at first: how deep it is open, what is folded, which node is chosen. `theme` is the paper
     at first, light or dark; None: what the reader's system prefers. `color` names the quantity that colours boxes.
+    `steps` are number, loss and gradient norm of the run's backward calls.
     """
 
     backwards: tuple[Recorded, ...]
@@ -33,6 +34,7 @@ class Story:
     rules: Rules = DEFAULT
     theme: str | None = None
     color: str | None = None
+    steps: tuple[tuple[int, float | None, float | None], ...] = ()
 
     @property
     def scene(self) -> Scene:

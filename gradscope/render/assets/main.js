@@ -39,9 +39,10 @@ class App {
     this.stage = new Stage(byId("graph"), this);
     this.card = new Card(this, byId("stage"));
     this.overview = new Overview(this, byId("stage"));
-    this.measure = this.way = null;
+    this.measure = this.way = this.followed = null;
     this.player = new Player(this);
     this.timeline = new Timeline(this, byId("timeline"));
+    this.steps = new RunSteps(this, byId("steps"));
     this.search = new Search(this);
     this.furnish();
     const dark = matchMedia("(prefers-color-scheme: dark)");
@@ -105,6 +106,7 @@ class App {
     this.arrange();
     this.player.reset();
     this.timeline.draw();
+    this.steps.draw();
     if (!before || before.graph !== this.graph) this.stage.begin();
     this.showTab(this.tab);
     this.link();
@@ -209,6 +211,7 @@ class App {
   // Choose a node or group: groups around it open, the box comes into view, the panel tells of it.
   select(item, { move = true, tab = true } = {}) {
     this.selected = item;
+    this.followed = null;
     if (item !== null) {
       const group = this.tree.isGroup(item);
       if (this.tree.reveal(item)) this.arrange();
@@ -218,6 +221,14 @@ class App {
     if (tab || this.tab === "node") this.showTab("node");
     this.stage.draw();
     this.link();
+  }
+
+  // The node panel and the outline show what the player is at; null: what is chosen.
+  follow(node) {
+    this.followed = node;
+    if (this.tab === "node") byId("panel").replaceChildren(...[details(this)].flat(Infinity).filter(Boolean));
+    const tree = this.tab === "outline" && node !== null && byId("panel").querySelector("[role=tree]");
+    if (tree) markInOutline(this, tree, node);
   }
 
   // To a node of any backward call, from a list that stays open.
@@ -298,6 +309,7 @@ class App {
     this.legend();
     this.overview.draw();
     this.timeline.draw();
+    this.steps.draw();
     this.stage.draw();
     if (this.tab === "gradients") this.showTab("gradients");
   }
@@ -354,9 +366,10 @@ class App {
   }
 
   copy() {
-    if (this.selected === null) return;
-    const group = this.tree.isGroup(this.selected);
-    copy(group ? `${this.tree.path(this.selected)} › ${this.tree.groupName(this.selected - this.tree.size)}\n` : nodeText(this, this.selected));
+    const item = this.followed ?? this.selected;
+    if (item === null) return;
+    const group = this.tree.isGroup(item);
+    copy(group ? `${this.tree.path(item)} › ${this.tree.groupName(item - this.tree.size)}\n` : nodeText(this, item));
     this.say("copied");
   }
 
