@@ -19,11 +19,13 @@ from gradscope.graphs.find import find_one
 from gradscope.graphs.match import match
 from gradscope.graphs.part import numbers_of_level, of_level
 from gradscope.graphs.rules import RADIUS, Rules
+from gradscope.measures.steps import updated
 from gradscope.model.finding import Finding
 from gradscope.model.graph import Graph
 from gradscope.render.formats import FORMATS, Format, choose
 from gradscope.render.html import page
 from gradscope.store.reader import Recording
+from gradscope.view.heat import QUANTITIES, Measured, heat
 from gradscope.view.ordered import ordered
 from gradscope.view.scene import Scene, Show
 from gradscope.view.theme import THEMES
@@ -64,7 +66,13 @@ def shown(context: click.Context, parameter: click.Parameter, value: str) -> fro
 @pages.source
 @options.output
 @options.force
-@options.color
+@click.option(
+    "--color",
+    type=click.Choice([*options.WHETHER_TO_COLOR, *QUANTITIES]),
+    default="auto",
+    show_default=True,
+    help=f"Colour boxes by {', '.join(QUANTITIES)}; or text: auto: on a terminal, unless NO_COLOR is set.",
+)
 @options.quiet
 def command(
     recording: str | None,
@@ -83,18 +91,23 @@ def command(
     """
     options.check_output(output, force)
     format = choose(fmt, output)
+    quantity = QUANTITIES.get(color)
+    if quantity is not None and not format.draws:
+        raise UsageError(f"--color {color} is for pictures and pages", "choose one with -o graph.svg or --fmt svg")
     style = drawing.style(chosen, quiet)
     with options.open_recording(recording, quiet) as opened, waiting(quiet) as doing, paused():
         if format is FORMATS["html"] and chosen["level"] is None:  # a page shows more than its one graph
             unused = _given("show", "direction", "engine")
             if unused and not quiet:
                 options.talk(f"a page shows everything and draws itself: {_flags(unused)} not used")
-            result: str | bytes = _page(opened, backward, chosen, doing)
+            result: str | bytes = _page(opened, backward, {**chosen, "color": quantity and color}, doing)
         else:
             whole = ordered(opened.graph(backward))
             graph = _chosen(whole, chosen["level"])
             doing("looking for findings")
             found = _findings(opened, whole, chosen["level"], _questions(format, show))
+            asked = quantity is not None or Show.GRADS in show
+            measured = _measured(opened, whole, chosen["level"], found) if asked else Measured()
             scene = Scene(
                 graph=graph,
                 run=opened.run(),
@@ -104,8 +117,9 @@ def command(
                 color=options.wants_color(color, output),
                 show=show,
                 findings=found,
-                gradients=opened.gradients(graph.backward.number) if Show.GRADS in show else (),
+                gradients=measured.gradients,
                 style=style,
+                heat=None if quantity is None else heat(quantity, graph, measured),
             )
             doing(f"drawing {len(graph.nodes):,} nodes")
             result = format.render(scene)
@@ -116,7 +130,7 @@ def _page(opened: Recording, backward: int | None, chosen: dict[str, Any], doing
     """The page, which begins as the rules say; its reader opens and folds as they like."""
     story = pages.gather(opened, backward, chosen["others"], chosen["source"], doing)
     theme = chosen["theme"] if "theme" in _given("theme") and chosen["theme"] in THEMES else None
-    return page(replace(story, rules=_rules(story.scene.graph, chosen), theme=theme))
+    return page(replace(story, rules=_rules(story.scene.graph, chosen), theme=theme, color=chosen["color"]))
 
 
 def _given(*names: str) -> list[str]:
@@ -152,13 +166,30 @@ def _findings(opened: Recording, graph: Graph, level: int | None, questions: tup
     """Those about this backward call, with the nodes that they point at, numbered as in what is drawn of it."""
     if not questions:
         return ()
-    drawn = {node.id: node.id for node in graph.nodes} if level is None else numbers_of_level(graph, level)
+    drawn = _numbers(graph, level)
     found = (one for one in pages.explained(opened, questions) if one.backward == graph.backward.number)
     return tuple(
         replace(one, node=None if one.node is None else drawn[one.node])
         for one in found
         if one.node is None or one.node in drawn
     )
+
+
+def _measured(opened: Recording, graph: Graph, level: int | None, findings: tuple[Finding, ...]) -> Measured:
+    """What was measured at the nodes that are drawn of a graph, numbered as these are."""
+    number, drawn = graph.backward.number, _numbers(graph, level)
+    runs, gradients = opened.node_runs(number), opened.gradients(number)
+    return Measured(
+        tuple(replace(one, node=drawn[one.node]) for one in runs if one.node in drawn),
+        tuple(replace(one, node=drawn[one.node]) for one in gradients if one.node in drawn),
+        findings,
+        updated(opened, number),
+    )
+
+
+def _numbers(graph: Graph, level: int | None) -> dict[int, int]:
+    """The numbers of nodes in what is drawn of a graph."""
+    return {node.id: node.id for node in graph.nodes} if level is None else numbers_of_level(graph, level)
 
 
 def _rules(graph: Graph, chosen: dict[str, Any]) -> Rules:

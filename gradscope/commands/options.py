@@ -45,9 +45,10 @@ def recording(function: Callable[..., Any]) -> Callable[..., Any]:
 output: Decorator = click.option("-o", "--output", metavar="FILE", help="Write to FILE; - is standard output.")
 force: Decorator = click.option("-f", "--force", is_flag=True, help="Replace FILE when it exists.")
 quiet: Decorator = click.option("-q", "--quiet", is_flag=True, help="Say nothing on standard error.")
+WHETHER_TO_COLOR = ("auto", "always", "never")
 color: Decorator = click.option(
     "--color",
-    type=click.Choice(["auto", "always", "never"]),
+    type=click.Choice(WHETHER_TO_COLOR),
     default="auto",
     show_default=True,
     help="Colour the text; auto: on a terminal, unless NO_COLOR is set.",

@@ -11,6 +11,7 @@ from gradscope.anomaly import explain
 from gradscope.commands import options
 from gradscope.explain.findings.kind import Kind
 from gradscope.explain.findings.table import QUESTIONS
+from gradscope.measures.steps import course, updated
 from gradscope.model.finding import Finding
 from gradscope.store.reader import Recording
 from gradscope.view.ordered import ordered
@@ -66,6 +67,7 @@ def gather(
         findings=findings,
         sources=opened.sources() if source else {},
         left_out=len(first) - len(numbers),
+        steps=course(opened),
     )
 
 
@@ -96,4 +98,5 @@ def _recorded(opened: Recording, number: int) -> Recorded:
         opened.operators(number),
         opened.nested(number),
         opened.hooks_at(number),
+        updated(opened, number),
     )

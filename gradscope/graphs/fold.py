@@ -6,7 +6,7 @@ down; names and parameters may differ. Structures are numbered, so comparing two
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from types import MappingProxyType
 
@@ -22,12 +22,13 @@ def fold(root: Group, marks: Mapping[int, Hashable] = MappingProxyType({}), loop
     """The same tree with runs of identical siblings as Repeats. Nodes whose `marks`, by id, differ are not the same."""
     numbers: dict[Hashable, int] = {}
     structure: dict[int, int] = {}
+    seen = _Seen()
     folded: dict[int, Group] = {}
     for group in reversed(_groups(root)):
         members = [child for child in group.children if not isinstance(child, Repeat)]
         for child in members:
             if isinstance(child, Node):
-                key = (node_structure(child), marks.get(child.id))
+                key = (node_structure(child, seen.number), marks.get(child.id))
                 structure[id(child)] = numbers.setdefault(key, len(numbers))
         keys = [structure[id(child)] for child in members]
         children = [folded.get(id(child), child) for child in members]
@@ -45,12 +46,32 @@ def _groups(root: Group) -> list[Group]:
     return found
 
 
-def node_structure(node: Node) -> Hashable:
-    """What a node has in common with others of its kind."""
-    saved = tuple((tensor.name, tensor.type) for tensor in node.saved)
-    hooks = tuple((hook.kind, hook.name) for hook in node.hooks)
+def _itself(value: Hashable) -> Hashable:
+    return value
+
+
+def node_structure(node: Node, number: Callable[[Hashable], Hashable] = _itself) -> Hashable:
+    """What a node has in common with others of its kind; `number` may stand for what is slow to hash."""
+    saved = tuple((tensor.name, number(tensor.type)) for tensor in node.saved) if node.saved else ()
+    hooks = tuple((hook.kind, hook.name) for hook in node.hooks) if node.hooks else ()
     function = node.function.name if node.function else None
-    return node.name, node.op, node.inputs_meta, saved, hooks, function, node.levels, node.order is None
+    return node.name, node.op, number(node.inputs_meta), saved, hooks, function, node.levels, node.order is None
+
+
+class _Seen:
+    """Numbers for values that many nodes have: the same object is known by its identity, without hashing it again."""
+
+    def __init__(self) -> None:
+        self._by_identity: dict[int, int] = {}
+        self._by_value: dict[Hashable, int] = {}
+
+    def number(self, value: Hashable) -> int:
+        """The number of a value that lives as long as this does."""
+        found = self._by_identity.get(id(value))
+        if found is None:
+            found = self._by_value.setdefault(value, len(self._by_value))
+            self._by_identity[id(value)] = found
+        return found
 
 
 def _fold_siblings(children: list[Node | Group], keys: list[int], loops: Loops) -> tuple[Item, ...]:

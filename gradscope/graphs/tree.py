@@ -33,7 +33,7 @@ class Draft:
     level: Level | None = None
 
     def count(self, node: Node) -> None:
-        """Add a node, which stands in this group or deeper."""
+        """Add a node, which stands in this group itself."""
         self.nodes += 1
         self.parameters += node.accumulates
         self.hooks += len(node.hooks)
@@ -42,6 +42,16 @@ class Draft:
             self.first = node.order if self.first is None else self.first
             self.last = node.order
 
+    def add_inner(self, inner: Draft) -> None:
+        """Add what a group inside has counted."""
+        self.nodes += inner.nodes
+        self.parameters += inner.parameters
+        self.hooks += inner.hooks
+        self.storages.update(inner.storages)
+        if inner.first is not None and inner.last is not None:
+            self.first = inner.first if self.first is None else min(self.first, inner.first)
+            self.last = inner.last if self.last is None else max(self.last, inner.last)
+
 
 class Builder:
     """Fills drafts, one path of calls at a time."""
@@ -49,30 +59,29 @@ class Builder:
     def __init__(self) -> None:
         self.root = Draft("", "", None)
         self.drafts = [self.root]
-        self._paths: dict[tuple[int, bool, tuple[Level, ...]], list[Draft]] = {}
+        self._known: dict[tuple[int, bool, tuple[Level, ...]], Draft] = {}
 
     def add(self, node: Node, home: Home, levels: tuple[Level, ...] = (), absorbed: bool = False) -> None:
         """Put a node into its group; one that is absorbed is counted there and not shown."""
-        path = self._path(home, levels)
+        draft = self._innermost(home, levels)
         if not absorbed:
-            path[-1].children.append(node)
-        for draft in path:
-            draft.count(node)
+            draft.children.append(node)
+        draft.count(node)
 
-    def _path(self, home: Home, levels: tuple[Level, ...]) -> list[Draft]:
-        """The drafts from the root to a home."""
+    def _innermost(self, home: Home, levels: tuple[Level, ...]) -> Draft:
+        """The draft of a home; those around it are made with it."""
         key = (id(home.call), home.in_backward, levels)
-        if key not in self._paths:
-            path = [self.root]
+        if key not in self._known:
+            draft = self.root
             if home.in_backward:
-                path.append(self._inside(path[-1], (IN_BACKWARD, "", -1, 0), IN_BACKWARD, ""))
+                draft = self._inside(draft, (IN_BACKWARD, "", -1, 0), IN_BACKWARD, "")
             for level in levels:
-                path.append(self._inside(path[-1], (str(level), LEVEL, -1, 0), str(level), ""))
-                path[-1].level = level
+                draft = self._inside(draft, (str(level), LEVEL, -1, 0), str(level), "")
+                draft.level = level
             for call in home.call.chain if home.call else ():
-                path.append(self._inside(path[-1], call_key(call), _name(call), call.module_class))
-            self._paths[key] = path
-        return self._paths[key]
+                draft = self._inside(draft, call_key(call), _name(call), call.module_class)
+            self._known[key] = draft
+        return self._known[key]
 
     def _inside(self, around: Draft, key: CallKey, name: str, module_class: str) -> Draft:
         if key not in around.inner:
@@ -103,6 +112,8 @@ def build(
     for draft in reversed(builder.drafts):
         children = tuple(_children(draft, frozen))
         frozen[id(draft)] = Group(draft.name, draft.module_class, children, _totals(draft), draft.level)
+        if draft.around is not None:
+            draft.around.add_inner(draft)
     return frozen[id(builder.root)]
 
 

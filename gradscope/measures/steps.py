@@ -105,6 +105,25 @@ class _Run:
         )
 
 
+def course(facts: Facts) -> tuple[tuple[int, float | None, float | None], ...]:
+    """Number, loss and gradient norm of every outermost backward; a loss may be NaN."""
+    losses, norms = facts.losses(), _norms(facts)
+    calls = (call.number for call in facts.backwards() if call.kind == "backward" and call.nested_in is None)
+    return tuple((number, losses.get(number), norms.get(number)) for number in calls)
+
+
+def updated(facts: Facts, backward: int) -> tuple[tuple[str, float], ...]:
+    """By parameter, the share of its elements that the last step which was looked at by then has changed."""
+    numbers = [call.number for call in facts.backwards() if call.number <= backward]
+    after = _after(facts)
+    taken = {step for number in numbers if number in after for step in after[number].steps}
+    found: dict[str, float] = {}
+    for one in sorted(facts.updates(), key=lambda update: update.count):
+        if (one.optimizer, one.count) in taken and one.elements:
+            found[one.parameter] = one.changed / one.elements
+    return tuple(found.items())
+
+
 def _after(facts: Facts) -> dict[int, _After]:
     """By backward: what its thread did until the next one."""
     found: dict[int, _After] = defaultdict(_After)

@@ -102,7 +102,7 @@ class Node:
     @property
     def accumulates(self) -> bool:
         """Whether this node adds into a leaf's .grad."""
-        return self.name.rpartition("::")[2] == ACCUMULATE
+        return self.name.endswith(ACCUMULATE) and self.name.rpartition("::")[2] == ACCUMULATE
 
 
 @dataclass(frozen=True, slots=True)

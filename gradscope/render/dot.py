@@ -10,10 +10,10 @@ from graphviz import Digraph, nohtml
 
 from gradscope.model.printable import printable
 from gradscope.render.metrics import shorten
-from gradscope.view.drawing import Box, Cluster, Drawing
+from gradscope.view.drawing import Box, Cluster, Drawing, Scale
 from gradscope.view.role import Role
 from gradscope.view.style import Direction, Style
-from gradscope.view.theme import MARKS, Theme, look
+from gradscope.view.theme import MARKS, Theme, ink_on, look, ramp
 from gradscope.view.words import TIMES
 
 FONT = "Helvetica,Arial,sans-serif"
@@ -39,7 +39,7 @@ def write(drawing: Drawing, style: Style) -> str:
         line = {"style": MARKS[Role.PRUNED].line, "color": theme.looks[Role.PRUNED].border} if pruned else {}
         minlen = str(length) if length > 1 else None
         picture.edge(f"b{arrow.tail}", f"b{arrow.head}", label=label, minlen=minlen, **line)
-    _add_legend(picture, drawing.roles, theme)
+    _add_legend(picture, drawing, theme)
     return str(picture.source)
 
 
@@ -97,6 +97,9 @@ def _frame(cluster: Cluster, theme: Theme) -> dict[str, str]:
 def _look(box: Box, theme: Theme) -> dict[str, str]:
     colours, mark = look(theme, box.roles)
     found = {"fillcolor": colours.fill or theme.paper, "color": colours.border or theme.ink}
+    if box.heat is not None:
+        fill = ramp(theme, box.heat)
+        found.update(fillcolor=fill, fontcolor=ink_on(fill))
     if mark.shape in SHAPES:
         found["shape"] = mark.shape or "box"
     if mark.shape == "double":
@@ -117,13 +120,15 @@ def _label(box: Box, theme: Theme) -> str:
         colours = theme.looks.get(row.role)
         strip = colours and (colours.strip or colours.fill)
         paper = f' bgcolor="{strip}"' if strip else ""
-        rows.append(f'<tr><td{paper}><font point-size="10">{_text(row.text)}</font></td></tr>')
+        ink = f' color="{theme.ink}"' if strip and box.heat is not None else ""
+        rows.append(f'<tr><td{paper}><font point-size="10"{ink}>{_text(row.text)}</font></td></tr>')
     return f'<<table border="0" cellborder="0" cellspacing="1" cellpadding="1">{"".join(rows)}</table>>'
 
 
-def _add_legend(picture: Digraph, roles: tuple[Role, ...], theme: Theme) -> None:
+def _add_legend(picture: Digraph, drawing: Drawing, theme: Theme) -> None:
     """A sample of every look that appears, with its meaning."""
-    rows = "".join(_legend_row(role, theme) for role in roles if role in theme.looks)
+    rows = "".join(_legend_row(role, theme) for role in drawing.roles if role in theme.looks)
+    rows += "" if drawing.scale is None else _scale_rows(drawing.scale, theme)
     if rows:
         label = f'<<table border="0" cellspacing="5">{rows}</table>>'
         picture.node("legend", label=label, shape="plain", style="")
@@ -142,6 +147,17 @@ def _legend_row(role: Role, theme: Theme) -> str:
     words = f"{role.value} ({mark.words})" if mark and mark.words else role.value
     attributes = " ".join(f'{name}="{value}"' for name, value in swatch.items())
     return f'<tr><td width="24" {attributes}></td><td border="0" align="left">{_text(words)}</td></tr>'
+
+
+def _scale_rows(scale: Scale, theme: Theme) -> str:
+    """The ends of a scale with the colours of both and of what lies between."""
+    if not scale.high:
+        return f'<tr><td border="0"></td><td border="0" align="left">{_text(scale.words)}</td></tr>'
+    ends = {0.0: f"{scale.words}: {scale.low}", 0.5: "(logarithmic)", 1.0: scale.high}
+    return "".join(
+        f'<tr><td width="24" bgcolor="{ramp(theme, at)}"></td><td border="0" align="left">{_text(words)}</td></tr>'
+        for at, words in ends.items()
+    )
 
 
 def _text(line: str) -> str:

@@ -21,7 +21,7 @@ from gradscope.view.title import title
 # in the order in which they build on each other
 SCRIPTS = (
     *("data.js", "tree.js", "layout.js", "routes.js", "paint.js", "canvas.js", "elements.js", "measures.js", "ways.js"),
-    *("overview.js", "timeline.js", "card.js", "details.js"),
+    *("overview.js", "timeline.js", "steps.js", "card.js", "details.js"),
     *("outline.js", "lists.js", "gradients.js", "compare.js", "search.js", "player.js", "main.js"),
 )
 LOADER, STYLE, BODY = "loader.js", "page.css", "page.html"

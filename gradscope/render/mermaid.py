@@ -11,7 +11,7 @@ from gradscope.render.metrics import shorten
 from gradscope.view.drawing import Box, Drawing
 from gradscope.view.role import Role
 from gradscope.view.style import Direction, Style
-from gradscope.view.theme import LIGHT, MARKS, Theme, look
+from gradscope.view.theme import LIGHT, MARKS, Theme, ink_on, look, ramp
 from gradscope.view.words import TIMES
 
 MOST_ARROWS, MOST_CHARACTERS = 500, 50_000
@@ -80,19 +80,24 @@ def _box(number: int, box: Box) -> str:
 
 def _classes(drawing: Drawing, theme: Theme) -> Iterator[str]:
     """A class for each set of roles that appears."""
-    members: dict[frozenset[Role], list[str]] = defaultdict(list)
+    members: dict[tuple[frozenset[Role], float | None], list[str]] = defaultdict(list)
     for number, box in enumerate(drawing.boxes):
-        members[box.roles].append(f"b{number}")
-    for number, (roles, names) in enumerate(members.items()):
+        members[box.roles, box.heat].append(f"b{number}")
+    for number, ((roles, heat), names) in enumerate(members.items()):
         colours, mark = look(theme, roles)
+        fill = colours.fill if heat is None else ramp(theme, heat)
+        ink = theme.ink if heat is None else ink_on(ramp(theme, heat))
         dash = f",stroke-dasharray:{DASHES[mark.line]}" if mark.line in DASHES else ""
         pen = f"stroke-width:{mark.width:g}px{dash}"
-        yield f"  classDef k{number} fill:{colours.fill},stroke:{colours.border},color:{theme.ink},{pen}"
+        yield f"  classDef k{number} fill:{fill},stroke:{colours.border},color:{ink},{pen}"
         yield f"  class {','.join(names)} k{number}"
 
 
 def _legend(drawing: Drawing) -> Iterator[str]:
     """Mermaid has no place for one, so it stands in the text's comments."""
+    if drawing.scale is not None:
+        ends = [f"{drawing.scale.low} … {drawing.scale.high}"] if drawing.scale.high else []
+        yield f"%% {': '.join([drawing.scale.words, *ends])}"
     for role in drawing.roles:
         words = MARKS[role].words if role in MARKS else ""
         yield f"%% {role.value}" + (f" ({words})" if words else "")

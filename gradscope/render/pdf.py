@@ -14,8 +14,9 @@ from gradscope.render import engines
 from gradscope.render.dot import write as write_dot
 from gradscope.render.fit import place
 from gradscope.render.metrics import width
-from gradscope.render.picture import Picture, Shape, Words, colours
+from gradscope.render.picture import Picture
 from gradscope.render.programs import NAMES, EngineFailed, run
+from gradscope.render.shapes import Shape, Words, colours
 from gradscope.view.drawing import Drawing
 from gradscope.view.style import Style
 from gradscope.view.theme import Theme

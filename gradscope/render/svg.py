@@ -9,7 +9,8 @@ from zlib import crc32
 from gradscope.model.printable import printable
 from gradscope.render.fit import place
 from gradscope.render.metrics import FONT, width
-from gradscope.render.picture import ARROW, PRUNED, Paint, Picture, PicturePart, Shape, Words, colours
+from gradscope.render.picture import Picture, PicturePart
+from gradscope.render.shapes import ARROW, PRUNED, Paint, Shape, Words, colours
 from gradscope.view.drawing import Drawing
 from gradscope.view.style import Style
 from gradscope.view.theme import Theme

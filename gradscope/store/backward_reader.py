@@ -6,7 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from gradscope.model.graph import Backward, Edge, Graph, Node, OrderSource, Parent, Root
 from gradscope.model.hook import Effect, Firing, Hook, HookPlace
@@ -38,6 +38,26 @@ class StoredCall:
     tensors: int | None
     seq_base: int
     measured: tuple[int, ...] | None
+
+
+class _Inputs(NamedTuple):
+    """What comes in at a node, and the device of its ready queue."""
+
+    types: tuple[TensorType | None, ...] = ()
+    device: str = "cpu"
+
+
+class _Held(NamedTuple):
+    """What a node has beside its own row."""
+
+    inputs: _Inputs
+    saved: tuple[SavedTensor, ...]
+    again: tuple[Recomputed, ...]
+    hooks: tuple[Hook, ...]
+    order: int | None
+
+
+_NOTHING = _Inputs()
 
 
 class BackwardReader:
@@ -158,44 +178,57 @@ class BackwardReader:
             number = row[0]
             if number != len(nodes):
                 raise ValueError("a node is missing from a graph")
-            metas = tuple(inputs.get(number, ()))
-            about: dict[str, Any] = {
-                "device": _queue_device(metas),
-                "inputs_meta": metas,
-                "saved": tuple(saved.get(number, ())),
-                "again": tuple(again.get(number, ())),
-                "hooks": tuple(hooks.get(number, ())),
-                "order": order.get(number),
-            }
-            nodes.append(self._node(row, call.seq_base, about))
+            held = _Held(
+                inputs.get(number, _NOTHING),
+                tuple(saved.get(number, ())),
+                tuple(again.get(number, ())),
+                tuple(hooks.get(number, ())),
+                order.get(number),
+            )
+            nodes.append(self._node(row, call.seq_base, held))
         (expected,) = self._rows.one("SELECT nodes FROM graph WHERE id = ?", (INTEGER,), call.graph)
         if len(nodes) != expected:
             raise ValueError(f"a graph holds {len(nodes)} nodes where it should hold {expected}")
         return tuple(nodes)
 
-    def _node(self, row: tuple[Any, ...], seq_base: int, about: dict[str, Any]) -> Node:
+    def _node(self, row: tuple[Any, ...], seq_base: int, held: _Held) -> Node:
         number, name, seq, stack, call, op, levels, thread, parent, parent_name, parent_stack, leaf, function = row
         known = self._interned
+        inputs, saved, again, hooks, order = held
         return Node(
-            id=number,
-            name=known.string(name),
-            seq_nr=None if seq is None else seq + seq_base,
-            stack=known.stack(stack),
-            op=known.name(op),
-            module=known.call(call),
-            levels=known.levels(levels),
-            thread=thread,
-            parent=Parent(known.string(parent_name), known.stack(parent_stack), parent) if parent_name else None,
-            leaf=known.name(leaf),
-            function=known.function(function),
-            **about,
+            number,
+            known.string(name),
+            None if seq is None else seq + seq_base,
+            known.stack(stack),
+            known.name(op),
+            known.call(call),
+            known.levels(levels),
+            thread,
+            Parent(known.string(parent_name), known.stack(parent_stack), parent) if parent_name else None,
+            inputs.device,
+            inputs.types,
+            saved,
+            again,
+            hooks,
+            known.name(leaf),
+            known.function(function),
+            order,
         )
 
-    def _inputs(self, tensors: int | None) -> dict[int, list[TensorType | None]]:
-        found: dict[int, list[TensorType | None]] = defaultdict(list)
+    def _inputs(self, tensors: int | None) -> dict[int, _Inputs]:
+        """What comes in at each node; nodes that get the same share it, which makes them quick to compare."""
+        kinds: dict[int, list[int]] = defaultdict(list)
         sql = "SELECT node, type FROM input_meta WHERE tensors = ? ORDER BY node, position"
         for node, kind in self._rows.select(sql, (INTEGER, INTEGER), -1 if tensors is None else tensors):
-            found[node].append(self._interned.type(kind) if kind else None)
+            kinds[node].append(kind)
+        known: dict[tuple[int, ...], _Inputs] = {}
+        found: dict[int, _Inputs] = {}
+        for node, numbers in kinds.items():
+            key = tuple(numbers)
+            if key not in known:
+                types = tuple(self._interned.type(kind) if kind else None for kind in numbers)
+                known[key] = _Inputs(types, _queue_device(types))
+            found[node] = known[key]
         return found
 
     def _saved(self, tensors: int | None) -> dict[int, list[SavedTensor]]:
@@ -204,8 +237,10 @@ class BackwardReader:
         known, chosen = self._interned, -1 if tensors is None else tensors
         given = {one for (one,) in self._rows.select("SELECT storage FROM given WHERE tensors = ?", (INTEGER,), chosen)}
         for node, name, kind, size, storage, leaf in self._rows.select(sql, (INTEGER,) * 6, chosen):
-            place = (size, storage, known.name(leaf), storage in given)
-            found[node].append(SavedTensor(known.string(name), known.type(kind), *place))
+            tensor = SavedTensor(
+                known.string(name), known.type(kind), size, storage, known.name(leaf), storage in given
+            )
+            found[node].append(tensor)
         return found
 
     def _again(self, tensors: int | None) -> dict[int, list[Recomputed]]:

@@ -39,9 +39,11 @@ class Interned:
 
     def string(self, number: int) -> str:
         """A string."""
-        if number not in self._strings:
-            (self._strings[number],) = self._rows.one("SELECT text FROM string WHERE id = ?", (TEXT,), number)
-        return self._strings[number]
+        found = self._strings.get(number)
+        if found is None:
+            (found,) = self._rows.one("SELECT text FROM string WHERE id = ?", (TEXT,), number)
+            self._strings[number] = found
+        return found
 
     def name(self, number: int) -> str | None:
         """A string, or None for 0."""
@@ -60,6 +62,8 @@ class Interned:
 
     def stack(self, number: int) -> Stack:
         """A stack, innermost frame first."""
+        if number in self._stacks:
+            return self._stacks[number]
 
         def link(stack: int) -> tuple[int, Callable[[Stack], Stack]]:
             sql = "SELECT caller, frame FROM stack WHERE id = ?"
@@ -76,6 +80,8 @@ class Interned:
 
     def call(self, number: int) -> ModuleCall | None:
         """A module call, None for 0."""
+        if number in self._calls:
+            return self._calls[number]
 
         def link(call: int) -> tuple[int, Callable[[ModuleCall | None], ModuleCall | None]]:
             sql = "SELECT caller, path, class, position, ordinal, ordinals FROM call WHERE id = ?"

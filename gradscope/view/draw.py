@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from gradscope.graphs.reduce import reduce
 from gradscope.model.group import Group
 from gradscope.model.reduced import Folded, Frame, Link, PieceKind, Reduced
 from gradscope.view.drawing import Arrow, Cluster, Drawing
+from gradscope.view.heat import Heat, scaled, value_of
 from gradscope.view.pieces import Teller
 from gradscope.view.role import Role
 from gradscope.view.scene import Scene, Show
@@ -24,13 +27,22 @@ def draw(scene: Scene) -> Drawing:
 def drawn(scene: Scene, reduced: Reduced) -> Drawing:
     """The picture of what is left of a scene."""
     teller = Teller(scene)
-    return Drawing(
+    drawing = Drawing(
         title(scene),
         tuple(teller.box(piece) for piece in reduced.pieces),
         tuple(map(_arrow, reduced.links)),
         tuple(map(_cluster, reduced.frames)),
         (READING, *captions(scene, reduced)),
     )
+    return drawing if scene.heat is None else _heated(drawing, reduced, scene.heat)
+
+
+def _heated(drawing: Drawing, reduced: Reduced, heat: Heat) -> Drawing:
+    """The drawing with its boxes on the scale of a quantity."""
+    values = [value_of(heat, (*piece.nodes, *piece.views, *piece.leaves)) for piece in reduced.pieces]
+    scale, places = scaled(heat, values)
+    boxes = tuple(replace(box, heat=at) for box, at in zip(drawing.boxes, places, strict=True))
+    return replace(drawing, boxes=boxes, scale=scale)
 
 
 def captions(scene: Scene, reduced: Reduced) -> tuple[str, ...]:

@@ -6,6 +6,8 @@ from dataclasses import dataclass
 
 from gradscope.view.role import Role
 
+UNMEASURED = -1.0  # the place on a scale of a box of which nothing was measured
+
 
 @dataclass(frozen=True, slots=True)
 class Row:
@@ -19,7 +21,8 @@ class Row:
 class Box:
     """A node, a closed group, or several of either. `cluster` is the number of the open group around it.
 
-    Under the title stand `notes`, which are only words, and then `rows`.
+    Under the title stand `notes`, which are only words, and then `rows`. `heat` is its place on the drawing's scale,
+    from 0 to 1 or UNMEASURED; None where the drawing has none.
     """
 
     title: str
@@ -27,6 +30,16 @@ class Box:
     roles: frozenset[Role]
     cluster: int | None = None
     rows: tuple[Row, ...] = ()
+    heat: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Scale:
+    """What the colours of boxes mean: a quantity, and the values at both ends; without these only words."""
+
+    words: str
+    low: str = ""
+    high: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +70,7 @@ class Drawing:
     arrows: tuple[Arrow, ...]
     clusters: tuple[Cluster, ...] = ()
     captions: tuple[str, ...] = ()
+    scale: Scale | None = None
 
     @property
     def roles(self) -> tuple[Role, ...]:

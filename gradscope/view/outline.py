@@ -5,7 +5,7 @@ Lines carry their depth instead of their children, so an outline is as flat as t
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from itertools import groupby, islice
 
@@ -17,10 +17,11 @@ from gradscope.graphs.walk import nodes_of
 from gradscope.model.graph import Node
 from gradscope.model.group import Group, Item, Repeat
 from gradscope.view.details import Details
+from gradscope.view.drawing import Row
 from gradscope.view.line import Line, LinePart, group_line, node_line, repeat_line, run_line
 from gradscope.view.marks import marks
 from gradscope.view.rounds import between
-from gradscope.view.scene import Scene
+from gradscope.view.scene import Scene, Show
 from gradscope.view.words import is_plain
 
 PAGE = 80
@@ -86,9 +87,10 @@ class OutlineWriter:
         self._apart = self._roots | rules.must
         self._open, _ = groups_around(self.tree, self._apart)
         self._details = Details(scene)
-        self._sums = sums(scene.graph)
+        self._sums = sums(scene.graph) if Show.GRADS in scene.show else {}
         self._shared = shared_parameters(scene.graph)
         self._folder = scene.run.cwd
+        self._told: dict[tuple[int, int], Line] = {}
 
     def lines(self, plan: Plan) -> Iterator[Line]:
         """The lines from the top, opening groups as they come."""
@@ -102,18 +104,28 @@ class OutlineWriter:
             head = items[0]
             if isinstance(head, Group):
                 is_open = not closed and (depth < plan.depth or id(head) in self._open)
-                held = () if is_open else marks(list(nodes_of((head,))), self._shared, self._folder)
-                yield group_line(depth, head, held)
+                yield group_line(depth, head) if is_open else self._closed(depth, head)
                 if is_open:
                     waiting.append(_entries(head.children, depth + 1, plan, self._apart))
             elif isinstance(head, Repeat):
-                rounds = (part for one in between(head) for part in one)
-                held = marks(list(nodes_of(rounds)), self._shared, self._folder)
-                yield repeat_line(depth, head, held, self._folder)
+                yield self._closed(depth, head)
             elif len(items) == 1:
                 yield from self._node(depth, head)
             else:
                 yield run_line(depth, list(nodes_of(items)))
+
+    def _closed(self, depth: int, item: Group | Repeat) -> Line:
+        """The line of a closed group, or of the rounds between of a repeat: told once, though many plans ask for it."""
+        if (id(item), depth) not in self._told:
+            if isinstance(item, Group):
+                self._told[id(item), depth] = group_line(depth, item, self._marks((item,)))
+            else:
+                held = self._marks(part for one in between(item) for part in one)
+                self._told[id(item), depth] = repeat_line(depth, item, held, self._folder)
+        return self._told[id(item), depth]
+
+    def _marks(self, items: Iterable[Item]) -> Iterator[Row]:
+        return marks(list(nodes_of(items)), self._shared, self._folder)
 
     def _node(self, depth: int, node: Node) -> Iterator[Line]:
         """A node, and below it what was asked for."""

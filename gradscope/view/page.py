@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection, Sequence
 from typing import Any
 
 from gradscope.graphs.rules import Rules
@@ -9,7 +10,8 @@ from gradscope.model.finding import Finding, Related
 from gradscope.model.printable import printable
 from gradscope.model.site import Site
 from gradscope.version import __version__
-from gradscope.view.page_backward import backward_row
+from gradscope.view.heat import QUANTITIES
+from gradscope.view.page_backward import backward_row, number
 from gradscope.view.page_graph import graph_columns
 from gradscope.view.page_tables import PageTables, lines
 from gradscope.view.role import Role
@@ -19,6 +21,8 @@ from gradscope.view.title import program
 from gradscope.view.words import role_words
 
 FORMAT = 1
+MOST_STEPS = 2_000  # of a run, over which its loss is drawn
+Step = tuple[int, float | None, float | None]
 
 
 def contents(story: Story) -> dict[str, Any]:
@@ -47,6 +51,9 @@ def contents(story: Story) -> dict[str, Any]:
         "left_out": story.left_out,
         "rules": _rules(story.rules),
         "theme": story.theme,
+        "quantities": [[one.name, one.words, one.adds, one.lack] for one in QUANTITIES.values()],
+        "color": story.color,
+        "steps": [[one, number(loss), number(norm)] for one, loss, norm in _some(story.steps, calls.keys())],
         "graphs": graphs,
         "backwards": backwards,
         "findings": findings,
@@ -58,6 +65,12 @@ def contents(story: Story) -> dict[str, Any]:
     }
 
 
+def _some(steps: Sequence[Step], held: Collection[int]) -> list[Step]:
+    """As many steps as a page has points for, and all that it holds."""
+    every = -(-len(steps) // MOST_STEPS) or 1
+    return [step for place, step in enumerate(steps) if place % every == 0 or step[0] in held]
+
+
 def _rules(rules: Rules) -> dict[str, Any]:
     folds = {"fold": rules.fold, "params": rules.params, "keep": sorted(rules.keep)}
     return {"depth": rules.depth, "focus": rules.focus, **folds}
@@ -65,11 +78,8 @@ def _rules(rules: Rules) -> dict[str, Any]:
 
 def _theme(theme: Theme) -> dict[str, Any]:
     looks = [[role.name, look.fill, look.border, look.strip] for role, look in theme.looks.items()]
-    return {"paper": theme.paper, "ink": theme.ink, "quiet": theme.quiet, "arrow": theme.arrow} | {
-        "frame": theme.frame,
-        "frame_border": theme.frame_border,
-        "looks": looks,
-    }
+    frames = {"frame": theme.frame, "frame_border": theme.frame_border, "ramp": theme.ramp, "looks": looks}
+    return {"paper": theme.paper, "ink": theme.ink, "quiet": theme.quiet, "arrow": theme.arrow, **frames}
 
 
 def _finding(finding: Finding, tables: PageTables) -> dict[str, Any]:

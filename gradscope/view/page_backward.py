@@ -50,6 +50,7 @@ def backward_row(recorded: Recorded, graph: int, tables: PageTables) -> dict[str
         **_silent(recorded.graph, recorded.hooks, tables),
         "times": _times(recorded, taken),
         "gradients": _gradients(recorded.gradients),
+        "updates": _updates(recorded),
         "operators": tables.list(_operators(recorded, tables)),
         "peak": _peak(recorded.graph),
     }
@@ -114,6 +115,13 @@ def _gradients(found: Sequence[GradientStatistics]) -> dict[str, list[Any]]:
         "nan": [one.nan for one in found],
         "inf": [one.inf for one in found],
     }
+
+
+def _updates(recorded: Recorded) -> list[Any]:
+    """Shares of elements that the next steps changed: a node, and its share."""
+    shares = dict(recorded.updates)
+    held = ((node.id, shares[node.leaf]) for node in recorded.graph.nodes if node.accumulates and node.leaf in shares)
+    return [part for node, share in held for part in (node, number(share))]
 
 
 def _operators(recorded: Recorded, tables: PageTables) -> list[int]:

@@ -22,7 +22,8 @@ from gradscope.model.statistics import GradientStatistics, NodeRun
 class Recorded:
     """What a recording holds of one backward.
 
-    `operators` are (node, name) in the order in which they ran, `hooks` those that were there when it began.
+    `operators` are (node, name) in the order in which they ran, `hooks` those that were there when it began, `updates`
+    shares of elements that the next steps changed, by parameter.
     """
 
     graph: Graph
@@ -31,6 +32,7 @@ class Recorded:
     operators: tuple[tuple[int | None, str], ...] = ()
     nested: tuple[Backward, ...] = ()
     hooks: tuple[Hook, ...] = ()
+    updates: tuple[tuple[str, float], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from gradscope.model.finding import Finding
 from gradscope.model.graph import Graph
 from gradscope.model.run import Run
 from gradscope.model.statistics import GradientStatistics
+from gradscope.view.heat import Heat
 from gradscope.view.style import PLAIN, Style
 
 
@@ -29,7 +30,7 @@ class Scene:
     """A graph, the run it comes from, and how much of it to show.
 
     `recording` is the file's path. `width` and `color` matter only to text, `style` only to pictures. `findings` are
-    those about this backward call, `gradients` what was measured in it.
+    those about this backward call, `gradients` what was measured in it, `heat` the quantity that boxes are coloured by.
     """
 
     graph: Graph
@@ -42,6 +43,7 @@ class Scene:
     findings: tuple[Finding, ...] = ()
     gradients: tuple[GradientStatistics, ...] = ()
     style: Style = PLAIN
+    heat: Heat | None = None
 
     @property
     def reduction(self) -> Rules:

@@ -19,7 +19,8 @@ class Story:
     `alike` gives, for each of them, the number of the first one that has the same graph. `sources` are texts by file,
     empty when they are not to be shown. `left_out` counts the backward calls that the page does not hold. `rules` say
     how the one in front looks at first: how deep it is open, what is folded, which node is chosen. `theme` is the paper
-    at first, light or dark; None: what the reader's system prefers.
+    at first, light or dark; None: what the reader's system prefers. `color` names the quantity that colours boxes.
+    `steps` are number, loss and gradient norm of the run's backward calls.
     """
 
     backwards: tuple[Recorded, ...]
@@ -32,6 +33,8 @@ class Story:
     left_out: int = 0
     rules: Rules = DEFAULT
     theme: str | None = None
+    color: str | None = None
+    steps: tuple[tuple[int, float | None, float | None], ...] = ()
 
     @property
     def scene(self) -> Scene:
@@ -43,8 +46,11 @@ class Story:
 def story_of(scene: Scene) -> Story:
     """What a scene alone can tell: its graph."""
     recorded = Recorded(scene.graph, gradients=scene.gradients)
+    color = None if scene.heat is None else scene.heat.quantity.name
     number = scene.graph.backward.number
-    return Story((recorded,), number, scene.run, scene.recording, findings=scene.findings, rules=scene.rules)
+    return Story(
+        (recorded,), number, scene.run, scene.recording, findings=scene.findings, rules=scene.rules, color=color
+    )
 
 
 def without_places(findings: tuple[Finding, ...], graphs: dict[int, Graph]) -> tuple[Finding, ...]:

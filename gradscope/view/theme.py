@@ -41,7 +41,10 @@ class Mark:
 
 @dataclass(frozen=True, slots=True)
 class Theme:
-    """Colours of the paper, of words, of quiet words, of arrows, of frames around open groups, and of roles."""
+    """Colours of the paper, of words, of quiet words, of arrows, of frames around open groups, and of roles.
+
+    `ramp` are the colours of a scale, from little to much.
+    """
 
     name: str
     paper: str
@@ -51,6 +54,7 @@ class Theme:
     frame: str
     frame_border: str
     looks: Mapping[Role, Colours]
+    ramp: tuple[str, ...]
 
 
 # Later ones win where a box has several.
@@ -100,13 +104,14 @@ LIGHT = Theme(
         Role.FOCUS: Colours(border="#0969da"),
         Role.FINDING: Colours(border="#cf222e", strip="#ffd9d6"),
     },
+    ramp=("#f7f5fb", "#fddbb0", "#fca55d", "#e3611c", "#a33803"),
 )
 
 DARK = Theme(
     name="dark",
     paper="#0d1117",
     ink="#e6edf3",
-    quiet="#9da7b3",
+    quiet="#a6b0bc",
     arrow="#8b949e",
     frame="#151b23",
     frame_border="#3d444d",
@@ -131,6 +136,7 @@ DARK = Theme(
         Role.FOCUS: Colours(border="#4493f8"),
         Role.FINDING: Colours(border="#f85149", strip="#611a1d"),
     },
+    ramp=("#20262e", "#4a3218", "#85501a", "#c9741f", "#ffb05c"),
 )
 
 THEMES = {theme.name: theme for theme in (LIGHT, DARK)}
@@ -147,3 +153,29 @@ def look(theme: Theme, roles: Iterable[Role]) -> tuple[Colours, Mark]:
         if role in held:
             shape, line, width = mark.shape or shape, mark.line or line, mark.width or width
     return Colours(fill, border), Mark(shape, line, width)
+
+
+def ramp(theme: Theme, heat: float) -> str:
+    """The colour at a place on the scale, from 0 to 1; what was not measured is as the paper."""
+    if heat < 0:
+        return theme.paper
+    at = min(heat, 1.0) * (len(theme.ramp) - 1)
+    one, two = (_parts(theme.ramp[int(end)]) for end in (at, -(-at // 1)))
+    mixed = (int(low + (high - low) * (at % 1) + 0.5) for low, high in zip(one, two, strict=True))
+    return "#" + "".join(f"{part:02x}" for part in mixed)
+
+
+def ink_on(colour: str) -> str:
+    """Black or white, whichever can be read on a colour."""
+    return "#000000" if _brightness(colour) > 0.179 else "#ffffff"
+
+
+def _parts(colour: str) -> tuple[int, ...]:
+    return tuple(int(colour[at : at + 2], 16) for at in (1, 3, 5))
+
+
+def _brightness(colour: str) -> float:
+    """Relative luminance, as the guidelines for readable pages define it."""
+    shares = (part / 255 for part in _parts(colour))
+    red, green, blue = (one / 12.92 if one <= 0.04045 else ((one + 0.055) / 1.055) ** 2.4 for one in shares)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue

@@ -218,6 +218,12 @@ def test_a_page_says_which_options_are_not_for_it(recording: Path) -> None:
     assert "not used" not in run(recording, "--fmt", "html", "--theme", "dark").stderr
 
 
+def test_boxes_take_a_colour_in_pictures_and_text_takes_none(recording: Path) -> None:
+    assert "saved bytes: " in dot(recording, "--backward", "0", "--color", "bytes")
+    with pytest.raises(UsageError, match="--color bytes is for pictures and pages"):
+        run(recording, "--color", "bytes")
+
+
 @pytest.mark.parametrize("arguments", [("--keep", "nothing*"), ("--focus", "#99")])
 def test_names_that_mean_nothing(recording: Path, arguments: tuple[str, ...]) -> None:
     with pytest.raises(UsageError, match="no node of this backward"):

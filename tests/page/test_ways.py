@@ -5,14 +5,20 @@ from __future__ import annotations
 import re
 
 from gradscope.model.graph import Edge, Node
+from gradscope.view.draw import draw
+from gradscope.view.heat import QUANTITIES, Measured, heat
+from gradscope.view.story import Story
+from gradscope.view.theme import LIGHT, ramp
 from tests import by_hand
+from tests.by_hand import UNFOLDED
 from tests.page.browser import Opener
+from tests.page.stories import call
 
 
 def test_boxes_take_the_colour_of_a_quantity_and_the_legend_has_its_scale(opened: Opener) -> None:
     page = opened(by_hand.transformer(3))
     before = page.evaluate("document.getElementById('graph').toDataURL()")
-    page.locator("#color").select_option("saved")
+    page.locator("#color").select_option("bytes")
     page.evaluate(
         """old => new Promise(done => {
             const picture = document.getElementById("graph");
@@ -22,6 +28,27 @@ def test_boxes_take_the_colour_of_a_quantity_and_the_legend_has_its_scale(opened
         before,
     )
     assert "saved bytes:" in page.locator("#legend").inner_text()
+
+
+def test_boxes_have_the_colours_that_they_have_in_pictures(opened: Opener) -> None:
+    recorded = call(by_hand.chain(4), 0)
+    measured = Measured(recorded.runs, recorded.gradients)
+    page = opened(Story((recorded,), 0, by_hand.RUN, "train.gscope", rules=UNFOLDED, color="norm"))
+    assert page.locator("#color").input_value() == "norm"
+    for name, quantity in QUANTITIES.items():
+        page.evaluate("name => gradscope.colorBy(name)", name)
+        found = page.evaluate("gradscope.boxes().map(box => box.color)")
+        scene = by_hand.scene(recorded.graph, rules=UNFOLDED, heat=heat(quantity, recorded.graph, measured))
+        assert drawn_near(found, [ramp(LIGHT, box.heat or 0.0) for box in draw(scene).boxes])
+
+
+def drawn_near(found: list[str | None], expected: list[str]) -> bool:
+    """Whether colours are the same, but for what rounding a place on the scale makes of them."""
+    if found == [None] * len(expected):
+        return set(expected) == {LIGHT.paper}
+    both = list(zip(map(str, found), expected, strict=True))
+    parts = [(one[at : at + 2], two[at : at + 2]) for one, two in both for at in (1, 3, 5)]
+    return all(abs(int(one, 16) - int(two, 16)) <= 3 for one, two in parts)
 
 
 def test_what_was_not_measured_is_said(opened: Opener) -> None:

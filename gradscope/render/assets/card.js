@@ -8,7 +8,10 @@ class Card {
   }
 
   over(box, edge, x, y) {
-    const lines = edge ? this.edge(edge) : box && !box.open ? this.box(box.item) : null;
+    this.tell(edge ? this.edge(edge) : box && !box.open ? this.box(box.item) : null, x, y);
+  }
+
+  tell(lines, x, y) {
     this.element.hidden = !lines;
     if (!lines) return;
     const [first, ...others] = lines;

@@ -39,6 +39,7 @@ function comparison(app, left, right) {
     make("p", {}, moved(app, left, right, match, places)),
     marked(app, match, places),
     ...only(match.left, 0, "A"), ...only(match.right, 1, "B"),
+    ...sideBySide(app, left, right, match, places),
     ...gradientChanges(app, left, right, match, places),
   ].flat();
 }
@@ -98,6 +99,29 @@ function moved(app, left, right, match, places) {
   const out = ran.filter(([a, b]) => before.get(a) !== after.get(b)).sort(([a], [b]) => left.position[a] - left.position[b]);
   if (!out.length) return "What is in both ran in the same order.";
   return [`${amount(out.length, "node")} ran in another order, the first is `, otherNode(app, places[0], out[0][0])];
+}
+
+// Both in their orders, the same node in one row, which therefore scroll together; what is alike is left out but for
+// what stands next to a difference.
+function sideBySide(app, left, right, match, places) {
+  const [partner, owner] = [new Map(match.pairs), new Map(match.pairs.map(([a, b]) => [b, a]))];
+  const rows = [];
+  const extra = right.order.filter((node) => !(owner.has(node) && left.position[owner.get(node)] >= 0));
+  let [next, farthest] = [0, -1];
+  for (const node of left.order) {
+    const place = partner.has(node) ? right.position[partner.get(node)] : -1;
+    while (next < extra.length && right.position[extra[next]] < place) rows.push([null, extra[next++], false]);
+    rows.push([node, place < 0 ? null : partner.get(node), place > farthest]);
+    farthest = Math.max(farthest, place);
+  }
+  for (; next < extra.length; next++) rows.push([null, extra[next], false]);
+  const differs = rows.map((row) => !row[2]);
+  if (!differs.includes(true)) return [];
+  const near = (at) => differs.slice(Math.max(at - 2, 0), at + 3).includes(true);
+  const shownRows = rows.flatMap((row, at) => (near(at) ? [{ row, at }] : []));
+  const cell = (node, place) => (node === null ? "–" : otherNode(app, place, node));
+  const draw = (some) => table([{ name: "A" }, { name: "B" }], some.map(({ row, at }) => ({ about: differs[at] ? { class: "differs" } : {}, cells: [cell(row[0], places[0]), cell(row[1], places[1])] })), { label: "side by side" });
+  return [heading("Side by side"), quiet(`${amount(rows.length - shownRows.length, "row")} alike left out; rows on yellow differ, in what there is or in its place.`), inPieces(shownRows, draw, 100)];
 }
 
 function gradientChanges(app, left, right, match, places) {

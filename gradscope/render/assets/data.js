@@ -182,6 +182,7 @@ class Backward {
     this.firings = row.fired.map(([hook, node, change, byRule, before, after, seconds]) => {
       return { hook, node, change: book.strings[change], byRule, before, after, seconds };
     });
+    this.updates = new Map(pairs(row.updates));
     this.firedAt = grouped(this.firings, (firing) => firing.node);
     this.findings = book.data.findings.filter((one) => one.backward === row.number && one.node !== null);
     this.findingsAt = grouped(this.findings, (one) => one.node);

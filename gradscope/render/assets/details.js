@@ -1,10 +1,11 @@
 // The panel about one node or one group.
 
 function details(app) {
-  if (app.selected === null) {
+  const item = app.followed ?? app.selected;
+  if (item === null) {
     return [quiet("Choose a box: its line of code, saved tensors, hooks and gradients stand here."), about(app)];
   }
-  return app.tree.isGroup(app.selected) ? groupDetails(app, app.selected - app.tree.size) : nodeDetails(app, app.selected);
+  return app.tree.isGroup(item) ? groupDetails(app, item - app.tree.size) : nodeDetails(app, item);
 }
 
 function about(app) {

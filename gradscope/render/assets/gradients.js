@@ -1,5 +1,6 @@
 // The tab about gradient flow: what each node received, from the loss to the leaves, and what reached each parameter.
 
+const POINT_AT = "Point at the curve to see which node it is; a click chooses it.";
 const DECADES = (value) => Math.log10(Math.max(value, 1e-45));
 
 function gradients(app) {
@@ -33,7 +34,7 @@ function plot(app, curve) {
   const y = (decade) => 8 + ((high - decade) / (high - low)) * (height - foot - 8);
   const picture = document.createElementNS("http://www.w3.org/2000/svg", "svg");
   const pen = new SvgPen(picture);
-  const { theme } = app.looks;
+  const { looks: { theme }, backward } = app;
   for (const [key, value] of Object.entries({ viewBox: `0 0 ${width} ${height}`, class: "plot", role: "img" })) picture.setAttribute(key, value);
   const first = curve[0].flow.norm, last = curve.at(-1).flow.norm;
   picture.setAttribute("aria-label", `norm of the gradient that each of ${curve.length} nodes received, from ${shown(first)} at the first to ${shown(last)} at the last`);
@@ -47,12 +48,21 @@ function plot(app, curve) {
   curve.forEach(({ flow }, at) => isBad(flow) && pen.text("×", x(at), 18, { size: 14, color: theme.ink, weight: 700, anchor: "middle" }));
   pen.text("loss", left, height - 6, { size: 11, color: theme.quiet });
   pen.text("leaves", width - 8, height - 6, { size: 11, color: theme.quiet, anchor: "end" });
+  const under = (event) => Math.round((((event.offsetX / picture.clientWidth) * width - left) / (width - left - 8)) * (curve.length - 1));
   picture.addEventListener("click", (event) => {
-    const part = (event.offsetX / picture.clientWidth) * width;
-    const at = Math.round(((part - left) / (width - left - 8)) * (curve.length - 1));
+    const at = under(event);
     if (curve[at]) app.select(curve[at].node, { tab: false });
   });
-  return picture;
+  const cross = pen.add("path", { stroke: theme.ink, fill: "none", d: "" });
+  const words = quiet(POINT_AT);
+  picture.addEventListener("pointermove", (event) => {
+    const at = under(event);
+    const point = curve[at];
+    cross.setAttribute("d", point ? `M${short(x(at))} 8V${height - foot}` : "");
+    words.textContent = point ? [`#${backward.position[point.node]} ${app.graph.name(point.node)}`, app.graph.leaf(point.node), isBad(point.flow) ? `NaN ${point.flow.nan}, Inf ${point.flow.inf}` : `norm ${shown(point.flow.norm)}`].filter(Boolean).join("  ") : POINT_AT;
+  });
+  picture.addEventListener("pointerleave", () => cross.setAttribute("d", ""));
+  return [picture, words];
 }
 
 function bars(app, leaves, others, received) {

@@ -39,14 +39,16 @@ class App {
     this.stage = new Stage(byId("graph"), this);
     this.card = new Card(this, byId("stage"));
     this.overview = new Overview(this, byId("stage"));
-    this.measure = this.way = null;
+    this.measure = this.way = this.followed = null;
     this.player = new Player(this);
     this.timeline = new Timeline(this, byId("timeline"));
+    this.steps = new RunSteps(this, byId("steps"));
     this.search = new Search(this);
     this.furnish();
     const dark = matchMedia("(prefers-color-scheme: dark)");
     this.setTheme(book.data.theme || (dark.matches ? "dark" : "light"));
     this.read(true);
+    if (book.data.color) this.colorBy(book.data.color);
     for (const moved of ["hashchange", "popstate"]) addEventListener(moved, () => this.read(false));
     document.addEventListener("keydown", (event) => this.key(event));
     if (!book.data.theme) dark.addEventListener("change", (event) => this.setTheme(event.matches ? "dark" : "light"));
@@ -61,7 +63,7 @@ class App {
     if (data.left_out) byId("backward").title = `${amount(data.left_out, "backward call")} more in the recording are not in this page`;
     byId("tools").append(...KEYS.filter(([key]) => BUTTONS[key]).map(([key, words, act]) =>
       button(BUTTONS[key], () => act(this), { title: `${words} (${key})`, "aria-label": words, "aria-keyshortcuts": key, id: `tool-${key}` })));
-    byId("color").append(...Object.entries(MEASURES).map(([name, [words]]) => make("option", { value: name }, `colour: ${words}`)));
+    byId("color").append(...data.quantities.map(([name, words]) => make("option", { value: name }, `colour: ${words}`)));
     byId("color").addEventListener("change", (event) => this.colorBy(event.target.value));
     const count = data.findings.length;
     byId("tabs").append(...Object.entries(TABS).map(([name, [words]]) =>
@@ -104,6 +106,7 @@ class App {
     this.arrange();
     this.player.reset();
     this.timeline.draw();
+    this.steps.draw();
     if (!before || before.graph !== this.graph) this.stage.begin();
     this.showTab(this.tab);
     this.link();
@@ -208,6 +211,7 @@ class App {
   // Choose a node or group: groups around it open, the box comes into view, the panel tells of it.
   select(item, { move = true, tab = true } = {}) {
     this.selected = item;
+    this.followed = null;
     if (item !== null) {
       const group = this.tree.isGroup(item);
       if (this.tree.reveal(item)) this.arrange();
@@ -217,6 +221,14 @@ class App {
     if (tab || this.tab === "node") this.showTab("node");
     this.stage.draw();
     this.link();
+  }
+
+  // The node panel and the outline show what the player is at; null: what is chosen.
+  follow(node) {
+    this.followed = node;
+    if (this.tab === "node") byId("panel").replaceChildren(...[details(this)].flat(Infinity).filter(Boolean));
+    const tree = this.tab === "outline" && node !== null && byId("panel").querySelector("[role=tree]");
+    if (tree) markInOutline(this, tree, node);
   }
 
   // To a node of any backward call, from a list that stays open.
@@ -297,6 +309,7 @@ class App {
     this.legend();
     this.overview.draw();
     this.timeline.draw();
+    this.steps.draw();
     this.stage.draw();
     if (this.tab === "gradients") this.showTab("gradients");
   }
@@ -353,9 +366,10 @@ class App {
   }
 
   copy() {
-    if (this.selected === null) return;
-    const group = this.tree.isGroup(this.selected);
-    copy(group ? `${this.tree.path(this.selected)} › ${this.tree.groupName(this.selected - this.tree.size)}\n` : nodeText(this, this.selected));
+    const item = this.followed ?? this.selected;
+    if (item === null) return;
+    const group = this.tree.isGroup(item);
+    copy(group ? `${this.tree.path(item)} › ${this.tree.groupName(item - this.tree.size)}\n` : nodeText(this, item));
     this.say("copied");
   }
 
@@ -399,7 +413,7 @@ unpack().then((book) => {
   const app = new App(book);
   // For the browser's console: what is on the sheet, and the verbs of the page.
   globalThis.gradscope = {
-    boxes: () => [...app.layout.boxes.values()].map(({ item, x, y, w, h, open }) => ({ item, title: app.describe(item).title, lines: app.describe(item).lines.map((line) => line.text), x, y, w, h, open, marked: app.found.has(item) })),
+    boxes: () => [...app.layout.boxes.values()].map(({ item, x, y, w, h, open }) => ({ item, title: app.describe(item).title, lines: app.describe(item).lines.map((line) => line.text), x, y, w, h, open, marked: app.found.has(item), color: open || !app.measure ? null : app.measure.color(item, app.themeName) })),
     onScreen: (item) => {
       const { camera } = app.stage, box = app.layout.boxes.get(item);
       return box && { x: (box.x - camera.x) * camera.scale, y: (box.y - camera.y) * camera.scale, w: box.w * camera.scale, h: box.h * camera.scale };
@@ -421,7 +435,7 @@ unpack().then((book) => {
     },
     fit: () => app.stage.fit(),
     extent: () => ({ width: app.layout.width, height: app.layout.height, wide: app.stage.width, high: app.stage.height }),
-    contrasts: () => Object.values(RAMPS).flatMap((colors) => Array.from({ length: 101 }, (_, at) => contrast(ramp(colors, at / 100)))),
+    contrasts: () => Object.values(book.data.themes).flatMap(({ ramp: colors }) => Array.from({ length: 101 }, (_, at) => contrast(ramp(colors, at / 100)))),
     book,
   };
   requestAnimationFrame(() => {

@@ -1,11 +1,11 @@
-// Colours boxes by a quantity: time, saved bytes, norm of the gradient, share of the update; with its scale.
+// Colours boxes by a quantity, with its scale. The quantities and the colours are those of pictures, from the data.
 
-const RAMPS = { light: ["#f7f5fb", "#fddbb0", "#fca55d", "#e3611c", "#a33803"], dark: ["#20262e", "#4a3218", "#85501a", "#c9741f", "#ffb05c"] };
 const MEASURES = {
-  time: ["time", (app, node) => app.backward.seconds(node), duration, true],
-  saved: ["saved bytes", (app, node) => app.graph.savedBytes([node]), bytes, true],
-  norm: ["gradient norm", (app, node) => normOf(app, node), (value) => Number(value.toPrecision(3)).toString(), false],
-  findings: ["findings", (app, node) => (app.backward.findingsAt.get(node) || []).length, (value) => String(Math.round(value)), true],
+  time: { of: (app, node) => app.backward.seconds(node), say: duration },
+  bytes: { of: (app, node) => app.graph.savedBytes([node]), all: (app, nodes) => app.graph.savedBytes(nodes), say: bytes },
+  norm: { of: (app, node) => normOf(app, node), say: (value) => Number(value.toPrecision(3)).toString() },
+  update: { of: (app, node) => app.backward.updates.get(node), say: (value) => `${Number((100 * value).toFixed(3))} %` },
+  findings: { of: (app, node) => (app.backward.findingsAt.get(node) || []).length, say: (value) => String(Math.round(value)) },
 };
 
 // The norm of what comes in, all inputs together; null where nothing finite was measured.
@@ -16,8 +16,9 @@ function normOf(app, node) {
 
 class Measure {
   constructor(app, name) {
-    const [words, of, say, adds] = MEASURES[name];
-    Object.assign(this, { app, name, words, of, say, adds });
+    const [, words, adds, lack] = app.book.data.quantities.find(([one]) => one === name);
+    const { of } = MEASURES[name];
+    Object.assign(this, { app, name, words, adds, lack, ...MEASURES[name] });
     this.known = new Map();
     this.nodes = Float64Array.from({ length: app.graph.size }, (_, node) => of(app, node) ?? NaN);
     const measured = Array.from(this.nodes).filter((value) => Number.isFinite(value) && value > 0);
@@ -35,7 +36,7 @@ class Measure {
         const value = this.nodes[node];
         if (Number.isFinite(value)) found = Number.isNaN(found) ? value : this.adds ? found + value : Math.max(found, value);
       }
-      this.known.set(item, found);
+      this.known.set(item, this.all ? this.all(this.app, inside) : found);
     }
     return this.known.get(item);
   }
@@ -57,16 +58,20 @@ class Measure {
 
   color(item, theme) {
     const value = this.value(item);
-    return Number.isNaN(value) ? null : ramp(RAMPS[theme], this.share(value));
+    return this.empty || Number.isNaN(value) ? null : ramp(this.ramp(theme), this.share(value));
+  }
+
+  ramp(theme) {
+    return this.app.book.data.themes[theme].ramp;
   }
 
   legend(theme) {
-    if (this.empty) return make("li", {}, `${this.words}: nothing was measured (record with --detail full)`);
+    if (this.empty) return make("li", {}, `${this.words}: ${this.lack}`);
     const bar = document.createElement("canvas");
     [bar.width, bar.height] = [120, 10];
     const context = bar.getContext("2d");
     for (let x = 0; x < 120; x++) {
-      context.fillStyle = ramp(RAMPS[theme], x / 119);
+      context.fillStyle = ramp(this.ramp(theme), x / 119);
       context.fillRect(x, 0, 1, 10);
     }
     bar.setAttribute("aria-hidden", "true");

@@ -5,6 +5,8 @@ function outline(app) {
   tree.append(...branches(app, 0, 1));
   const first = tree.querySelector("[role=treeitem]");
   if (first) first.tabIndex = 0;
+  const item = app.followed ?? app.selected;
+  if (item !== null) markInOutline(app, tree, item);
   tree.addEventListener("keydown", (event) => walkTree(app, tree, event));
   return [quiet("Arrow keys walk; Enter shows a box in the picture."), tree];
 }
@@ -42,6 +44,22 @@ function branch(app, item, level) {
     focusItem(element);
   });
   return element;
+}
+
+// Opens the way to an item and marks it; one that stands behind "more" is left there.
+function markInOutline(app, tree, item) {
+  const path = [item];
+  for (let group = app.tree.around(item); group; group = app.tree.around(app.tree.size + group)) path.unshift(app.tree.size + group);
+  let [holder, found] = [tree, null];
+  for (const one of path) {
+    found = [...(holder ? holder.children : [])].find((child) => child.item === one);
+    if (!found) return;
+    if (one !== item) unfold(app, found, true);
+    holder = found.querySelector(":scope > ul");
+  }
+  for (const one of tree.querySelectorAll("[aria-selected=true]")) one.setAttribute("aria-selected", "false");
+  found.setAttribute("aria-selected", "true");
+  found.scrollIntoView({ block: "nearest" });
 }
 
 function unfold(app, element, open) {

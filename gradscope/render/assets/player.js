@@ -20,6 +20,7 @@ class Player {
   reset() {
     this.pause();
     this.at = null;
+    this.app.followed = null;
     this.counts = new Map();
     this.slider.max = Math.max(this.app.backward.order.length - 1, 0);
     this.slider.value = 0;
@@ -62,6 +63,7 @@ class Player {
     this.at = null;
     this.slider.value = 0;
     this.tell();
+    this.app.follow(null);
     this.app.timeline.draw();
     this.app.stage.draw();
     this.app.link();
@@ -78,6 +80,7 @@ class Player {
     app.stage.show(item);
     app.stage.draw();
     app.timeline.draw();
+    app.follow(app.backward.order[this.at]);
     if (!this.timer) app.link();
   }
 

@@ -6,8 +6,24 @@ class Timeline {
     this.canvas = canvas;
     const go = (event) => event.buttons && app.player.go(Math.round((event.offsetX / canvas.clientWidth) * (app.backward.order.length - 1)));
     canvas.addEventListener("pointerdown", go);
-    canvas.addEventListener("pointermove", go);
+    canvas.addEventListener("pointermove", (event) => {
+      go(event);
+      this.point(event);
+    });
+    canvas.addEventListener("pointerleave", () => this.point(null));
     new ResizeObserver(() => this.draw()).observe(canvas);
+  }
+
+  // The crosshair: the node below the pointer, with what is kept after it and the time that it took.
+  point(event) {
+    const { app, canvas } = this;
+    const { order } = app.backward;
+    this.pointed = event && order.length ? Math.min(Math.max(Math.round((event.offsetX / canvas.clientWidth) * (order.length - 1)), 0), order.length - 1) : null;
+    this.draw();
+    if (this.pointed === null) return app.card.tell(null);
+    const node = order[this.pointed];
+    const took = app.backward.seconds(node);
+    app.card.tell([`#${this.pointed} ${app.graph.name(node)}`, app.graph.leaf(node), `${bytes(this.kept[this.pointed])} kept when it runs`, took === null ? "" : `took ${duration(took)}`], event.offsetX, app.stage.height);
   }
 
   // Bytes that are still kept after each node: a tensor goes when the last node that keeps it has run.
@@ -51,6 +67,10 @@ class Timeline {
     const peaks = new Float64Array(Math.ceil(width) + 1);
     this.took.forEach((value, place) => (peaks[Math.floor(x(place))] = Math.max(peaks[Math.floor(x(place))], value)));
     if (longest) peaks.forEach((value, pixel) => value && context.fillRect(pixel, height - (value / longest) * (height - 2), 1.5, (value / longest) * (height - 2)));
+    if (this.pointed !== null && this.pointed !== undefined && this.pointed < count) {
+      context.fillStyle = theme.ink;
+      context.fillRect(x(this.pointed) - 0.5, 0, 1, height);
+    }
     if (app.player.at !== null) {
       context.fillStyle = accent(app.looks);
       context.fillRect(x(app.player.at) - 1, 0, 2, height);
