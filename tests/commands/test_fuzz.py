@@ -27,6 +27,7 @@ from gradscope.model.operation import Block, Operation, Write
 from gradscope.store.compiled_tables import write_captured, write_compiled_run
 from gradscope.store.joint_tables import write_region
 from gradscope.store.writer import Writer
+from gradscope.view.heat import QUANTITIES
 from tests import by_hand
 from tests.commands.mutants import mutant
 from tests.recordings import write
@@ -38,6 +39,7 @@ PAST = Path(__file__).parent.parent / "store" / "past"  # recordings of older ve
 ANSWERS = {Exit.OK, Exit.FINDINGS, Exit.UNREADABLE, Exit.NOTHING_CHECKED}
 ASKED = "0.weight"  # of the commands that take a name before the recording
 NEED_A_PROGRAM = ("svg", "png", "pdf")
+DRAWN = dict.fromkeys(QUANTITIES, ("--fmt", "dot"))  # colours that only drawings have
 BUILT_IN = ("--engine", "builtin")  # but this draws without one
 MOST_MEMORY = 1 << 30  # bytes that all of it may add
 COLOR = re.compile(r"\x1b\[[\d;]*m")
@@ -104,7 +106,7 @@ def variants() -> Iterator[list[str]]:
             for option in command(name).params:
                 if isinstance(option, click.Option) and isinstance(option.type, click.Choice):
                     chosen = (one for one in option.type.choices if one not in NEED_A_PROGRAM)
-                    yield from ([name, option.opts[0], one, *asked] for one in chosen)
+                    yield from ([name, option.opts[0], one, *DRAWN.get(one, ()), *asked] for one in chosen)
                     if "builtin" in option.type.choices:
                         yield [name, "--fmt", "svg", *BUILT_IN, *asked]
 

@@ -92,10 +92,11 @@ def test_what_is_left_out_is_counted(tmp_path: Path, monkeypatch: pytest.MonkeyP
 def test_nothing_of_ours_runs_in_a_step_that_is_not_recorded(tmp_path: Path) -> None:
     weight = torch.ones(3, requires_grad=True)
     with gradscope.record(tmp_path / "run.gscope", steps="2:3"):
-        for step in range(4):
-            assert is_on() == (step in (0, 2)), "the first is heard, lest what it compiles be compiled again"
+        for step in range(5):
+            heard = "the first is heard, lest what it compiles be compiled again; the last one until another begins"
+            assert is_on() == (step in (0, 2, 3)), heard
             loss = (weight * 2).sum()
-            assert bool(loss.grad_fn.metadata) == (step == 2)  # type: ignore[union-attr]
+            assert bool(loss.grad_fn.metadata) == (step in (2, 3))  # type: ignore[union-attr]
             loss.backward()
     assert not is_on()
     with gradscope.load(tmp_path / "run.gscope") as recording:

@@ -175,7 +175,7 @@ class RepeatedBackwards(Watcher):
 
     def _gone(self, gone: Gone) -> None:
         """What ran blocks that are not stored any more is learnt anew."""
-        for key, expected in list(self._known.items()):
+        for key, expected in self._known.copy().items():
             if not gone["block"].isdisjoint(expected.blocks):
                 del self._known[key]
 

@@ -327,6 +327,7 @@ class App {
     else if (node !== null) this.tell(`backward ${this.backward.number} has no node ${node}`);
     else if (group !== null && group > 0 && group < this.tree.rows.length) this.select(this.tree.size + group);
     if (step !== null) this.player.go(step);
+    if (node !== null) this.follow(null);  // a link to a node tells of it, wherever the player is
     const tab = asked.get("tab");
     if (tab && Object.hasOwn(TABS, tab)) this.showTab(tab);
     else if (first && node === null && this.book.data.rules.focus !== null) this.select(this.book.data.rules.focus);
