@@ -5,7 +5,7 @@
     python benchmarks/real_functions.py measure FOLDER    run check-function on all of them and compare
 
 In real/: labels.json has the labels, judged.toml what a person judged, functions.toml the inputs that are given, and
-published_labels.py the trial.
+published_labels.py what is asked of each, of a trial (published_trial.py) that shares no code with gradscope's.
 """
 
 from __future__ import annotations

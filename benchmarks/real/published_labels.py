@@ -7,85 +7,17 @@ derivative, differences of the gradient for the second, writes between forward a
 from __future__ import annotations
 
 import gc
-import importlib
 import math
 import weakref
 from collections.abc import Callable
 from typing import Any
 
 import torch
+from published_other_inputs import autocast, batched, dtypes, empty, nan_at_zero, order, strided, subset
+from published_trial import STEP, Trial, prepared
 from torch import Tensor
 
-STEP = 1e-6
 WRONG = 1e-3  # of the largest entry: differences in double precision are right to about 1e-8
-
-
-class Trial:
-    """One Function with its arguments."""
-
-    def __init__(self, name: str, arguments: tuple[Any, ...], dtype: torch.dtype = torch.float64) -> None:
-        module, _, short = name.rpartition(".")
-        self.function = getattr(importlib.import_module(module), short)
-        self.given = arguments
-        self.dtype = dtype
-        floating = [i for i, a in enumerate(arguments) if isinstance(a, Tensor) and a.is_floating_point()]
-        self.places = [i for i in floating if arguments[i].requires_grad] or floating
-
-    def arguments(self, grad: bool = True) -> list[Any]:
-        """Fresh arguments."""
-        made = [
-            a.detach().clone(memory_format=torch.contiguous_format) if isinstance(a, Tensor) else a for a in self.given
-        ]
-        made = [a.to(self.dtype) if isinstance(a, Tensor) and a.is_floating_point() else a for a in made]
-        for place in self.places if grad else ():
-            made[place].requires_grad_()
-        return made
-
-    def run(self, arguments: list[Any]) -> list[Tensor]:
-        """The outputs that carry a gradient, or all floating ones where none does."""
-        torch.manual_seed(7)
-        handed = [a * 1 if isinstance(a, Tensor) and a.requires_grad else a for a in arguments]
-        outputs = self.function.apply(*handed)
-        outputs = list(outputs) if isinstance(outputs, (tuple, list)) else [outputs]
-        floating = [o for o in outputs if isinstance(o, Tensor) and o.is_floating_point()]
-        followed = [o for o in floating if o.requires_grad]
-        return followed or floating
-
-    def weights(self, outputs: list[Tensor], number: int = 0) -> list[Tensor]:
-        """Fixed weights for outputs."""
-        generator = torch.Generator().manual_seed(11 + number)
-        return [torch.rand(o.shape, generator=generator, dtype=torch.float64).to(o.dtype) + 0.1 for o in outputs]
-
-    def gradient(self, inputs: list[Any], create_graph: bool = False) -> list[Tensor]:
-        """The gradient of the weighed outputs, zeros where there is none."""
-        outputs = self.run(inputs)
-        total = sum(((o * w).sum() for o, w in zip(outputs, self.weights(outputs), strict=True)), torch.zeros(()))
-        wanted = [inputs[place] for place in self.places]
-        found = torch.autograd.grad(total, wanted, create_graph=create_graph, allow_unused=True)
-        return [torch.zeros_like(x) if g is None else g for x, g in zip(wanted, found, strict=True)]
-
-    def value(self, inputs: list[Any]) -> float:
-        """The weighed outputs as a number; those that carry a gradient when there is one."""
-        followed = inputs
-        outputs = self.run(followed)
-        return float(sum((o.detach() * w).sum() for o, w in zip(outputs, self.weights(outputs), strict=True)))
-
-    def slopes(self, of: Callable[[list[Any]], float], step: float) -> list[Tensor]:
-        """How a number changes with each element of each input."""
-        found = []
-        for place in self.places:
-            size = self.given[place].numel()
-            slope = torch.zeros(size, dtype=torch.float64)
-            for element in range(size):
-                sides = []
-                for sign in (1, -1):
-                    moved = self.arguments()
-                    with torch.no_grad():
-                        moved[place].view(-1)[element] += sign * step
-                    sides.append(of(moved))
-                slope[element] = (sides[0] - sides[1]) / (2 * step)
-            found.append(slope.reshape(self.given[place].shape))
-        return found
 
 
 def label(name: str, arguments: tuple[Any, ...], known: dict[str, Any]) -> dict[str, Any]:
@@ -100,20 +32,6 @@ def label(name: str, arguments: tuple[Any, ...], known: dict[str, Any]) -> dict[
         except Exception as error:
             facts[fact] = f"raises {type(error).__name__}: {error}".splitlines()[0][:160]
     return facts
-
-
-def prepared(name: str, arguments: tuple[Any, ...]) -> tuple[Trial, dict[str, Any]]:
-    """The trial in double precision, or in single where forward or backward takes no other."""
-    trial = Trial(name, arguments)
-    try:
-        outputs = trial.run(trial.arguments())
-        trial.gradient(trial.arguments())
-        narrow = any(o.dtype is not torch.float64 for o in outputs)
-    except Exception:
-        narrow = True
-    if narrow:
-        trial = Trial(name, arguments, torch.float32)
-    return trial, {"precision": "single" if narrow else "double"}
 
 
 def backward(trial: Trial, facts: dict[str, Any]) -> str:
@@ -310,130 +228,6 @@ def unread(trial: Trial, facts: dict[str, Any]) -> list[int]:
     gradient(None)
     floating = [i for i, t in enumerate(packed) if t.is_floating_point() and t.numel()]
     return [i for i in floating if all(map(torch.equal, gradient(i), expected))]
-
-
-def nan_at_zero(trial: Trial, facts: dict[str, Any]) -> bool:
-    """Whether the gradient is NaN at zero where forward is finite."""
-    inputs = trial.arguments()
-    with torch.no_grad():
-        for place in trial.places:
-            inputs[place].zero_()
-    if not all(bool(torch.isfinite(o).all()) for o in trial.run(inputs)):
-        return False
-    return any(bool(torch.isnan(g).any()) for g in trial.gradient(inputs))
-
-
-def dtypes(trial: Trial, facts: dict[str, Any]) -> dict[str, bool]:
-    """Whether single precision inputs give double precision outputs, or gradients that torch casts."""
-    single = Trial(f"{trial.function.__module__}.{trial.function.__name__}", trial.given, torch.float32)
-    outputs = single.run(single.arguments())
-    return {"double_output": all(o.dtype is torch.float64 for o in outputs)}
-
-
-def order(trial: Trial, facts: dict[str, Any]) -> bool:
-    """Whether two forwards before two backwards disturb each other."""
-    alone = trial.gradient(trial.arguments())
-    inputs, others = trial.arguments(), trial.arguments()
-    with torch.no_grad():
-        for place in trial.places:
-            others[place].mul_(0.9)
-    outputs = trial.run(inputs)
-    trial.run(others)
-    total = sum((o * w).sum() for o, w in zip(outputs, trial.weights(outputs), strict=True))
-    found = torch.autograd.grad(total, [inputs[p] for p in trial.places], allow_unused=True)
-    return any(f is not None and not torch.allclose(f, a, 1e-4, 1e-7) for f, a in zip(found, alone, strict=True))
-
-
-def batched(trial: Trial, facts: dict[str, Any]) -> str:
-    """Whether vmap gives what a loop gives, for a Function that says it can: "right", "wrong" or "-"."""
-    function = trial.function
-    if not (getattr(function, "generate_vmap_rule", False) or "vmap" in vars(function)):
-        return "-"
-    arguments = trial.arguments(grad=False)
-
-    def alone(*values: Tensor) -> Any:
-        made = list(arguments)
-        for place, value in zip(trial.places, values, strict=True):
-            made[place] = value
-        return function.apply(*made)
-
-    values = [arguments[place] for place in trial.places]
-    looped = [alone(*values), alone(*(0.9 * value for value in values))]
-    together = torch.func.vmap(alone)(*(torch.stack([value, 0.9 * value]) for value in values))
-    torch.func.vmap(torch.func.grad(lambda *xs: total_of(alone(*xs))))(*(torch.stack([v, 0.9 * v]) for v in values))
-    pairs = zip(tensors_of(together), *(tensors_of(one) for one in looped), strict=True)
-    return "right" if all(torch.allclose(t, torch.stack([a, b])) for t, a, b in pairs) else "wrong"
-
-
-def tensors_of(value: Any) -> list[Tensor]:
-    """The floating tensors of an output."""
-    values = value if isinstance(value, (tuple, list)) else [value]
-    return [one for one in values if isinstance(one, Tensor) and one.is_floating_point()]
-
-
-def total_of(value: Any) -> Tensor:
-    """The sum of an output."""
-    return sum((one.sum() for one in tensors_of(value)), torch.zeros(()))
-
-
-def empty(trial: Trial, facts: dict[str, Any]) -> str:
-    """Whether backward takes what forward takes without elements: "right" or "-"."""
-    size = next((a.shape[0] for a in trial.given if isinstance(a, Tensor) and a.dim()), None)
-    inputs = [
-        a.detach()[:0] if isinstance(a, Tensor) and a.dim() and a.shape[0] == size else a
-        for a in trial.arguments(grad=False)
-    ]
-    for place in trial.places:
-        inputs[place] = inputs[place].clone().requires_grad_()
-    try:
-        outputs = trial.run(inputs)
-    except Exception:
-        return "-"
-    followed = [o for o in outputs if o.requires_grad]
-    torch.autograd.grad(
-        followed, [inputs[p] for p in trial.places], [torch.ones_like(o) for o in followed], allow_unused=True
-    )
-    return "right"
-
-
-def autocast(trial: Trial, facts: dict[str, Any]) -> str:
-    """Whether backward runs after a forward under autocast."""
-    single = Trial(f"{trial.function.__module__}.{trial.function.__name__}", trial.given, torch.float32)
-    inputs = single.arguments()
-    with torch.autocast("cpu", dtype=torch.bfloat16):
-        outputs = single.run(inputs)
-    total = sum(o.float().sum() for o in outputs)
-    torch.autograd.grad(total, [inputs[place] for place in single.places], allow_unused=True)
-    return "runs"
-
-
-def subset(trial: Trial, facts: dict[str, Any]) -> list[int]:
-    """The inputs whose gradient is another one when they alone require it."""
-    together = trial.gradient(trial.arguments())
-    found = []
-    for number, place in enumerate(trial.places if len(trial.places) > 1 else ()):
-        inputs = trial.arguments(grad=False)
-        inputs[place].requires_grad_()
-        outputs = [o for o in trial.run(inputs) if o.requires_grad]
-        weights = trial.weights(outputs)
-        total = sum(((o * w).sum() for o, w in zip(outputs, weights, strict=True)), torch.zeros(()))
-        alone = torch.autograd.grad(total, inputs[place], allow_unused=True)[0] if outputs else None
-        alone = torch.zeros_like(inputs[place]) if alone is None else alone
-        if not torch.allclose(alone, together[number], 1e-4, 1e-7):
-            found.append(place)
-    return found
-
-
-def strided(trial: Trial, facts: dict[str, Any]) -> str:
-    """Whether inputs that are not contiguous in memory give the same gradient: "same" or "other"."""
-    expected = trial.gradient(trial.arguments())
-    inputs = trial.arguments(grad=False)
-    for place in trial.places:
-        value = inputs[place]
-        inputs[place] = torch.stack([value, value], -1)[..., 0] if value.dim() else value
-        inputs[place].requires_grad_()
-    found = trial.gradient(inputs)
-    return "same" if all(torch.allclose(f, e, 1e-4, 1e-7) for f, e in zip(found, expected, strict=True)) else "other"
 
 
 def oversized(trial: Trial, facts: dict[str, Any]) -> list[int]:
