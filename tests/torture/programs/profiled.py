@@ -23,9 +23,9 @@ def forked(x):
 traced = torch.jit.trace(named, torch.rand(3, 4))
 both = torch.jit.trace(forked, torch.rand(3, 4))
 values = torch.rand(3, 4)
-# A fork's result is there before its event has ended; where the profile is read meanwhile, torch 2.13 was seen to crash
-# (under trace, on a loaded machine, in AddGenericMetadata). So the one thread that runs forks is given another, which
-# nobody profiles: when that has a result, the first has ended.
+# A fork's result is there before its event has ended, and torch (2.13) crashes now and then where the profile ends
+# meanwhile and Python runs in the fork, with gradscope or by itself (docs/transparency.md). So the one thread that runs
+# forks is given another, which nobody profiles: when that has a result, the first has ended.
 another = threading.Thread(target=both, args=(values,))
 with profile() as seen:
     both(torch.rand(3, 4))
