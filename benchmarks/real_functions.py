@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import math
 import multiprocessing
 import os
 import subprocess
@@ -50,6 +51,7 @@ PROOF: dict[str, Callable[[dict[str, Any]], bool]] = {
     "GS228": lambda facts: facts["order"] is True,
     "GS219": lambda facts: isinstance(facts["needless"], list) and bool(facts["needless"]),
     "GS501": lambda facts: isinstance(facts["unread"], list) and bool(facts["unread"]),
+    "GS423": lambda facts: isinstance(facts["second"], dict) and math.isnan(facts["second"]["gap"]),
     "GS415": lambda facts: facts["nan_at_zero"] is True,
     **dict.fromkeys(BATCHED, lambda facts: facts.get("batched", "-") not in ("right", "-")),
     "GS403": lambda facts: is_wrong(facts, "first") or (bool(facts.get("oversized"))),

@@ -205,6 +205,8 @@ def chosen_inputs(options: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
         raise UsageError(
             f"--{given[0].replace('_', '-')} and --{given[1].replace('_', '-')} both give inputs", "use one of them"
         )
+    if "(" in (options["inputs"] or "") or "," in (options["inputs"] or ""):
+        raise UsageError("--inputs takes the name of a callable or of data", "inputs in words go to --spec")
     if options["inputs"]:
         return tuple(samples_from_data(resolve(options["inputs"]), options["inputs"])), Source.GIVEN
     if options["spec"]:

@@ -11,7 +11,7 @@ class Design(enum.Enum):
     NONE = ""
     STRAIGHT_THROUGH = "straight-through: forward is flat, backward passes the incoming gradient on"
     SURROGATE = "a surrogate: forward is flat or jumps where backward has a gradient"
-    GIVEN_ON = "forward gives its input on as it is, backward scales, reverses or clips the gradient"
+    GIVEN_ON = "forward gives its input on as it is, backward changes the gradient"
     SYMMETRIC = "the gradient is right for symmetric matrices: forward reads one triangle, backward gives both"
     ESTIMATE = "an estimate: backward draws random numbers"
     TANGENT = "a gradient in the tangent space of a manifold: its last coordinates are zero"

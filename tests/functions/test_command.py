@@ -70,6 +70,7 @@ def test_nothing_checked_is_4():
         ([f"{CASES}.Combined", "--spec", "randn(3"], "--spec, column"),
         ([f"{CASES}.Combined", "--inputs", f"{CASES}.broken_factory"], "raises RuntimeError: no data today"),
         ([f"{CASES}.Combined", "--inputs", "sys.path"], "neither a tuple"),
+        ([f"{CASES}.Combined", "--inputs", "randn(3), 1.5"], "the name of a callable or of data"),
         ([f"{CASES}.Combined", "--inputs", "a.b", "--spec", "None"], "both give inputs"),
         ([f"{CASES}.Combined", "--device", "toaster"], "is no device"),
         ([f"{CASES}.Combined", "--reference", f"{CASES}.torch.float32"], "is not callable"),

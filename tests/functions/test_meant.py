@@ -16,6 +16,7 @@ MEANT = {
     published.LearnedStep: Design.SURROGATE,
     published.Reversed: Design.GIVEN_ON,
     published.Clipped: Design.GIVEN_ON,
+    published.Centred: Design.GIVEN_ON,
     published.Eigenvalues: Design.SYMMETRIC,
     published.NullSpace: Design.GAUGE,
 }

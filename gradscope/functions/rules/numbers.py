@@ -1,11 +1,11 @@
-"""GS401-GS405, GS412-GS416: whether the numbers are right, and in every dtype and size."""
+"""GS401-GS405, GS412-GS416, GS423: whether the numbers are right, and in every dtype and size."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 
 from gradscope.functions.meant import Design
-from gradscope.functions.rules.case import REVERSE, FunctionCase
+from gradscope.functions.rules.case import REVERSE, SECOND_ORDER, FunctionCase
 from gradscope.functions.rules.fault import Violation
 from gradscope.functions.rules.marking import pairs
 from gradscope.model.finding import Severity
@@ -201,6 +201,19 @@ def nan_at_edge(case: FunctionCase) -> Iterator[Violation]:
     """
     if case.fact("eager_bwd", "edge"):
         yield Violation("the gradient is NaN at zero although forward is finite there", case.site("backward"))
+
+
+def second_not_finite(case: FunctionCase) -> Iterator[Violation]:
+    """What it flags: the second derivative is NaN or Inf, although the gradient is finite there and around.
+    Why: backward divides by zero or takes a root of zero in a branch that torch.where throws away, or of an output
+    that is zero: its value is hidden, its derivative is 0 * inf. Gradient penalties and Hessians are NaN.
+    Do instead: replace the argument by a harmless one before the division, not the result after it; or put
+    @once_differentiable above backward.
+    How it is decided: the gradient is differentiated once more, and compared with differences of the gradient.
+    """
+    if any(case.unexplained(n) and case.fact(n, "not_finite") for n in SECOND_ORDER):
+        message = "the second derivative is NaN or Inf although the gradient is finite"
+        yield Violation(message, case.site("backward"), case.failing(*SECOND_ORDER))
 
 
 def autocast_dtype(case: FunctionCase) -> Iterator[Violation]:

@@ -121,6 +121,7 @@ TABLE = (
     Rule("GS340", "grad-in-backward", W, backward.grad_in_backward),
     # second order
     Rule("GS341", "once-differentiable-under-func", E, backward.once_differentiable_under_func),
+    Rule("GS423", "second-not-finite", W, numbers.second_not_finite),
     Rule("GS407", "numpy-backward", E, backward.numpy_backward),
     Rule("GS406", "detached-backward", E, backward.detached_backward),
     Rule("GS207", "compute-in-setup-context", E, saving.compute_in_setup_context),

@@ -21,6 +21,7 @@ from gradscope.functions.trials.precision import EXACT
 
 SILENT = "the second derivative is silently zero"
 OTHER_SECOND = "the second derivative differs from differences of the first"
+NOT_FINITE = "the second derivative is NaN or Inf where the first and its differences are finite"
 REFUSALS = {  # torch's words for a second derivative that the author has ruled out, and ours
     "marked with @once_differentiable": "once_differentiable: torch refuses, as declared",
     "input_grad_buffers does not support create_graph": "ctx.input_grad_buffers: torch refuses create_graph",
@@ -171,10 +172,14 @@ def eager_bwd2(bench: Bench) -> Outcome:
 
 
 def second_order(bench: Bench, second: tuple[Tensor | None, ...]) -> Outcome:
-    """Compare a second-order gradient, naming the silent kind of fault: a plain zero."""
+    """Compare a second-order gradient, naming two kinds of fault: a plain zero, and a division that went wrong."""
     bench.refuse_half()
+    if not all(finite(change) for change in bench.gradient_difference):
+        raise NotTried("the gradient is not finite everywhere around the inputs")
     if bench.second_order_agrees(second):
         return OK
+    if not all(finite(g) for g in second if g is not None):
+        return wrong(NOT_FINITE, not_finite=True)
     silent = all(g is None or not g.any() for g in second)
     return wrong(SILENT if silent else OTHER_SECOND, silent=silent)
 

@@ -226,6 +226,18 @@ class Shuffled(Function):
         return grad.roll(2)
 
 
+class Centred(Function):
+    """Is there for its backward alone, which is made of all incoming elements."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad - grad.mean()
+
+
 class LearnedStep(Function):
     """The step's own gradient differs from the formula's, too."""
 

@@ -129,6 +129,34 @@ class NanAtZero(Function):
         return grad * x / norm
 
 
+class RootInThrownAwayBranch(Function):
+    generate_vmap_rule = True
+    gradscope_inputs = staticmethod(lambda: (torch.tensor([-1.0, 0.5, 2.0]),))
+
+    @staticmethod
+    def forward(x):
+        return torch.relu(x) ** 1.5
+
+    @staticmethod
+    def setup_context(ctx, inputs, output):
+        ctx.save_for_backward(output)
+
+    @staticmethod
+    def backward(ctx, grad):  # expect: GS423
+        (cube,) = ctx.saved_tensors
+        return grad * 1.5 * torch.where(cube > 0, cube ** (1 / 3), 0.0)
+
+
+class CleanRootOfHarmlessArgument(RootInThrownAwayBranch):
+    # clean: GS423
+
+    @staticmethod
+    def backward(ctx, grad):
+        (cube,) = ctx.saved_tensors
+        harmless = torch.where(cube > 0, cube, 1.0)
+        return grad * 1.5 * torch.where(cube > 0, harmless ** (1 / 3), 0.0)
+
+
 class AutocastMixes(Function):
     generate_vmap_rule = True
     gradscope_inputs = staticmethod(lambda: (torch.rand(3, 4), torch.rand(4, 2)))
