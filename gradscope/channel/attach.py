@@ -24,15 +24,20 @@ _PATIENCE = 10.0  # seconds for the main thread to come to its next instruction
 _GLANCE = 0.02
 _LONGEST = 2000  # characters of an answer
 
-# Nothing may come out of it into the program: no exception, no output.
+# Nothing may come out of it into the program: no exception, no output. It may strike in the middle of `import torch`,
+# and to use a module that is half there crashes the process.
 _SCRIPT = """
 def _attach():
     import os, sys
     answer = ""
     try:
         os.unlink({script!r})
-        if "torch" not in sys.modules:
+        torch = [module for name, module in list(sys.modules.items()) if name.partition(".")[0] == "torch"]
+        specs = [getattr(module, "__dict__", {{}}).get("__spec__") for module in torch]
+        if not torch:
             answer = "it has not imported torch"
+        elif any(getattr(spec, "_initializing", False) for spec in specs):
+            answer = "it is just importing torch; ask again"
         else:
             import importlib.util
             if importlib.util.find_spec("gradscope") is None:
@@ -92,7 +97,7 @@ def _why_not(error: Exception) -> str:
         return f"the system does not permit it ({words})"
     if isinstance(error, RuntimeError):
         version = ".".join(map(str, sys.version_info[:2]))
-        return f"it does not run Python {version}, as this command does, or that is built without it ({words})"
+        return f"it does not run Python {version}, as this command does, or is closed to debuggers ({words})"
     return words
 
 

@@ -10,7 +10,7 @@ import pytest
 from gradscope.arming.armed import Armed
 from gradscope.autostart import attach as arm_this
 from gradscope.channel import attach as attaching
-from gradscope.channel.client import Connection, NotArmed, asked
+from gradscope.channel.client import NotArmed, asked
 from gradscope.errors import UsageError
 from gradscope.model.request import ArmedProgram, RecordRequest
 from gradscope.store.reader import load
@@ -96,6 +96,16 @@ def test_a_program_without_torch_is_left_alone(tmp_path):
     assert (ended.stdout, ended.stderr, ended.status) == ("", "", 0)
 
 
+def test_a_program_in_the_middle_of_importing_torch_is_left_alone(tmp_path):
+    (tmp_path / "torch.py").write_text(NO_TORCH)
+    process = begun(tmp_path, "import torch")
+    wait_until((tmp_path / "at0").exists, process)
+    with pytest.raises(UsageError, match="is not armed, and cannot be: it is just importing torch; ask again"):
+        attaching.attach(process.pid, REFUSED, executing(tmp_path, 0), PATIENCE)
+    ended = finish(process)
+    assert (ended.stdout, ended.stderr, ended.status) == ("", "", 0)
+
+
 def test_what_comes_too_late_does_nothing(capsys):
     scripts = []
     with pytest.raises(UsageError, match="its main thread runs no Python now"):
@@ -158,12 +168,15 @@ def test_python_itself_has_the_program_armed(tmp_path):
     except UsageError as error:
         finish_all(tmp_path, process)
         pytest.skip(f"not permitted here: {error.sentence}")
-    with Connection(process.pid) as connection:
-        assert connection.state().pid == process.pid
-    finish_all(tmp_path, process)
+    (tmp_path / "go5").touch()
+    path = recorded(tmp_path, process, 0, 10)
+    ended, plain = finish_all(tmp_path, process), python(tmp_path, "train.py")
+    assert (ended.stdout, ended.stderr, ended.status) == (plain.stdout, "", 0)
+    with load(path) as recording:
+        assert len(recording.backwards()) == 3
 
 
 def finish_all(folder, process):
     for gate in (5, 10):
         (folder / f"go{gate}").touch()
-    assert finish(process).status == 0
+    return finish(process)
