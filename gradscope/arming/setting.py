@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import signal
 from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from gradscope.arming.armed import Armed, MakeRecorder
+from gradscope.arming.asking_signal import signal_number
 from gradscope.arming.ring import Ring
 from gradscope.arming.rotation import Rotation
 from gradscope.capture import Recorder
@@ -18,8 +18,6 @@ from gradscope.model.limits import Limits
 from gradscope.model.request import RecordRequest
 from gradscope.model.trigger import MOST, Trigger
 from gradscope.model.window import Window
-
-_NOT_FOR_US = ("KILL", "STOP", "INT", "SEGV", "BUS", "FPE", "ILL", "ABRT", "CHLD", "TERM")  # or not for this
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,14 +89,3 @@ def armed(make: MakeRecorder, path: Path, detail: str, bounds: tuple[Window, Lim
 
     number = signal_number(asked.signal or "")
     return Armed(recorder, path, RecordRequest(detail=detail), number, asked.wanted(), asked.most)
-
-
-def signal_number(name: str) -> int | None:
-    """A signal by its name, None for none. Raises UsageError."""
-    if not name:
-        return None
-    short = name.upper().removeprefix("SIG")
-    number = getattr(signal, f"SIG{short}", None)
-    if not isinstance(number, signal.Signals) or short in _NOT_FOR_US:
-        raise UsageError(f"no recording can be asked for with the signal {name}", "--arm=USR1 and --arm=USR2 are free")
-    return int(number)

@@ -6,7 +6,6 @@ folder that only its user may enter, runs once, and says in a file beside it how
 
 from __future__ import annotations
 
-import os
 import shutil
 import sys
 import tempfile
@@ -14,7 +13,8 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from gradscope.channel.client import ARM_IT, NotArmed
+from gradscope.channel.client import ARM_IT, NotArmed, of_another
+from gradscope.channel.processes import is_anothers, is_there
 from gradscope.errors import GradscopeError, UsageError
 from gradscope.model.printable import printable
 
@@ -83,7 +83,7 @@ def attach(pid: int, refused: NotArmed, execute: Execute | None = None, patience
     said = _wait(answer, patience)
     if said is None:
         _withdraw(folder, script)
-        told = "its main thread runs no Python now" if _is_there(pid) else "it has ended"
+        told = "its main thread runs no Python now" if is_there(pid) else "it has ended"
         raise UsageError(f"{refused.sentence}, and did not let itself be attached to: {told}", ARM_IT)
     shutil.rmtree(folder, ignore_errors=True)
     if said:
@@ -103,16 +103,14 @@ def _why_not(error: Exception) -> str:
 
 def _check(pid: int) -> None:
     """Refuse another user's process, and one that would not find our file. Raises UsageError."""
-    process = Path(f"/proc/{pid}")
+    if is_anothers(pid):
+        raise of_another(pid)
     try:
-        owner = process.stat().st_uid
-        elsewhere = (process / "ns" / "mnt").readlink() != Path("/proc/self/ns/mnt").readlink()
+        elsewhere = Path(f"/proc/{pid}/ns/mnt").readlink() != Path("/proc/self/ns/mnt").readlink()
     except PermissionError:
         raise UsageError(f"process {pid} is not to be looked into", "only who runs a program can record it") from None
     except OSError:  # no such file system: Python will say what it can
         return
-    if owner != os.getuid():
-        raise UsageError(f"process {pid} is another user's", "only the user who runs a program can record it")
     if elsewhere:
         raise UsageError(f"process {pid} runs in a container", "run gradscope record in there")
 
@@ -137,11 +135,3 @@ def _withdraw(folder: Path, script: Path) -> None:
         other.replace(script)
     except OSError:
         return
-
-
-def _is_there(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except OSError:
-        return False
-    return True

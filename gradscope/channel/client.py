@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import math
-import os
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -13,6 +12,7 @@ from typing import Any
 
 from gradscope.channel import address
 from gradscope.channel.messages import LONGEST, is_of_this_user, read, written
+from gradscope.channel.processes import is_anothers, is_there
 from gradscope.errors import GradscopeError, NothingCheckedError, UsageError
 from gradscope.model.printable import printable
 from gradscope.model.request import ArmedProgram, RecordRequest
@@ -44,7 +44,7 @@ class Connection:
             raise _why_not(pid, error) from None
         if not is_of_this_user(self._socket):
             self._socket.close()
-            raise UsageError(f"process {pid} is another user's")
+            raise of_another(pid)
 
     def __enter__(self) -> Connection:
         return self
@@ -181,21 +181,18 @@ def _why_not(pid: int, error: BaseException) -> BaseException:
         with contextlib.suppress(OSError):
             address.socket_of(pid).unlink()
     if isinstance(error, PermissionError):
-        return UsageError(f"process {pid} is another user's", "only the user who runs a program can record it")
+        return of_another(pid)
     if isinstance(error, (FileNotFoundError, ConnectionRefusedError)):
-        if not _is_there(pid):
+        if not is_there(pid):
             return NothingCheckedError(f"there is no process {pid}")
+        if is_anothers(pid):
+            return of_another(pid)
         return NotArmed(f"process {pid} is not armed", ARM_IT)
     if isinstance(error, OSError):
         return UsageError(f"process {pid} cannot be asked: {error.strerror}")
     return error
 
 
-def _is_there(pid: int) -> bool:
-    try:
-        os.kill(pid, 0)
-    except ProcessLookupError:
-        return False
-    except (PermissionError, OverflowError):
-        return True
-    return True
+def of_another(pid: int) -> UsageError:
+    """The sentence for a process of another user."""
+    return UsageError(f"process {pid} is another user's", "only the user who runs a program can record it")

@@ -23,7 +23,14 @@ ALL = "all"
 
 @click.command(context_settings=options.HELP)
 @click.argument("pid", required=False, type=click.IntRange(min=1))
-@click.option("--steps", type=click.IntRange(min=1), default=STEPS, show_default=True, help="How many steps to record.")
+@click.option(
+    "--steps",
+    type=click.IntRange(min=1),
+    default=STEPS,
+    show_default=True,
+    metavar="N",
+    help="How many steps to record.",
+)
 @click.option(
     "--detail",
     type=click.Choice([one.value for one in Detail]),
@@ -44,10 +51,12 @@ def command(
 ) -> int:
     """Record the next steps of a program that runs already, and was started with `gradscope trace --arm`.
 
-    From Python 3.14 on the program of a PID need not have been: it is armed where the system permits.
+    From Python 3.14 on one that was started without gradscope is taken as well: name its PID, and it is armed first,
+    where the system permits that.
 
-    Waits until they are recorded, says where, and what went wrong in them. It can be asked again and again.
-    Without a PID the only armed program is taken. Ctrl-C withdraws what has not begun; what has is finished.
+    Waits until the steps are recorded, and says where they are, and what went wrong in them. Ask as often as you like.
+    Without a PID the only armed program is taken. Ctrl-C withdraws a request whose first step has not come; a
+    recording that has begun is finished.
     """
     program = _only() if pid is None else _program(pid)
     chosen = [program] if ranks is None else _chosen(group_of(program), ranks)

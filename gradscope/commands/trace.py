@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from gradscope.arming.asking_signal import ignore_until_armed
 from gradscope.commands import findings, launching, options
 from gradscope.errors import Exit, UsageError
 from gradscope.model.detail import Detail
@@ -128,8 +129,7 @@ def command(
     """
     from gradscope.torch_internals.installed import require_torch
 
-    if output is not None:
-        options.check_folder(str(output))
+    _before_torch(output, arm)
     require_torch()
     from gradscope import capture
     from gradscope.arming.setting import Asked, Rotate, kept, rotated
@@ -148,6 +148,14 @@ def command(
     make = partial(record, path, Detail(detail), *bounds, overwrite=force, keep_empty=output is not None)
     recorder = kept(make, bounds[0], asked)
     return capture.run_program(what, recorder, partial(_say_what_was_kept, recorder, quiet, say))
+
+
+def _before_torch(output: Path | None, arm: str | None) -> None:
+    """What cannot wait until torch is imported."""
+    if output is not None:
+        options.check_folder(str(output))
+    if arm is not None:
+        ignore_until_armed(arm)
 
 
 def _bounds(recorded: dict[str, Any]) -> tuple[Window, Limits]:

@@ -80,14 +80,19 @@ class Watched:
 @click.command(context_settings=options.HELP)
 @click.argument("what", required=False, metavar="[REC|FOLDER|PID]")
 @click.option("--once", is_flag=True, help="Say what there is now, and leave.")
-@click.option("--every", type=click.FloatRange(min=0.2), default=1.0, show_default=True, help="Seconds between looks.")
+@click.option(
+    "--every",
+    type=click.FloatRange(min=0.2),
+    metavar="SECONDS",
+    help="How often to look. [default: each second, without a terminal every two]",
+)
 @click.option("--module", "only", default="", metavar="PART", help="Show only modules whose path has this in it.")
-def command(what: str | None, once: bool, every: float, only: str) -> int:
+def command(what: str | None, once: bool, every: float | None, only: str) -> int:
     """Watch a recording while it is being written; those of a folder, or of all ranks, side by side.
 
     Without an argument it is the newest recording in the working directory (or $GRADSCOPE_DIR). A PID is a program that
     is recorded or armed. It reads what the run has committed and never touches the run: quitting leaves it alone.
-    Without a terminal a line is printed every few seconds, until what it watches has ended.
+    Without a terminal a line is printed when something is new, until what it watches has ended.
     """
     watched = Watched(what)
     if once:
@@ -96,9 +101,9 @@ def command(what: str | None, once: bool, every: float, only: str) -> int:
         _print(glances, findings)
         return 0
     if sys.stdout.isatty() and sys.stdin.isatty():
-        _live(watched, every, only)
+        _live(watched, every or 1.0, only)
     else:
-        _lines(watched, max(every, 2.0) if every == 1.0 else every)
+        _lines(watched, every or 2.0)
     return 0
 
 

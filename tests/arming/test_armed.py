@@ -12,7 +12,7 @@ from gradscope.errors import NothingCheckedError, UsageError
 from gradscope.model.request import ArmedProgram, RecordRequest
 from gradscope.store.reader import load
 from tests.arming.armed_run import WAITING, ArmedRun
-from tests.capture.side_by_side import python, start
+from tests.capture.side_by_side import ROOT, python, start
 
 FORK = """
 gate(0)
@@ -40,6 +40,16 @@ for step in range(20):
     loss = hidden.sum()
     if step == 12: hidden.add_(1)
     loss.backward()
+"""
+EARLY = """
+import os, signal, sys
+class Early:
+    def find_spec(name, path=None, target=None):
+        if name == "torch":
+            os.kill(os.getpid(), signal.SIGUSR1)
+            print("asked", flush=True)
+            sys.meta_path.remove(Early)
+sys.meta_path.insert(0, Early)
 """
 HALF = RecordRequest(steps=4, detail="ops")
 
@@ -122,6 +132,14 @@ def test_a_signal_asks(tmp_path):
     assert steps_of(tmp_path / "run.s11.gscope") == list(range(11, 31))
 
 
+def test_a_signal_that_comes_before_it_is_armed_does_no_harm(tmp_path):
+    (tmp_path / "sitecustomize.py").write_text(EARLY)
+    run = python(
+        tmp_path, "-m", "gradscope", "trace", "--arm=USR1", "-c", "print('on')", PYTHONPATH=f"{ROOT}:{tmp_path}"
+    )
+    assert (run.stdout, run.status) == ("asked\non\n", 0)
+
+
 def test_a_program_that_is_killed_in_the_middle_leaves_what_it_had(tmp_path):
     run = ArmedRun(tmp_path, "--arm", gates=(5, 8))
     run.wait_for(5)
@@ -199,6 +217,11 @@ main(['record', '{run.pid}'])
     assert (closed.status, closed.stderr.splitlines()[0]) == (
         2,
         f"gradscope: {channel_folder} is not a folder of yours alone",
+    )
+    elsewhere = python(tmp_path, "-c", asking, **{address.VARIABLE: f"{channel_folder}-of-nobody"})
+    assert (elsewhere.status, elsewhere.stderr.splitlines()[0]) == (
+        2,
+        f"gradscope: process {run.pid} is another user's",
     )
     channel_folder.chmod(0o777)  # as if the folder had not kept them out
     (channel_folder / f"{run.pid}.sock").chmod(0o777)
