@@ -178,18 +178,32 @@ def _identity(path: Path) -> tuple[int, int] | None:
 
 def _create(path: Path, shown: Path) -> sqlite3.Connection:
     try:
-        for ending in _ENDINGS:
-            Path(f"{path}{ending}").unlink(missing_ok=True)
-        database = sqlite3.connect(path, check_same_thread=False, isolation_level="DEFERRED")
+        _remove(path)
+        return _begun(path)
+    except (sqlite3.Error, OSError) as error:
+        let_through(error)
+        with contextlib.suppress(OSError):  # what is no recording would keep a full disk full
+            _remove(path)
+        raise UsageError(
+            f"cannot write {shown}: {error}", "check the directory and its permissions, or name another file with -o"
+        ) from None
+
+
+def _remove(path: Path) -> None:
+    for ending in _ENDINGS:
+        Path(f"{path}{ending}").unlink(missing_ok=True)
+
+
+def _begun(path: Path) -> sqlite3.Connection:
+    database = sqlite3.connect(path, check_same_thread=False, isolation_level="DEFERRED")
+    try:
         for pragma in (f"page_size={_PAGE}", "locking_mode=EXCLUSIVE", "journal_mode=WAL", "synchronous=OFF"):
             database.execute(f"PRAGMA {pragma}")
         database.execute(f"PRAGMA application_id={APPLICATION_ID}")
         database.execute(f"PRAGMA user_version={SCHEMA}")
         database.executescript(TABLES)
         database.commit()
-    except (sqlite3.Error, OSError) as error:
-        let_through(error)
-        raise UsageError(
-            f"cannot write {shown}: {error}", "check the directory and its permissions, or name another file with -o"
-        ) from None
+    except BaseException:
+        database.close()
+        raise
     return database

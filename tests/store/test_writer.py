@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 import threading
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from gradscope.store.reader import load
 from gradscope.store.writer import Writer
+from tests.capture.side_by_side import python
 
 
 class Interrupting:
@@ -176,3 +178,22 @@ def copied(path: Path) -> Path:
     for ending in ("", "-wal"):
         to.with_name(to.name + ending).write_bytes(path.with_name(path.name + ending).read_bytes())
     return to
+
+
+FULL = """
+import pathlib, resource, signal
+from gradscope.errors import UsageError
+from gradscope.store.writer import Writer
+signal.signal(signal.SIGXFSZ, signal.SIG_IGN)  # a file may not grow any more: as good as a full disk
+resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, resource.RLIM_INFINITY))
+try:
+    Writer(pathlib.Path("run.gscope"))
+except UsageError as error:
+    print(error.sentence)
+"""
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="Windows has no limit on the size of files")
+def test_what_cannot_be_begun_on_a_full_disk_takes_none_of_it(tmp_path: Path) -> None:
+    assert python(tmp_path, "-c", FULL).stdout.startswith("cannot write run.gscope: ")
+    assert list(tmp_path.iterdir()) == []
