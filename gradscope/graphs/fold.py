@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
+from operator import is_
 from types import MappingProxyType
 
 from gradscope.graphs.loops import NO_LOOPS, Loops
@@ -32,7 +33,9 @@ def fold(root: Group, marks: Mapping[int, Hashable] = MappingProxyType({}), loop
                 structure[id(child)] = numbers.setdefault(key, len(numbers))
         keys = [structure[id(child)] for child in members]
         children = [folded.get(id(child), child) for child in members]
-        folded[id(group)] = replace(group, children=_fold_siblings(children, keys, loops))
+        siblings = _fold_siblings(children, keys, loops)
+        same = len(siblings) == len(group.children) and all(map(is_, siblings, group.children))
+        folded[id(group)] = group if same else replace(group, children=siblings)
         names = tuple(child.name if isinstance(child, Group) else "" for child in members)
         structure[id(group)] = numbers.setdefault((group.module_class, names, tuple(keys)), len(numbers))
     return folded[id(root)]
@@ -75,11 +78,13 @@ class _Seen:
 
 
 def _fold_siblings(children: list[Node | Group], keys: list[int], loops: Loops) -> tuple[Item, ...]:
+    if len(set(keys)) == len(keys):
+        return tuple(children)
     folded: list[Item] = []
     later = _later(keys)
     start = 0
     while start < len(children):
-        length, rounds = _best_repeat(children, keys, later, start, loops)
+        length, rounds = (1, 1) if later[start] < 0 else _best_repeat(children, keys, later, start, loops)
         stop = start + length * rounds
         if rounds == 1:
             folded.append(children[start])
@@ -120,6 +125,10 @@ def _rounds(children: list[Node | Group], keys: list[int], start: int, length: i
     """
     again = start + length
     of_calls = length <= LONGEST_OF_CALLS and any(isinstance(child, Group) for child in children[start:again])
+    fewest = FEWEST_ROUNDS if of_calls else FEWEST_STEPS
+    least = length * (fewest - 1)
+    if keys[start : start + least] != keys[again : again + least]:
+        return 1
     if not of_calls and not loops.chained(children[start:again], children[again : again + length]):
         return 1
     stop = again
@@ -128,7 +137,7 @@ def _rounds(children: list[Node | Group], keys: list[int], start: int, length: i
             break
         stop += 1
     rounds = (stop - start) // length
-    return rounds if rounds >= (FEWEST_ROUNDS if of_calls else FEWEST_STEPS) else 1
+    return rounds if rounds >= fewest else 1
 
 
 def _line(child: Node | Group) -> Hashable:

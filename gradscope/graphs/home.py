@@ -6,7 +6,7 @@ the parameter's module, wherever it happened to be used first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gradscope.model.graph import Graph, Node
@@ -31,8 +31,9 @@ def call_key(call: ModuleCall) -> CallKey:
 
 def homes(graph: Graph) -> list[Home]:
     """The home of each node, by id."""
-    found = [_forward_home(graph, node) if node.parent else Home(node.module) for node in graph.nodes]
-    index = _calls_by_path(graph)
+    calls = {id(node.module): Home(node.module) for node in graph.nodes}
+    found = [_forward_home(graph, node) if node.parent else calls[id(node.module)] for node in graph.nodes]
+    index = _calls_by_path(home.call for home in calls.values() if home.call)
     consumers = {edge.target: edge.source for edge in reversed(graph.edges)}
     forward = {edge.target for edge in graph.edges if not found[edge.source].in_backward}
     for node in graph.nodes:
@@ -54,10 +55,10 @@ def _forward_home(graph: Graph, node: Node) -> Home:
     return Home(origin.module or node.module, in_backward=True)
 
 
-def _calls_by_path(graph: Graph) -> Index:
-    """Every call in the graph by its outermost call and its path."""
+def _calls_by_path(calls: Iterable[ModuleCall]) -> Index:
+    """These calls and those around them by their outermost call and their path."""
     index: Index = {}
-    for call in {id(node.module): node.module for node in graph.nodes if node.module}.values():
+    for call in calls:
         outermost, *_ = chain = call.chain
         for link in chain:
             index.setdefault((call_key(outermost), link.path), link)

@@ -37,7 +37,9 @@ class Draft:
         self.nodes += 1
         self.parameters += node.accumulates
         self.hooks += len(node.hooks)
-        self.storages.update((tensor.storage, tensor.bytes) for tensor in node.saved if tensor.leaf is None)
+        for tensor in node.saved:
+            if tensor.leaf is None:
+                self.storages[tensor.storage] = tensor.bytes
         if node.order is not None:
             self.first = node.order if self.first is None else self.first
             self.last = node.order

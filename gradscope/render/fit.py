@@ -68,13 +68,21 @@ def fitted(scene: Scene) -> Drawing:
     return drawing
 
 
-def place(drawing: Drawing, style: Style, escape: Escape, without: tuple[str, ...] = ()) -> Placed:
-    """A drawing as a picture: laid out, in columns where that makes it larger on its page."""
+def place(
+    drawing: Drawing, style: Style, escape: Escape, without: tuple[str, ...] = (), pages: bool = False
+) -> Placed:
+    """A drawing as a picture: laid out, in columns where that makes it larger on its page.
+
+    With `pages` one that cannot be read on a single page is left as it is, to be cut into several.
+    """
     panels = [panel(box, escape) for box in drawing.boxes]
     layout = lay_out(drawing, [(one.width, one.height) for one in panels], style, without)
     best = max(_arrangements(layout, style), key=lambda one: _likely_scale(one, style.page))
     found = _placed(drawing, panels, best, escape, style.page)
     if style.page is not None and found.scale * NOTE < SMALLEST_TYPE:
+        if pages:
+            picture = compose(drawing, panels, layout, escape, _narrowest(style.page))
+            return Placed(picture, max(SMALLEST_TYPE / NOTE, min(style.page.width / picture.width, 1.0)))
         style.say(f"type is {found.scale * NOTE:.1f} points on {style.page.name}: --depth and --focus show less")
     return found
 

@@ -7,22 +7,26 @@ letters. Others are written as escapes, which is said.
 from __future__ import annotations
 
 import zlib
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from gradscope.model.printable import printable
 from gradscope.render import engines
 from gradscope.render.dot import write as write_dot
-from gradscope.render.fit import place
-from gradscope.render.metrics import width
+from gradscope.render.fit import Placed, place
+from gradscope.render.metrics import shorten, width
+from gradscope.render.pages import Leaf, leaves
 from gradscope.render.picture import Picture
 from gradscope.render.programs import NAMES, EngineFailed, run
 from gradscope.render.shapes import Shape, Words, colours
 from gradscope.view.drawing import Drawing
-from gradscope.view.style import Style
+from gradscope.view.style import Paper, Style
 from gradscope.view.theme import Theme
 
 LETTERS = {"⋮": "...", "→": "->", "✗": "x"}
 LARGEST = 14_400.0  # points: readers refuse larger pages
+SHEET, UPRIGHT = 5_000.0, 2**0.5  # the sides of pages of a picture that is larger
+FOOT = 16.0  # of a page among others, with its number
+FIRST_PAGE = 7  # the number of its object
 DASHES = {"dashed": "[5 3]", "dotted": "[1.5 3]"}
 OPERATORS = {"M": "m", "L": "l", "C": "c", "Z": "h"}
 
@@ -40,8 +44,23 @@ def picture(drawing: Drawing, style: Style) -> bytes:
             continue
         engines.tell(style, NAMES[engine], drawing)
         return found
-    placed = place(drawing, style, letters, () if own else ("dot",))
-    return write(placed.picture, style.theme, placed.scale)
+    placed = place(drawing, style, letters, () if own else ("dot",), pages=True)
+    pages = _pages(placed, style.page)
+    if len(pages) > 1:
+        style.say(f"the picture is in {len(pages)} pages, whose type can be read: --depth and --focus show less")
+    return write(placed.picture, style.theme, placed.scale, pages)
+
+
+def _pages(placed: Placed, paper: Paper | None) -> list[Leaf]:
+    """The pages: the paper that was asked for, where not even its least type fits; else as large as readers take."""
+    picture, scale = placed.picture, placed.scale
+    width, height = picture.width * scale, picture.height * scale
+    if paper is not None and (width > paper.width + 0.5 or height > paper.height + 0.5):
+        return leaves(picture, paper.width / scale, (paper.height - FOOT) / scale)
+    if max(width, height) > LARGEST:
+        wide = min(width, SHEET)
+        return leaves(picture, wide / scale, (min(wide * UPRIGHT, SHEET) - FOOT) / scale)
+    return leaves(picture, picture.width, picture.height)
 
 
 def _text_of(drawing: Drawing) -> str:
@@ -65,33 +84,51 @@ def _letter(character: str) -> str:
     return character
 
 
-def write(picture: Picture, theme: Theme, wanted: float = 1.0) -> bytes:
-    """One page. A picture that no reader would take is made smaller as a whole."""
-    scale = min(wanted, LARGEST / max(picture.width, picture.height))
-    page = f"{picture.width * scale:.1f} {picture.height * scale:.1f}"
-    paper = f"{_colour(theme.paper)} rg 0 0 {picture.width:.1f} {picture.height:.1f} re f"
-    turned = f"{scale:.5f} 0 0 {scale:.5f} 0 0 cm"
-    body = "\n".join([turned, "1 j", paper, *_content(picture, theme)]).encode("cp1252", "replace")
-    stream = zlib.compress(body)
-    fonts = " ".join(f"/F{number} {number + 4} 0 R" for number in (1, 2))
+def write(picture: Picture, theme: Theme, scale: float, pages: Sequence[Leaf]) -> bytes:
+    """The document. All pages share the picture, of which each shows its part."""
     font = "<< /Type /Font /Subtype /Type1 /BaseFont /{} /Encoding /WinAnsiEncoding >>"
     info = f"<< /Title ({_string(letters(picture.title))}) /Producer (gradscope) >>"
-    return _file(
-        [
-            b"<< /Type /Catalog /Pages 2 0 R >>",
-            b"<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
-            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {page}] /Contents 4 0 R "
-            f"/Resources << /Font << {fonts} >> >> >>".encode(),
-            f"<< /Length {len(stream)} /Filter /FlateDecode >>\nstream\n".encode() + stream + b"\nendstream",
-            font.format("Helvetica").encode(),
-            font.format("Helvetica-Bold").encode(),
-            info.encode("cp1252", "replace"),
+    kids = " ".join(f"{FIRST_PAGE + 2 * number} 0 R" for number in range(len(pages)))
+    objects = [
+        b"<< /Type /Catalog /Pages 2 0 R >>",
+        f"<< /Type /Pages /Kids [{kids}] /Count {len(pages)} >>".encode(),
+        font.format("Helvetica").encode(),
+        font.format("Helvetica-Bold").encode(),
+        _stream(["1 j", *_content(picture, theme)]),
+        info.encode("cp1252", "replace"),
+    ]
+    for number, page in enumerate(pages):
+        foot = FOOT if len(pages) > 1 else 0.0
+        size = f"{page.width * scale:.1f} {page.height * scale + foot:.1f}"
+        contents = f"{FIRST_PAGE + 2 * number + 1} 0 R 5 0 R"
+        objects += [
+            f"<< /Type /Page /Parent 2 0 R /MediaBox [0 0 {size}] /Contents [{contents}] "
+            "/Resources << /Font << /F1 3 0 R /F2 4 0 R >> >> >>".encode(),
+            _stream(_opening(picture, theme, scale, page, foot)),
         ]
-    )
+    return _file(objects, info=6)
 
 
-def _file(objects: list[bytes]) -> bytes:
-    """The objects with the table of where each begins; the last one describes the document."""
+def _opening(picture: Picture, theme: Theme, scale: float, page: Leaf, foot: float) -> Iterator[str]:
+    """What a page draws before the picture: paper, its number, and where the picture lies and ends."""
+    width, height = page.width * scale, page.height * scale
+    yield f"{_colour(theme.paper)} rg 0 0 {width:.1f} {height + foot:.1f} re f"
+    if foot:
+        words = f"{picture.title}, page {page.place}"
+        yield f"BT {_colour(theme.quiet)} rg /F1 8 Tf 16 6 Td ({_string(shorten(letters(words), 90))}) Tj ET"
+    yield f"0 {foot:.1f} {width:.1f} {height:.1f} re W n"
+    below = picture.height - page.y - page.height
+    yield f"{scale:.5f} 0 0 {scale:.5f} {-page.x * scale:.2f} {foot - below * scale:.2f} cm"
+
+
+def _stream(lines: Iterable[str]) -> bytes:
+    """A stream of operators."""
+    packed = zlib.compress("\n".join(lines).encode("cp1252", "replace"))
+    return f"<< /Length {len(packed)} /Filter /FlateDecode >>\nstream\n".encode() + packed + b"\nendstream"
+
+
+def _file(objects: list[bytes], info: int) -> bytes:
+    """The objects with the table of where each begins; number `info` describes the document."""
     text = b"%PDF-1.4\n%\xe2\xe3\xcf\xd3\n"
     places = []
     for number, each in enumerate(objects, 1):
@@ -104,7 +141,7 @@ def _file(objects: list[bytes]) -> bytes:
         + b"xref\n0 %d\n0000000000 65535 f \n" % count
         + table
         + b"trailer\n<< /Size %d /Root 1 0 R /Info %d 0 R >>\nstartxref\n%d\n%%%%EOF\n"
-        % (count, len(objects), len(text))
+        % (count, info, len(text))
     )
 
 

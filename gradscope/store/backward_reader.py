@@ -180,9 +180,9 @@ class BackwardReader:
                 raise ValueError("a node is missing from a graph")
             held = _Held(
                 inputs.get(number, _NOTHING),
-                tuple(saved.get(number, ())),
-                tuple(again.get(number, ())),
-                tuple(hooks.get(number, ())),
+                tuple(saved[number]) if number in saved else (),
+                tuple(again[number]) if number in again else (),
+                tuple(hooks[number]) if number in hooks else (),
                 order.get(number),
             )
             nodes.append(self._node(row, call.seq_base, held))
@@ -200,9 +200,9 @@ class BackwardReader:
             known.string(name),
             None if seq is None else seq + seq_base,
             known.stack(stack),
-            known.name(op),
-            known.call(call),
-            known.levels(levels),
+            known.string(op) if op else None,
+            known.call(call) if call else None,
+            known.levels(levels) if levels else (),
             thread,
             Parent(known.string(parent_name), known.stack(parent_stack), parent) if parent_name else None,
             inputs.device,
@@ -210,8 +210,8 @@ class BackwardReader:
             saved,
             again,
             hooks,
-            known.name(leaf),
-            known.function(function),
+            known.string(leaf) if leaf else None,
+            known.function(function) if function else None,
             order,
         )
 
@@ -235,12 +235,11 @@ class BackwardReader:
         found: dict[int, list[SavedTensor]] = defaultdict(list)
         sql = "SELECT node, name, type, bytes, storage, leaf FROM saved WHERE tensors = ? ORDER BY node, position"
         known, chosen = self._interned, -1 if tensors is None else tensors
+        string, type_of = known.string, known.type
         given = {one for (one,) in self._rows.select("SELECT storage FROM given WHERE tensors = ?", (INTEGER,), chosen)}
         for node, name, kind, size, storage, leaf in self._rows.select(sql, (INTEGER,) * 6, chosen):
-            tensor = SavedTensor(
-                known.string(name), known.type(kind), size, storage, known.name(leaf), storage in given
-            )
-            found[node].append(tensor)
+            owner = string(leaf) if leaf else None
+            found[node].append(SavedTensor(string(name), type_of(kind), size, storage, owner, storage in given))
         return found
 
     def _again(self, tensors: int | None) -> dict[int, list[Recomputed]]:

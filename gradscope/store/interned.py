@@ -7,14 +7,15 @@ from __future__ import annotations
 
 import io
 from collections.abc import Callable
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gradscope.model.graph import FunctionClass, Level
 from gradscope.model.module import ModuleCall
 from gradscope.model.site import Origin, Site, Stack
 from gradscope.model.tensor import TensorType
-from gradscope.store.rows import INTEGER, TEXT, Rows, integers
+from gradscope.store.rows import INTEGER, TEXT, Column, Rows, integers
 
+PAGE = 512  # rows of a table that are read together: their neighbours are asked for next
 ORIGINS = (Origin.USER, Origin.LIBRARY, Origin.TORCH)
 LONGEST_CHAIN = 100_000
 MOST_FRAMES = 20_000_000  # in all stacks together: a file of a few megabytes could ask for terabytes
@@ -27,6 +28,7 @@ class Interned:
 
     def __init__(self, rows: Rows) -> None:
         self._rows = rows
+        self._pages: dict[tuple[str, int], dict[int, tuple[Any, ...]]] = {}
         self._strings: dict[int, str] = {}
         self._lines: dict[int, list[str]] = {}
         self._sites: dict[int, Site] = {}
@@ -41,7 +43,7 @@ class Interned:
         """A string."""
         found = self._strings.get(number)
         if found is None:
-            (found,) = self._rows.one("SELECT text FROM string WHERE id = ?", (TEXT,), number)
+            (found,) = self._row("SELECT id, text FROM string", (TEXT,), number)
             self._strings[number] = found
         return found
 
@@ -52,8 +54,8 @@ class Interned:
     def site(self, number: int) -> Site:
         """A frame, with the text of its line when the recording has it."""
         if number not in self._sites:
-            sql = "SELECT file, line, function, origin FROM frame WHERE id = ?"
-            file, line, function, origin = self._rows.one(sql, (INTEGER,) * 4, number)
+            sql = "SELECT id, file, line, function, origin FROM frame"
+            file, line, function, origin = self._row(sql, (INTEGER,) * 4, number)
             if origin not in range(len(ORIGINS)):
                 raise ValueError(f"a frame has origin {origin}")
             text = self._line(file, line)
@@ -66,8 +68,7 @@ class Interned:
             return self._stacks[number]
 
         def link(stack: int) -> tuple[int, Callable[[Stack], Stack]]:
-            sql = "SELECT caller, frame FROM stack WHERE id = ?"
-            caller, frame = self._rows.one(sql, (INTEGER, INTEGER), stack)
+            caller, frame = self._row("SELECT id, caller, frame FROM stack", (INTEGER, INTEGER), stack)
             return caller, lambda outer: self._longer(frame, outer)
 
         return _follow(number, self._stacks, link)
@@ -84,8 +85,8 @@ class Interned:
             return self._calls[number]
 
         def link(call: int) -> tuple[int, Callable[[ModuleCall | None], ModuleCall | None]]:
-            sql = "SELECT caller, path, class, position, ordinal, ordinals FROM call WHERE id = ?"
-            caller, path, name, *places = self._rows.one(sql, (INTEGER,) * 6, call)
+            sql = "SELECT id, caller, path, class, position, ordinal, ordinals FROM call"
+            caller, path, name, *places = self._row(sql, (INTEGER,) * 6, call)
             return caller, lambda parent: ModuleCall(self.string(path), self.string(name), parent, *places)
 
         return _follow(number, self._calls, link)
@@ -121,6 +122,17 @@ class Interned:
         """The whole text of a file of the user's, by the number of its name."""
         found = self._rows.select("SELECT text FROM source WHERE file = ?", (TEXT,), file)
         return next((text for (text,) in found), None)
+
+    def _row(self, sql: str, columns: tuple[Column, ...], number: int) -> tuple[Any, ...]:
+        """The row with a number, without it; LookupError when there is none."""
+        first = number - number % PAGE
+        if (sql, first) not in self._pages:
+            found = self._rows.select(f"{sql} WHERE id BETWEEN ? AND ?", (INTEGER, *columns), first, first + PAGE - 1)
+            self._pages[sql, first] = {row[0]: row[1:] for row in found}
+        row = self._pages[sql, first].get(number)
+        if row is None:
+            raise LookupError(f"nothing found by {sql!r} with {number}")
+        return row
 
     def _line(self, file: int, line: int) -> str | None:
         if file not in self._lines:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import replace
 
 from gradscope.engine.order import predict
-from gradscope.model.graph import Graph, OrderSource
+from gradscope.model.graph import Graph, OrderSource, at_place
 
 
 def ordered(graph: Graph) -> Graph:
@@ -17,4 +17,4 @@ def ordered(graph: Graph) -> Graph:
     if graph.backward.order_source is OrderSource.MEASURED:
         return graph
     places = {node: position for position, node in enumerate(predict(graph).order)}
-    return replace(graph, nodes=tuple(replace(node, order=places.get(node.id)) for node in graph.nodes))
+    return replace(graph, nodes=tuple(at_place(node, places.get(node.id)) for node in graph.nodes))

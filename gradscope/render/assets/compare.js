@@ -23,7 +23,7 @@ function comparison(app, left, right) {
   const places = [left, right].map((one) => app.book.placeOf(one.number));
   const memory = [left, right].map((one) => one.shape.savedBytes(one.order));
   const both = (name, values, words = (value) => value.toLocaleString("en")) => ({ cells: [name, ...values.map((value) => (value === null ? "–" : words(value)))] });
-  const heads = [{ name: "" }, { name: `A: ${left.number}`, number: true }, { name: `B: ${right.number}`, number: true }];
+  const heads = [{ name: "fact" }, { name: `A: ${left.number}`, number: true }, { name: `B: ${right.number}`, number: true }];
   const rows = [
     both("nodes", [left.shape.size, right.shape.size]),
     both("nodes that ran", [left.order.length, right.order.length]),

@@ -4,7 +4,7 @@ function make(name, about = {}, ...children) {
   const element = document.createElement(name);
   for (const [key, value] of Object.entries(about)) {
     if (key === "click" || key === "input" || key === "change" || key === "keydown") element.addEventListener(key, value);
-    else if (key === "class") element.className = value;
+    else if (key === "class") element.className = value ?? "";
     else if (value !== null && value !== undefined && value !== false) element.setAttribute(key, value === true ? "" : value);
   }
   element.append(...children.flat(Infinity).filter((child) => child !== null && child !== undefined && child !== ""));
@@ -12,6 +12,8 @@ function make(name, about = {}, ...children) {
 }
 
 const button = (words, click, about = {}) => make("button", { type: "button", click, ...about }, words);
+// What a button is called aloud: with the word on it, by which those who speak to their computer name it.
+const spoken = (face, words) => (/^\w/.test(face) && !words.toLowerCase().includes(face.toLowerCase()) ? `${face}: ${words}` : words);
 const heading = (words) => make("h3", {}, words);
 const quiet = (words) => make("p", { class: "quiet" }, words);
 

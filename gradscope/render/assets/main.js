@@ -62,7 +62,7 @@ class App {
     byId("backward").addEventListener("change", (event) => this.open(Number(event.target.value)));
     if (data.left_out) byId("backward").title = `${amount(data.left_out, "backward call")} more in the recording are not in this page`;
     byId("tools").append(...KEYS.filter(([key]) => BUTTONS[key]).map(([key, words, act]) =>
-      button(BUTTONS[key], () => act(this), { title: `${words} (${key})`, "aria-label": words, "aria-keyshortcuts": key, id: `tool-${key}` })));
+      button(BUTTONS[key], () => act(this), { title: `${words} (${key})`, "aria-label": spoken(BUTTONS[key], words), "aria-keyshortcuts": key, id: `tool-${key}` })));
     byId("color").append(...data.quantities.map(([name, words]) => make("option", { value: name }, `colour: ${words}`)));
     byId("color").addEventListener("change", (event) => this.colorBy(event.target.value));
     const count = data.findings.length;
