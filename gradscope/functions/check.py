@@ -249,11 +249,11 @@ def not_checked(case: FunctionCase, evidence: Evidence) -> list[str]:
     if evidence.inputs and evidence.blind:
         gaps.append(f"the inside of a run, because the first one {evidence.blind}")
     if case.subject.function is not None and not evidence.inputs:
-        said = f" (it raises {evidence.refusal})" if evidence.refusal else ""
+        said = f": {evidence.refusal}" if evidence.refusal else ""
         gaps.append(
             f"no inputs: {first.detail}"
             if first
-            else f"no inputs could be guessed that forward takes{said}; give them with --inputs or --spec"
+            else f"forward takes no guess{said}; give inputs with --inputs or --spec"
         )
     if case.subject.unseen:
         gaps.append(f"the source of {', '.join(case.subject.unseen)} is missing: rules that read it are silent")

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -38,16 +39,17 @@ def folders_of(name: str) -> list[Path]:
 
 def modules_with_functions(package: str) -> list[FoundModule]:
     """The modules of a package in which a class derives from a Function, or from a class of the package that does."""
-    classes = {name: list(classes_in(text)) for name, text in texts_in(package) if "class " in text}
-    known = set(TORCHS)
-    while True:
-        derived = {
-            name for defined in classes.values() for name, bases in defined if known & bases and name not in known
-        }
-        if not derived:
-            break
-        known |= derived
-    found = [FoundModule(name, tuple(c for c, bases in defined if bases & known)) for name, defined in classes.items()]
+    texts = dict(texts_in(package))
+    classes: dict[str, list[tuple[str, set[str]]]] = {}
+    known, fresh = set(TORCHS), set(TORCHS)
+    while fresh:
+        derives = re.compile(rf"\bclass\s+\w+\s*\([^:]*\b({'|'.join(fresh)})\b")
+        for name, text in texts.items():
+            if name not in classes and derives.search(text):  # parsing all of a large package takes long
+                classes[name] = list(classes_in(text))
+        fresh = {name for defined in classes.values() for name, bases in defined if known & bases} - known
+        known |= fresh
+    found = [FoundModule(name, tuple(c for c, bases in classes.get(name, ()) if bases & known)) for name in texts]
     return [module for module in found if module.classes]
 
 

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 import click
 
 from gradscope.model.finding import Finding, Severity
-from gradscope.model.report import Report, SubjectReport, Verdict
+from gradscope.model.report import Report, SubjectReport, Unimported, Verdict
 from gradscope.render import report_text
 from gradscope.render.report_text import COLOURS, WIDTH, count, place
 
@@ -54,7 +54,17 @@ def sections(report: Report) -> Iterator[tuple[str, list[str]]]:
     unchecked = [row for row in rows_of(report) if row.subject.verdict is Verdict.NOT_CHECKED]
     yield "not checked", [cut(f"  {short(row.subject):{NAME}}  {row.text}") for row in unchecked]
     yield "not to be checked", [cut(f"  {one.function:{NAME}}  {one.reason}") for one in report.unchecked]
-    yield "not imported", [cut(f"  {one.module:{NAME}}  {one.reason}") for one in report.unimported]
+    yield "not imported", list(by_reason(report.unimported))
+
+
+def by_reason(modules: Iterable[Unimported]) -> Iterator[str]:
+    """A line for each reason, with the modules that could not be imported: one missing package stops many."""
+    reasons: dict[str, list[str]] = {}
+    for one in modules:
+        reasons.setdefault(one.reason, []).append(one.module)
+    for reason, names in reasons.items():
+        how_many = f"{len(names)} modules: " * (len(names) > 1)
+        yield cut(f"  {reason}: {how_many}{', '.join(names)}")
 
 
 def section(title: str, lines: list[str]) -> list[str]:

@@ -7,6 +7,7 @@ from gradscope.functions.check import Settings, check, check_function
 from gradscope.functions.meant import Design
 from gradscope.model.declaration import Declaration
 from gradscope.model.finding import Severity
+from gradscope.model.report import Status
 from tests.functions.cases import choices, published
 
 MEANT = {
@@ -57,3 +58,21 @@ def test_symmetric_inputs_can_be_declared():
     declared = (Declaration("mymod.*", symmetric=(0,)),)
     report = check([("mymod.Eigenvalues", published.Eigenvalues)], Settings(declarations=declared))
     assert not [f for f in report.findings if f.code in ("GS401", "GS422")]
+
+
+def test_writing_into_matrices_that_are_taken_as_symmetric_is_noticed_like_any_write():
+    trials = check_function(published.Eigenvalues, (torch.randn(4, 4),)).subjects[0].trials
+    assert trials["saved_inplace"].status is Status.OK
+
+
+def test_a_backward_that_takes_no_nan_is_not_to_blame_for_it():
+    report = check_function(published.EigenvaluesAgain)
+    assert report.subjects[0].trials["saved_read"].status is Status.OK
+    assert not report.at_least(Severity.WARNING)
+
+
+def test_symmetric_inputs_are_compiled_like_others():
+    trials = check_function(published.EigenvaluesAgain, level="compile").subjects[0].trials
+    assert {name: trials[name].status for name in ("compile", "export")} == dict.fromkeys(
+        ("compile", "export"), Status.OK
+    )

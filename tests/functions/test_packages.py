@@ -108,3 +108,17 @@ def test_a_function_that_never_ends_is_told(package):
 def test_patterns_choose(package):
     content, _ = run("--pattern", "Sec*")
     assert [s["function"] for s in content["subjects"]] == ["manyops.inner.second.Second"]
+
+
+def test_a_class_that_derives_over_two_modules_is_found(package):
+    (package / "again.py").write_text("from manyops.bases import Derived\n\nclass Grandchild(\n    Derived,\n):\n    pass\n")
+    found = {module.name: module.classes for module in modules_with_functions("manyops")}
+    assert found["manyops.again"] == ("Grandchild",)
+
+
+def test_modules_that_one_missing_package_stops_are_one_line(package):
+    for name in ("one", "two", "three"):
+        (package / f"{name}.py").write_text(RAISES)
+    text = CliRunner().invoke(command, ["manyops", "-q"], standalone_mode=False).stdout
+    reason = "ModuleNotFoundError: No module named 'nowhere_to_be_found'"
+    assert f"  {reason}: 3 modules: manyops.one, manyops.three, manyops.two" in text

@@ -39,6 +39,14 @@ class Sample:
 
         return replace(self, args=tuple(map_tensors(value, moved) for value in self.args))
 
+    def symmetric_at(self, positions: tuple[int, ...]) -> Sample:
+        """The sample with the matrices at these positions made symmetric."""
+        args = list(self.args)
+        for position in positions:
+            matrix = args[position].detach()
+            args[position] = ((matrix + matrix.mT) / 2).requires_grad_(args[position].requires_grad)
+        return replace(self, args=tuple(args))
+
     def __str__(self) -> str:
         shown = "(" + ", ".join(describe(value) for value in self.args) + ")"
         return f"{shown} as called in {self.origin}" if self.origin else shown

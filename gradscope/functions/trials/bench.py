@@ -192,13 +192,15 @@ class Bench:
         return self.differentiable(seeded(self.function.apply, *args))
 
     def shaped(self, inputs: Tensors) -> Tensors:
-        """The inputs, those made symmetric that are declared or found to be."""
+        """The inputs, those made symmetric that are declared or found to be; a gradient with respect to what the
+        Function is given becomes that with respect to these inputs by the same."""
         pairs = zip(self.positions, inputs, strict=True)
         return tuple((x + x.mT) / 2 if position in self.symmetric else x for position, x in pairs)
 
     def on_symmetric(self, positions: tuple[int, ...]) -> Bench:
         """The same bench, for symmetric matrices at these positions."""
-        return replace(self, symmetric=positions, once={})
+        square = tuple(i for i in positions if i < len(self.sample.args) and is_square(self.sample.args[i]))
+        return replace(self, symmetric=square, sample=self.sample.symmetric_at(square), once={})
 
     def differentiable(self, outputs: Any) -> Tensors:
         """Of what apply returned, the tensors that carry a gradient."""
@@ -331,6 +333,11 @@ class Bench:
         """Differences of the gradient are noise in half precision."""
         if self.precision.step == HALF.step:
             raise NotTried("forward computes in half precision")
+
+
+def is_square(value: Any) -> bool:
+    """Whether an argument is a square matrix, or a stack of them."""
+    return isinstance(value, Tensor) and value.dim() > 1 and value.shape[-1] == value.shape[-2]
 
 
 def seeded(function: Callable[..., Any], *args: Any) -> Any:

@@ -8,7 +8,7 @@ import torch
 from torch import Tensor
 
 from gradscope.functions.seeding import seed_torch
-from gradscope.functions.trials.bench import Bench
+from gradscope.functions.trials.bench import Bench, Tensors
 from gradscope.functions.trials.outcome import OK, Outcome, wrong
 from gradscope.functions.trials.transforms import compare_gradient, plain
 from gradscope.torch_internals.find import bound
@@ -40,12 +40,13 @@ def compile_full(bench: Bench) -> Outcome:
     seed_torch()
     compiled: Any = torch.compile(function, fullgraph=True, backend="aot_eager")
     total = compiled(*args)
-    return compare_gradient(bench, zeros_for_none(torch.autograd.grad(total, inputs, allow_unused=True), inputs))
+    grads = zeros_for_none(torch.autograd.grad(total, inputs, allow_unused=True), inputs)
+    return compare_gradient(bench, bench.shaped(grads))
 
 
-def zeros_for_none(grads: tuple[Tensor | None, ...], inputs: tuple[Tensor, ...]) -> list[Tensor]:
+def zeros_for_none(grads: tuple[Tensor | None, ...], inputs: tuple[Tensor, ...]) -> Tensors:
     """Gradients with zeros for the missing ones."""
-    return [torch.zeros_like(x) if g is None else g for g, x in zip(grads, inputs, strict=True)]
+    return tuple(torch.zeros_like(x) if g is None else g for g, x in zip(grads, inputs, strict=True))
 
 
 def compiled_autograd(bench: Bench) -> Outcome:
@@ -101,6 +102,6 @@ def compare_traced(bench: Bench, total: Tensor, inputs: tuple[Tensor, ...]) -> O
     grads: tuple[Tensor | None, ...] = (None,) * len(inputs)
     if total.requires_grad:
         grads = torch.autograd.grad(total, inputs, allow_unused=True)
-    if bench.all_close(zeros_for_none(grads, inputs), bench.eager_gradient):
+    if bench.all_close(bench.shaped(zeros_for_none(grads, inputs)), bench.eager_gradient):
         return OK
     return wrong("the trace has the traced operators' gradient, not the Function's backward", gradient_lost=True)

@@ -298,14 +298,9 @@ def make_benches(plan: TrialPlan) -> list[Bench]:
     ]
     if plan.blind:
         return [blinded(bench) for bench in benches]
-    for bench in benches:
-        bench.symmetric, bench.tolerance = plan.subject.declared.symmetric, plan.subject.declared.tolerance
-    assumes = (
-        plan.looks
-        and plan.subject.declared.custom_gradient is None
-        and not plan.custom_gradient
-        and plan.reference is None
-    )
+    declared = plan.subject.declared
+    benches = [replace(bench.on_symmetric(declared.symmetric), tolerance=declared.tolerance) for bench in benches]
+    assumes = plan.looks and declared.custom_gradient is None and not plan.custom_gradient and plan.reference is None
     return [designed(bench, plan.subject) for bench in benches] if assumes else benches
 
 
