@@ -5,6 +5,7 @@ Elements are compared in the steps 0 to 5, 8, 16, 32, ...; on an accelerator the
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import torch
@@ -40,8 +41,8 @@ class Updates:
     def __exit__(self, *error: object) -> None:
         self._before.clear()
 
-    def _steps(self, optimizer: Any, frame: Any) -> None:
-        if torch.compiler.is_compiling() or not self._recorded.recorded:
+    def _steps(self, optimizer: Any, frame: Any, present: list[bool]) -> None:
+        if not self._recorded.recorded:
             return
         number = self._optimizers.of(optimizer)
         count = self._counts.get(number, 0)
@@ -49,8 +50,8 @@ class Updates:
         self._note_rates(optimizer, number, count)
         if is_looked_at(count):
             with unprofiled(), no_function(), no_dispatch(), no_autograd():
-                trained = (one for one in parameters_of(optimizer) if one.grad is not None and is_plain(one))
-                self._before[number] = [(one, _some(one).clone()) for one in trained if one.numel()]
+                trained = itertools.compress(parameters_of(optimizer), present)
+                self._before[number] = [(one, _some(one).clone()) for one in trained if is_plain(one) and one.numel()]
 
     def _note_rates(self, optimizer: Any, number: int, count: int) -> None:
         for group, options in enumerate(optimizer.param_groups):
@@ -60,6 +61,8 @@ class Updates:
                 self._sink.add("learning_rate", (number, count, group, repr(float(rate))))
 
     def _stepped(self, optimizer: Any) -> None:
+        if not self._before:
+            return  # as after nearly all steps
         number = self._optimizers.of(optimizer)
         before = self._before.pop(number, None)
         if before is None:
