@@ -11,6 +11,7 @@ from typing import Any
 import torch
 
 from gradscope.model.flow import is_looked_at
+from gradscope.model.training import AIM
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.optimizer_numbers import OptimizerNumbers, parameters_of
 from gradscope.probes.tensors.value_samples import is_plain
@@ -18,6 +19,7 @@ from gradscope.torch_internals.dynamo import skip_methods
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 
 _ELEMENTS = 1024  # of a parameter
+_AIMS = ("initial_lr", "max_lr")  # what torch's schedules leave in a group
 
 
 class Updates:
@@ -57,8 +59,16 @@ class Updates:
         for group, options in enumerate(optimizer.param_groups):
             rate = options.get("lr")
             if isinstance(rate, float | int) and self._rates.get((number, group)) != rate:
+                if (number, group) not in self._rates:
+                    self._note_aim(options, number, group)
                 self._rates[number, group] = rate
                 self._sink.add("learning_rate", (number, count, group, repr(float(rate))))
+
+    def _note_aim(self, options: dict[str, Any], number: int, group: int) -> None:
+        """Write the rate that a schedule goes by: what the optimizer was given, or what it is to rise to."""
+        aims = [options[name] for name in _AIMS if isinstance(options.get(name), float | int)]
+        if aims:
+            self._sink.add("learning_rate", (number, AIM, group, repr(float(max(aims)))))
 
     def _stepped(self, optimizer: Any) -> None:
         if not self._before:
