@@ -15,15 +15,15 @@ import tempfile
 from collections import Counter
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
-from contextlib import ExitStack, nullcontext
+from contextlib import ExitStack
 from dataclasses import dataclass
 from fnmatch import fnmatch
 from pathlib import Path
 from queue import SimpleQueue
 
 import torch
-from measuring import BLOCKS, machine, seconds, steps_under
-from probes import left_out, timed, without
+from measuring import BLOCKS, machine, quiet, seconds, steps_under
+from probes import adding_up, left_out, timed, without
 from reading import cpu_seconds
 from workloads import LARGE, MAML, RECURRENT, SMALL, TEXT, VARIED, Workload
 
@@ -42,7 +42,6 @@ from tests.explain.corpus import FAULTS, faults, twins
 
 TRACED = {"default": (), "--watch-all": ("--watch-all",), "--detail full": ("--detail", "full")}
 BEFOREHAND = ("torch._dynamo", "tests.capture.all_heard", SKIP_END)  # what many of the scripts would import or wait for
-TRAINING = ("training calls", "updates", "losses")  # the probes that tell how a program trains
 NEEDED = {"nodes": "needed: graphs are walked by its tokens"}
 VARYING = (SMALL, TEXT, MAML, RECURRENT)
 MOST = 2.0  # CPU seconds that explaining one may take
@@ -180,14 +179,27 @@ def probes(chosen: argparse.Namespace) -> None:
 
 
 def training(chosen: argparse.Namespace) -> None:
-    """Print what it costs to record how a program trains, beside what a step and the rest of a recording take."""
-    head("workload", "a step", "at ops, without", "at ops", "more, of a step")
+    """Print what it costs to record how a program trains: the time in these probes, and a plain step beside it.
+
+    It is added up by itself, since the difference of two recordings is smaller than what a machine does meanwhile. Of
+    each step both are measured in turn, and lower quartiles are compared.
+    """
+    head("workload", "a plain step", "in these probes", "of a step")
     for workload in (SMALL, LARGE):
-        ways = (lambda folder: nullcontext(), left_out(*TRAINING), without("ops"))
-        found = [[min(steps_under(workload, way)[1:]) for way in ways] for _ in range(chosen.rounds)]
-        plain, rest, whole = map(min, zip(*found, strict=True))  # the least: other work on the machine only ever adds
-        cells = (f"{taken * 1e3:,.2f} ms" for taken in (plain, rest, whole))
-        row(workload.name, *cells, f"{(whole - rest) / plain:+.3f}x")
+        plain, spent = list[float](), list[float]()
+        for _ in range(chosen.rounds):
+            _, _, step = workload.build()
+            seconds(step, workload.first)
+            plain += [seconds(step, 1) for _ in range(workload.steps)]
+            with tempfile.TemporaryDirectory() as folder, adding_up(spent), without("ops")(Path(folder)):
+                spent.append(0.0)
+                seconds(step, workload.first)
+                del spent[-1]
+                for _ in range(workload.steps):
+                    spent.append(0.0)
+                    step()
+        taken, whole = quiet(spent), quiet(plain)
+        row(workload.name, f"{whole * 1e3:,.2f} ms", f"{taken * 1e6:,.0f} us", f"{taken / whole:+.4f}x")
 
 
 def explaining(chosen: argparse.Namespace) -> None:

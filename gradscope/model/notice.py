@@ -7,6 +7,11 @@ from dataclasses import dataclass
 from gradscope.model.site import Located, Stack
 
 FORGETS_CHANCE = "checkpoint-forgets-chance"  # of a checkpoint that draws other random numbers when it runs again
+OVER_ONE = "softmax-over-one"  # of a line whose softmax ran over one element each time
+OVER_ROWS = "softmax-over-rows"  # over the first dimension of a matrix
+OVER_BATCHED = "softmax-over-batched"  # over a dimension before the last two, which products of matrices batch
+MEAN_OF_ZEROS = "mean-of-zeros"  # of a line that takes the mean of what has now more zeros, now fewer
+TWO_AHEAD = "labels-two-ahead"  # of a loss whose labels are the tokens that were read, two places further on
 
 
 @dataclass(frozen=True, slots=True)

@@ -66,9 +66,15 @@ class Interval:
     calls: tuple[TrainingCall, ...]
 
 
+AIM = -1  # in place of a step
+
+
 @dataclass(frozen=True, slots=True)
 class LearningRate:
-    """The learning rate of an optimizer's group from its step `count` on, until another is recorded."""
+    """The learning rate of an optimizer's group from its step `count` on, until another is recorded.
+
+    At AIM, before all steps: the one that a schedule goes by.
+    """
 
     optimizer: int
     count: int

@@ -237,7 +237,7 @@ CREATE TABLE interval_run (number INTEGER PRIMARY KEY, thread INTEGER NOT NULL, 
 CREATE TABLE loss (backward INTEGER PRIMARY KEY, value TEXT NOT NULL);
 -- the factor of a GradScaler when it stepped after a backward, as Python prints it
 CREATE TABLE scale (backward INTEGER PRIMARY KEY, value TEXT NOT NULL);
--- the learning rate of an optimizer's group from its step `count` on, as Python prints it
+-- the learning rate of an optimizer's group from its step `count` on, as Python prints it; at -1 the one that a schedule goes by
 CREATE TABLE learning_rate (optimizer INTEGER NOT NULL, count INTEGER NOT NULL, part INTEGER NOT NULL, value TEXT NOT NULL,
   PRIMARY KEY (optimizer, count, part)) WITHOUT ROWID;
 -- how many of a parameter's elements that were looked at changed in an optimizer's step `count`; name: a string

@@ -8,6 +8,7 @@ parameter that nothing reads while another in no optimizer stands in its place.
 from __future__ import annotations
 
 from collections import defaultdict
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from gradscope.explain.deductions.optimizer_parameters import is_updated_by_hand
@@ -20,6 +21,9 @@ from gradscope.store.facts import kept
 
 _STEADY, _GONE = 2, 2  # looks that saw a gradient before the change, and that saw none since
 _INITIALISES = "torch/nn/init.py"
+
+
+Looks = list[tuple[OptimizerLook, HeldParameter]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,13 +50,26 @@ class Replacement:
 @kept
 def late_silences(case: Case) -> tuple[LateSilence, ...]:
     """Every parameter whose gradient has gone for good, in the order of the optimizers' parameters."""
-    states: dict[tuple[int, int], list[tuple[OptimizerLook, HeldParameter]]] = defaultdict(list)
+    states: dict[tuple[int, int], Looks] = defaultdict(list)
     for look in case.optimizer_looks():
         for parameter in look.parameters:
             states[look.optimizer, parameter.tensor].append((look, parameter))
+    return _silences(case, states.values())
+
+
+def _silences_after_phases(case: Case) -> tuple[LateSilence, ...]:
+    """The same of parameters that an optimizer of a phase before had trained."""
+    states: dict[int, Looks] = defaultdict(list)
+    for look in case.optimizer_looks():
+        for parameter in look.parameters:
+            states[parameter.tensor].append((look, parameter))
+    return _silences(case, [seen for seen in states.values() if len({look.optimizer for look, _ in seen}) > 1])
+
+
+def _silences(case: Case, states: Iterable[Looks]) -> tuple[LateSilence, ...]:
     flows: dict[int | None, RecordedDataflow] = {}
     found = []
-    for seen in states.values():
+    for seen in states:
         kinds = [held.state for _, held in seen]
         trained = next((at for at, kind in enumerate(kinds) if kind is GradientState.NONE), len(kinds))
         is_steady = trained >= _STEADY and set(kinds[:trained]) == {GradientState.VALUES}
@@ -87,7 +104,8 @@ def _is_before(call: Backward, last: Backward) -> bool:
 @kept
 def late_replacement(case: Case) -> Replacement | None:
     """Parameters that took the place of those that an optimizer holds, after these had been trained."""
-    old = [one for one in late_silences(case) if one.flow.operations and not one.flow.is_used(one.held.tensor)]
+    silences = late_silences(case) or _silences_after_phases(case)
+    old = [one for one in silences if one.flow.operations and not one.flow.is_used(one.held.tensor)]
     if not old:
         return None
     began = _began(case, old[0].look)

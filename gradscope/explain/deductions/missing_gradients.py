@@ -311,8 +311,11 @@ def _reached(case: Case, one: SilentParameter, call: Backward) -> bool:
     """Whether a backward's graph leads to a parameter."""
     if any(leaf.tensor == one.held.tensor and leaf.backward == call.number for leaf in case.leaf_gradients()):
         return True
-    if one.held.name == NAMELESS or call.number not in case.graph_sizes():
-        return False
+    known = dataflow(case).tensors
+    others = (leaf.tensor for leaf in case.leaf_gradients() if leaf.tensor != one.held.tensor)
+    replaced = any(other in known and known[other].leaf == one.held.name for other in others)
+    if one.held.name == NAMELESS or call.number not in case.graph_sizes() or replaced:
+        return False  # a name that another has taken over tells nothing
     return any(node.leaf == one.held.name for node in case.graph(call.number).nodes if node.accumulates)
 
 

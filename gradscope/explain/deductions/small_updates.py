@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.model.flow import GradientState, OptimizerLook
 from gradscope.model.operation import Operation, base_name
@@ -18,7 +20,11 @@ _CLIPS = ("norm", "clamp_min_", "clamp_max_", "clamp_")  # in the names of the o
 _CLIPPING = "clip_grad.py"
 _LOW = ("float16", "bfloat16", "half")
 _MOST = 0.5  # of the elements: that one parameter rests may have its reason
-_FEW = 0.01  # of the elements, where a low dtype rounds most steps away
+_ROUNDED = 0.2  # of the elements, beside parameters that rest altogether
+_SPARSE = 0.05  # of a gradient's elements are zero
+# Those of torch keep nothing of what they round away.
+_OF_TORCH = frozenset(("SGD", "Adam", "AdamW", "Adagrad", "RMSprop", "NAdam", "RAdam", "Adamax"))
+FEW = 0.01  # of the elements, where a low dtype rounds most steps away
 Look = tuple[int, int, int]  # a step, the elements that it changed, those that were looked at
 Unchanged = tuple[int, list[str], int, int, int, str | None]
 
@@ -36,12 +42,25 @@ def unchanged(case: Case) -> Iterator[Unchanged]:
             seen[one.optimizer][one.parameter].append((one.count, one.changed, one.elements))
     for optimizer, parameters in seen.items():
         dtype = _dtype(case, parameters)
-        few = _FEW if dtype is not None else 0.0
+        few = FEW if dtype is not None else 0.0
         still = {name: looks for name, looks in parameters.items() if len(looks) >= _LOOKS and _share(looks) <= few}
+        if dtype is not None and _is_rounded_away(case, optimizer, parameters):
+            still = parameters
         if sum(map(_elements, still.values())) >= _MOST * sum(map(_elements, parameters.values())) > 0:
             looks = [look for one in still.values() for look in one]
             changed = sum(one[1] for one in looks)
             yield optimizer, list(still), max(one[0] for one in looks) + 1, changed, _elements(looks), dtype
+
+
+def _is_rounded_away(case: Case, optimizer: int, parameters: dict[str, list[Look]]) -> bool:
+    """Whether most of what one of torch's own optimizers adds to parameters of a low dtype is lost, as it keeps nothing
+    of it. Elements without a gradient tell nothing: parameters that have such are left out."""
+    sparse = {size.leaf for size in case.sizes() if size.zero_share > _SPARSE}
+    dense = [looks for name, looks in parameters.items() if name not in sparse and len(looks) >= _LOOKS]
+    kinds = {look.name for look in case.optimizer_looks() if look.optimizer == optimizer}
+    everything = [look for looks in dense for look in looks]
+    rests = any(_share(looks) == 0 for looks in dense)
+    return kinds <= _OF_TORCH and len(dense) * 2 >= len(parameters) and rests and _share(everything) <= _ROUNDED
 
 
 def frozen(case: Case) -> Iterator[tuple[int, list[str], int]]:
@@ -104,6 +123,22 @@ def _clipping(operations: Iterable[Operation]) -> set[Site | None]:
         for operation in operations
         if base_name(operation.name).endswith(_CLIPS) and any(_CLIPPING in site.file for site in operation.stack)
     }
+
+
+def low_dtype_at(case: Case) -> Site | None:
+    """The only line that gives a model, or anything, a low dtype."""
+    found = list(syntax(case).everywhere(_lowers))
+    return found[0] if len(found) == 1 else None
+
+
+def _lowers(node: ast.AST) -> bool:
+    """`model.half()`, `model.bfloat16()`, `model.to(torch.bfloat16)`."""
+    if not (isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute)):
+        return False
+    given = [ast.unparse(one) for one in (*node.args, *(one.value for one in node.keywords))]
+    return (node.func.attr in ("half", "bfloat16") and not given) or (
+        node.func.attr == "to" and any(one.endswith(_LOW) for one in given)
+    )
 
 
 def made_at(case: Case, optimizer: int) -> Site | None:

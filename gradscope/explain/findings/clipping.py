@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.skipped_steps import skipped_to_the_end
-from gradscope.explain.deductions.small_updates import clipped_lines, frozen, made_at, unchanged
+from gradscope.explain.deductions.small_updates import FEW, clipped_lines, frozen, low_dtype_at, made_at, unchanged
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.timeline import Timeline, timelines
 from gradscope.explain.evidence.words import be, several
@@ -166,12 +166,14 @@ def nothing_changes(case: Case) -> Iterator[Cause]:
     required no grad in any step that was looked at, while backward calls gave gradients to others.
     """
     for optimizer, names, steps, changed, elements, dtype in unchanged(case):
-        site = made_at(case, optimizer)
+        made = made_at(case, optimizer)
+        cast = low_dtype_at(case) if dtype is not None and changed > elements * FEW else None
         low = f" ({dtype})" if dtype is not None else ""
         yield Cause(
             f"{changed} of {elements:,} elements of {several(names)}{low} changed in the steps that were looked at, "
             f"up to step {steps}",
-            site,
+            cast or made,
+            (Related("declared_at", made, "the optimizer"),) if cast is not None and made is not None else (),
             tensor=names[0],
             weight=len(names),
         )

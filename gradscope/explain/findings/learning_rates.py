@@ -13,10 +13,11 @@ from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.model.finding import Related, Severity
 from gradscope.model.site import Site
-from gradscope.model.training import SCHEDULE, STEP, LearningRate
+from gradscope.model.training import AIM, SCHEDULE, STEP, LearningRate
 
 _STEPS = 8  # at zero, at the end of the run
 _SHARE = 0.25  # of all steps
+_RISES, _RARELY = 3, 3  # of a rate in its warm-up; steps of an optimizer for one of its schedule
 _NOTHING = 1e-5  # of the largest rate: schedules that are meant do not stay there
 
 
@@ -61,11 +62,59 @@ def rate_of_zero(case: Case) -> Iterator[Cause]:
         )
 
 
+def rate_stays_low(case: Case) -> Iterator[Cause]:
+    """What it flags: a schedule that warms up and is stepped so rarely that the run ends in its warm-up.
+
+    Why: a warm-up that was made for batches, and is stepped once for each epoch, takes as many epochs. The rate rises a
+    little with each, and the model trains at a small part of the rate that was chosen: it learns, slowly.
+
+    Wrong:
+        for epoch in range(8):
+            for x, y in loader:
+                step(x, y)
+            scheduler.step()  # its warm-up has 500 steps
+
+    Right:
+        for epoch in range(8):
+            for x, y in loader:
+                step(x, y)
+                scheduler.step()
+
+    Do instead: step the schedule where it counts what it was made for, after each optimizer.step(); or give it epochs.
+
+    How it is found: the rate has only risen, and not to half of the one that the schedule goes by, while the schedule
+    was stepped three times or more, once for several steps of the optimizer. A hint: a run may have been cut short.
+    """
+    told: dict[tuple[int, int], list[LearningRate]] = defaultdict(list)
+    for rate in case.learning_rates():
+        told[rate.optimizer, rate.group].append(rate)
+    said: set[int] = set()
+    for (optimizer, _), rates in told.items():
+        aim, values = rates[0], [one.value for one in rates[1:]]
+        if optimizer in said or aim.count != AIM or len(values) < _RISES:
+            continue
+        scheduled, steps = _times_scheduled(case, optimizer), _steps(case, optimizer)
+        if values == sorted(values) and 0 < values[-1] < aim.value / 2 and _RISES <= scheduled <= steps / _RARELY:
+            said.add(optimizer)
+            yield Cause(
+                f"the learning rate ends at {values[-1]:.2g}, on its way to {aim.value:.2g}: its schedule was stepped "
+                f"{scheduled} times in {steps} steps",
+                _scheduled(case, optimizer),
+            )
+
+
+def _times_scheduled(case: Case, optimizer: int) -> int:
+    """How often the program stepped a schedule: once more it does so itself, where it is made."""
+    calls = [call for timeline in timelines(case) for _, call in timeline.of(SCHEDULE) if call.optimizer == optimizer]
+    return sum(call.site == calls[-1].site for call in calls)
+
+
 def _rates(case: Case) -> dict[int, tuple[int, int, int, float]]:
     """By optimizer: how many groups it has, how many rest at the end, since which step, at most at which rate."""
     told: dict[int, dict[int, list[LearningRate]]] = defaultdict(lambda: defaultdict(list))
     for rate in case.learning_rates():
-        told[rate.optimizer][rate.group].append(rate)
+        if rate.count != AIM:
+            told[rate.optimizer][rate.group].append(rate)
     found = {}
     for optimizer, groups in told.items():
         resting = [rest for rates in groups.values() if (rest := _rest(rates)) is not None]

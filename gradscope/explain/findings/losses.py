@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -9,11 +10,14 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.graph import Backward, Graph, Node
+from gradscope.model.notice import TWO_AHEAD
 from gradscope.model.operation import base_name
+from gradscope.model.site import Site
 from gradscope.model.training import STEP, ZERO_GRAD
 
 _GRAPHS = 3  # that are looked at: the first ones
@@ -146,6 +150,55 @@ def added_twice(case: Case) -> Iterator[Cause]:
                 (Related("second_backward_at", later.site, "backward"),),
                 backward=earlier.number,
             )
+
+
+def labels_two_ahead(case: Case) -> Iterator[Cause]:
+    """What it flags: a language model whose labels lie two tokens ahead of what it reads: they are shifted twice.
+
+    Why: a model that shifts its labels itself wants them as they are read. From labels that the data set has shifted
+    already it learns to predict the token after the next. The loss falls as usual, and generated text skips words.
+
+    Wrong:
+        batch = {"input_ids": tokens[:-1], "labels": tokens[1:]}
+        loss = cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())
+
+    Right:
+        batch = {"input_ids": tokens, "labels": tokens.clone()}
+        loss = cross_entropy(logits[:, :-1].flatten(0, 1), labels[:, 1:].flatten())
+
+    Do instead: shift in one place, in the data or in the model.
+
+    How it is found: in the first step, on a CPU, the labels of a cross entropy are the tokens that an embedding read,
+    each two places further on, and no loss has labels that are one place ahead. A hint.
+    """
+    for notice in case.notices():
+        if notice.what == TWO_AHEAD and notice.site is not None:
+            message = "the labels of this loss are the tokens that were read, two places ahead: they are shifted twice"
+            shifts = _shifted_at(case, notice.site)
+            called = (Related("called_at", notice.site, "the loss"),) if shifts not in (None, notice.site) else ()
+            yield Cause(message, shifts or notice.site, called)
+
+
+def _shifted_at(case: Case, loss: Site) -> Site | None:
+    """The last line before a loss, in its function, that leaves a first element out."""
+    lines = [
+        node.lineno
+        for node in syntax(case).nodes(loss.file)
+        if isinstance(node, ast.Subscript) and node.lineno <= loss.line and _leaves_first_out(node.slice)
+    ]
+    sites = [syntax(case).site(loss.file, line) for line in sorted(set(lines))]
+    return next((site for site in reversed(sites) if site.function == loss.function), None)
+
+
+def _leaves_first_out(index: ast.expr) -> bool:
+    parts = index.elts if isinstance(index, ast.Tuple) else [index]
+    return any(
+        isinstance(one, ast.Slice)
+        and isinstance(one.lower, ast.Constant)
+        and one.lower.value == 1
+        and one.upper is None
+        for one in parts
+    )
 
 
 def _doubled(case: Case) -> Iterator[tuple[Graph, Node, Node, str]]:

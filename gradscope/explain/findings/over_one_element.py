@@ -10,10 +10,10 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.model.flow import FlowOperation
 from gradscope.model.graph import Node
+from gradscope.model.notice import OVER_ONE
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
-SOFTMAX = "softmax-over-one"
 SOFTMAX_MODULE = "Softmax"  # in the name of its class: Softmax, LogSoftmax, Softmax2d, not a loss
 _SAMPLES = 3
 
@@ -38,7 +38,7 @@ def softmax_over_one(case: Case) -> Iterator[Cause]:
     time. So is a division of a tensor by its own sum, where that sum has the same shape.
     """
     for notice in case.notices():
-        if notice.what == SOFTMAX and notice.site is not None:
+        if notice.what == OVER_ONE and notice.site is not None:
             node = softmax_at(case, notice.site)
             site, called = (notice.site, ()) if node is None else chosen_at(case, node)
             yield Cause("this softmax runs over one element: it is always 1, and its gradient zero", site, called)

@@ -11,7 +11,7 @@ Write = tuple[int, int, str]  # position, string id, name of a written argument
 class Operator:
     """What is known of an operator: its name, what runs it, what it writes. Keeps it alive: its id is a key."""
 
-    __slots__ = ("copies", "harmless", "look", "makes_nodes", "name", "operator", "run", "softmax", "writes")
+    __slots__ = ("copies", "harmless", "look", "makes_nodes", "name", "operator", "run", "sign", "writes")
 
     copies: bool
     harmless: Callable[[tuple[Any, ...]], bool] | None
@@ -20,5 +20,5 @@ class Operator:
     name: int
     operator: Any
     run: Any
-    softmax: bool
+    sign: Callable[[Any, tuple[Any, ...], Any], None] | None
     writes: tuple[Write, ...]

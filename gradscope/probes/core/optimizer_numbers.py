@@ -35,3 +35,8 @@ class OptimizerNumbers:
 def parameters_of(optimizer: Any) -> list[Any]:
     """The parameters that an optimizer holds, group by group."""
     return [parameter for group in optimizer.param_groups for parameter in group["params"]]
+
+
+def with_gradients(optimizer: Any) -> list[bool]:
+    """Which of them hold a gradient."""
+    return [parameter.grad is not None for group in optimizer.param_groups for parameter in group["params"]]

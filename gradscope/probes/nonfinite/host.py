@@ -19,6 +19,7 @@ from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.nonfinite.device import NonfiniteOnDevice
 from gradscope.probes.nonfinite.graph_search import search_graph
 from gradscope.probes.nonfinite.living_origins import LivingOrigins
+from gradscope.probes.nonfinite.loss_signs import LossSigns
 from gradscope.probes.nonfinite.operator_risk import ALWAYS, CLOSELY, FORWARD, reads_no_values
 from gradscope.probes.nonfinite.origins import BORN, ENTERED, GRADIENT, ROOT, NonfiniteOrigin, OriginWriter
 from gradscope.probes.tensors.accelerators import is_far
@@ -31,7 +32,6 @@ from gradscope.torch_internals.running import current_node
 from gradscope.torch_internals.tensors import is_wrapped
 
 OFF = ALWAYS + 1
-SOFTMAX, OVER_ROWS = "softmax-over-one", "softmax-over-rows"
 _ENOUGH = 3  # backward calls that were reached, after which the cause is long known
 _MOST = 64  # events of one step
 _HUGE = 1e10  # a loss after which the next step is looked at closely
@@ -55,7 +55,7 @@ class NonfiniteOnHost(Watcher):
         self._whole = True  # every operator of this step was looked at
         self._armed = False  # the next step is to be looked at
         self.alarmed = False  # this step's loss was huge or not finite
-        self._softmaxes: dict[tuple[str, int], bool] = {}  # by stack: whether each ran over one element, or over rows
+        self.signs = LossSigns(context)
         self._operators = context.operators
         self._events: dict[tuple[int, int, int], NonfiniteOrigin] = {}
         self._origins = LivingOrigins()
@@ -73,15 +73,15 @@ class NonfiniteOnHost(Watcher):
             self._written_origins.write(event)
         self.on_device.finish()
         self._origins.release()
-        self._sink.add_all("notice", (notice for notice, always in self._softmaxes.copy().items() if always))
+        self.signs.write()
 
     def look(
         self, operator: Any, result: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], frame: Any
     ) -> None:
         """Look at the result of an operator that was called from a frame of the program, or from none."""
         try:
-            if operator.softmax and torch.is_grad_enabled():
-                self._sized(result, arguments, frame)
+            if operator.sign is not None and torch.is_grad_enabled():
+                operator.sign(result, arguments, frame)
             close = self.looking <= CLOSELY
             if not close and operator.harmless is not None and operator.harmless(arguments) and not is_far(result):
                 return
@@ -108,15 +108,6 @@ class NonfiniteOnHost(Watcher):
     def is_calm(self) -> bool:
         """Whether nothing has turned up in this step, and no device is asked."""
         return self.looking >= ALWAYS and not (self.alarmed or self._events or self.on_device.awake)
-
-    def _sized(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
-        """Note whether a softmax runs over one element, or over the rows of a matrix."""
-        dimension = arguments[1] if len(arguments) > 1 else None
-        if type(result) is torch.Tensor and result.dim() and type(dimension) is int:
-            stack = self._stacks.take(frame, self._threads.current.base)
-            over_rows = result.dim() == 2 and dimension in (0, -2) and min(result.shape) > 1
-            for what, is_so in ((SOFTMAX, result.shape[dimension] == 1), (OVER_ROWS, over_rows)):
-                self._softmaxes[what, stack] = self._softmaxes.get((what, stack), True) and is_so
 
     def before(self, call: BackwardCall, thread: Thread) -> None:
         """The loss is at hand, and so are the leaves."""

@@ -35,7 +35,7 @@ class Losses(Watcher):
             return
         count, self._count = self._count, self._count + 1
         try:
-            with unprofiled(), no_function(), no_dispatch(), no_autograd():
+            with unprofiled(), no_function(), no_dispatch():
                 self._read(call, call.outputs[0], not count & (count - 1))
         except Exception as error:
             self._faults.note(self.probe, error)
@@ -44,9 +44,11 @@ class Losses(Watcher):
         if not isinstance(root, torch.Tensor) or not root.is_floating_point() or root.numel() != 1:
             return
         if is_plain(root):
-            self._write(call.number, [float(root.detach())])
+            self._write(call.number, [float(root.item())])
         elif sampled and is_far(root) and not is_capturing(root.device):
-            self._nonfinite.on_device.ask(call, [(call.number, (root.detach().reshape(()),))], self._write)
+            with no_autograd():
+                value = root.detach().reshape(())
+                self._nonfinite.on_device.ask(call, [(call.number, (value,))], self._write)
 
     def _write(self, backward: int, values: list[float]) -> None:
         self._sink.add("loss", (backward, repr(values[0])))

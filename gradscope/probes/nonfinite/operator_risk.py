@@ -106,11 +106,6 @@ def copies(operator: Any) -> bool:
     return str(operator) in ("aten._to_copy.default", "aten.copy_.default")
 
 
-def is_softmax(operator: Any) -> bool:
-    """Whether it works along a dimension whose size must be more than one to make sense."""
-    return str(operator) in ("aten._softmax.default", "aten._log_softmax.default", "aten._safe_softmax.default")
-
-
 def is_foreseen(operator: Any) -> bool:
     """Whether what runs after it does not depend on values: it is torch's own, and shows its caller none."""
     shown = {torch.Tag.data_dependent_output, torch.Tag.dynamic_output_shape}

@@ -88,20 +88,19 @@ class Optimizers(Watcher):
         """Remember which backward ran last."""
         self._last = call.number
 
-    def _steps(self, optimizer: Any, frame: Any) -> None:
+    def _steps(self, optimizer: Any, frame: Any, present: list[bool]) -> None:
         number = self._optimizers.of(optimizer)
         known = self._stepped = self._known.setdefault(number, _Known())
         count, known.count = known.count, known.count + 1
         thread = self._threads.current
-        if thread.busy or torch.compiler.is_compiling():
+        if thread.busy:
             return
         thread.busy = True
         try:
-            with no_function():
-                self._note_change(known, [one.grad is not None for one in parameters_of(optimizer)])
-                if is_looked_at(count) or known.again:
-                    known.again = max(known.again - 1, 0)
-                    self._look(optimizer, number, count, self._stacks.take(frame, thread.base))
+            self._note_change(known, present)
+            if is_looked_at(count) or known.again:
+                known.again = max(known.again - 1, 0)
+                self._look(optimizer, number, count, self._stacks.take(frame, thread.base))
         finally:
             thread.busy = False
 

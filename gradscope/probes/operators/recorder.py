@@ -38,7 +38,6 @@ from gradscope.probes.nonfinite.operator_risk import (
     copies,
     harmless_of,
     is_foreseen,
-    is_softmax,
     look_of,
 )
 from gradscope.probes.operators import torch_function_classes
@@ -281,7 +280,7 @@ class OperatorRecorder(Watcher):
         known.harmless = harmless_of(operator)
         if known.harmless is always and not accelerators.is_there_one():
             known.look = CLOSELY
-        known.softmax = is_softmax(operator)
+        known.sign = self._nonfinite.signs.of(str(operator))
         if not is_foreseen(operator):
             self.unforeseen.add(known.name)
         self._known[name] = known

@@ -21,12 +21,12 @@ from gradscope.model.training import ASSIGN, AUTOCAST, FORWARD, GAP, PARTED, SCA
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.digest import digest
-from gradscope.probes.core.optimizer_numbers import OptimizerNumbers, parameters_of
+from gradscope.probes.core.optimizer_numbers import OptimizerNumbers
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.sink import store
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.tensors.value_samples import is_plain
-from gradscope.probes.training.described import HEARD, Said, with_gradients
+from gradscope.probes.training.described import HEARD, Said, counted
 from gradscope.probes.training.shared_parameters import SharedParameters
 from gradscope.signals import attribute
 from gradscope.torch_internals.dynamo import skip, skip_methods
@@ -53,6 +53,8 @@ class TrainingCalls(Watcher):
         self._optimizers = context.get(OptimizerNumbers)
         self._calls: dict[int, list[tuple[int, ...]]] = defaultdict(list)  # by thread
         self._last: dict[int, int] = {}  # backward calls, by thread
+        self._keys: dict[int, tuple[list[tuple[int, ...]], bytes]] = {}  # of the last interval, by thread
+        self._kinds: dict[CallKind, int] = {}
         self._runs = itertools.count(1)
         self._was_last = False  # a window's last step had ended: what was heard since is its update
         self._shared = SharedParameters()
@@ -110,10 +112,9 @@ class TrainingCalls(Watcher):
             with unprofiled(), no_dispatch():
                 self._sink.add("scale", (backward, repr(float(scale))))
 
-    def _step(self, optimizer: Any, frame: Any) -> None:
-        if not self._threads.current.busy and not torch.compiler.is_compiling():
-            with no_function():
-                self._add(Said(STEP, optimizer, *with_gradients(parameters_of(optimizer))), frame)
+    def _step(self, optimizer: Any, frame: Any, present: list[bool]) -> None:
+        if not self._threads.current.busy:
+            self._add(counted(STEP, optimizer, present), frame)
 
     def _forward(self, module: Any, frame: Any) -> None:
         for one in self._shared.parted():
@@ -125,8 +126,11 @@ class TrainingCalls(Watcher):
     def _add(self, said: Said, frame: Any) -> int:
         """Keep a call, and give its stack."""
         stack = self._stacks.take(frame, self._threads.current.base)
-        optimizer = self._optimizers.of(said.of) if isinstance(said.of, torch.optim.Optimizer) else 0
-        module = self._sink.string(self._names.module(said.of)) if isinstance(said.of, torch.nn.Module) else 0
+        optimizer = module = 0
+        if isinstance(said.of, torch.optim.Optimizer):
+            optimizer = self._optimizers.of(said.of)
+        elif isinstance(said.of, torch.nn.Module):
+            module = self._sink.string(self._names.module(said.of))
         self._keep(said.kind, (optimizer, module, stack, said.count, said.total))
         return stack
 
@@ -136,7 +140,10 @@ class TrainingCalls(Watcher):
             return
         if len(calls) >= _MOST:
             calls[:] = [self._gap()]
-        row = (self._sink.string(kind.name), *values)
+        name = self._kinds.get(kind)
+        if name is None:
+            name = self._kinds[kind] = self._sink.string(kind.name)
+        row = (name, *values)
         if kind not in _REPEATED or row not in calls[-_LAST:]:
             calls.append(row)
 
@@ -161,8 +168,11 @@ class TrainingCalls(Watcher):
     def _end(self, thread: int, backward: int | None) -> None:
         calls = self._calls.pop(thread, [])
         if calls or backward is not None:
-            numbers = array("q", itertools.chain.from_iterable(calls))
-            interval = store(self._sink, "interval", digest(numbers), partial(self._write, calls))
+            known, key = self._keys.get(thread, ([], b""))
+            if not key or known != calls:
+                key = digest(array("q", itertools.chain.from_iterable(calls)))
+                self._keys[thread] = calls, key  # as the next interval will be
+            interval = store(self._sink, "interval", key, partial(self._write, calls))
             self._sink.add("interval_run", (next(self._runs), thread, backward, interval))
 
     def _write(self, calls: list[tuple[int, ...]], number: int) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
 from types import GeneratorType
@@ -30,7 +30,7 @@ from gradscope.model.training import (
     ZERO_GRAD,
     CallKind,
 )
-from gradscope.probes.core.optimizer_numbers import parameters_of
+from gradscope.probes.core.optimizer_numbers import with_gradients
 from gradscope.probes.tensors.metadata import storage_of
 from gradscope.torch_internals.parts import TRAINING
 
@@ -54,8 +54,9 @@ def _made(values: dict[str, Any]) -> Said:
 
 def _cleared(values: dict[str, Any]) -> Said:
     of = values["self"]
-    parameters = of.parameters() if isinstance(of, nn.Module) else parameters_of(of)
-    return Said(ZERO_GRAD, of, *with_gradients(parameters))
+    if isinstance(of, nn.Module):
+        return counted(ZERO_GRAD, of, [one.grad is not None for one in of.parameters()])
+    return counted(ZERO_GRAD, of, with_gradients(of))
 
 
 def _clipped(bound: str, values: dict[str, Any]) -> Said:
@@ -76,7 +77,7 @@ def _scaled(values: dict[str, Any]) -> Said:
 def _of_scaler(kind: CallKind, values: dict[str, Any]) -> Said | None:
     if not values["self"].is_enabled():
         return None
-    return Said(kind, values["optimizer"], *with_gradients(parameters_of(values["optimizer"])))
+    return counted(kind, values["optimizer"], with_gradients(values["optimizer"]))
 
 
 def _mode(values: dict[str, Any]) -> Said:
@@ -112,10 +113,9 @@ def _scheduled(values: dict[str, Any]) -> Said:
     return Said(SCHEDULE, values["self"].optimizer)
 
 
-def with_gradients(parameters: Iterable[Any]) -> tuple[int, int]:
-    """How many of them hold a gradient, and how many there are."""
-    held = [one.grad is not None for one in parameters]
-    return sum(held), len(held)
+def counted(kind: CallKind, of: Any, present: list[bool]) -> Said:
+    """A call that says how many parameters hold a gradient, and how many there are."""
+    return Said(kind, of, present.count(True), len(present))
 
 
 def depends_on_mode(module: nn.Module) -> bool:

@@ -9,11 +9,14 @@ import sys
 from collections.abc import Callable
 from typing import Any
 
+import torch
 from torch.optim import optimizer as optimizer_module
 from torch.utils.hooks import RemovableHandle
 
 from gradscope.probes.core.context import Context
+from gradscope.probes.core.optimizer_numbers import with_gradients
 from gradscope.torch_internals.dynamo import skip
+from gradscope.torch_internals.guards import no_function
 
 _OURS = -1  # a key among the hooks of all optimizers
 
@@ -31,8 +34,12 @@ class StepHooks:
     def __enter__(self) -> StepHooks:
         def before_step(optimizer: Any, arguments: Any, keywords: Any) -> None:
             try:
-                for told in self._steps:
-                    told(optimizer, sys._getframe(2))  # 1 is torch's wrapper of the step
+                if not torch.compiler.is_compiling():
+                    frame = sys._getframe(2)  # 1 is torch's wrapper of the step
+                    with no_function():
+                        present = with_gradients(optimizer)  # once, for all who ask
+                        for told in self._steps:
+                            told(optimizer, frame, present)
             except Exception as error:
                 self._faults.note(self.probe, error)
 

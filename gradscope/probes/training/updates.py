@@ -5,11 +5,13 @@ Elements are compared in the steps 0 to 5, 8, 16, 32, ...; on an accelerator the
 
 from __future__ import annotations
 
+import itertools
 from typing import Any
 
 import torch
 
 from gradscope.model.flow import is_looked_at
+from gradscope.model.training import AIM
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.optimizer_numbers import OptimizerNumbers, parameters_of
 from gradscope.probes.tensors.value_samples import is_plain
@@ -17,6 +19,7 @@ from gradscope.torch_internals.dynamo import skip_methods
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 
 _ELEMENTS = 1024  # of a parameter
+_AIMS = ("initial_lr", "max_lr")  # what torch's schedules leave in a group
 
 
 class Updates:
@@ -40,8 +43,8 @@ class Updates:
     def __exit__(self, *error: object) -> None:
         self._before.clear()
 
-    def _steps(self, optimizer: Any, frame: Any) -> None:
-        if torch.compiler.is_compiling() or not self._recorded.recorded:
+    def _steps(self, optimizer: Any, frame: Any, present: list[bool]) -> None:
+        if not self._recorded.recorded:
             return
         number = self._optimizers.of(optimizer)
         count = self._counts.get(number, 0)
@@ -49,17 +52,27 @@ class Updates:
         self._note_rates(optimizer, number, count)
         if is_looked_at(count):
             with unprofiled(), no_function(), no_dispatch(), no_autograd():
-                trained = (one for one in parameters_of(optimizer) if one.grad is not None and is_plain(one))
-                self._before[number] = [(one, _some(one).clone()) for one in trained if one.numel()]
+                trained = itertools.compress(parameters_of(optimizer), present)
+                self._before[number] = [(one, _some(one).clone()) for one in trained if is_plain(one) and one.numel()]
 
     def _note_rates(self, optimizer: Any, number: int, count: int) -> None:
         for group, options in enumerate(optimizer.param_groups):
             rate = options.get("lr")
             if isinstance(rate, float | int) and self._rates.get((number, group)) != rate:
+                if (number, group) not in self._rates:
+                    self._note_aim(options, number, group)
                 self._rates[number, group] = rate
                 self._sink.add("learning_rate", (number, count, group, repr(float(rate))))
 
+    def _note_aim(self, options: dict[str, Any], number: int, group: int) -> None:
+        """Write the rate that a schedule goes by: what the optimizer was given, or what it is to rise to."""
+        aims = [options[name] for name in _AIMS if isinstance(options.get(name), float | int)]
+        if aims:
+            self._sink.add("learning_rate", (number, AIM, group, repr(float(max(aims)))))
+
     def _stepped(self, optimizer: Any) -> None:
+        if not self._before:
+            return  # as after nearly all steps
         number = self._optimizers.of(optimizer)
         before = self._before.pop(number, None)
         if before is None:

@@ -1,0 +1,128 @@
+"""Takes down at a few operators what no line tells of a loss: over what a softmax runs, whether a mean has zeros,
+and how far labels lie ahead of tokens.
+
+Each is asked for the first times that a line runs only, and written when the recording ends.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+import torch
+
+from gradscope.model.notice import MEAN_OF_ZEROS, OVER_BATCHED, OVER_ONE, OVER_ROWS, TWO_AHEAD
+from gradscope.probes.core.context import Context
+from gradscope.probes.tensors.value_samples import is_plain
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
+
+Sign = Callable[[Any, tuple[Any, ...], Any], None]
+_SOFTMAX = ("aten._softmax.default", "aten._log_softmax.default", "aten._safe_softmax.default")
+_MEAN = ("aten.mean.default", "aten.mean.dim")
+_EMBEDDING = ("aten.embedding.default",)
+_LABELS = ("aten.nll_loss_forward.default", "aten.nll_loss2d_forward.default")
+_FEWEST, _ROWS, _READS, _LOSSES = 8, 4, 4, 8  # places in a row; rows kept; of reads; for losses
+_FARTHEST = 3  # places that labels may lie ahead
+_MEANS = 6  # of a line, whose zeros are counted
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    """Tokens that were read: how many rows of how many places, and a copy of the first rows."""
+
+    rows: int
+    places: int
+    first: torch.Tensor
+
+    def ahead(self, label: torch.Tensor, ignored: int) -> int | None:
+        """By how many places labels lie ahead of them; None where they are other numbers, or it cannot be told."""
+        length, rest = divmod(label.numel(), self.rows)
+        if rest or length < _FEWEST - _FARTHEST:
+            return None
+        label = label.reshape(self.rows, length)[: len(self.first)]
+        fits = [ahead for ahead in range(_FARTHEST) if self._fits(label, ahead, ignored)]
+        return fits[0] if len(fits) == 1 else None
+
+    def _fits(self, label: torch.Tensor, ahead: int, ignored: int) -> bool:
+        count = min(label.shape[1], self.places - ahead)
+        counts = label[:, :count] != ignored
+        same = (label[:, :count] == self.first[:, ahead : ahead + count]) | ~counts
+        return bool(same.all()) and int(counts.sum()) >= _FEWEST
+
+
+class LossSigns:
+    """What has been seen so far, by the stack of the line."""
+
+    def __init__(self, context: Context) -> None:
+        self._sink, self._stacks, self._threads = context.sink, context.stacks, context.threads
+        self._softmaxes: dict[tuple[str, int], bool] = {}  # whether it was so each time
+        self._tokens: list[_Tokens] = []
+        self._losses = 0
+        self._ahead: dict[int, int] = {}  # of a loss: its labels are the tokens, so many places on
+        self._signs: tuple[tuple[Sign, tuple[str, ...]], ...] = (
+            (self._softmax, _SOFTMAX),
+            (self._mean, _MEAN),
+            (self._embedding, _EMBEDDING),
+            (self._labels, _LABELS),
+        )
+        self._zeros: dict[int, list[float]] = {}  # what share of what a mean was taken of was zero
+
+    def of(self, operator: str) -> Sign | None:
+        """What to ask where an operator runs with gradients on."""
+        return next((sign for sign, operators in self._signs if operator in operators), None)
+
+    def write(self) -> None:
+        """The recording ends."""
+        self._sink.add_all("notice", (notice for notice, always in self._softmaxes.copy().items() if always))
+        masked = (stack for stack, shares in self._zeros.copy().items() if len(set(shares)) > 1)
+        self._sink.add_all("notice", ((MEAN_OF_ZEROS, stack) for stack in masked))
+        if 1 not in self._ahead.values():  # else there are heads that look further
+            self._sink.add_all("notice", ((TWO_AHEAD, stack) for stack, places in self._ahead.items() if places == 2))
+        self._tokens.clear()
+
+    def _softmax(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
+        """Note whether it runs over one element, over the rows of a matrix, or over what products of matrices batch."""
+        dimension = arguments[1] if len(arguments) > 1 else None
+        if type(result) is torch.Tensor and result.dim() and type(dimension) is int:
+            stack, place = self._stack(frame), dimension % result.dim()
+            several = min(result.shape) > 1
+            for what, is_so in (
+                (OVER_ONE, result.shape[dimension] == 1),
+                (OVER_ROWS, several and result.dim() == 2 and place == 0),
+                (OVER_BATCHED, several and result.dim() > 2 and place < result.dim() - 2),
+            ):
+                self._softmaxes[what, stack] = self._softmaxes.get((what, stack), True) and is_so
+
+    def _mean(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
+        """Count the zeros in what a mean is taken of: a mask leaves another number of them in each batch."""
+        value = arguments[0]
+        if not is_plain(value) or not value.requires_grad or value.numel() < 2:
+            return
+        zeros = self._zeros.setdefault(self._stack(frame), [])
+        if len(zeros) < _MEANS:
+            with unprofiled(), no_function(), no_dispatch(), no_autograd():
+                zeros.append(1 - int(torch.count_nonzero(value)) / value.numel())
+
+    def _embedding(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
+        """Copy some of the tokens that are read, where they come as rows."""
+        tokens = arguments[1]
+        if is_plain(tokens) and tokens.dim() == 2 and tokens.shape[1] >= _FEWEST and len(self._tokens) < _READS:
+            with unprofiled(), no_function(), no_dispatch(), no_autograd():
+                self._tokens.append(_Tokens(*tokens.shape, tokens[:_ROWS].clone()))
+
+    def _labels(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
+        """Compare labels with the tokens of the same step, and forget these."""
+        label, ignored = arguments[1], arguments[4]
+        if self._tokens and is_plain(label):
+            with unprofiled(), no_function(), no_dispatch(), no_autograd():
+                ahead = [tokens.ahead(label.reshape(-1), ignored) for tokens in self._tokens]
+            found = [one for one in ahead if one is not None]
+            if found:
+                self._ahead.setdefault(self._stack(frame), min(found))
+            self._losses += 1
+            if self._losses >= _LOSSES:
+                self._tokens.clear()
+
+    def _stack(self, frame: Any) -> int:
+        return self._stacks.take(frame, self._threads.current.base)
