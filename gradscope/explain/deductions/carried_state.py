@@ -9,6 +9,7 @@ import ast
 from collections.abc import Iterator
 
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.source_names import carries, followed, targets
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import last_name
 from gradscope.model.site import Origin, Site, Stack, user_site
@@ -23,14 +24,19 @@ def cache_around(case: Case, stack: Stack) -> Site | None:
         if isinstance(statement, ast.Assign) and any(map(_is_a_key_of_self, statement.targets)):
             return syntax(case).site(caller.file, statement.lineno, caller.function)
     made = user_site(stack)
-    function = None if made is None else syntax(case).function(made)
-    if made is None or not isinstance(function, ast.FunctionDef):
+    if made is None or _is_kept_at_once(case, made):
+        return None
+    function = syntax(case).function(made)
+    if not isinstance(function, ast.FunctionDef):
         return None
     for decorator in function.decorator_list:
         if last_name(decorator.func if isinstance(decorator, ast.Call) else decorator) in _CACHES:
             return syntax(case).site(made.file, decorator.lineno, made.function)
+    statement = syntax(case).parsed(made.file).whole_statements.get(made.line)
+    known = followed(function, set() if statement is None else targets(statement))
     stores = (one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno >= made.line)
-    line = next((one.lineno for one in stores if any(map(_is_a_key_of_self, one.targets))), None)
+    kept = (one for one in stores if not known or carries(one.value, known))
+    line = next((one.lineno for one in kept if any(map(_is_a_key_of_self, one.targets))), None)
     return None if line is None else syntax(case).site(made.file, line, made.function)
 
 
@@ -45,6 +51,13 @@ def _thrown_away(case: Case, file: str) -> Iterator[Site]:
         call = node.value if isinstance(node, ast.Expr) else None
         if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr == "detach":
             yield syntax(case).site(file, call.func.end_lineno or call.lineno)
+
+
+def _is_kept_at_once(case: Case, made: Site) -> bool:
+    """Whether the line that computes a value keeps it as an attribute: `self.state = self.state.index_copy(...)`."""
+    statement = syntax(case).parsed(made.file).whole_statements.get(made.line)
+    places = statement.targets if isinstance(statement, ast.Assign) else ()
+    return any(isinstance(place, ast.Attribute) for place in places)
 
 
 def _is_a_key_of_self(target: ast.expr) -> bool:

@@ -13,7 +13,7 @@ from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph
 from gradscope.model.operation import base_name
-from gradscope.model.site import Site
+from gradscope.model.site import Site, Stack, user_site
 
 CUT, DERIVATIVE, MODE, HIDDEN, CONSTANT = "GS721", "GS722", "GS723", "GS724", "GS772"
 _EXITS = ("item", "tolist", "numpy")
@@ -57,7 +57,8 @@ class MissingGradient:
     """A gradient that does not arrive. `cause` lacks its message, `names` the parameters concerned.
 
     `operator`, `call` (as it is written on the line) and `dtype` belong to the reason. `hidden` says that the result
-    was given requires_grad, `no_graph` that the whole loss has no graph, `part` that a summand of it has none.
+    was given requires_grad, `no_graph` that the whole loss has no graph, `part` that a summand of it has none,
+    `derivative` that one by an input lacks a part.
     `since`: the optimizer's step from which on it is missing, None: it never came.
     """
 
@@ -70,11 +71,20 @@ class MissingGradient:
     hidden: bool = False
     no_graph: bool = False
     part: bool = False
+    derivative: bool = False
     names: tuple[str, ...] = ()
     since: int | None = None
 
 
 def at_cut(case: Case, cut: Cut) -> MissingGradient:
+    """The cause of a cut, also where a requires_grad further on hides it."""
+    found = bare_cut(case, cut)
+    if found.code == CONSTANT or not dataflow(case).leaf_on_the_way(cut.made):
+        return found
+    return _hidden(case, cut.operation, found)
+
+
+def bare_cut(case: Case, cut: Cut) -> MissingGradient:
     """The cause of a cut: the operator has no derivative, gradients were off, or the value was detached."""
     operation = dataflow(case).operations[cut.operation]
     name, module = operation.operation.name, module_of(case, cut.operation)
@@ -88,14 +98,12 @@ def at_cut(case: Case, cut: Cut) -> MissingGradient:
         site = mode.site if mode else operation.site
         place = (Related("cut_at", operation.site, name),) if site != operation.site else ()
         cause = Cause("", site, place, certain=mode is not None, op=name, module=module)
-        found = MissingGradient(MODE, Reason.GRADIENTS_OFF, cause, operator=base_name(name))
-    elif made is not None and dataflow(case).is_whole(cut.made):
+        return MissingGradient(MODE, Reason.GRADIENTS_OFF, cause, operator=base_name(name))
+    if made is not None and dataflow(case).is_whole(cut.made):
         cause, dtype = Cause("", operation.site, op=name, module=module), made.type.dtype
-        found = MissingGradient(DERIVATIVE, Reason.NO_DERIVATIVE, cause, operator=base_name(name), dtype=dtype)
-    else:
-        cause = Cause("", operation.site, op=name, module=module)
-        found = MissingGradient(CUT, Reason.DETACHED, cause, call=_call(operation.site, name))
-    return _hidden(case, cut.operation, found) if dataflow(case).leaf_on_the_way(cut.made) else found
+        return MissingGradient(DERIVATIVE, Reason.NO_DERIVATIVE, cause, operator=base_name(name), dtype=dtype)
+    cause = Cause("", operation.site, op=name, module=module)
+    return MissingGradient(CUT, Reason.DETACHED, cause, call=_call(operation.site, name))
 
 
 def exits(case: Case, at: int) -> bool:
@@ -139,14 +147,19 @@ def _call(site: Site | None, name: str) -> str:
 
 def born(case: Case, tensor: int) -> Site | None:
     """The user's line that made a tensor or filled it first."""
+    return user_site(birth(case, tensor))
+
+
+def birth(case: Case, tensor: int) -> Stack:
+    """Where a tensor was made or filled first; empty where that was not recorded."""
     flow = dataflow(case)
     known = flow.tensors.get(tensor)
     if known is None:
-        return None
+        return ()
     for operation in flow.operations:
         if any(flow.tensors[made].storage == known.storage for made in operation.makes if made in flow.tensors):
-            return operation.site
-    return None
+            return operation.operation.stack
+    return ()
 
 
 def first_values(case: Case, leaf: str) -> Site | None:

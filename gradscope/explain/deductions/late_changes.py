@@ -8,7 +8,7 @@ parameter that nothing reads while another in no optimizer stands in its place.
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gradscope.explain.deductions.optimizer_parameters import is_updated_by_hand
@@ -116,6 +116,55 @@ def late_replacement(case: Case) -> Replacement | None:
     unheld = [tensors[one] for one in late if one not in early | held and one in tensors]
     new = tuple(one for one in unheld if one.parameter and not is_updated_by_hand(case, one))
     return Replacement(tuple(old), new, _made(case, began)) if new else None
+
+
+@kept
+def stale_replacement(case: Case) -> Replacement | None:
+    """Parameters that took the place, and the name, of those that an optimizer goes on to step with old gradients.
+
+    The old ones keep the gradients of before, where nothing clears what the module no longer has: so what counts is
+    that no backward that was looked at has reached them since.
+    """
+    reached = _leaves_by_backward(case)
+    for look in reversed(case.optimizer_looks()):
+        old, new, began = [], dict[int, FlowTensor](), 0.0
+        for one in look.parameters:
+            calls = [number for number, leaves in reached.items() if one.tensor in leaves]
+            later = [number for number in reached if calls and calls[-1] < number <= (look.backward or 0)]
+            came = [leaf for number in later for leaf in _came(case, reached, number, calls[-1], one)]
+            if came and not _since(case, look).is_used(one.tensor):
+                old.append(LateSilence(one, look, dataflow(case)))
+                new.update((leaf.number, leaf) for leaf in came)
+                began = _started(case, calls[-1])
+        if old:
+            return Replacement(tuple(old), tuple(new.values()), _made(case, began))
+    return None
+
+
+def _came(case: Case, reached: dict[int, set[int]], call: int, last: int, old: HeldParameter) -> Iterator[FlowTensor]:
+    """The parameters of a backward that no optimizer holds, new since another one, and of the name of an old one."""
+    tensors = dataflow(case).tensors
+    held = {one.tensor for look in case.optimizer_looks() for one in look.parameters}
+    before = {at for number, leaves in reached.items() if number <= last for at in leaves}
+    for at in reached[call] - held - before:
+        leaf = tensors.get(at)
+        if leaf is not None and leaf.parameter and _is_named(leaf, old.name) and not is_updated_by_hand(case, leaf):
+            yield leaf
+
+
+def _leaves_by_backward(case: Case) -> dict[int, set[int]]:
+    """The leaves of each backward that was looked at, in order."""
+    found: dict[int, set[int]] = defaultdict(set)
+    for leaf in sorted(case.leaf_gradients(), key=lambda leaf: leaf.backward):
+        found[leaf.backward].add(leaf.tensor)
+    return dict(found)
+
+
+def _is_named(leaf: FlowTensor, name: str) -> bool:
+    """Whether two parameters are one attribute of one module; the model may have another name in each."""
+    ends = [(leaf.leaf or "").split("."), name.split(".")]
+    length = min(map(len, ends))
+    return length > 1 and ends[0][-length:] == ends[1][-length:]
 
 
 def _started(case: Case, backward: int) -> float:

@@ -54,8 +54,14 @@ def _summands(flow: RecordedDataflow, tensor: int, before: int) -> Iterator[tupl
     for read in reads:
         if read.requires_grad and not read.leaf:
             yield from _summands(flow, read.tensor, makers[-1])
-        elif name in _ADDS and not read.requires_grad and _is_number(flow, read.tensor):
+        elif name in _ADDS and not read.requires_grad and _is_summand(flow, read.tensor, tensor):
             yield read.tensor, makers[-1]
+
+
+def _is_summand(flow: RecordedDataflow, tensor: int, whole: int) -> bool:
+    """Whether a tensor is a number, or one for each sample as the sum is."""
+    known = [flow.tensors[one].type.shape for one in (tensor, whole) if one in flow.tensors]
+    return _is_number(flow, tensor) or (len(known) == 2 and known[0] == known[1] and len(known[0]) == 1)
 
 
 def _is_number(flow: RecordedDataflow, tensor: int) -> bool:
@@ -63,9 +69,10 @@ def _is_number(flow: RecordedDataflow, tensor: int) -> bool:
 
 
 def _cuts(flow: RecordedDataflow, summand: int, before: int, began: int, held: frozenset[int]) -> Iterator[Cut]:
-    """The cuts between a summand and parameters, the latest first; a number that is detached is meant to be one."""
+    """The cuts between a summand and parameters, the latest first; a summand that is detached is meant to be one."""
     for cut in flow.behind(summand, before):
-        meant = cut.made is not None and _is_number(flow, cut.made) and _is_number(flow, cut.read)
+        numbers = cut.made is not None and _is_number(flow, cut.made) and _is_number(flow, cut.read)
+        meant = numbers or (cut.made == summand and not _is_number(flow, summand))
         if cut.operation >= began and not meant and _comes_from(flow, cut, held):
             yield cut
 

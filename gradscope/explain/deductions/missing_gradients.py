@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from itertools import islice
 
 from gradscope.explain.deductions.cancelled_gradients import cancelled_gradients
 from gradscope.explain.deductions.cause import Cause
@@ -25,11 +26,12 @@ from gradscope.explain.deductions.graph_cuts import (
     reaches,
 )
 from gradscope.explain.deductions.late_changes import late_silences
+from gradscope.explain.deductions.lost_derivatives import lost_derivatives
 from gradscope.explain.deductions.lost_parts import lost_parts
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters
 from gradscope.explain.deductions.siblings import sibling_read_twice
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import Way, dataflow, is_optimizer
+from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, Way, dataflow, runs_optimizer
 from gradscope.explain.evidence.syntax import attribute_call, syntax
 from gradscope.model.finding import Related, Severity
 from gradscope.model.flow import GradientState, HeldParameter, OptimizerLook
@@ -42,6 +44,7 @@ UNUSED, REPLACED, DROPPED, FROZEN = "GS726", "GS727", "GS728", "GS720"
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 # What a program may mean, in a phase in which a part of it rests, is a hint; nobody hands numbers around for that.
 _LATE = {Reason.DETACHED: Severity.INFO, Reason.GRADIENTS_OFF: Severity.INFO}
+_INFERENCE = "inference_mode"
 _COME_BACK = ("tensor", "from_numpy", "asarray")
 _ZERO = ("Round", "Sign", "Floor", "Ceil", "Trunc", "Heaviside", "Bernoulli", "Fix", "Sgn", "FloorDivide")
 
@@ -59,7 +62,8 @@ class SilentParameter:
 def missing_gradients(case: Case) -> tuple[MissingGradient, ...]:
     """Every gradient that is missing, those that explain a failure first; the parameters of one line together."""
     found = [*_without_graph(case), *_inference(case)]
-    found += [*_silent(case), *_late(case), *_parts(case), *cancelled_gradients(case)]
+    found += [*_silent(case), *_late(case), *_parts(case), *lost_derivatives(case)]
+    found += cancelled_gradients(case)
     return tuple(_together(found))
 
 
@@ -126,12 +130,25 @@ def _inference(case: Case) -> Iterator[MissingGradient]:
     """A tensor made in inference mode reached an operation that has to save it for a backward, and torch refused."""
     for failure in case.failures():
         if "Inference tensors cannot be saved" in failure.message:
-            off = [one for one in dataflow(case).operations if not one.operation.grad and not is_optimizer(one)]
-            modes = [mode for mode in (syntax(case).switch(one.operation.stack) for one in reversed(off)) if mode]
-            site = modes[0].site if modes else failure.site
+            modes = list(islice(_inference_modes(case), 1))
+            site = modes[0] if modes else failure.site
             related = (Related("fails_at", failure.site, "a backward would need the tensor"),)
             cause = Cause("", site, related, fails=True, certain=bool(modes))
             yield MissingGradient(MODE, Reason.INFERENCE_TENSOR, cause)
+
+
+def _inference_modes(case: Case) -> Iterator[Site]:
+    """What switched inference mode on, the latest first: not only operators whose tensors were followed tell of it."""
+    stacks = dict.fromkeys(
+        operation.stack
+        for block in reversed(case.blocks())
+        for operation in reversed(block.operations)
+        if block.backward is None and not operation.grad and not runs_optimizer(operation)
+    )
+    switched = (syntax(case).switch(stack) for stack in stacks)
+    found = [mode.site for mode in switched if mode is not None]
+    yield from (site for site in found if _INFERENCE in (site.source or ""))
+    yield from found
 
 
 def _mode_before(case: Case, call: Backward) -> MissingGradient | None:
@@ -231,8 +248,8 @@ def cut_off(case: Case, way: Way) -> MissingGradient | None:
     flow = dataflow(case)
     cuts = [cut for cut in way.cuts if cut.made in flow.useful]
     if cuts:
-        values = (cut for cut in cuts if not flow.is_whole(cut.made))  # an argmin beside them says which, not how much
-        return at_cut(case, next(values, cuts[0]))
+        lost = {one.cause.site for one in lost_parts(case)}
+        return at_cut(case, min(cuts, key=lambda cut: _doubt(flow, way, cut, lost)))
     left = [at for at in way.operations if exits(case, at) and flow.comes_back(at)]
     if left:
         return at_exit(case, left[0])
@@ -241,6 +258,18 @@ def cut_off(case: Case, way: Way) -> MissingGradient | None:
         return None
     found = at_cut(case, numbers[0])
     return replace(found, cause=replace(found.cause, certain=False))
+
+
+def _doubt(flow: RecordedDataflow, way: Way, cut: Cut, lost: set[Site | None]) -> tuple[bool, ...]:
+    """How likely a cut beside others is meant, the least first; of those alike, the nearest to the parameter counts.
+
+    An argmin says which, not how much. A parameter that is read while gradients are off, as in a rollout, and by
+    operators with a graph as well, is cut by what follows these. A line where all of a summand is lost comes first.
+    """
+    operation = flow.operations[cut.operation]
+    at_rest = not operation.operation.grad and any(one.tensor == cut.read and one.leaf for one in operation.reads)
+    elsewhere = any(flow.operations[at].operation.grad for at in way.operations)
+    return flow.is_whole(cut.made), at_rest and elsewhere, operation.site not in lost
 
 
 def _led_nowhere(case: Case, one: SilentParameter, way: Way) -> MissingGradient | None:
@@ -271,8 +300,18 @@ def _was_in_graph(case: Case, one: SilentParameter) -> bool:
     if one.held.tensor in tensors:
         return True
     known = dataflow(case).tensors
-    another = any(at in known and known[at].leaf == name for at in tensors)  # put in its place
+    another = any(at in known and known[at].leaf == name for at in tensors) or _is_anothers(case, one)
     return name != NAMELESS and not another and name in case.reached_leaves()
+
+
+def _is_anothers(case: Case, one: SilentParameter) -> bool:
+    """Whether another tensor has its name in the last graph: functional_call puts one in its place."""
+    looked = {leaf.backward for leaf in case.leaf_gradients()} & set(case.graph_sizes())
+    last = max((call for call in looked if call <= (one.look.backward or 0)), default=None)
+    if last is None:
+        return False
+    leaves = [leaf for leaf in case.leaf_gradients() if leaf.backward == last]
+    return any(case.graph(last).nodes[leaf.node].leaf == one.held.name for leaf in leaves)
 
 
 def _why_zero(case: Case, one: SilentParameter) -> MissingGradient | None:

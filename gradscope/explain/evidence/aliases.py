@@ -21,7 +21,8 @@ _TRANSFORMS = "/torch/_functorch/"  # which take tensors out of their wrappers
 class _Touched:
     """The tensor of each memory that was touched last, and whether it required grad."""
 
-    def __init__(self) -> None:
+    def __init__(self, tensors: Mapping[int, FlowTensor]) -> None:
+        self._parameters = {one.storage: one.number for one in tensors.values() if one.parameter}
         self._last: dict[int, tuple[Read, FlowOperation]] = {}  # by storage
         self._seen: set[int] = set()
 
@@ -39,16 +40,25 @@ class _Touched:
         if tensor is not None:
             self._last[tensor.storage] = (read, operation)
 
-    def before(self, tensor: FlowTensor | None) -> tuple[Read, FlowOperation] | None:
-        """What was touched last on the memory of a tensor that nobody has seen yet."""
-        return None if tensor is None or tensor.number in self._seen else self._last.get(tensor.storage)
+    def before(self, tensor: FlowTensor | None) -> tuple[Read, FlowOperation | None] | None:
+        """What was touched last on the memory of a tensor that nobody has seen yet, and by which operator.
+
+        None for the operator where it is a parameter that none has touched, only the values that it was made of.
+        """
+        if tensor is None or tensor.number in self._seen or tensor.storage not in self._last:
+            return None
+        read, operation = self._last[tensor.storage]
+        parameter = self._parameters.get(tensor.storage, tensor.number)
+        if parameter != tensor.number and parameter not in self._seen:
+            return Read(parameter, requires_grad=True, leaf=True), None
+        return read, operation
 
 
 def with_aliases(
     operations: Iterable[FlowOperation], tensors: Mapping[int, FlowTensor], syntax: Syntax
 ) -> Iterator[FlowOperation]:
     """The operators in their order, and one for each alias before the first that read it in a forward."""
-    touched = _Touched()
+    touched = _Touched(tensors)
     for operation in operations:
         if operation.backward is None and not _is_transformed(operation):
             for read in operation.reads:
@@ -66,17 +76,17 @@ def _is_transformed(operation: FlowOperation) -> bool:
     return any(_TRANSFORMS in site.file for site in operation.operation.stack)
 
 
-def _stack(before: FlowOperation, after: FlowOperation, syntax: Syntax) -> Stack:
+def _stack(before: FlowOperation | None, after: FlowOperation, syntax: Syntax) -> Stack:
     """Where the alias was made: at the line of the operator before or after, or at one between them that says so."""
     found = (_said(before, after, ways, syntax) for ways in _WAYS)
     return next((stack for stack in found if stack is not None), after.operation.stack)
 
 
-def _said(before: FlowOperation, after: FlowOperation, ways: tuple[str, ...], syntax: Syntax) -> Stack | None:
+def _said(before: FlowOperation | None, after: FlowOperation, ways: tuple[str, ...], syntax: Syntax) -> Stack | None:
     for one in (before, after):
-        if one.site is not None and _says(one.site.source, ways):
+        if one is not None and one.site is not None and _says(one.site.source, ways):
             return one.operation.stack
-    first, last = before.site, after.site
+    first, last = None if before is None else before.site, after.site
     if last is None:
         return None
     start = first.line if first is not None and _same_function(first, last) else 0

@@ -13,7 +13,7 @@ from functools import cached_property
 from gradscope.explain.evidence.aliases import with_aliases
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Read
-from gradscope.model.operation import base_name
+from gradscope.model.operation import Operation, base_name
 from gradscope.store.facts import Facts, kept
 
 _SHAPE_ONLY = ("_like", "new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided")
@@ -278,7 +278,12 @@ def leaves_torch(operation: FlowOperation) -> bool:
 
 def is_optimizer(operation: FlowOperation) -> bool:
     """Whether torch's optimizers ran it."""
-    return any(_OPTIMIZER in site.file.replace("\\", "/") for site in operation.operation.stack)
+    return runs_optimizer(operation.operation)
+
+
+def runs_optimizer(operation: Operation) -> bool:
+    """Whether an operator, whose tensors may be unknown, is of torch's optimizers."""
+    return any(_OPTIMIZER in site.file.replace("\\", "/") for site in operation.stack)
 
 
 def is_inside_function(operation: FlowOperation) -> bool:

@@ -6,11 +6,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.graph_cuts import CUT, DERIVATIVE, HIDDEN, MODE, MissingGradient, Reason, at_cut, born
-from gradscope.explain.deductions.late_changes import late_replacement
+from gradscope.explain.deductions.graph_cuts import (
+    CUT,
+    DERIVATIVE,
+    HIDDEN,
+    MODE,
+    MissingGradient,
+    Reason,
+    at_cut,
+    birth,
+    born,
+)
+from gradscope.explain.deductions.late_changes import late_replacement, stale_replacement
 from gradscope.explain.deductions.missing_gradients import DROPPED, FROZEN, UNUSED, missing_gradients, silent_tensors
-from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
+from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters
+from gradscope.explain.deductions.plain_containers import container_around
 from gradscope.explain.deductions.replacements import replacing_line
+from gradscope.explain.deductions.transformed_reads import hidden_from_transforms
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.words import be, several
@@ -18,7 +30,7 @@ from gradscope.model.finding import Related
 from gradscope.model.flow import FlowEnd, FlowTensor
 from gradscope.model.graph import Backward
 from gradscope.model.operation import base_name
-from gradscope.model.site import Site
+from gradscope.model.site import Site, user_site
 
 NOT_USED = "appears to not have been used in the graph"
 NO_GRAD = "One of the differentiated Tensors does not require grad"
@@ -64,6 +76,9 @@ def reason_of(one: MissingGradient) -> str:
 def _message(one: MissingGradient) -> str:
     if one.no_graph:
         return f"the loss has no graph: {reason_of(one)}"
+    if one.derivative:
+        what = f" by `{one.cause.tensor}`" if one.cause.tensor not in (None, NAMELESS) else ""
+        return f"the derivative{what} that is taken for the loss lacks a part: {reason_of(one)}"
     if one.part:
         return f"a part of the loss trains nothing: {reason_of(one)}"
     if one.names:
@@ -157,7 +172,8 @@ def mode_off(case: Case) -> Iterator[Cause]:
         End the no_grad block before the training forward; prefer a `with` to a switch, which nothing switches back.
     How it is found:
         Every operator is recorded with the gradient mode that it ran in. The line is the `with`, the decorator or the
-        call around or before it, found in the source.
+        call around or before it, found in the source. A derivative by an input, such as a force, that is taken with
+        create_graph=True lacks a part where such an operator stands between the input and the output.
     """
     yield from missing(case, MODE)
 
@@ -194,7 +210,8 @@ def not_held(case: Case) -> Iterator[Cause]:
         Register it: nn.ModuleList or nn.ModuleDict for modules, nn.Parameter around the final value for a tensor.
     How it is found:
         A backward reached the parameter, no optimizer that stepped holds it, nothing else wrote to it, and it has no
-        name in any module.
+        name in any module; or an operator under torch.func.grad and functional_call read such a one. The line is the
+        one that keeps it in a plain container of an object, else the one that made it.
     """
     held = optimizer_parameters(case)
     for failure in case.failures():
@@ -204,11 +221,14 @@ def not_held(case: Case) -> Iterator[Cause]:
             message = "the optimizer refuses the result of an operation: only a leaf, as it was made, can be optimized"
             failing = (Related("fails_at", failure.site, "the optimizer"),)
             yield Cause(message, operation.site, failing, fails=True, certain=False, op=operation.operation.name)
-    for names, parameters, site in _by_birth(case, held.nameless):
-        several_names = f"{len(parameters)} parameter{'s' * (len(parameters) > 1)}"
-        message = f"{several_names} made here get{'s' * (len(parameters) == 1)} gradients, but no module registers them"
-        message = message if len(parameters) > 1 else message.replace("them", "it")
-        yield Cause(f"{message}, so no optimizer changes them", site, tensor=names[0], weight=len(parameters))
+    for site, parameters in _by_container(case, held.nameless):
+        message = f"{_made_here(parameters)} gradients, but no module registers {_them(parameters)}"
+        message += f", so no optimizer changes {_them(parameters)}"
+        yield Cause(message, site, tensor=parameters[0].leaf or "parameter", weight=len(parameters))
+    for site, parameters in _by_container(case, hidden_from_transforms(case)):
+        message = f"{_made_here(parameters)} nothing under the transform: no module registers {_them(parameters)}"
+        message += ", so that functional_call puts nothing in their place"
+        yield Cause(message, site, certain=False, tensor=parameters[0].leaf or "parameter", weight=len(parameters))
 
 
 def unused(case: Case) -> Iterator[Cause]:
@@ -257,6 +277,13 @@ def replaced(case: Case) -> Iterator[Cause]:
         trained = Related("fails_at", late.old[0].look.site, "steps with parameters that nothing reads any more")
         site = replacing_line(case, names[0], late.made) or late.old[0].look.site
         yield Cause(message, site, (trained,), tensor=names[0], weight=len(names))
+    stale = stale_replacement(case) if late is None else None
+    if stale is not None:
+        names = tuple(dict.fromkeys(one.leaf or "parameter" for one in stale.new))
+        message = f"{several(names)} {be(names)} in no optimizer: it goes on to step what was there before"
+        stepped = Related("fails_at", stale.old[0].look.site, "steps with parameters that no loss reaches any more")
+        site = replacing_line(case, names[0], stale.made) or stale.old[0].look.site
+        yield Cause(message, site, (stepped,), tensor=names[0], weight=len(names))
     held = optimizer_parameters(case)
     old = [one for one in held.unread if one in silent_tensors(case)]
     if not old:
@@ -288,6 +315,23 @@ def dropped(case: Case) -> Iterator[Cause]:
         The last backward before the step reached the parameter, and its gradient was None or zero when the step began.
     """
     yield from missing(case, DROPPED)
+
+
+def _made_here(parameters: list[FlowTensor]) -> str:
+    return "1 parameter made here gets" if len(parameters) == 1 else f"{len(parameters)} parameters made here get"
+
+
+def _them(parameters: list[FlowTensor]) -> str:
+    return "it" if len(parameters) == 1 else "them"
+
+
+def _by_container(case: Case, parameters: tuple[FlowTensor, ...]) -> Iterator[tuple[Site | None, list[FlowTensor]]]:
+    """Parameters grouped by the line that hides them in a container, or that made them."""
+    groups: dict[Site | None, list[FlowTensor]] = {}
+    for one in parameters:
+        stack = birth(case, one.number)
+        groups.setdefault(container_around(case, stack) or user_site(stack), []).append(one)
+    yield from groups.items()
 
 
 def _by_birth(

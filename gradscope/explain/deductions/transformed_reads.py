@@ -1,0 +1,36 @@
+"""Parameters that a function under torch.func.grad reads although functional_call put others in the module's place."""
+
+from __future__ import annotations
+
+from gradscope.explain.deductions.optimizer_parameters import NAMELESS, is_updated_by_hand, optimizer_parameters
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.graphs.transforms import pushes
+from gradscope.model.flow import FlowTensor
+from gradscope.model.operation import base_name
+from gradscope.model.site import Stack
+
+_SUBSTITUTES = ("functional_call", "_functional_call")
+_VALUES_ONLY = ("detach", "alias")
+
+
+def hidden_from_transforms(case: Case) -> tuple[FlowTensor, ...]:
+    """Those that have no name in any module, in the order in which they were read; frozen ones are meant."""
+    flow, found = dataflow(case), dict[int, FlowTensor]()
+    held = optimizer_parameters(case).held
+    for operation in flow.operations if case.transforms() else ():
+        forward = operation.backward is None and operation.operation.grad
+        if forward and base_name(operation.operation.name) not in _VALUES_ONLY:
+            read = [flow.tensors[one.tensor] for one in operation.reads if one.leaf and one.requires_grad]
+            nameless = [
+                one for one in read if one.parameter and one.leaf in (None, NAMELESS) and one.number not in held
+            ]
+            if nameless and _is_substituted(operation.operation.stack):
+                found.update((one.number, one) for one in nameless)
+    return tuple(one for one in found.values() if not is_updated_by_hand(case, one))
+
+
+def _is_substituted(stack: Stack) -> bool:
+    """Whether functional_call ran the module, under a transform."""
+    within = next((at for at, site in enumerate(stack) if pushes(site)), 0)
+    return any(site.function in _SUBSTITUTES for site in stack[:within])
