@@ -1,4 +1,4 @@
-"""A recording holds what its own process did: children have recordings of their own, and neither write into it nor harm it."""
+"""A recording holds what its own process did: children have their own, and neither write into it nor harm it."""
 
 from gradscope.store.reader import load
 from tests.capture.side_by_side import backwards, finish, python, start
