@@ -5,7 +5,6 @@ from __future__ import annotations
 import atexit
 import contextlib
 import os
-import re
 import shlex
 import subprocess
 import sys
@@ -18,10 +17,11 @@ import click
 
 from gradscope.channel import address
 from gradscope.commands import findings, launching, options
-from gradscope.errors import Exit, UsageError
+from gradscope.errors import Exit, UnreadableError, UsageError
 from gradscope.model.family import OF_PARENTS as WHICH
 from gradscope.model.family import Family
 from gradscope.model.trigger import MOST, TRIGGERS
+from gradscope.store.reader import load
 from gradscope.view.words import amount, seconds, size
 
 if TYPE_CHECKING:
@@ -33,7 +33,6 @@ if TYPE_CHECKING:
 
 _KINDS = [kind.name if kind.factor is None else f"{kind.name}[={kind.factor:g}]" for kind in TRIGGERS]
 SUFFIX = ".gscope"
-RANK = re.compile(r"\.r\d+-of-\d+\.")
 DETAILS = ("nodes", "ops", "full")
 
 
@@ -202,27 +201,39 @@ def _sayer(
 def _say_it_all(say: Callable[[Any], None], family: Family, quiet: bool, told: Any) -> None:
     folder, marks = Path(family.folder), Path(family.unrecorded)
     files = sorted(folder.glob(f"*{SUFFIX}"))
-    if not (files and getattr(told, "is_empty", False) and not told.size and told.failure is None):
-        say(told)  # else it was a launcher
+    is_launcher = files and getattr(told, "is_empty", False) and not told.size and told.failure is None
+    if not is_launcher:
+        say(told)
     try:
         others = len(set(marks.read_text(encoding="ascii").split()))
         marks.unlink()
     except (OSError, UnicodeDecodeError):
         others = 0
     if not quiet:
-        _say_children(folder, files, others, family.which)
+        parent = [] if is_launcher else [getattr(told, "path", folder)]
+        _say_children(parent, folder, files, others, family.which)
 
 
-def _say_children(folder: Path, files: list[Path], others: int, which: str) -> None:
-    shown = Path(os.path.relpath(folder))
+def _say_children(parent: list[Path], folder: Path, files: list[Path], others: int, which: str) -> None:
+    shown = os.path.relpath(folder)
     if files:
         total = size(sum(path.stat().st_size for path in files))
         options.talk(f"and {_processes(len(files))}, {total} -> {shown}/")
-        are_ranks = any(RANK.search(path.name) for path in files)
-        options.talk(f"next: gradscope {'ranks' if are_ranks else 'info'} {shlex.quote(str(shown))}")
+        ranks = _rank_of(files[0]) is not None
+        with_parent = [path for path in parent if ranks and path.is_file() and _rank_of(path) is not None]
+        named = " ".join(shlex.quote(os.path.relpath(path)) for path in (*with_parent, folder))
+        options.talk(f"next: gradscope {'ranks' if ranks else 'info'} {named}")
     if others:
         how = "without --no-children they are" if which == WHICH[2] else "with --children they are"
         options.talk(f"{_processes(others)} that ran a backward left out: {how} recorded")
+
+
+def _rank_of(path: Path) -> int | None:
+    try:
+        with load(path) as recording:
+            return recording.run().rank
+    except UnreadableError:
+        return None
 
 
 def _processes(count: int) -> str:

@@ -62,5 +62,6 @@ class Family:
 
 
 def is_rank(environment: Mapping[str, str]) -> bool:
-    """Whether a launcher says that this process is a rank."""
-    return all(environment.get(name, "").isdigit() for name in ("RANK", "WORLD_SIZE"))
+    """Whether a launcher says that this process is a rank; some give its number on this machine only."""
+    known = [name for name in ("RANK", "LOCAL_RANK", "WORLD_SIZE") if environment.get(name, "").isdigit()]
+    return "WORLD_SIZE" in known and len(known) > 1

@@ -155,6 +155,7 @@ def test_who_belongs_to_a_family():
     worker = ["python", "-c", "from multiprocessing.spawn import spawn_main; spawn_main()", "--multiprocessing-fork"]
     assert Family.read(family.text) == family
     assert (family.has(worker, {}), family.has(["python", "train.py"], rank)) == (True, True)
+    assert family.has(["python", "train.py"], {"LOCAL_RANK": "1", "WORLD_SIZE": "2"})  # as Lightning starts one
     assert not family.has(["python", "train.py"], {})
     assert not family.of(rank).has(["python", "tool.py"], rank)  # a rank's own tools are no ranks
     every, none = (Family("/folder", "train", {}, "/marks", which) for which in OF_PARENTS[1:])
