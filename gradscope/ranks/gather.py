@@ -135,8 +135,6 @@ def _state(run: Run) -> State:
 
 
 def _number(run: Run, path: Path) -> int | None:
-    """The rank: as the run says, or as the file is called; None where nobody says it."""
-    if run.rank is not None:
-        return run.rank
+    """The rank: as the file is called, or as the run says; None where nobody says it."""
     named = _IN_NAME.search(path.name)
-    return int(named[1]) if named else None
+    return int(named[1]) if named else run.rank

@@ -67,6 +67,16 @@ torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))(torch.ones(1, 2
 distributed.destroy_process_group()
 """
 
+OWN_RANKS = """
+import os, sys, torch, torch.distributed as distributed, torch.multiprocessing as processes
+def work(rank, store):
+    distributed.init_process_group("gloo", init_method=f"file://{store}", rank=rank, world_size=2)
+    model = torch.nn.parallel.DistributedDataParallel(torch.nn.Linear(2, 1))
+    model(torch.ones(1, 2)).sum().backward()
+    distributed.destroy_process_group()
+if __name__ == "__main__": processes.spawn(work, args=(os.path.abspath("store"),), nprocs=2)
+"""
+
 
 @pytest.fixture
 def traced(tmp_path):
@@ -132,6 +142,17 @@ def test_a_traced_launcher_leaves_a_file_for_each_rank(traced):
     folder = files[0].parent
     assert spoken(run.stderr)[-1] == f"gradscope: next: gradscope ranks {folder.name}"
     assert newest(folder, 1) == files[1]
+
+
+def test_ranks_that_a_program_starts_itself_are_known_by_what_torch_is_told(traced):
+    run, files = traced(OWN_RANKS, "train.py")
+    assert run.status == 0, run.stderr
+    ranks = {}
+    for path in files:
+        with load(path) as recording:
+            ranks[recording.run().rank] = (recording.run().world_size, path)
+    assert {rank: world for rank, (world, _) in ranks.items()} == {0: 2, 1: 2}
+    assert newest(files[0].parent, 1) == ranks[1][1]
 
 
 def test_a_process_that_starts_others_keeps_its_environment(monkeypatch):
