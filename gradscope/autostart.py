@@ -6,7 +6,6 @@ the program itself has imported torch, so that a launcher which never does leave
 
 from __future__ import annotations
 
-import atexit
 import importlib.abc
 import importlib.machinery
 import importlib.util
@@ -15,27 +14,20 @@ import sys
 from collections.abc import Callable, Sequence
 from functools import partial
 from pathlib import Path
-from types import ModuleType, TracebackType
-from typing import TYPE_CHECKING, Any
+from types import ModuleType
+from typing import Any
 
-if TYPE_CHECKING:
-    from gradscope.arming.armed import Armed, MakeRecorder
-    from gradscope.arming.ring import Ring
-    from gradscope.arming.rotation import Rotation
-    from gradscope.arming.setting import Asked
-    from gradscope.capture import Recorder
-    from gradscope.model.limits import Limits
-    from gradscope.model.window import Window
+from gradscope.launch.handing_on import HandingOn
+from gradscope.model.family import Family
 
 VARIABLE = "GRADSCOPE_TRACE"
-Hook = Callable[[type[BaseException], BaseException, TracebackType | None], object]
 
 
 class _Loader(importlib.abc.Loader):
     """Loads torch as its own loader would, then starts the recording."""
 
-    def __init__(self, loader: importlib.abc.Loader) -> None:
-        self._loader = loader
+    def __init__(self, loader: importlib.abc.Loader, start: Callable[[], object]) -> None:
+        self._loader, self._start = loader, start
 
     def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
         return self._loader.create_module(spec)
@@ -47,11 +39,14 @@ class _Loader(importlib.abc.Loader):
         self._loader.exec_module(module)
         if module.__spec__ is not None:
             module.__spec__._initializing = False  # type: ignore[attr-defined]  # else other threads wait for us
-        start()
+        self._start()
 
 
 class _Watcher(importlib.abc.MetaPathFinder):
     """Waits for the first import of torch, and then is gone."""
+
+    def __init__(self, start: Callable[[], object]) -> None:
+        self._start = start
 
     def find_spec(
         self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
@@ -61,14 +56,49 @@ class _Watcher(importlib.abc.MetaPathFinder):
         sys.meta_path.remove(self)
         spec = importlib.util.find_spec(name)
         if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader)
+            spec.loader = _Loader(spec.loader, self._start)
         return spec
 
 
 def watch() -> None:
     """Wait for torch, unless this process is gradscope itself."""
-    if os.environ.get(VARIABLE) and "torch" not in sys.modules:
-        sys.meta_path.insert(0, _Watcher())
+    wanted = os.environ.get(VARIABLE)
+    if not wanted or "torch" in sys.modules:
+        return
+    family = Family.read(wanted) if wanted.startswith("{") else None
+    if family is not None:
+        del os.environ[VARIABLE]  # the program never sees it
+    sys.meta_path.insert(0, _Watcher(start if family is None else _as_child(family)))
+
+
+def _as_child(family: Family) -> Callable[[], object]:
+    """What this process does once it has torch: a child of one that is recorded."""
+    typed = tuple(sys.orig_argv)
+    if not family.has(typed, os.environ):
+        return partial(_begin, _leave_a_mark, family)
+    is_rank, is_worker = family.made_rank(os.environ), family.is_worker(typed)
+    family = family.of(os.environ)
+    handing_on = HandingOn(family.text)
+    handing_on.put()
+    return partial(_begin, _join, family, is_rank, is_worker)
+
+
+def _begin(what: Callable[..., object], *arguments: Any) -> None:
+    if "gradscope.cli" not in sys.modules and "gradscope.capture" not in sys.modules:
+        what(*arguments)  # else gradscope itself, or a program that records itself
+
+
+def _leave_a_mark(family: Family) -> None:
+    from gradscope.arming.mark import leave_a_mark
+
+    leave_a_mark(Path(family.unrecorded))
+
+
+def _join(family: Family, is_rank: bool, is_worker: bool) -> None:
+    from gradscope import children
+
+    title = family.title if is_worker else Path(_script()).stem
+    children.join(family, title, is_rank)
 
 
 def start() -> None:
@@ -79,35 +109,26 @@ def start() -> None:
 
     try:
         wanted = _settings()
-        from gradscope import bounds as limits_given
-        from gradscope import capture
-        from gradscope.arming import setting
-        from gradscope.model.detail import Detail
+        from gradscope import children
 
-        bounds = (
-            limits_given.window(wanted["steps"], wanted["keep_last"]),
-            limits_given.limits(wanted["max_size"], wanted["max_overhead"]),
-        )
         where, arm = _armed(os.environ[VARIABLE])
-        asked = setting.Asked(arm, wanted["triggers"], wanted["trigger_limit"])
-        path, record = _path(Path(where)), partial(capture.Recorder, watch_all=wanted["watch_all"])
-        rotate = setting.Rotate(wanted["rotate"], wanted["rotate_keep"], late=True)
-        if arm is not None and rotate.steps is None:
-            _arm(record, path, wanted["detail"], bounds, asked)
-            return
-        recorder: Recorder | Ring | Rotation
-        if rotate.steps is not None:
-            recorder = setting.rotated(record, path, wanted["detail"], bounds, asked, rotate)
-        else:
-            whole = partial(record, path, Detail(wanted["detail"]), *bounds, late=True)
-            recorder = setting.kept(whole, bounds[0], asked)
-        recorder.start()
+        wanted["arm"] = arm
+        _start(Path(where), wanted)
     except GradscopeError as error:
-        print(f"gradscope: not recording: {error.sentence}", file=sys.stderr)
+        _say(f"not recording: {error.sentence}")
         return
-    uncaught: list[BaseException] = []
-    atexit.register(_stop, recorder, uncaught)
-    sys.excepthook = _without_our_frames(sys.excepthook, uncaught)
+    if arm is None:
+        children.Children.forked = partial(_start, Path(where), wanted)
+
+
+def _start(where: Path, wanted: dict[str, Any]) -> None:
+    from gradscope import children
+
+    children.Recorded(children.recorder(wanted, _path(where), late=True), _say).start()
+
+
+def _say(sentence: str) -> None:
+    print(f"gradscope: {sentence}", file=sys.stderr)
 
 
 def _armed(wanted: str) -> tuple[str, str | None]:
@@ -118,22 +139,12 @@ def _armed(wanted: str) -> tuple[str, str | None]:
     return where or ".", arm.partition("=")[2]
 
 
-def _arm(record: MakeRecorder, path: Path, detail: str, bounds: tuple[Window, Limits], asked: Asked) -> None:
-    """Wait to be asked for recordings."""
-    from gradscope.arming import setting
-
-    armed = setting.armed(record, path, detail, bounds, asked)
-    armed.start()
-    atexit.register(_disarm, armed)
-    sys.excepthook = _without_our_frames(sys.excepthook, [])
-
-
 def attach() -> str:
     """Arm this program, which runs already and was started without gradscope; answers why not, "" when it is done.
 
     It listens at once, because its next step may be long in coming, and counts steps from now on.
     """
-    from gradscope import capture
+    from gradscope import capture, children
     from gradscope.arming.armed import Armed
     from gradscope.errors import GradscopeError
     from gradscope.model.request import RecordRequest
@@ -143,35 +154,14 @@ def attach() -> str:
     if capture.Recorder.running is not None:
         return f"it records itself already, into {capture.Recorder.running.path}"
     armed = Armed(capture.Recorder, _path(Path(os.environ.get("GRADSCOPE_DIR") or ".")), RecordRequest())
-    armed.start()
+    recorded = children.Recorded(armed, _say)
+    recorded.start()
     try:
         armed.listen()
     except GradscopeError as error:
         armed.stop()
         return error.sentence
-    atexit.register(_disarm, armed)
-    sys.excepthook = _without_our_frames(sys.excepthook, [])
     return ""
-
-
-def _disarm(armed: Armed) -> None:
-    """Say nothing, unless something that was asked for could not be."""
-    armed.stop()
-    if not armed.abandoned:
-        for sentence in armed.trouble:
-            print(f"gradscope: not recorded: {sentence}", file=sys.stderr)
-
-
-def _stop(recorder: Recorder | Ring | Rotation, uncaught: list[BaseException]) -> None:
-    """Close the recording in silence, unless something is wrong with it."""
-    summary = recorder.stop(uncaught.pop() if uncaught else None)
-    if recorder.abandoned:
-        return
-    if summary.failure:
-        print(f"gradscope: the recording stopped early: {summary.failure}", file=sys.stderr)
-    if summary.faults:
-        count = sum(summary.faults.values())
-        print(f"gradscope: {count} faults of its own, see: gradscope info {summary.path}", file=sys.stderr)
 
 
 def _settings() -> dict[str, Any]:
@@ -188,31 +178,24 @@ def _settings() -> dict[str, Any]:
         raise UsageError(error.format_message()) from None
 
 
-def _without_our_frames(show: Hook, uncaught: list[BaseException]) -> Hook:
-    from gradscope.probes.core.traceback_filter import clean
-
-    def excepthook(kind: type[BaseException], error: BaseException, traceback: TracebackType | None) -> None:
-        clean(error)
-        uncaught[:] = [error]
-        show(kind, error, error.__traceback__)
-
-    return excepthook
-
-
 def _path(wanted: Path) -> Path:
     """A folder gets the usual name in it; a taken file, or one shared by ranks, gets the rank or the process in it."""
     from gradscope import capture
 
-    main = sys.modules.get("__main__")
-    script = getattr(main, "__file__", None) or (
-        sys.argv[0] if sys.argv and sys.argv[0] not in ("-c", "-m") else "command"
-    )
+    script = _script()
     usual = capture.default_path(Path(script).stem, wanted if wanted.is_dir() else wanted.parent)
     if wanted.is_dir():
         return usual
     if os.environ.get("RANK", "").isdigit() or wanted.exists():
         return wanted.with_name(usual.name.replace(Path(script).stem, wanted.stem, 1))
     return wanted
+
+
+def _script() -> str:
+    """The file of the program that runs here."""
+    main = sys.modules.get("__main__")
+    first = sys.argv[0] if sys.argv and sys.argv[0] not in ("-c", "-m") else "command"
+    return getattr(main, "__file__", None) or first
 
 
 watch()

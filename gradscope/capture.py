@@ -86,12 +86,13 @@ class Recorder:
         watch_all: bool = False,
         guest: Invitation | None = None,
         steps_before: int = 0,
+        awaited: frozenset[str] = frozenset(),
     ) -> None:
         """Create the recording; `late`: when there is something in it. One in which nothing happened is removed at the
         end unless `keep_empty`. `tensors`: how many bytes of tensors to store, None for no tensors at all. `joint`:
         the joint graphs of what is compiled, too. `compiled_autograd`: run backward calls under it. `watch_all`: see
         the operators of every backward call, also of those that repeat. `steps_before`: how many steps the program has
-        done already.
+        done already. `awaited`: tables without which a late one is not created, as the Writer takes them.
 
         Raises UsageError when it cannot be written, or when this torch lacks a part that is needed.
         """
@@ -103,7 +104,8 @@ class Recorder:
         )
         self.lacks = lacks.of_level(Detail(detail).value)
         self.path, self.detail, self._window, self._limits = path, Detail(detail), window, limits
-        self.writer = Writer(path, overwrite=overwrite, late=late, keep_empty=keep_empty, limit=limits.size)
+        made = {"overwrite": overwrite, "late": late, "keep_empty": keep_empty}
+        self.writer = Writer(path, **made, limit=limits.size, awaited=awaited)
         self._tensors, self._guest = tensors, guest
         self._watch_all = watch_all or tensors is not None or guest is not None or joint or compiled_autograd
         self._steps_before = steps_before
@@ -312,9 +314,19 @@ def run_program(what: program.Program, recorder: Recordings[Told_co], finished: 
     return status
 
 
-def _after_fork() -> None:
+def _before_fork() -> None:
+    if Recorder.running is not None:
+        Recorder.running.writer.hold()
+
+
+def _in_parent() -> None:
+    if Recorder.running is not None:
+        Recorder.running.writer.let_go()
+
+
+def _in_child() -> None:
     if Recorder.running is not None:
         Recorder.running.abandon()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(before=_before_fork, after_in_parent=_in_parent, after_in_child=_in_child)

@@ -16,6 +16,7 @@ FLOORS = (
     ("view",),
     ("anomaly", "render", "capture", "debugger"),
     ("library", "rehearsal", "arming"),
+    ("children",),
     ("commands",),
     ("cli", "autostart", "pytest_plugin"),
     ("__main__",),
@@ -48,6 +49,7 @@ TORCH_ROOMS = {
     "debugger",
     "autostart",
     "arming",
+    "children",
 }
 
 # commands that run a program load torch, but only then

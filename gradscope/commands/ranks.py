@@ -46,9 +46,10 @@ def command(
 ) -> int:
     """Hold the ranks of a run against each other: a table of them, and which one is to blame.
 
-    Takes the recordings of all ranks, or a folder of them (default: the working directory). Record with
-    GRADSCOPE_TRACE=FOLDER in the environment of the launcher. Recordings of ranks that were killed are read as far as
-    they go. Exits with 1 when something as severe as --fail-on is found, 0 otherwise.
+    Takes the recordings of all ranks, or a folder of them (default: the working directory). Record
+    with `gradscope trace -m torch.distributed.run ...`, or GRADSCOPE_TRACE=FOLDER in the environment
+    of the launcher. Recordings of ranks that were killed are read as far as they go. Exits
+    with 1 when something as severe as --fail-on is found, 0 otherwise.
     """
     options.check_output(output, force)
     paths = paths_of(files)

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import atexit
+import contextlib
+import os
 import shlex
 import subprocess
 import sys
@@ -13,23 +16,24 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gradscope.arming.asking_signal import ignore_until_armed
+from gradscope.channel import address
 from gradscope.commands import findings, launching, options
-from gradscope.errors import Exit, UsageError
-from gradscope.model.detail import Detail
+from gradscope.errors import Exit, UnreadableError, UsageError
+from gradscope.model.family import OF_PARENTS as WHICH
+from gradscope.model.family import Family
 from gradscope.model.trigger import MOST, TRIGGERS
+from gradscope.store.reader import load
 from gradscope.view.words import amount, seconds, size
 
 if TYPE_CHECKING:
-    from gradscope.arming.armed import Armed, MakeRecorder
+    from gradscope.arming.armed import Armed
     from gradscope.arming.ring import Ring
     from gradscope.arming.rotation import Rotation
-    from gradscope.arming.setting import Asked
     from gradscope.capture import Recorder, Summary
     from gradscope.launch.program import Program
-    from gradscope.model.limits import Limits
-    from gradscope.model.window import Window
 
 _KINDS = [kind.name if kind.factor is None else f"{kind.name}[={kind.factor:g}]" for kind in TRIGGERS]
+SUFFIX = ".gscope"
 DETAILS = ("nodes", "ops", "full")
 
 
@@ -87,17 +91,20 @@ DETAILS = ("nodes", "ops", "full")
 @click.option("--watch-all", is_flag=True, help="See the operators of every backward, of those that repeat too.")
 @click.option("--joint", is_flag=True, help="Record the joint graphs of what torch.compile compiles, too.")
 @click.option("--compiled-autograd", is_flag=True, help="Run backward calls under compiled autograd, and record it.")
+@click.option(
+    "--children/--no-children",
+    "children",
+    default=None,
+    help="Record all Python processes that the program starts, or none. [default: multiprocessing and ranks]",
+)
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
 @launching.program
 def command(
     output: Path | None,
     force: bool,
-    detail: str,
-    arm: str | None,
-    triggers: tuple[str, ...],
-    trigger_limit: int,
     no_explain: bool,
     check_functions: bool,
+    children: bool | None,
     quiet: bool,
     module: str | None,
     code: str | None,
@@ -124,30 +131,28 @@ def command(
     `gradscope joint` and `gradscope compiled`. --arm keeps all of this out of a long run until
     `gradscope record PID` asks for its next steps.
 
+    Processes of multiprocessing and ranks get recordings of their own, in a folder named after this
+    one; with --children any Python that the script starts does.
+
     From code: `with gradscope.record("run.gscope"): ...`. For programs whose command line
     cannot be changed: GRADSCOPE_TRACE=run.gscope in the environment (or FOLDER, FOLDER/:arm).
     """
     from gradscope.torch_internals.installed import require_torch
 
-    _before_torch(output, arm)
+    _before_torch(output, recorded["arm"])
+    last: list[Callable[[], None]] = []
+    atexit.register(_run_all, last)  # before torch is there: runs when multiprocessing has waited for its processes
     require_torch()
     from gradscope import capture
-    from gradscope.arming.setting import Asked, Rotate, kept, rotated
+    from gradscope.children import recorder
 
     what = launching.chosen(module, code, program)
-    path, asked = output or capture.default_path(what.title), Asked(arm, triggers, trigger_limit)
-    say = _speaker(path, quiet, no_explain, check_functions)
-    bounds, record = _bounds(recorded), _maker(recorded)
-    rotate = Rotate(recorded["rotate"], recorded["rotate_keep"])
-    if rotate.steps is not None:
-        speaker = partial(_speaker, quiet=quiet, no_explain=no_explain, check_functions=check_functions)
-        rotation = rotated(record, path, detail, bounds, asked, rotate)
-        return capture.run_program(what, rotation, partial(_say_what_was_rotated, rotation, quiet, speaker))
-    if arm is not None:
-        return _run_armed(what, record, path, detail, bounds, asked, quiet)
-    make = partial(record, path, Detail(detail), *bounds, overwrite=force, keep_empty=output is not None)
-    recorder = kept(make, bounds[0], asked)
-    return capture.run_program(what, recorder, partial(_say_what_was_kept, recorder, quiet, say))
+    path = output or capture.default_path(what.title)
+    speak = partial(_speaker, quiet=quiet, no_explain=no_explain, check_functions=check_functions)
+    told_by = speak(path)  # which refuses, before there is a file
+    family = _family(recorded, path, what.title, children)
+    found = recorder(recorded, path, overwrite=force, keep_empty=output is not None)
+    return _run(what, found, family, last, partial(_say_it_all, _sayer(found, quiet, told_by, speak), family, quiet))
 
 
 def _before_torch(output: Path | None, arm: str | None) -> None:
@@ -158,37 +163,89 @@ def _before_torch(output: Path | None, arm: str | None) -> None:
         ignore_until_armed(arm)
 
 
-def _bounds(recorded: dict[str, Any]) -> tuple[Window, Limits]:
-    from gradscope import bounds
-
-    window = bounds.window(recorded["steps"], recorded["keep_last"])
-    return window, bounds.limits(recorded["max_size"], recorded["max_overhead"])
-
-
-def _maker(recorded: dict[str, Any]) -> MakeRecorder:
-    from gradscope.bounds import tensor_limit
-    from gradscope.capture import Recorder
-
-    stored = recorded["tensors"] or recorded["tensors_limit"]
-    limit = tensor_limit(recorded["tensors_limit"]) if stored else None
-    others = {name: recorded[name] for name in ("watch_all", "joint", "compiled_autograd")}
-    return partial(Recorder, tensors=limit, **others)
-
-
-def _run_armed(
-    what: Program,
-    record: MakeRecorder,
-    path: Path,
-    detail: str,
-    bounds: tuple[Window, Limits],
-    asked: Asked,
-    quiet: bool,
-) -> int:
+def _run(what: Program, found: Any, family: Family, last: list[Callable[[], None]], say: Callable[[Any], None]) -> int:
     from gradscope import capture
-    from gradscope.arming import setting
+    from gradscope.children import Children
 
-    armed = setting.armed(record, path, detail, bounds, asked)
-    return capture.run_program(what, armed, partial(_say_what_was_asked, armed, quiet))
+    handing_on = Children(family)
+
+    def finished(told: Any) -> None:
+        handing_on.restore()
+        last.append(partial(say, told))
+
+    handing_on.put()
+    return capture.run_program(what, found, finished)
+
+
+def _run_all(last: list[Callable[[], None]]) -> None:
+    for one in last:
+        one()
+
+
+def _family(settings: dict[str, Any], path: Path, title: str, children: bool | None) -> Family:
+    name, pid = path.name.removesuffix(SUFFIX), os.getpid()
+    folder = path.absolute().with_name(name if name.endswith(f".{pid}") else f"{name}.{pid}")
+    marks = address.folder() / f"{pid}.unrecorded"
+    with contextlib.suppress(OSError):
+        marks.unlink(missing_ok=True)  # of a process that had this number before
+    which = WHICH[0] if children is None else WHICH[1] if children else WHICH[2]
+    return Family(str(folder), title, settings, str(marks), which)
+
+
+def _sayer(
+    found: Any, quiet: bool, say: Callable[[Summary], None], speak: Callable[[Path], Any]
+) -> Callable[[Any], None]:
+    """What says at the end what came of it."""
+    from gradscope.arming.armed import Armed
+    from gradscope.arming.rotation import Rotation
+
+    if isinstance(found, Armed):
+        return partial(_say_what_was_asked, found, quiet)
+    if isinstance(found, Rotation):
+        return partial(_say_what_was_rotated, found, quiet, speak)
+    return partial(_say_what_was_kept, found, quiet, say)
+
+
+def _say_it_all(say: Callable[[Any], None], family: Family, quiet: bool, told: Any) -> None:
+    folder, marks = Path(family.folder), Path(family.unrecorded)
+    files = sorted(folder.glob(f"*{SUFFIX}"))
+    is_launcher = files and getattr(told, "is_empty", False) and not told.size and told.failure is None
+    if not is_launcher:
+        say(told)
+    try:
+        others = len(set(marks.read_text(encoding="ascii").split()))
+        marks.unlink()
+    except (OSError, UnicodeDecodeError):
+        others = 0
+    if not quiet:
+        parent = [] if is_launcher else [getattr(told, "path", folder)]
+        _say_children(parent, folder, files, others, family.which)
+
+
+def _say_children(parent: list[Path], folder: Path, files: list[Path], others: int, which: str) -> None:
+    shown = os.path.relpath(folder)
+    if files:
+        total = size(sum(path.stat().st_size for path in files))
+        options.talk(f"and {_processes(len(files))}, {total} -> {shown}/")
+        ranks = _rank_of(files[0]) is not None
+        with_parent = [path for path in parent if ranks and path.is_file() and _rank_of(path) is not None]
+        named = " ".join(shlex.quote(os.path.relpath(path)) for path in (*with_parent, folder))
+        options.talk(f"next: gradscope {'ranks' if ranks else 'info'} {named}")
+    if others:
+        how = "without --no-children they are" if which == WHICH[2] else "with --children they are"
+        options.talk(f"{_processes(others)} that ran a backward left out: {how} recorded")
+
+
+def _rank_of(path: Path) -> int | None:
+    try:
+        with load(path) as recording:
+            return recording.run().rank
+    except UnreadableError:
+        return None
+
+
+def _processes(count: int) -> str:
+    return "1 child process" if count == 1 else f"{count:,} child processes"
 
 
 def _say_what_was_asked(armed: Armed, quiet: bool, written: list[Summary]) -> None:

@@ -27,10 +27,18 @@ def gather(paths: Iterable[Path], doing: Callable[[int], None] = lambda count: N
     found = Ranks()
     numbers: dict[Collective, int] = {}
     shared: dict[bytes, array[int]] = {}
+    others: list[Path] = []  # workers of ranks, or all, where nothing says who they are
     for count, path in enumerate(paths, 1):
         with load(path) as recording, damage_is_one_sentence(path):
-            _add(found, recording, count - 1, numbers, shared)
+            number = _number(recording.run(), path)
+            if number is None:
+                others.append(path)
+            else:
+                _add(found, recording, number, numbers, shared)
         doing(count)
+    for place, path in enumerate(others if not found.ranks else ()):
+        with load(path) as recording, damage_is_one_sentence(path):
+            _add(found, recording, place, numbers, shared)
     found.ranks.sort(key=lambda one: (one.rank, one.path))
     found.ranks = [replace(one, missing=missing(found, one)) for one in found.ranks]
     return found
@@ -39,12 +47,11 @@ def gather(paths: Iterable[Path], doing: Callable[[int], None] = lambda count: N
 def _add(
     found: Ranks,
     recording: Recording,
-    place: int,
+    number: int,
     numbers: dict[Collective, int],
     shared: dict[bytes, array[int]],
 ) -> None:
     rows, interned, run = recording.tables.rows, recording.tables.interned, recording.run()
-    number = _number(run, recording.path, place)
     kinds, entered = read_collectives(rows, interned)
     for kind in kinds:
         if kind not in numbers:
@@ -127,9 +134,7 @@ def _state(run: Run) -> State:
     return State.LOST if any(words in run.exception for words in LOST_A_PEER) else State.RAISED
 
 
-def _number(run: Run, path: Path, place: int) -> int:
-    """The rank: as the run says, as the file is called, or its place among the files."""
-    if run.rank is not None:
-        return run.rank
+def _number(run: Run, path: Path) -> int | None:
+    """The rank: as the file is called, or as the run says; None where nobody says it."""
     named = _IN_NAME.search(path.name)
-    return int(named[1]) if named else place
+    return int(named[1]) if named else run.rank

@@ -156,13 +156,16 @@ class Output:
         ctypes.pythonapi.Py_IncRef(ctypes.py_object(self._database))
 
 
-def check(path: Path, overwrite: bool) -> None:
-    """Refuse a path that no recording should be written to. Raises UsageError."""
+def check(path: Path, overwrite: bool, has_folder: bool = True) -> None:
+    """Refuse a path that no recording should be written to; `has_folder`: whether its folder has to be there.
+
+    Raises UsageError.
+    """
     if path.exists() and not path.is_file():
         raise UsageError(f"{path} is not a regular file", "a recording is a file: name one with -o")
     if path.exists() and not overwrite:
         raise UsageError(f"{path} exists already", "use --force to replace it, or name another file with -o")
-    if not path.parent.is_dir():
+    if has_folder and not path.parent.is_dir():
         raise UsageError(f"there is no directory {path.parent}", "make it, or name another file with -o")
 
 

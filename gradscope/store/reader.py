@@ -46,12 +46,22 @@ def newest(folder: Path | None = None, rank: int | None = None) -> Path:
     folder = folder or Path(os.environ.get("GRADSCOPE_DIR") or ".")
     pattern = f"*{SUFFIX}" if rank is None else f"*.r{rank:05d}-of-*{SUFFIX}"
     found = [path for path in folder.glob(pattern) if path.is_file()]
+    if rank is not None and not found:  # ranks that the program started itself are not called so
+        found = [path for path in folder.glob(f"*{SUFFIX}") if path.is_file() and _rank_of(path) == rank]
     if not found:
         where = show(folder) if str(folder) != "." else "this directory"
         hint = "make one with `gradscope trace SCRIPT`, or name one"
         of_rank = "" if rank is None else f" of rank {rank}"
         raise UnreadableError(f"there is no {SUFFIX} file{of_rank} in {where}", hint)
     return max(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
+
+
+def _rank_of(path: Path) -> int | None:
+    try:
+        with load(path) as recording:
+            return recording.run().rank
+    except UnreadableError:
+        return None
 
 
 def _guarded(method: Method) -> Method:

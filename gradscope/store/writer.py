@@ -6,16 +6,16 @@ the heartbeat's commit, unless it commits itself.
 
 from __future__ import annotations
 
-import itertools
 import json
 import os
 import sqlite3
 import threading
 import time
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from pathlib import Path
 
 from gradscope.signals import is_the_programs
+from gradscope.store.interning import Interning
 from gradscope.store.origin import USER, origin_of
 from gradscope.store.output import Content, Output, Row, check
 from gradscope.store.retention import Gone
@@ -25,6 +25,7 @@ from gradscope.store.source_text import text_of
 Tail = tuple[int, int, int, Content, Row]  # an open block, as Output.show takes it
 _AT_ONCE = 16  # times that what is to be written soon is written at once: a program that crashes often does so early
 _SOON = 0.25  # seconds: the heartbeat is there before a second is over
+_PATIENCE = 2.0  # seconds that a fork waits for a commit that goes on
 _BATCH = 20_000  # rows that may wait before they are written in the middle of a backward
 _FORGOTTEN = "steps before the last ones of --keep-last"
 _OLDEST = "steps before the last ones that fit into --max-size"
@@ -42,7 +43,7 @@ _NO_EVENTS = {
 _FAILURE = {"failure"}  # alone it does not say that this process was more than a launcher
 
 
-class Writer:
+class Writer(Interning):
     """One open recording. Any thread may call it; ids start at 1, and 0 stands for "none"."""
 
     def __init__(
@@ -53,18 +54,19 @@ class Writer:
         late: bool = False,
         keep_empty: bool = True,
         limit: int | None = None,
+        awaited: frozenset[str] = frozenset(),
     ) -> None:
-        """Create the file, of at most `limit` bytes; `late`: only when there is something to record. Without
-        `keep_empty` a file in which nothing happened is removed at the end.
+        """Create the file, of at most `limit` bytes; `late`: only when there is something to record, and then its
+        folder as well. Without `keep_empty` a file in which nothing happened is removed at the end. `awaited`: the
+        tables without which a late one has nothing to record.
 
         Raises UsageError when it cannot be.
         """
         self.path = path.absolute()  # the program may change its directory
         self._process = os.getpid()
         self._lock = threading.RLock()  # re-entrant: a signal handler of the script may run torch code
+        super().__init__(self._lock, Room(limit))
         self._writing = threading.RLock()  # taken before the other one
-        self._ids: dict[str, dict[object, int]] = {}
-        self._numbers: dict[str, itertools.count[int]] = {}  # of interned rows
         self._rows: dict[str, list[Row]] = {}
         self._waiting = 0
         self._faults: dict[tuple[str, str], int] = {}
@@ -74,83 +76,13 @@ class Writer:
         self._described = 0  # frames whose file was looked at
         self.failure: str | None = None
         self._forgotten: int | None = None  # steps before this one are given up
-        self._limit, self._room = limit, Room(limit)
+        self._limit = limit
         self._asked = 0  # how often to write soon
         self._written = 0.0  # when rows were last written, as time.monotonic tells it
         self.is_empty, self._keep_empty = True, keep_empty
-        check(path, overwrite)
-        self._output = None if late else Output(self.path, path, limit)
-        if self._output is not None:
-            self._room.begin(self._output)
-
-    # interning
-
-    def string(self, text: str) -> int:
-        """Intern a text."""
-        known = self._ids.get("string", {}).get(text)
-        return known or self._intern("string", text, (text.encode("utf-8", "replace").decode(),))
-
-    def frame(self, file: str, line: int, function: str) -> int:
-        """Intern a line of code, and say whose it is."""
-        return self._intern(
-            "frame", (file, line, function), (self.string(file), line, self.string(function), origin_of(file))
-        )
-
-    def stack(self, caller: int, frame: int) -> int:
-        """Intern a stack: its innermost frame over its caller's stack."""
-        return self._intern("stack", (caller, frame), (caller, frame))
-
-    def call(self, caller: int, path: str, module_class: str, position: int, ordinal: int, ordinals: int) -> int:
-        """Intern a module call."""
-        row = (caller, self.string(path), self.string(module_class), position, ordinal, ordinals)
-        return self._intern("call", row, row)
-
-    def tensor_type(self, shape: Sequence[int], dtype: str, device: str) -> int:
-        """Intern a tensor's shape, dtype and device."""
-        row = (json.dumps(list(shape)), self.string(dtype), self.string(device))
-        return self._intern("tensor_type", row, row)
-
-    def function(self, name: str, class_frame: int, backward_frame: int) -> int:
-        """Intern a custom autograd.Function."""
-        row = (self.string(name), class_frame, backward_frame)
-        return self._intern("function", row, row)
-
-    def known(self, table: str, key: bytes) -> int:
-        """The id under which content with this key is stored, 0 for none."""
-        found = self._ids.get(table, {}).get(key, 0)
-        self._room.ask_for(table, found)
-        return found
-
-    def number(self, table: str) -> int:
-        """A new id for content of a table."""
-        with self._lock:
-            return next(self._numbers.setdefault(table, itertools.count(1)))
-
-    def remember(self, table: str, key: bytes, number: int) -> None:
-        """Content with this key is stored under this id from now on."""
-        self._room.ask_for(table, number)
-        with self._lock:
-            self._ids.setdefault(table, {})[key] = number
-
-    def _unlearn(self, gone: Gone) -> None:
-        """Content is not stored any more."""
-        with self._lock:
-            for table, numbers in gone.items():
-                known = self._ids.get(table, {})
-                self._ids[table] = {key: number for key, number in known.items() if number not in numbers}
-
-    def _intern(self, table: str, key: object, row: Row) -> int:
-        """An id is known only once its row waits: a signal handler of the program may raise in between."""
-        known = self._ids.setdefault(table, {})
-        found = known.get(key)
-        if found is None:
-            with self._lock:
-                found = known.get(key)
-                if found is None:
-                    found = next(self._numbers.setdefault(table, itertools.count(1)))
-                    self.add(table, (found, *row))
-                    known[key] = found
-        return found
+        self._awaited = awaited
+        check(path, overwrite, has_folder=not awaited)
+        self._output = None if late else self._created(path)
 
     # rows
 
@@ -217,8 +149,8 @@ class Writer:
             before = 0 if self._output is None else self._output.changes()
             try:
                 with self._lock:
-                    happened = self._rows.keys() - _NO_EVENTS if not shown else {"block"}
-                    if self._output is None and happened <= _FAILURE:
+                    happened = self._happened(bool(shown))
+                    if self._output is None and happened <= _FAILURE and not self._waits_for_long():
                         return  # nothing has happened yet: this process may be a mere launcher
                     self._add_counts()
                     self.is_empty = self.is_empty and not happened
@@ -231,6 +163,15 @@ class Writer:
                     self._put_back(waiting, before)
                     raise
                 self._fail(error)
+
+    def _happened(self, shown: bool) -> set[str]:
+        """The tables that say that something has, among those that wait to be written."""
+        happened = self._rows.keys() - _NO_EVENTS if not shown else {"block"}
+        return happened & self._awaited if self._awaited else happened
+
+    def _waits_for_long(self) -> bool:
+        """Whether more waits than memory should hold, in a process that has not done yet what is awaited of it."""
+        return bool(self._awaited) and self._waiting > _BATCH
 
     def commit_soon(self) -> None:
         """Write what waits, unless that was done a moment ago: then the heartbeat, or the next call, does it.
@@ -309,9 +250,15 @@ class Writer:
         if self._output is None:
             if self.path.exists():  # another process was faster
                 self.path = self.path.with_name(f"{self.path.stem}.{os.getpid()}{self.path.suffix}")
-            self._output = Output(self.path, self.path, self._limit)
-            self._room.begin(self._output)
+            self._output = self._created(self.path)
         return self._output
+
+    def _created(self, shown: Path) -> Output:
+        if self._awaited:
+            self.path.parent.mkdir(exist_ok=True)
+        output = Output(self.path, shown, self._limit)
+        self._room.begin(output)
+        return output
 
     def _fail(self, error: BaseException) -> None:
         self.failure = str(error) or type(error).__name__
@@ -369,6 +316,15 @@ class Writer:
     def size(self) -> int:
         """Bytes of the file; 0 when there is none."""
         return self.path.stat().st_size if self.path.exists() else 0
+
+    def hold(self) -> None:
+        """The process forks: let no thread be inside of SQLite, whose locks a child would find taken for good."""
+        self._writing.acquire(timeout=_PATIENCE)
+
+    def let_go(self) -> None:
+        """In the parent, after a fork."""
+        if self._writing._is_owned():  # type: ignore[attr-defined]
+            self._writing.release()
 
     def abandon(self) -> None:
         """In a forked child: forget the parent's database without touching the file."""

@@ -10,6 +10,7 @@ import copy
 import inspect
 import sys
 import textwrap
+from collections.abc import Callable
 from types import CodeType, FunctionType
 from typing import Any
 
@@ -25,6 +26,8 @@ _AT_ENTRY = """class Module:
         if not {compiling}(): {note}({arguments})
 """
 
+_made: dict[tuple[FunctionType, str], tuple[CodeType, CodeType]] = {}  # forked children and later recordings use it
+
 
 def call_instruction(code: CodeType) -> int:
     """The offset of the instruction on the last line of `_wrapped_call_impl`, where the module's call happens."""
@@ -37,8 +40,12 @@ def around(function: FunctionType, enter: str, leave: str, call: str) -> CodeTyp
     `enter` and `leave` are names in its module, `call` one that `enter`'s answer has in the body. Raises OSError,
     SyntaxError or LookupError.
     """
+    return _once(function, _AROUND.format(enter=enter, leave=leave, call=call), _around)
+
+
+def _around(function: FunctionType, text: str) -> CodeType:
     definition, first = _parsed(function)
-    wrapper, (compiling, entering, guarded) = _template(_AROUND.format(enter=enter, leave=leave, call=call))
+    wrapper, (compiling, entering, guarded) = _template(text)
     assert isinstance(compiling, ast.If)
     assert isinstance(guarded, ast.Try)
     compiling.body = copy.deepcopy(definition.body)  # lines are moved once for each node, not once for each place
@@ -51,12 +58,25 @@ def at_entry(function: FunctionType, note: str, compiling: str) -> CodeType:
 
     `compiling` is a name of `torch.compiler.is_compiling` there. Raises OSError, SyntaxError or LookupError.
     """
-    definition, first = _parsed(function)
-    parameters = definition.args
-    names = [one.arg for one in (*parameters.posonlyargs, *parameters.args, *parameters.kwonlyargs)]
+    code = function.__code__
+    names = code.co_varnames[: code.co_argcount + code.co_kwonlyargcount]
     arguments = ", ".join(f"{name}={name}" for name in names)
-    wrapper, noting = _template(_AT_ENTRY.format(note=note, compiling=compiling, arguments=arguments))
+    return _once(function, _AT_ENTRY.format(note=note, compiling=compiling, arguments=arguments), _at_entry)
+
+
+def _at_entry(function: FunctionType, text: str) -> CodeType:
+    definition, first = _parsed(function)
+    wrapper, noting = _template(text)
     return _compiled(function, wrapper, definition, [*noting, *definition.body], first)
+
+
+def _once(function: FunctionType, text: str, make: Callable[[FunctionType, str], CodeType]) -> CodeType:
+    """What was made before of the same code: most of what the beginning of a recording costs."""
+    key, code = (function, text), function.__code__
+    known = _made.get(key)
+    if known is None or known[0] is not code:
+        known = _made[key] = code, make(function, text)
+    return known[1]
 
 
 def _parsed(function: FunctionType) -> tuple[ast.FunctionDef, int]:

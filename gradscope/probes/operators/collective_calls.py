@@ -160,6 +160,11 @@ class CollectiveCalls:
         name, backend = self._sink.string(group.group_name), self._sink.string(_backend(group))
         self._sink.add("process_group", (found.number, name, backend, json.dumps(members), _counted(group)))
         self._groups[id(group)] = (weakref.ref(group), found)
+        if (
+            found.number == 1
+        ):  # whatever the environment says: a program that starts its ranks itself sets nothing there
+            self._sink.add("run", ("rank", json.dumps(torch.distributed.get_rank())))
+            self._sink.add("run", ("world_size", json.dumps(torch.distributed.get_world_size())))
         return found
 
     def _describe(self, key: Any, group: Group, peer: int | None, at_once: bool, given: Any) -> int:
