@@ -14,6 +14,7 @@ class Design(enum.Enum):
     GIVEN_ON = "forward gives its input on as it is, backward changes the gradient"
     SYMMETRIC = "the gradient is right for symmetric matrices: forward reads one triangle, backward gives both"
     ESTIMATE = "an estimate: backward draws random numbers"
+    SAMPLE = "the derivative of a sample: forward draws from a distribution, backward says how it moves"
     TANGENT = "a gradient in the tangent space of a manifold: its last coordinates are zero"
     GAUGE = "vectors whose span alone counts: the gradient is right for what does not depend on their choice"
     SAID = "the class itself says that its gradient is another one"

@@ -20,6 +20,7 @@ MEANT = {
     published.Centred: Design.GIVEN_ON,
     published.Eigenvalues: Design.SYMMETRIC,
     published.NullSpace: Design.GAUGE,
+    published.Sampled: Design.SAMPLE,
 }
 
 
@@ -45,6 +46,11 @@ def test_what_is_wrong_is_not_taken_as_meant(function):
 def test_a_gradient_that_is_another_elements_is_not_taken_as_meant():
     report = check_function(published.Shuffled, (torch.randn(5),))
     assert notes(report) == []
+    assert "GS401" in {f.code for f in report.at_least(Severity.ERROR)}
+
+
+def test_a_forward_that_rounds_a_number_is_no_surrogate():
+    report = check_function(published.Windowed, (torch.randn(3, 4), 5))
     assert "GS401" in {f.code for f in report.at_least(Severity.ERROR)}
 
 

@@ -111,7 +111,9 @@ def test_patterns_choose(package):
 
 
 def test_a_class_that_derives_over_two_modules_is_found(package):
-    (package / "again.py").write_text("from manyops.bases import Derived\n\nclass Grandchild(\n    Derived,\n):\n    pass\n")
+    (package / "again.py").write_text(
+        "from manyops.bases import Derived\n\nclass Grandchild(\n    Derived,\n):\n    pass\n"
+    )
     found = {module.name: module.classes for module in modules_with_functions("manyops")}
     assert found["manyops.again"] == ("Grandchild",)
 

@@ -15,6 +15,7 @@ import torch
 from torch import Tensor
 
 from gradscope.functions.meant import Design
+from gradscope.functions.source import last_name
 from gradscope.functions.subject import Subject
 from gradscope.functions.trials.bench import Bench, dot
 
@@ -28,6 +29,7 @@ SAID = re.compile(
 
 
 ROUNDING = ("floor", "ceil", "round", "trunc", "floor_divide", "sign", "long", "int")
+SAMPLERS = re.compile(r"sample|gamma|poisson|binomial|multinomial")
 MANIFOLD = re.compile(r"so_?3|se_?3|sim_?3|manifold|(^|_)lie", re.IGNORECASE)
 
 
@@ -93,6 +95,7 @@ def reason_for(bench: Bench, subject: Subject, differing: list[Slopes]) -> Desig
     through = all(slope.passes_through for slope in differing)
     reasons: tuple[tuple[Design, Callable[[], bool]], ...] = (
         (Design.ESTIMATE, lambda: bench.draws_backward),
+        (Design.SAMPLE, lambda: draws_samples(bench, subject)),
         (Design.STRAIGHT_THROUGH, lambda: flat and through),
         (Design.SURROGATE, lambda: flat),
         (Design.GIVEN_ON, lambda: all(s.given_on and (s.by_element or hands_on(subject)) for s in differing)),
@@ -175,9 +178,23 @@ def hands_on(subject: Subject) -> bool:
 
 
 def rounds(subject: Subject) -> bool:
-    """Whether forward rounds to steps, between which its slope says nothing of its course."""
+    """Whether forward rounds tensors to steps, between which their slope says nothing of their course."""
     forward = subject.method("forward")
-    return bool(forward and (forward.calls(*ROUNDING) or forward.attributes("int32", "int64")))
+    calls = forward.calls(*ROUNDING) if forward else ()
+    of_tensors = [call for call in calls if isinstance(call.func, ast.Attribute) and not is_of_numbers(call.func)]
+    return bool(of_tensors or (forward and forward.attributes("int32", "int64")))
+
+
+def is_of_numbers(function: ast.Attribute) -> bool:
+    """Whether a rounding is of plain numbers: a size, say, that forward works out, by `math.floor(...)`."""
+    return isinstance(function.value, ast.Name) and function.value.id == "math"
+
+
+def draws_samples(bench: Bench, subject: Subject) -> bool:
+    """Whether forward samples from a distribution that its inputs shape: with the same seed, the sample may jump."""
+    forward = subject.method("forward")
+    called = (node.func for node in forward.walk() if isinstance(node, ast.Call)) if forward else ()
+    return bench.random and any(SAMPLERS.search(last_name(function)) for function in called)
 
 
 def is_padded(bench: Bench) -> bool:

@@ -286,6 +286,39 @@ class EigenvaluesAgain(Function):
         return vectors @ torch.diag_embed(grad) @ vectors.mT
 
 
+class Sampled(Function):
+    """A sample of a Gamma distribution, drawn with rejections, and how it moves with the concentration."""
+
+    gradscope_inputs = staticmethod(lambda: (torch.tensor([0.3, 0.9, 2.5]),))
+
+    @staticmethod
+    def forward(ctx, concentration):
+        sample = torch._standard_gamma(concentration)
+        ctx.save_for_backward(sample, concentration)
+        return sample
+
+    @staticmethod
+    @torch.autograd.function.once_differentiable
+    def backward(ctx, grad):
+        sample, concentration = ctx.saved_tensors
+        return grad * torch._standard_gamma_grad(concentration, sample)
+
+
+class Windowed(Function):
+    """Rounds a number, never a tensor, and forgets the window in backward."""
+
+    @staticmethod
+    def forward(ctx, x, size=5):
+        ctx.half = int(size / 2)
+        ctx.save_for_backward(x)
+        return x * x + x.square().roll(ctx.half, -1)
+
+    @staticmethod
+    def backward(ctx, grad):
+        (x,) = ctx.saved_tensors
+        return 2 * x * grad, None
+
+
 class Transposed(Function):
     """A missing transpose: right along symmetric directions, and wrong."""
 
