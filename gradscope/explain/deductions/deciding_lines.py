@@ -23,7 +23,8 @@ Branch = tuple[ast.expr, list[ast.stmt]]  # what it asks, and the side that a li
 def branching_line(case: Case, took: Stack, other: Stack) -> Site | None:
     """Where a run that came to one stack and a run that came to another went apart; None when no branch is around.
 
-    A branch that asks a random number is decided where that number is drawn.
+    A branch that asks a random number is decided where that number is drawn, one that asks a counter of an object
+    where the function counts on.
     """
     elsewhere = _outermost_first(other)
     for depth, site in enumerate(_outermost_first(took)):
@@ -31,7 +32,8 @@ def branching_line(case: Case, took: Stack, other: Stack) -> Site | None:
         asked = _asked(case, site, there if there and _same_function(site, there) else None)
         if asked:
             drawn = filter(None, (_drawn_for(case, site, one) for one in asked))
-            return next(drawn, None) or _at(case, site, asked[0])
+            counted = filter(None, (_counted_for(case, site, one) for one in asked))
+            return next(drawn, None) or next(counted, None) or _at(case, site, asked[0])
         if there is None or not _same_function(site, there):
             return None
     return None
@@ -55,6 +57,21 @@ def _drawn_for(case: Case, site: Site, asked: ast.expr) -> Site | None:
         if not names.isdisjoint(followed(function, targets(one))):
             return _at(case, site, one)
     return None
+
+
+def _counted_for(case: Case, site: Site, asked: ast.expr) -> Site | None:
+    """The line of that function that counts on what a branch asks for, `self.calls += 1`: it does so again."""
+    _, statements = _function(case, site)
+    names = {one.id for one in ast.walk(asked) if isinstance(one, ast.Name)}
+    given = [one for one in statements if isinstance(one, ast.Assign) and not names.isdisjoint(targets(one))]
+    read = {place for one in (asked, *(one.value for one in given)) for place in _attributes(one)}
+    counting = (one for one in statements if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Attribute))
+    return _at(case, site, next((one for one in counting if ast.unparse(one.target) in read), None))
+
+
+def _attributes(node: ast.expr) -> Iterator[str]:
+    """The attributes that an expression reads, as they are written."""
+    return (ast.unparse(one) for one in ast.walk(node) if isinstance(one, ast.Attribute))
 
 
 def _function(case: Case, site: Site) -> tuple[ast.AST, list[ast.stmt]]:

@@ -222,7 +222,8 @@ def _late(case: Case) -> Iterator[MissingGradient]:
     """Parameters that were trained until something on their way to the loss was cut."""
     for one in late_silences(case):
         way = one.flow.onward(one.held.tensor)
-        cuts = [cut for cut in way.cuts if cut.made in one.flow.useful]
+        values = (cut for cut in way.cuts if not one.flow.is_whole(cut.made))  # a choice leaves experts out by turns
+        cuts = [cut for cut in values if cut.made in one.flow.useful]
         left = [at for at in way.operations if exits(case, at) and _comes_back_at_once(case, at)]
         if cuts or left:
             found = at_cut(case, cuts[0]) if cuts else at_exit(case, left[0])

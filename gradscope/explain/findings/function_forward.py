@@ -69,8 +69,8 @@ def unmarked_edit(case: Case) -> Iterator[Cause]:
 def kept_on_context(case: Case) -> Iterator[Cause]:
     """An intermediate result kept on ctx, differentiated again.
 
-    What it flags: a Function computes something from its inputs in its forward, keeps it as an attribute of ctx, uses
-        it in its backward, and that backward was differentiated again (create_graph=True).
+    What it flags: a Function computes something from its inputs in its forward, keeps it on ctx, as an attribute or
+        with save_for_backward, uses it in its backward, and that backward was differentiated again (create_graph=True).
     Why: a forward runs without autograd, so what it computes has no history. In the second derivative it counts as a
         constant, and a term is missing, without an error. An attribute of ctx is not watched for in-place edits either.
     Wrong:
@@ -89,7 +89,8 @@ def kept_on_context(case: Case) -> Iterator[Cause]:
     Do instead: save inputs and outputs with `ctx.save_for_backward` and compute from them in the backward; or return
         the intermediate as an output. Where no second derivative is meant, use `@once_differentiable`.
     How it is found: before a backward with create_graph, the attributes of each ctx are looked at; whether one is
-        computed from the forward's inputs, and used in the backward, is read from the recorded source.
+        computed from the forward's inputs, and used in the backward, is read from the recorded source, and so is
+        what save_for_backward gets that is neither an input nor a result.
     """
     said = set()
     for one in case.on_context():
@@ -114,6 +115,65 @@ def kept_on_context(case: Case) -> Iterator[Cause]:
             backward=one.backward,
             function=function.name,
         )
+    yield from _saved_results(case)
+
+
+def _saved_results(case: Case) -> Iterator[Cause]:
+    """What save_for_backward gets that has no history, in Functions that were differentiated again; each once."""
+    saving = {function: found for function in case.functions() if (found := _saved(case, function)) is not None}
+    again = (call for call in case.backwards() if saving and call.create_graph and call.number in case.graph_sizes())
+    for number in dict.fromkeys(case.like().get(call.number, call.number) for call in again):
+        graph = case.graph(number)
+        for node in graph.nodes:
+            found = saving.pop(node.function, None) if node.function is not None else None
+            if found is not None and node.function is not None:
+                call, name = found
+                yield Cause(
+                    f"{node.function.bare_name} saves `{name}`, computed without autograd, for a backward that is "
+                    "differentiated again: its part of the second derivative is missing",
+                    _line_of(case, node.function, call),
+                    (
+                        Related("class_at", node.function.class_site, node.function.name),
+                        Related("fails_at", graph.backward.site, "differentiates it with create_graph=True"),
+                    ),
+                    certain=False,
+                    node=node.id,
+                    tensor=name,
+                    backward=number,
+                    function=node.function.name,
+                )
+
+
+def _saved(case: Case, function: FunctionClass) -> tuple[ast.Call, str] | None:
+    """The call of save_for_backward that gets what forward computed and does not return, and the name of that."""
+    owner = source_lines.class_at(case, function.class_site)
+    forward, backward = source_lines.method(owner, "forward"), source_lines.method(owner, "backward")
+    if forward is None or backward is None or not _may_be_differentiated(backward):
+        return None
+    results = (one.value for one in ast.walk(forward) if isinstance(one, ast.Return) and one.value is not None)
+    parts = (part for one in results for part in (one.elts if isinstance(one, ast.Tuple) else [one]))
+    returned = {part.id for part in parts if isinstance(part, ast.Name)}
+    lacking = _results(forward) - returned
+    for call in (one for one in ast.walk(forward) if isinstance(one, ast.Call)):
+        if isinstance(call.func, ast.Attribute) and call.func.attr == "save_for_backward":
+            names = [one.id for one in call.args if isinstance(one, ast.Name) and one.id in lacking]
+            if names:
+                return call, names[0]
+    return None
+
+
+def _results(forward: ast.FunctionDef) -> set[str]:
+    """The names that forward gives to what it computes from its inputs."""
+    inputs = {argument.arg for argument in forward.args.args[1:]}
+    computed: set[str] = set()
+    for node in (one for one in ast.walk(forward) if isinstance(one, ast.Assign)):
+        if not isinstance(node.value, ast.Name) and _depends(node.value, inputs | computed):
+            computed |= {target.id for target in node.targets if isinstance(target, ast.Name)}
+    return computed - inputs
+
+
+def _may_be_differentiated(backward: ast.FunctionDef) -> bool:
+    return not any("once_differentiable" in ast.unparse(one) for one in backward.decorator_list)
 
 
 def _computed(owner: ast.ClassDef, name: str) -> ast.AST | None:
@@ -121,7 +181,7 @@ def _computed(owner: ast.ClassDef, name: str) -> ast.AST | None:
     forward, backward = source_lines.method(owner, "forward"), source_lines.method(owner, "backward")
     if forward is None or backward is None or not _reads(backward, name):
         return None
-    if any("once_differentiable" in ast.unparse(one) for one in backward.decorator_list):
+    if not _may_be_differentiated(backward):
         return None
     names = {argument.arg for argument in forward.args.args[1:]}
     computed: set[str] = set()

@@ -13,7 +13,6 @@ from gradscope.explain.deductions.graph_cuts import (
     MODE,
     MissingGradient,
     Reason,
-    at_cut,
     birth,
     born,
 )
@@ -27,13 +26,8 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
-from gradscope.model.flow import FlowEnd, FlowTensor
-from gradscope.model.graph import Backward
-from gradscope.model.operation import base_name
+from gradscope.model.flow import FlowTensor
 from gradscope.model.site import Site, user_site
-
-NOT_USED = "appears to not have been used in the graph"
-NO_GRAD = "One of the differentiated Tensors does not require grad"
 
 REASONS = {
     Reason.GRADIENTS_OFF: "gradients were off when {operator} ran, so its result has no graph",
@@ -343,72 +337,3 @@ def _by_birth(
         groups.setdefault(born(case, one.number), []).append(one)
     for site, ones in groups.items():
         yield tuple(one.leaf or "parameter" for one in ones), ones, site
-
-
-def unused_input(case: Case) -> Iterator[Cause]:
-    """What it flags:
-        autograd.grad(output, input) where the output was not computed from that input.
-    Why:
-        The graph knows tensors, not values: a slice, a view or a copy of x that is made after y was computed from x is
-        another tensor, and nothing leads from y to it. The same error comes when a detach cuts the way.
-    Wrong:
-        y = model(x)
-        torch.autograd.grad(y.sum(), x[:, 0])
-    Right:
-        y = model(x)
-        torch.autograd.grad(y.sum(), x)[0][:, 0]
-    Do instead:
-        Ask for the tensor that went into the computation; allow_unused=True where None is a fine answer.
-    How it is found:
-        The call raised. The input was followed through the recorded operators to the line where its way ends, or back
-        to the line that made it from what was used.
-    """
-    for call in case.failed():
-        text = call.exception or ""
-        if NOT_USED in text or NO_GRAD in text:
-            fails = any(failure.backward == call.number for failure in case.failures())
-            for cause in _not_used(case, call):
-                failing = Related("fails_at", call.site, "autograd.grad")
-                related = (*cause.related, failing) if cause.site != call.site else cause.related
-                yield replace(cause, fails=fails, related=related, backward=call.number)
-                break
-
-
-def _not_used(case: Case, call: Backward) -> Iterator[Cause]:
-    targets = [end for end in dataflow(case).ends if end.target and end.backward == call.number]
-    missing = {at for at, root in enumerate(call.inputs or ()) if root.node is None}
-    wanted = [end for end in targets if end.position in missing or not end.requires_grad]
-    for end in wanted or targets:
-        yield _why_not_used(case, call, end)
-    if not targets:
-        yield Cause("an input that the output does not depend on was asked for", call.site, certain=False)
-
-
-def _why_not_used(case: Case, call: Backward, end: FlowEnd) -> Cause:
-    flow, number = dataflow(case), end.position
-    name = flow.tensors[end.tensor].leaf if end.tensor in flow.tensors else None
-    what = f"input {number}" + (f" ({name})" if name else "")
-    if not end.requires_grad:
-        cuts = flow.behind(end.tensor)
-        if cuts:
-            found = at_cut(case, cuts[0])
-            message = f"{what} of autograd.grad requires no grad: {reason_of(found)}"
-            return replace(found.cause, message=message, tensor=name)
-        return Cause(f"{what} of autograd.grad requires no grad", call.site, tensor=name)
-    way = flow.onward(end.tensor)
-    cuts = [cut for cut in way.cuts if cut.made in flow.useful]
-    if cuts:
-        found = at_cut(case, cuts[0])
-        return replace(found.cause, message=f"the output does not depend on {what}: {reason_of(found)}", tensor=name)
-    made = [at for at in flow.makers.get(end.tensor, ()) if flow.operations[at].backward is None]
-    if made and not way.operations and any(read.tensor in flow.useful for read in flow.operations[made[-1]].reads):
-        maker = flow.operations[made[-1]]
-        message = f"{what} is a new tensor, made here by {base_name(maker.operation.name)}: the output was computed "
-        return Cause(f"{message}from the one that it was made of", maker.site, op=maker.operation.name, tensor=name)
-    if way.operations:
-        last = flow.operations[way.operations[-1]]
-        message = f"what is computed from {what} does not go into the output"
-        return Cause(message, last.site, (Related("unused_at", last.site, last.operation.name),), tensor=name)
-    declared = born(case, end.tensor)
-    related = (Related("declared_at", declared, name or ""),) if declared else ()
-    return Cause(f"no operation that led to the output read {what}", declared or call.site, related, tensor=name)

@@ -49,6 +49,7 @@ from gradscope.explain.findings.inplace_on_saved import inplace_on_saved
 from gradscope.explain.findings.inplace_refused import inplace_on_expanded, inplace_on_leaf, inplace_on_view
 from gradscope.explain.findings.kind import Kind, Question
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
+from gradscope.explain.findings.unused_input import unused_input
 from gradscope.functions.rules.table import RULES
 from gradscope.model.finding import Severity
 
@@ -95,7 +96,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS723", "gradients-off", Severity.ERROR, missing_gradient.mode_off, unless=("GS771",)),
     Kind("GS724", "cut-is-hidden", Severity.ERROR, missing_gradient.hidden),
     Kind("GS720", "all-frozen", Severity.ERROR, missing_gradient.frozen),
-    Kind("GS729", "input-not-used", Severity.ERROR, missing_gradient.unused_input),
+    Kind("GS729", "input-not-used", Severity.ERROR, unused_input),
     Kind("GS728", "gradient-dropped", Severity.ERROR, missing_gradient.dropped),
     Kind("GS727", "parameter-replaced", Severity.ERROR, missing_gradient.replaced, points=False),
     Kind("GS725", "parameter-not-held", Severity.ERROR, missing_gradient.not_held, points=False),
