@@ -109,7 +109,8 @@ class LossSigns:
         tokens = arguments[1]
         if is_plain(tokens) and tokens.dim() == 2 and tokens.shape[1] >= _FEWEST and len(self._tokens) < _READS:
             with unprofiled(), no_function(), no_dispatch(), no_autograd():
-                self._tokens.append(_Tokens(*tokens.shape, tokens[:_ROWS].clone()))
+                rows, places = tokens.shape
+                self._tokens.append(_Tokens(rows, places, tokens[:_ROWS].clone()))
 
     def _labels(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
         """Compare labels with the tokens of the same step, and forget these."""
