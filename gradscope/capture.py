@@ -106,6 +106,8 @@ class Recorder:
         self.path, self.detail, self._window, self._limits = path, Detail(detail), window, limits
         made = {"overwrite": overwrite, "late": late, "keep_empty": keep_empty}
         self.writer = Writer(path, **made, limit=limits.size, awaited=awaited)
+        # A child that may never call backward keeps to one thread until it has: it may fork in turn.
+        self._beats_at_once = not awaited or "block" in awaited
         self._tensors, self._guest = tensors, guest
         self._watch_all = watch_all or tensors is not None or guest is not None or joint or compiled_autograd
         self._steps_before = steps_before
@@ -144,7 +146,7 @@ class Recorder:
         context = new_context(self.writer, self._faults, options, self._window, overhead, before)
         context.stacks.anchors.add(id(program.execute.__code__))
         self._probes = RunningProbes(context)
-        self._probes.enter(self._visitors, self._beat)
+        self._probes.enter(self._visitors, self._beat, self._beats_at_once)
 
     def _possible_detail(self) -> Detail:
         """What was asked for, as far as torch allows."""

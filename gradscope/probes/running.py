@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Iterator
+from functools import partial
 
 from gradscope.model.window import Window
 from gradscope.probes.core.context import Context, Options
@@ -57,8 +58,11 @@ class RunningProbes:
         self._calls: BackwardCalls | None = None
         self._exceptions: UncaughtExceptions | None = None
 
-    def enter(self, visitors: Callable[[Context], Iterable[Visitor]], beat: Beat) -> None:
-        """Enter them, and the visitors, which are no probes: these come before the first backward call can be seen."""
+    def enter(self, visitors: Callable[[Context], Iterable[Visitor]], beat: Beat, at_once: bool = True) -> None:
+        """Enter them, and the visitors, which are no probes: these come before the first backward call can be seen.
+
+        The heartbeat begins `at_once`, or with what follows the first backward call.
+        """
         context = self._context
         self._exceptions, calls = context.get(UncaughtExceptions), context.get(BackwardCalls)
         context.events.backward.extend(context.get(entry.probe) for entry in self._wanted(AT_BACKWARDS))
@@ -69,7 +73,15 @@ class RunningProbes:
         self._calls = calls
         self._enter("engine", calls)
         context.steps.begin()
-        self._enter("heartbeat", PeriodicFlush(self._beating(beat), context.sink.fault))
+        flush = PeriodicFlush(self._beating(beat), context.sink.fault)
+        if at_once:
+            self._enter("heartbeat", flush)
+        else:
+            context.events.step_begins.append(partial(self._begin_to_beat, flush))
+
+    def _begin_to_beat(self, flush: PeriodicFlush, recorded: bool) -> None:
+        if PeriodicFlush.running is not flush:
+            self._enter("heartbeat", flush)
 
     def _wanted(self, entries: Iterable[ProbeEntry]) -> list[ProbeEntry]:
         return [entry for entry in entries if entry.is_wanted(self._context.options)]

@@ -8,15 +8,14 @@ from __future__ import annotations
 
 import _thread
 import os
-import time
 from collections.abc import Callable
 
 from gradscope.signals import let_through
+from gradscope.torch_internals.apart import wait_for_the_end_of
 
 PERIOD = 0.5  # seconds
 _MOST_FAULTS = 20  # after these it gives up
 _PATIENCE = 2.0  # seconds to wait for a beat that is going on
-_MOMENT = 0.0001
 
 
 class PeriodicFlush:
@@ -60,7 +59,7 @@ class PeriodicFlush:
             let_through(error)
         if self._ended.acquire(timeout=_PATIENCE):
             self._ended.release()
-            _wait_for_the_end_of(self._native)
+            wait_for_the_end_of(self._native)
 
     def _run(self, stop: _thread.LockType, ended: _thread.LockType) -> None:
         self._native = _thread.get_native_id()
@@ -74,15 +73,6 @@ class PeriodicFlush:
                     self._fault("heartbeat", f"{type(error).__name__}: {error}")
         finally:
             ended.release()
-
-
-def _wait_for_the_end_of(native: int) -> None:
-    """Wait until the system has no such thread any more; it is a few microseconds behind Python's view."""
-    entry = f"/proc/self/task/{native}"
-    waited = 0.0
-    while waited < _PATIENCE and os.path.exists(entry):
-        time.sleep(_MOMENT)
-        waited += _MOMENT
 
 
 def _before_fork() -> None:
