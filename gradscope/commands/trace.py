@@ -140,8 +140,8 @@ def command(
     from gradscope.torch_internals.installed import require_torch
 
     _before_torch(output, recorded["arm"])
-    last: list[Callable[[], None]] = []
-    atexit.register(_run_all, last)  # before torch is there: runs when multiprocessing has waited for its processes
+    last = contextlib.ExitStack()
+    atexit.register(last.close)  # before torch is there: runs when multiprocessing has waited for its processes
     require_torch()
     from gradscope import capture
     from gradscope.children import recorder
@@ -163,23 +163,22 @@ def _before_torch(output: Path | None, arm: str | None) -> None:
         ignore_until_armed(arm)
 
 
-def _run(what: Program, found: Any, family: Family, last: list[Callable[[], None]], say: Callable[[Any], None]) -> int:
+def _run(what: Program, found: Any, family: Family, last: contextlib.ExitStack, say: Callable[[Any], None]) -> int:
     from gradscope import capture
     from gradscope.children import Children
+    from gradscope.launch.program import INTERRUPTED, remember_interrupt
 
     handing_on = Children(family)
 
     def finished(told: Any) -> None:
         handing_on.restore()
-        last.append(partial(say, told))
+        last.callback(say, told)
 
     handing_on.put()
-    return capture.run_program(what, found, finished)
-
-
-def _run_all(last: list[Callable[[], None]]) -> None:
-    for one in last:
-        one()
+    status = capture.run_program(what, found, finished)
+    if status == INTERRUPTED:
+        last.callback(remember_interrupt)  # runs after what is said, which comes later to the stack
+    return status
 
 
 def _family(settings: dict[str, Any], path: Path, title: str, children: bool | None) -> Family:
