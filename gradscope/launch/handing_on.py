@@ -7,6 +7,7 @@ program begins.
 
 from __future__ import annotations
 
+import importlib.util
 import os
 import sys
 from collections.abc import Callable, Sequence
@@ -26,15 +27,15 @@ class HandingOn:
 
     def put(self) -> None:
         """Begin."""
-        try:
-            import _posixsubprocess
-        except ImportError:  # no such system
+        if importlib.util.find_spec("_posixsubprocess") is None:  # no such system
             return
+        import _posixsubprocess
+
         original = _posixsubprocess.fork_exec
         stand_in = self._stand_in(original)
         for module, name in _PLACES:
             found = sys.modules.get(module)
-            if found is not None and getattr(found, name, None) is original:
+            if found is not None and vars(found).get(name) is original:
                 setattr(found, name, stand_in)
                 self._undo.append(lambda found=found, name=name: setattr(found, name, original))  # type: ignore[misc]
 
