@@ -21,7 +21,8 @@ def hidden_from_transforms(case: Case) -> tuple[FlowTensor, ...]:
     for operation in flow.operations if case.transforms() else ():
         forward = operation.backward is None and operation.operation.grad
         if forward and base_name(operation.operation.name) not in _VALUES_ONLY:
-            read = [flow.tensors[one.tensor] for one in operation.reads if one.leaf and one.requires_grad]
+            leaves = (one.tensor for one in operation.reads if one.leaf and one.requires_grad)
+            read = [flow.tensors[tensor] for tensor in leaves if tensor in flow.tensors]
             nameless = [
                 one for one in read if one.parameter and one.leaf in (None, NAMELESS) and one.number not in held
             ]
