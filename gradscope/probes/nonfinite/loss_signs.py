@@ -77,8 +77,9 @@ class LossSigns:
         self._sink.add_all("notice", (notice for notice, always in self._softmaxes.copy().items() if always))
         masked = (stack for stack, shares in self._zeros.copy().items() if len(set(shares)) > 1)
         self._sink.add_all("notice", ((MEAN_OF_ZEROS, stack) for stack in masked))
-        if 1 not in self._ahead.values():  # else there are heads that look further
-            self._sink.add_all("notice", ((TWO_AHEAD, stack) for stack, places in self._ahead.items() if places == 2))
+        ahead = self._ahead.copy()
+        if 1 not in ahead.values():  # else there are heads that look further
+            self._sink.add_all("notice", ((TWO_AHEAD, stack) for stack, places in ahead.items() if places == 2))
         self._tokens.clear()
 
     def _softmax(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
