@@ -68,9 +68,7 @@ def fitted(scene: Scene) -> Drawing:
     return drawing
 
 
-def place(
-    drawing: Drawing, style: Style, escape: Escape, without: tuple[str, ...] = (), pages: bool = False
-) -> Placed:
+def place(drawing: Drawing, style: Style, escape: Escape, without: tuple[str, ...] = (), pages: bool = False) -> Placed:
     """A drawing as a picture: laid out, in columns where that makes it larger on its page.
 
     With `pages` one that cannot be read on a single page is left as it is, to be cut into several.

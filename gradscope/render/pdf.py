@@ -140,8 +140,7 @@ def _file(objects: list[bytes], info: int) -> bytes:
         text
         + b"xref\n0 %d\n0000000000 65535 f \n" % count
         + table
-        + b"trailer\n<< /Size %d /Root 1 0 R /Info %d 0 R >>\nstartxref\n%d\n%%%%EOF\n"
-        % (count, info, len(text))
+        + b"trailer\n<< /Size %d /Root 1 0 R /Info %d 0 R >>\nstartxref\n%d\n%%%%EOF\n" % (count, info, len(text))
     )
 
 
