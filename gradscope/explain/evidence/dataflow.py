@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 
 from gradscope.explain.evidence.aliases import with_aliases
-from gradscope.explain.evidence.syntax import syntax
+from gradscope.explain.evidence.function_forwards import runs_in_a_function
+from gradscope.explain.evidence.syntax import Syntax, syntax
 from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Read
 from gradscope.model.operation import Operation, base_name
 from gradscope.store.facts import Facts, kept
@@ -19,7 +20,6 @@ from gradscope.store.facts import Facts, kept
 _SHAPE_ONLY = ("_like", "new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided")
 _WHOLE = ("int", "uint", "bool")  # kinds of numbers
 _SCALAR = ("_local_scalar_dense", "item")
-_INSIDE_A_FUNCTION = "torch/autograd/function.py"
 _OPTIMIZER = "torch/optim/"
 
 
@@ -51,8 +51,12 @@ class RecordedDataflow:
         tensors: Iterable[FlowTensor],
         ends: Iterable[FlowEnd],
         first: int = 0,
+        inside_functions: frozenset[int] = frozenset(),
     ) -> None:
-        """`first`: what operators did before this one counts for nothing."""
+        """`first`: what operators did before this one counts for nothing. `inside_functions` are those that ran in the
+        forward of a custom Function.
+        """
+        self.inside_functions = inside_functions
         self.operations = tuple(operations)
         self.tensors = {tensor.number: tensor for tensor in tensors}
         self.ends = tuple(ends)
@@ -66,7 +70,7 @@ class RecordedDataflow:
     def since(self, first: int, backwards: Container[int]) -> RecordedDataflow:
         """The flow from an operator on, towards these backward calls. Operators keep their index."""
         ends = (end for end in self.ends if end.backward in backwards)
-        return RecordedDataflow(self.operations, self.tensors.values(), ends, first)
+        return RecordedDataflow(self.operations, self.tensors.values(), ends, first, self.inside_functions)
 
     def _add(self, at: int, operation: FlowOperation) -> None:
         read, reads_values = {one.tensor for one in operation.reads}, not reads_shape_only(operation)
@@ -246,7 +250,7 @@ class RecordedDataflow:
     def _onward(self, at: int, read: int, way: Way) -> Iterator[int]:
         """The results of an operator that go on requiring grad; notes a cut or an end otherwise."""
         operation = self.operations[at]
-        within = is_inside_function(operation)
+        within = at in self.inside_functions
         unread = True
         for made in operation.makes:
             met = self.later(made, at)
@@ -263,7 +267,15 @@ class RecordedDataflow:
 def dataflow(facts: Facts) -> RecordedDataflow:
     """The flow of tensors through the operators that were examined."""
     tensors = {tensor.number: tensor for tensor in facts.flow_tensors()}
-    return RecordedDataflow(with_aliases(facts.flow(), tensors, syntax(facts)), tensors.values(), facts.flow_ends())
+    operations = tuple(with_aliases(facts.flow(), tensors, syntax(facts)))
+    inside = _inside_functions(operations, syntax(facts))
+    return RecordedDataflow(operations, tensors.values(), facts.flow_ends(), inside_functions=inside)
+
+
+def _inside_functions(operations: tuple[FlowOperation, ...], known: Syntax) -> frozenset[int]:
+    stacks = {id(one.operation.stack): one.operation.stack for one in operations}  # far fewer than operators
+    inside = {key for key, stack in stacks.items() if runs_in_a_function(known, stack)}
+    return frozenset(at for at, one in enumerate(operations) if id(one.operation.stack) in inside)
 
 
 def reads_shape_only(operation: FlowOperation) -> bool:
@@ -284,8 +296,3 @@ def is_optimizer(operation: FlowOperation) -> bool:
 def runs_optimizer(operation: Operation) -> bool:
     """Whether an operator, whose tensors may be unknown, is of torch's optimizers."""
     return any(_OPTIMIZER in site.file.replace("\\", "/") for site in operation.stack)
-
-
-def is_inside_function(operation: FlowOperation) -> bool:
-    """Whether it ran in the forward of a custom Function, where gradients are off and the Function gives its own."""
-    return any(site.file.replace("\\", "/").endswith(_INSIDE_A_FUNCTION) for site in operation.operation.stack)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.transform_calls import called_at
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_inside_function
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.graphs.transforms import Under, transforms
 from gradscope.model.finding import Related
 from gradscope.model.graph import FunctionClass
@@ -48,10 +48,10 @@ def _goes_on(flow: RecordedDataflow, stack: Stack) -> bool:
         one = waiting.pop()
         known = flow.tensors.get(one)
         if one not in seen and known is not None and known.type.dtype.startswith(_NUMBERS):
-            readers = [flow.operations[at] for at in flow.readers.get(one, ())]
-            if not readers or not all(map(is_inside_function, readers)):
+            readers = flow.readers.get(one, [])
+            if not flow.inside_functions.issuperset(readers) or not readers:
                 return True
-            waiting += [tensor for reader in readers for tensor in reader.makes]
+            waiting += [tensor for reader in readers for tensor in flow.operations[reader].makes]
         seen.add(one)
     return not made
 
