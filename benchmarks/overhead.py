@@ -22,8 +22,8 @@ from typing import Any
 
 import torch
 from measuring import FIRST, Price, Way, machine, paired, prices, seconds
-from probes import PROBES
-from workloads import VARIED, WORKLOADS, Workload
+from probes import FLOOR, PROBES
+from workloads import LBFGS, VARIED, WAVES, WORKLOADS, Workload
 
 import gradscope
 from gradscope.arming.armed import Armed
@@ -209,6 +209,7 @@ def main() -> None:
     options.add_argument("--rounds", type=int, default=5)
     options.add_argument("--details", action="store_true", help="only what gradscope's details cost the encoders")
     options.add_argument("--varied", action="store_true", help="only programs whose graph differs at each step, at ops")
+    options.add_argument("--floor", action="store_true", help="only what torch's own ways of calling us cost L-BFGS")
     options.add_argument("--armed", action="store_true", help="only what a program pays that is armed")
     chosen = options.parse_args()
     rounds = chosen.rounds
@@ -217,6 +218,9 @@ def main() -> None:
     if chosen.varied:
         for row in varied(rounds):
             print(row, flush=True)
+        return
+    if chosen.floor:
+        print(*table((LBFGS, WAVES), FLOOR, rounds), sep="\n")
         return
     if chosen.armed:
         print(f"An armed step takes {added_by_arming():.2f} us more", flush=True)
