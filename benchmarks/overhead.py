@@ -23,7 +23,7 @@ from typing import Any
 import torch
 from measuring import FIRST, Price, Way, machine, paired, prices, seconds
 from probes import FLOOR, PROBES
-from workloads import LBFGS, VARIED, WAVES, WORKLOADS, Workload
+from workloads import LBFGS, VARIED, WORKLOADS, Workload
 
 import gradscope
 from gradscope.arming.armed import Armed
@@ -220,7 +220,7 @@ def main() -> None:
             print(row, flush=True)
         return
     if chosen.floor:
-        print(*table((LBFGS, WAVES), FLOOR, rounds), sep="\n")
+        print(*table((LBFGS,), FLOOR, rounds), sep="\n")
         return
     if chosen.armed:
         print(f"An armed step takes {added_by_arming():.2f} us more", flush=True)
