@@ -8,12 +8,16 @@ interpreter=$1
 version=$2
 shift 2
 cd "$(dirname "$0")/.."
-if [ ! -f .venv-torch/stamp ] || [ "$(cat .venv-torch/stamp)" != "$version" ]; then
+stamp="$version $(cksum < pyproject.toml)"
+known=$(cat .venv-torch/stamp 2>/dev/null || true)
+if [ "${known%% *}" != "$version" ]; then
     rm -rf .venv-torch
     "$interpreter" -m venv .venv-torch
     echo "Installing torch $version into .venv-torch (about a minute, several gigabytes)"
+fi
+if [ "$known" != "$stamp" ]; then # also where only what the tests need has changed
     .venv-torch/bin/python -m pip install --disable-pip-version-check --quiet "torch==$version" ".[dev]"
-    echo "$version" > .venv-torch/stamp
+    echo "$stamp" > .venv-torch/stamp
 fi
 [ "${1:-}" != --install ] || exit 0
 .venv-torch/bin/python -m pip install --disable-pip-version-check --quiet --no-deps --force-reinstall .
