@@ -8,6 +8,7 @@ of a module never is.
 from __future__ import annotations
 
 import ast
+from itertools import zip_longest
 
 from gradscope.explain.evidence.syntax import Syntax
 from gradscope.model.site import Site, Stack
@@ -19,9 +20,8 @@ _METHODS = ("forward", "setup_context")
 
 def runs_in_a_function(syntax: Syntax, stack: Stack) -> bool:
     """Whether one of the frames is such a forward, or torch's call of it."""
-    callers = (*stack[1:], None)
     return any(
-        _is_at(site, _APPLY) or _is_forward(syntax, site, caller) for site, caller in zip(stack, callers, strict=True)
+        _is_at(site, _APPLY) or _is_forward(syntax, site, caller) for site, caller in zip_longest(stack, stack[1:])
     )
 
 
