@@ -57,3 +57,22 @@ def test_of_threads_that_train_at_the_same_time(detail: str, tmp_path: Path) -> 
         tensors = [one.number for one in recorded.flow_tensors()]
         assert len(set(tensors)) == len(tensors)
         assert explain(recorded).findings == ()
+
+
+def test_of_threads_that_register_hooks_while_a_backward_runs(tmp_path: Path) -> None:
+    def register() -> None:
+        for _ in range(500):
+            torch.ones(2, requires_grad=True).register_hook(lambda gradient: gradient)
+
+    threads = [threading.Thread(target=register) for _ in range(THREADS)]
+
+    def wait_for_them(gradient: torch.Tensor) -> None:
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    with recording(tmp_path):
+        doubled = torch.ones(2, requires_grad=True) * 2
+        doubled.register_hook(wait_for_them)
+        doubled.sum().backward()

@@ -156,8 +156,13 @@ class Observers:
         for one in list(self._late):
             observed, registration = one
             hooks = observed.hooks()
-            if hooks is not None and registration.key in hooks and observed.uses:
+            if hooks is not None and registration.key not in hooks:
+                continue
+            try:
                 self._late.remove(one)
+            except ValueError:  # another thread that registers a hook sees to it
+                continue
+            if hooks is not None and observed.uses:
                 hooks[self._key_behind(observed, registration.key)] = self.behind(id(observed), registration.key)
 
     # what the observers see
