@@ -118,7 +118,8 @@ def wrong_gradient(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward's gradient disagrees with numerical differences of forward.
     Why: training goes in a wrong direction without any message.
     Do instead: correct the formula; when the difference is meant (straight-through, reversal), say custom_gradient
-    = True on the class; when an input shall have no gradient, give inputs of which only the others require grad.
+    = true in [tool.gradscope.functions] of pyproject.toml, or as an attribute of the class; when an input shall have
+    no gradient, give inputs of which only the others require grad.
     How it is decided: gradcheck in double precision, and numerical differences along fixed directions.
     """
     explains = numerically_wrong(case)

@@ -12,6 +12,11 @@ from gradscope.functions.source import Method
 from gradscope.model.finding import Severity
 from gradscope.model.site import Site
 
+_NO_HISTORY = (  # how torch says that a gradient does not lead to what is asked for
+    "does not require grad and does not have a grad_fn",
+    "appears to not have been used in the graph",
+)
+
 
 def saved_intermediates(case: FunctionCase) -> bool:
     """Whether something is saved that is neither an input nor an output."""
@@ -24,9 +29,13 @@ def held_intermediates(case: FunctionCase) -> bool:
 
 
 def second_order(case: FunctionCase, message: str, explains: tuple[str, ...]) -> Iterator[Violation]:
-    """The fault if a second-order trial failed; a warning if none ran; nothing when they were right."""
-    if explains:
+    """The fault if a second-order trial failed for it; a note if none ran; nothing when they were right."""
+    if case.wrong(*explains):
         yield Violation(message + ": second derivatives are silently wrong", save_site(case), explains)
+    elif explains:
+        unconnected = case.raising(*_NO_HISTORY, trials=explains)
+        if unconnected:
+            yield Violation(message + ": second derivatives raise", save_site(case), unconnected)
     elif not case.ran("eager_bwd2", "gradgradcheck") and not case.subject.once_differentiable and case.backward:
         yield hint(message + "; whether second derivatives are right could not be tried", save_site(case))
 
@@ -37,7 +46,7 @@ def compute_in_setup_context(case: FunctionCase) -> Iterator[Violation]:
     Do instead: compute it in backward from saved inputs, or return it from forward as a further output; or declare
     @once_differentiable.
     How it is decided: an intermediate is saved, setup_context is defined, and second derivatives disagree with
-    differences of the first.
+    differences of the first, or raise because the gradient does not depend on the inputs.
     """
     if case.subject.separate_context and saved_intermediates(case):
         yield from second_order(case, "setup_context saves a tensor that it computed", case.second_order_fault())
@@ -49,7 +58,7 @@ def saved_intermediate(case: FunctionCase) -> Iterator[Violation]:
     silently wrong.
     Do instead: compute it again in backward from saved inputs, return it as an output, or declare @once_differentiable.
     How it is decided: what is saved is compared with inputs and outputs; an error only when second derivatives
-    disagree with differences of the first.
+    disagree with differences of the first, or raise because the gradient does not depend on the inputs.
     """
     if not case.subject.separate_context and saved_intermediates(case):
         yield from second_order(

@@ -18,6 +18,26 @@ class SavedIntermediate(Function):
         return cosine * grad
 
 
+class RaisesWhereDifferentiated(Function):
+    """A second derivative raises for what backward does, and is not silently wrong for what forward saves."""
+
+    gradscope_inputs = staticmethod(one())
+
+    # clean: GS205
+    @staticmethod
+    def forward(ctx, x):  # expect: GS110
+        sigmoid = x.sigmoid()
+        ctx.save_for_backward(x, sigmoid)
+        return x * sigmoid
+
+    @staticmethod
+    def backward(ctx, grad):
+        x, sigmoid = ctx.saved_tensors
+        result = torch.empty_like(grad)
+        torch.mul(grad, sigmoid * (1 + x * (1 - sigmoid)), out=result)  # expect: GS123
+        return result
+
+
 class HelperGradientIgnored(Function):
     generate_vmap_rule = True
     gradscope_inputs = staticmethod(one())
