@@ -1,11 +1,13 @@
 """Compares what torch's own samples and tests do plainly and traced. Not a part of the test suite: minutes to hours.
 
-python -m tests.peers.compare                        all samples of torch's operator database
+python -m tests.peers.compare                        the first samples of each operator of torch's database
+python -m tests.peers.compare --samples 0            all of its samples
 python -m tests.peers.compare /path/to/pytorch/test  and its own tests, of a checkout that fits the installed torch
 """
 
 from __future__ import annotations
 
+import argparse
 import os
 import subprocess
 import sys
@@ -58,11 +60,11 @@ def traced(detail: str, *command: str | Path, folder: Path | None = None) -> lis
         return run("-m", "gradscope", "trace", *options, *command, folder=folder)
 
 
-def samples() -> int:
+def samples(most: int) -> int:
     """Compare torch's operator database in pieces; what differs between two plain runs proves nothing."""
     count, differ = int(run(OPERATORS, "count")[-1]), 0
     for start in range(0, count, CHUNK):
-        command = (OPERATORS, str(start), str(start + CHUNK))
+        command = (OPERATORS, str(start), str(start + CHUNK), str(most))
         plain, again = run(*command), run(*command)
         steady = [one for one, other in zip(plain, again, strict=False) if one == other]
         for detail in DETAILS:
@@ -116,7 +118,16 @@ def outcomes(lines: list[str]) -> dict[str, str]:
     return {two[1]: two[0] for two in words if len(two) > 1 and two[0] in ("PASSED", "FAILED", "ERROR", "XPASS")}
 
 
+def main() -> int:
+    """How many differ."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("folder", nargs="?", type=Path, help="torch's own tests")
+    parser.add_argument("--samples", type=int, default=3, help="of each operator and dtype; 0: all")
+    given = parser.parse_args()
+    differ = samples(given.samples) + (tests(given.folder) if given.folder else 0)
+    print("all the same" if not differ else f"{differ} differ")
+    return differ
+
+
 if __name__ == "__main__":
-    found = samples() + (tests(Path(sys.argv[1])) if len(sys.argv) > 1 and sys.argv[1] else 0)
-    print("all the same" if not found else f"{found} differ")
-    sys.exit(found > 0)
+    sys.exit(main() > 0)

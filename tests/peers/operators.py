@@ -13,7 +13,6 @@ import torch
 from torch.testing._internal.common_methods_invocations import op_db
 from torch.utils._pytree import tree_leaves
 
-SAMPLES = 3  # of each operator and dtype
 DTYPES = (torch.float32, torch.float64)
 UNFILLED = ("empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided")
 REFUSED = 60  # letters of a refusal: others may name memory
@@ -48,10 +47,10 @@ def nodes(tensors: list[Any]) -> list[str]:
     return names
 
 
-def samples(operator: Any, dtype: torch.dtype) -> Iterator[Any]:
-    """The first samples, drawn alike in each run."""
+def samples(operator: Any, dtype: torch.dtype, most: int | None) -> Iterator[Any]:
+    """The first samples or all, drawn alike in each run."""
     torch.manual_seed(0)
-    yield from islice(operator.sample_inputs("cpu", dtype, requires_grad=operator.supports_autograd), SAMPLES)
+    yield from islice(operator.sample_inputs("cpu", dtype, requires_grad=operator.supports_autograd), most)
 
 
 def compute(operator: Any, sample: Any) -> str:
@@ -74,8 +73,8 @@ def compute(operator: Any, sample: Any) -> str:
     return " ".join(words)
 
 
-def main(start: int, stop: int) -> None:
-    """Print a line for each sample of some of the operators."""
+def main(start: int, stop: int, most: int | None) -> None:
+    """Print a line for each sample of some of the operators, or for the first ones of each operator and dtype."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     for operator in op_db[start:stop]:
@@ -83,7 +82,7 @@ def main(start: int, stop: int) -> None:
         for dtype in DTYPES:
             if dtype not in operator.dtypes:
                 continue
-            for number, sample in enumerate(samples(operator, dtype)):
+            for number, sample in enumerate(samples(operator, dtype, most)):
                 try:
                     told = compute(operator, sample)
                 except Exception as error:
@@ -95,4 +94,4 @@ if __name__ == "__main__":
     if len(sys.argv) == 2:
         print(len(op_db))
     else:
-        main(int(sys.argv[1]), int(sys.argv[2]))
+        main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]) or None)
