@@ -8,6 +8,7 @@ import click
 
 from gradscope.anomaly import explain
 from gradscope.commands import options, reporting
+from gradscope.commands.collector import paused
 from gradscope.model.choice import Choice, codes
 from gradscope.model.report import Report, Unchecked
 from gradscope.model.site import Origin
@@ -52,7 +53,8 @@ def command(
     options.check_output(output, force)
     with options.open_recording(recording, quiet) as opened:
         choice = Choice(codes(select), codes(ignore))
-        report = explain(opened, choice)
+        with paused():
+            report = explain(opened, choice)
         report = _checked(report, opened, choice) if check_functions else _unchecked(report, opened)
     reporting.write(report, fmt, output, force)
     return 0 if exit_zero else reporting.exit_status(report, fail_on)

@@ -7,6 +7,7 @@ from pathlib import Path
 import click
 
 from gradscope.commands import options
+from gradscope.commands.collector import paused
 
 
 def tell(path: Path) -> bool:
@@ -20,7 +21,7 @@ def tell(path: Path) -> bool:
     from gradscope.store.reader import load
 
     try:
-        with load(path) as recording:
+        with load(path) as recording, paused():
             report = explain(recording)
     except GradscopeError as error:
         options.talk(f"nothing is explained: {error.sentence}")

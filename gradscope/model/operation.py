@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gradscope.model.module import ModuleCall
 from gradscope.model.site import Located, Stack
@@ -51,6 +52,7 @@ class Block:
     watched: bool = True
 
 
+@lru_cache(maxsize=4096)
 def base_name(operator: str) -> str:
     """`add_` of `aten.add_.Tensor`."""
     parts = operator.split(".")

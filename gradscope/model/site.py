@@ -14,6 +14,9 @@ class Origin(enum.Enum):
     TORCH = "torch"
 
 
+_USER = Origin.USER
+
+
 @dataclass(frozen=True, slots=True)
 class Site:
     """One line of code. `line` is 1-based; `source` is the stripped text of that line when it is known."""
@@ -34,7 +37,10 @@ Stack = tuple[Site, ...]
 
 def user_site(stack: Stack) -> Site | None:
     """The innermost frame of the user's own code: the line that led there, and the one to edit."""
-    return next((site for site in stack if site.origin is Origin.USER), None)
+    for site in stack:  # a loop and no generator: it is asked of each operator again and again
+        if site.origin is _USER:
+            return site
+    return None
 
 
 class Located:

@@ -6,6 +6,7 @@ import json
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import Any, NamedTuple
 
 from gradscope.model.graph import Backward, Edge, Graph, Node, OrderSource, Parent, Root
@@ -279,7 +280,9 @@ def _queue_device(metas: tuple[TensorType | None, ...]) -> str:
     return next((meta.device for meta in metas if meta is not None and meta.device != "cpu"), "cpu")
 
 
+@lru_cache(maxsize=1024)
 def _roots(text: str) -> tuple[Root, ...]:
+    """Read off the file's text, which is the same in thousands of calls."""
     pairs = json.loads(text)
     for node, input_nr in pairs:
         if type(input_nr) is not int or not (node is None or type(node) is int):

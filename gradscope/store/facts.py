@@ -73,8 +73,9 @@ def kept(work: Callable[[Asked], Told]) -> Callable[[Asked], Told]:
     def once(facts: Asked) -> Told:
         if facts.answers is None:
             return work(facts)
-        facts._pace()
-        if work not in facts.answers:
+        new = work not in facts.answers
+        facts._pace(new)
+        if new:
             facts.answers[work] = work(facts)
         answer: Told = facts.answers[work]
         return answer
@@ -105,8 +106,8 @@ class Facts:
         self.tables = tables
         self._rows, self._interned, self._backwards = tables.rows, tables.interned, tables.backwards
 
-    def _pace(self) -> None:
-        """Called whenever something is asked: a place to stop a question that takes too long."""
+    def _pace(self, new: bool) -> None:
+        """Called whenever something is asked, `new` or known: a place to stop a question that takes too long."""
 
     @property
     def path(self) -> Path:

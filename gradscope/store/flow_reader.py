@@ -23,23 +23,35 @@ from gradscope.store.rows import INTEGER, MAYBE, Rows
 
 _READ, _MADE = 0, 1
 _LEAF = 2  # requires_grad of a leaf
+Touched = tuple[list[Read], list[int]]  # what an operator read, and made
 
 
 def read_flow(rows: Rows, interned: Interned) -> Iterator[FlowOperation]:
     """The operators whose tensors were looked at, in the order of their blocks."""
-    found: dict[int, dict[int, list[tuple[int, int, int]]]] = defaultdict(lambda: defaultdict(list))
+    found = _touched(rows)
+    for block in read_blocks(rows, interned, only=found):
+        operations, number, backward = block.operations, block.number, block.backward
+        for position, (reads, makes) in found[number].items():
+            if not 0 <= position < len(operations):
+                raise ValueError("a tensor was read by an operator that is not there")
+            yield FlowOperation(number, position, operations[position], backward, tuple(reads), tuple(makes))
+
+
+def _touched(rows: Rows) -> dict[int, dict[int, Touched]]:
+    """What operators read and made, by the run of their block and their place in it."""
+    found: dict[int, dict[int, Touched]] = defaultdict(lambda: defaultdict(lambda: ([], [])))
+    known: dict[tuple[int, int], Read] = {}  # what is read twice is told by one object
     sql = "SELECT block_run, operation, side, tensor, requires_grad FROM flow ORDER BY block_run, position"
     for run, operation, side, tensor, requires in rows.select(sql, (INTEGER,) * 5):
-        found[run][operation].append((side, tensor, requires))
-    for block in read_blocks(rows, interned, only=found):
-        for position, touched in found[block.number].items():
-            if not 0 <= position < len(block.operations):
-                raise ValueError("a tensor was read by an operator that is not there")
-            reads = tuple(
-                Read(tensor, bool(requires), requires == _LEAF) for side, tensor, requires in touched if side == _READ
-            )
-            makes = tuple(tensor for side, tensor, _ in touched if side == _MADE)
-            yield FlowOperation(block.number, position, block.operations[position], block.backward, reads, makes)
+        reads, makes = found[run][operation]
+        if side == _MADE:
+            makes.append(tensor)
+        elif side == _READ:
+            read = known.get((tensor, requires))
+            if read is None:
+                read = known[tensor, requires] = Read(tensor, bool(requires), requires == _LEAF)
+            reads.append(read)
+    return found
 
 
 def read_tensors(rows: Rows, interned: Interned) -> Iterator[FlowTensor]:

@@ -6,13 +6,14 @@ part counts only where it was computed in the same step from parameters that an 
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import accumulate
 
 from gradscope.explain.deductions.graph_cuts import MissingGradient, at_cut
 from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, dataflow
-from gradscope.model.flow import FlowEnd
 from gradscope.model.operation import base_name
 from gradscope.store.facts import kept
 
@@ -26,9 +27,10 @@ def lost_parts(case: Case) -> tuple[MissingGradient, ...]:
     flow, held = dataflow(case), optimizer_parameters(case).held
     calls = {call.number for call in case.backwards() if call.kind == "backward" and call.exception is None}
     found: dict[int, MissingGradient] = {}
+    ended = _ends(flow, calls)
     for root in flow.roots:
         if held and root.requires_grad and root.backward in calls:
-            began = _began(flow, root, calls)
+            began = ended[bisect_left(ended, (root.backward,)) - 1][1] + 1
             for summand, before in _summands(flow, root.tensor, len(flow.operations)):
                 cut = next(_cuts(flow, summand, before, began, held), None)
                 if cut is not None:
@@ -36,10 +38,11 @@ def lost_parts(case: Case) -> tuple[MissingGradient, ...]:
     return tuple(found.values())
 
 
-def _began(flow: RecordedDataflow, root: FlowEnd, calls: set[int]) -> int:
-    """The first operator of a step: the one after the backward before this root's."""
-    earlier = [at for at, one in enumerate(flow.operations) if one.backward in calls and one.backward < root.backward]
-    return earlier[-1] + 1 if earlier else 0
+def _ends(flow: RecordedDataflow, calls: set[int]) -> list[tuple[int, int]]:
+    """The last operator of all backward calls up to each of these, by the call's number; none before the first."""
+    last = {one.backward: at for at, one in enumerate(flow.operations) if one.backward in calls}
+    known = sorted((number, at) for number, at in last.items() if number is not None)
+    return [(-1, -1), *zip((number for number, _ in known), accumulate((at for _, at in known), max), strict=True)]
 
 
 def _summands(flow: RecordedDataflow, tensor: int, before: int) -> Iterator[tuple[int, int]]:

@@ -15,6 +15,7 @@ from gradscope.model.site import Origin, Site, Stack
 
 ALIAS = "aten.detach.default"  # what torch does there, without its dispatcher
 _WAYS = ((".data", "Parameter("), (".detach(",))  # the second is out of sight on torch 2.9 alone
+_DIFFERENTIABLE = ("float", "bfloat", "complex")  # kinds of numbers
 _TRANSFORMS = "/torch/_functorch/"  # which take tensors out of their wrappers
 
 
@@ -22,36 +23,41 @@ class _Touched:
     """The tensor of each memory that was touched last, and whether it required grad."""
 
     def __init__(self, tensors: Mapping[int, FlowTensor]) -> None:
+        self._tensors = tensors
         self._parameters = {one.storage: one.number for one in tensors.values() if one.parameter}
-        self._last: dict[int, tuple[Read, FlowOperation]] = {}  # by storage
-        self._seen: set[int] = set()
+        self._last: dict[int, tuple[int, Read | None, FlowOperation]] = {}  # by storage; no Read of what was made
+        self.seen: set[int] = set()
 
-    def note(self, operation: FlowOperation, tensors: Mapping[int, FlowTensor]) -> None:
+    def note(self, operation: FlowOperation) -> None:
         for read in operation.reads:
-            self._touch(tensors.get(read.tensor), read, operation)
-        learned = operation.operation.grad and any(read.requires_grad for read in operation.reads)
+            self._touch(read.tensor, read, operation)
         for made in operation.makes:
-            tensor = tensors.get(made)
-            differentiable = tensor is not None and tensor.type.dtype.startswith(("float", "bfloat", "complex"))
-            self._touch(tensor, Read(made, learned and differentiable), operation)
+            self._touch(made, None, operation)
 
-    def _touch(self, tensor: FlowTensor | None, read: Read, operation: FlowOperation) -> None:
-        self._seen.add(read.tensor)
+    def _touch(self, number: int, read: Read | None, operation: FlowOperation) -> None:
+        self.seen.add(number)
+        tensor = self._tensors.get(number)
         if tensor is not None:
-            self._last[tensor.storage] = (read, operation)
+            self._last[tensor.storage] = (number, read, operation)
 
-    def before(self, tensor: FlowTensor | None) -> tuple[Read, FlowOperation | None] | None:
+    def before(self, number: int) -> tuple[Read, FlowOperation | None] | None:
         """What was touched last on the memory of a tensor that nobody has seen yet, and by which operator.
 
         None for the operator where it is a parameter that none has touched, only the values that it was made of.
         """
-        if tensor is None or tensor.number in self._seen or tensor.storage not in self._last:
+        tensor = self._tensors.get(number)
+        if tensor is None or tensor.storage not in self._last:
             return None
-        read, operation = self._last[tensor.storage]
-        parameter = self._parameters.get(tensor.storage, tensor.number)
-        if parameter != tensor.number and parameter not in self._seen:
+        last, read, operation = self._last[tensor.storage]
+        parameter = self._parameters.get(tensor.storage, number)
+        if parameter != number and parameter not in self.seen:
             return Read(parameter, requires_grad=True, leaf=True), None
-        return read, operation
+        return read or self._made(last, operation), operation
+
+    def _made(self, number: int, operation: FlowOperation) -> Read:
+        """A result, as it was just after its operator."""
+        learned = operation.operation.grad and any(read.requires_grad for read in operation.reads)
+        return Read(number, learned and self._tensors[number].type.dtype.startswith(_DIFFERENTIABLE))
 
 
 def with_aliases(
@@ -60,15 +66,15 @@ def with_aliases(
     """The operators in their order, and one for each alias before the first that read it in a forward."""
     touched = _Touched(tensors)
     for operation in operations:
-        if operation.backward is None and not _is_transformed(operation):
+        if operation.backward is None:
             for read in operation.reads:
-                known = touched.before(tensors.get(read.tensor))
-                if known is not None:
+                known = None if read.tensor in touched.seen else touched.before(read.tensor)
+                if known is not None and not _is_transformed(operation):
                     origin, last = known
                     stack = _stack(last, operation, syntax)
                     made = replace(operation.operation, name=ALIAS, stack=stack, writes=(), node=None, grad=True)
                     yield replace(operation, operation=made, reads=(origin,), makes=(read.tensor,))
-        touched.note(operation, tensors)
+        touched.note(operation)
         yield operation
 
 

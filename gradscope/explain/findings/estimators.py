@@ -6,6 +6,8 @@ import ast
 import re
 from collections import Counter
 from collections.abc import Iterator
+from itertools import groupby
+from operator import attrgetter
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
@@ -74,13 +76,15 @@ def sample_without_gradient(case: Case) -> Iterator[Cause]:
 
 def _draws(operation: FlowOperation) -> bool:
     """Whether an operator belongs to the sample() of a distribution that is continuous."""
+    if operation.backward is not None:
+        return False
     for site in operation.operation.stack:
         file = site.file.replace("\\", "/")
         if _DISTRIBUTIONS in file:
             if file.rpartition("/")[2].removesuffix(".py") in _DISCRETE:
                 return False
             if site.function == _SAMPLE:
-                return operation.backward is None
+                return True
     return False
 
 
@@ -152,12 +156,16 @@ def term_left_out(case: Case) -> Iterator[Cause]:
 
 def _unused_terms(flow: RecordedDataflow) -> Iterator[tuple[FlowOperation, Site]]:
     """What made numbers with a graph that no backward starts from, each with the line that made its step's loss."""
+    runs = {run: list(ones) for run, ones in groupby(flow.operations, attrgetter("run"))}
+    unused: dict[int, list[FlowOperation]] = {}
     for root in flow.roots:
         makers = [at for at in flow.makers.get(root.tensor, ()) if flow.operations[at].backward is None]
         line = flow.operations[makers[-1]].site if makers else None
         if line is not None and root.requires_grad:
             run = flow.operations[makers[-1]].run
-            yield from ((one, line) for one in flow.operations if one.run == run and _is_unused_number(flow, one))
+            if run not in unused:
+                unused[run] = [one for one in runs[run] if _is_unused_number(flow, one)]
+            yield from ((one, line) for one in unused[run])
 
 
 def _is_unused_number(flow: RecordedDataflow, operation: FlowOperation) -> bool:
