@@ -6,14 +6,19 @@ The line is the first program's, found through the sources; wrappers' names are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field, replace
+from typing import TypeVar
 
-from gradscope.model.site import Stack, user_site
+from gradscope.model.site import user_site
+from gradscope.model.tensor import TensorType
 from gradscope.ranks.choice import CONVERSIONS, PROFILER, Ignored
 from gradscope.store.interned import Interned
 
 Line = Callable[[str, int], Hashable]
+Operator = tuple[int, int, int, int | None]
+Asked = TypeVar("Asked")
+Told = TypeVar("Told")
 WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module", ""})
 
 
@@ -28,6 +33,7 @@ class Numbers:
 
     known: dict[Hashable, int] = field(default_factory=dict)
     things: list[Hashable] = field(default_factory=list)
+    types: dict[TensorType, TensorType] = field(default_factory=dict)
 
     def of(self, thing: Hashable) -> int:
         """The number of a thing."""
@@ -35,6 +41,10 @@ class Numbers:
         if number == len(self.things):
             self.things.append(thing)
         return number
+
+    def one(self, kind: TensorType) -> TensorType:
+        """The one object that stands for a type in both runs."""
+        return self.types.setdefault(kind, kind)
 
     def without_line(self, number: int) -> int:
         """The number of the same operator or node, wherever it stands."""
@@ -67,6 +77,18 @@ class NodeKey:
     function: str | None
 
 
+class Once(dict[Asked, Told]):
+    """What a function tells of things, each of which it is asked once: a look-up costs no call from then on."""
+
+    def __init__(self, work: Callable[[Asked], Told]) -> None:
+        super().__init__()
+        self._work = work
+
+    def __missing__(self, asked: Asked) -> Told:
+        told = self[asked] = self._work(asked)
+        return told
+
+
 class Keys:
     """The keys of one run. `line` tells a line as the first program's; `leaf` a leaf's name as the first run's."""
 
@@ -74,55 +96,55 @@ class Keys:
         self, interned: Interned, numbers: Numbers, ignored: Ignored, line: Line, leaf: Callable[[str], str]
     ) -> None:
         self._interned, self._numbers, self._ignored, self._line, self._leaf = interned, numbers, ignored, line, leaf
-        self._operators: dict[Hashable, int | None] = {}
-        self._nodes: dict[tuple[int, ...], int | None] = {}
-        self._places: dict[int, Hashable] = {}
-        self._modules: dict[int, str] = {}
+        self._operators, self._nodes = Once(self._operator), Once(self._node)
+        self._types = Once(self._type)
+        self._places, self._modules = Once(self._place), Once(self._module)
 
-    def operator(self, name: int, stack: int, call: int, node: int | None) -> int | None:
-        """The key of an operator; `node`: the key of the node that it ran in. None: it is ignored."""
-        asked = (name, stack, call, node)
-        if asked not in self._operators:
-            text = self._interned.string(name)
-            line = self._place(stack) if node is None else None  # inside a node, the node's line says more
-            told = OperatorKey(text, node, line, self._module(call))
-            self._operators[asked] = None if self._skips(text) else self._numbers.of(told)
-        return self._operators[asked]
+    def operators(self, rows: list[Operator], nodes: Sequence[int | None]) -> list[int | None]:
+        """The keys of rows of `read_operators`, None for those that are ignored; `nodes`: the keys of their graph."""
+        node_of = dict(enumerate(nodes)).get
+        asked = [(name, stack, call, node_of(node)) for name, stack, call, node in rows]
+        return list(map(self._operators.__getitem__, asked))
 
-    def node(self, row: tuple[int, ...]) -> int | None:
-        """The key of a node, from a row of `read_nodes`. None: it is ignored."""
-        if row not in self._nodes:
-            name, stack, parent_stack, call, levels, leaf, function = row
-            text, custom = self._interned.string(name), self._interned.function(function)
-            told = NodeKey(
-                name=text,
-                line=self._place(stack if self._place(stack) is not None else parent_stack),
-                module=self._module(call),
-                levels=self._interned.name(levels),
-                leaf=self._leaf(self._interned.string(leaf)) if leaf and not self._ignored.names else bool(leaf),
-                function=None if custom is None else custom.bare_name,
-            )
-            self._nodes[row] = None if self._skips(text) else self._numbers.of(told)
-        return self._nodes[row]
+    def nodes(self, rows: list[tuple[int, ...]]) -> tuple[int | None, ...]:
+        """The keys of rows of `read_nodes`, None for those that are ignored."""
+        return tuple(map(self._nodes.__getitem__, rows))
+
+    def types(self, numbers: Iterable[int]) -> Iterator[TensorType | None]:
+        """Types by their numbers, None for 0; equal ones of both runs are one object, which is quick to compare."""
+        return map(self._types.__getitem__, numbers)
+
+    def _operator(self, asked: Operator) -> int | None:
+        name, stack, call, node = asked
+        text = self._interned.string(name)
+        if self._skips(text):
+            return None
+        line = self._places[stack] if node is None else None  # inside a node, the node's line says more
+        return self._numbers.of(OperatorKey(text, node, line, self._modules[call]))
+
+    def _node(self, row: tuple[int, ...]) -> int | None:
+        name, stack, parent_stack, call, levels, leaf, function = row
+        text, custom, line = self._interned.string(name), self._interned.function(function), self._places[stack]
+        told = NodeKey(
+            name=text,
+            line=self._places[parent_stack] if line is None else line,
+            module=self._modules[call],
+            levels=self._interned.name(levels),
+            leaf=self._leaf(self._interned.string(leaf)) if leaf and not self._ignored.names else bool(leaf),
+            function=None if custom is None else custom.bare_name,
+        )
+        return None if self._skips(text) else self._numbers.of(told)
+
+    def _type(self, number: int) -> TensorType | None:
+        return self._numbers.one(self._interned.type(number)) if number else None
 
     def _skips(self, name: str) -> bool:
         return name.startswith(PROFILER) or (self._ignored.dtype and name in CONVERSIONS)
 
     def _place(self, stack: int) -> Hashable:
-        if self._ignored.lines:
-            return None
-        if stack not in self._places:
-            self._places[stack] = self._line_of(self._interned.stack(stack))
-        return self._places[stack]
-
-    def _line_of(self, stack: Stack) -> Hashable:
-        site = user_site(stack)
+        site = None if self._ignored.lines else user_site(self._interned.stack(stack))
         return None if site is None else self._line(site.file, site.line)
 
     def _module(self, call: int) -> str:
-        if self._ignored.names:
-            return ""
-        if call not in self._modules:
-            found = self._interned.call(call)
-            self._modules[call] = "" if found is None else unwrapped(found.path)
-        return self._modules[call]
+        found = None if self._ignored.names else self._interned.call(call)
+        return "" if found is None else unwrapped(found.path)

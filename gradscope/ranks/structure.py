@@ -12,9 +12,8 @@ from gradscope.ranks.choice import Ignored
 from gradscope.ranks.keys import Numbers
 from gradscope.ranks.sequences import Stretch as Gap
 from gradscope.ranks.sequences import stretches
-from gradscope.ranks.timeline import Stretch, Timeline
+from gradscope.ranks.timeline import Made, Stretch, Timeline, Typed
 from gradscope.ranks.together import Gathered, Pair, Rows, first_unequal
-from gradscope.store.file import damage_is_one_sentence
 
 AROUND, SHOWN = 2, 6  # rows beside a difference, and of it
 
@@ -110,7 +109,13 @@ class Structure:
 
     def _types(self, backward: int, these: list[Stretch], those: list[Stretch], common: int) -> None:
         """Compare dtypes and shapes of what operators made, as far as these are the same."""
-        first, second = _told(self._first, these), _told(self._second, those)
+        made = self._first.made(these), self._second.made(those)
+        if made[0] == made[1]:
+            alike = len({position for position, _ in made[0] if position < common})
+            if alike:
+                self._gathered.count("dtype", alike, alike)
+            return
+        first, second = _by_place(made[0]), _by_place(made[1])
         for position in sorted(first.keys() & second.keys()):
             if position >= common:
                 break
@@ -128,14 +133,13 @@ class Structure:
         graphs = self._first.graphs.get(one), self._second.graphs.get(other)
         tensors = self._first.tensors.get(one), self._second.tensors.get(other)
         nodes = self._first.nodes_or_none(graphs[0]), self._second.nodes_or_none(graphs[1])
-        kept = tuple(tuple(key for key in keys if key is not None) for keys in nodes)
         self._gathered.count("node", len(nodes[0]), len(nodes[1]))
-        first_ids, second_ids = ([at for at, key in enumerate(keys) if key is not None] for keys in nodes)
+        kept = tuple(key for key in nodes[0] if key is not None), tuple(key for key in nodes[1] if key is not None)
         words = (
-            lambda at: self._first.node(graphs[0], first_ids[at]),
-            lambda at: self._second.node(graphs[1], second_ids[at]),
+            lambda at: self._first.node(graphs[0], _kept(nodes[0])[at]),
+            lambda at: self._second.node(graphs[1], _kept(nodes[1])[at]),
         )
-        gaps = self._parted("node", one, (kept[0], kept[1]), words, lambda gap: self._node_stacks(words, gap))
+        gaps = self._parted("node", one, kept, words, lambda gap: self._node_stacks(words, gap))
         if gaps or None in nodes[0] or None in nodes[1]:
             return
         self._edges(one, graphs)
@@ -161,6 +165,8 @@ class Structure:
     def _tensors(self, one: int, graphs: tuple[int | None, int | None], tensors: tuple[int | None, int | None]) -> None:
         rows = self._first.types_of(tensors[0]), self._second.types_of(tensors[1])
         self._gathered.count("tensor", len(rows[0]), len(rows[1]))
+        if rows[0] == rows[1]:
+            return
         if tensors not in self._alike:
             said = [[(node, at, self._typed(kind)) for node, at, kind in found] for found in rows]
             self._alike[tensors] = first_unequal(*said)
@@ -178,22 +184,20 @@ class Structure:
         return (kind.shape, kind.device) if self._ignored.dtype else kind
 
 
-def _told(timeline: Timeline, found: list[Stretch]) -> dict[int, tuple[TensorType, ...]]:
-    """The types of what operators made, by their place among those of some stretches."""
-    starts: dict[int, int] = {}
-    at = 0
-    for stretch in found:
-        starts[stretch.number] = at
-        at += len(timeline.operators([stretch]))
-    types = timeline.recording.tables.interned.type
-    with damage_is_one_sentence(timeline.recording.path):
-        return {
-            starts[stretch.number] + position: tuple(types(kind) for kind in kinds)
-            for stretch, position, kinds in timeline.types(found)
-        }
+def _by_place(made: list[Made]) -> dict[int, tuple[TensorType | None, ...]]:
+    """The types of all that each operator made."""
+    found: dict[int, tuple[TensorType | None, ...]] = {}
+    for position, kind in made:
+        found[position] = (*found.get(position, ()), kind)
+    return found
 
 
-def _held(timeline: Timeline, graph: int | None, row: tuple[int, int, TensorType | None] | None) -> Side:
+def _kept(nodes: tuple[int | None, ...]) -> list[int]:
+    """The nodes that are not ignored."""
+    return [at for at, key in enumerate(nodes) if key is not None]
+
+
+def _held(timeline: Timeline, graph: int | None, row: Typed | None) -> Side:
     """What a node receives or saves, in words."""
     if row is None:
         return Side()
@@ -206,7 +210,7 @@ def _lines(side: Side) -> Stack:
     return () if side.site is None else (side.site,)
 
 
-def _typed(side: Side, kinds: tuple[TensorType, ...]) -> Side:
+def _typed(side: Side, kinds: tuple[TensorType | None, ...]) -> Side:
     return Side(f"{side.words} gives {', '.join(map(str, kinds))}", side.site, side.module)
 
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 
 from gradscope.model.comparison import Side
 from gradscope.model.graph import Backward
@@ -17,7 +18,11 @@ from gradscope.store import sequence_reader
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording
 
+KEPT = 256  # graphs, and blocks of operators: those of a step come back with the next one
+
 Sequence = tuple[int, ...]
+Typed = tuple[int, int, TensorType | None]  # a node, a place in what it receives or saves, what is there
+Made = tuple[int, TensorType | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,12 +46,9 @@ class Timeline:
             self.graphs = {number: graph for number, (graph, _) in known.items()}
             self.tensors = {number: tensors for number, (_, tensors) in known.items()}
             self.before, self.inside = self._stretches()
-            self._made = self._made_types()
         self.threads = 1 + max((thread for _, thread in (*self.before, *self.inside)), default=0)
-        self._blocks: dict[tuple[int, int | None], Sequence] = {}
-        self._shapes: dict[int, tuple[int | None, ...]] = {}
-        self._edges: dict[int, list[tuple[int, ...]]] = {}
-        self._types: dict[int, list[tuple[int, int, TensorType | None]]] = {}
+        self._block, self.nodes_or_none = lru_cache(KEPT)(self._read_block), lru_cache(KEPT)(self._read_nodes)
+        self.edges, self.types_of = lru_cache(KEPT)(self._read_edges), lru_cache(KEPT)(self._read_types)
 
     def _stretches(self) -> tuple[dict[tuple[int, int], list[Stretch]], dict[tuple[int, int], list[Stretch]]]:
         """By (backward, thread): what ran on the way to it, and in it."""
@@ -65,70 +67,55 @@ class Timeline:
             before[after, place].append(Stretch(number, block, None))
         return before, inside
 
-    def _made_types(self) -> dict[int, dict[int, tuple[int, ...]]]:
-        found: dict[int, dict[int, list[int]]] = defaultdict(lambda: defaultdict(list))
-        for stretch, position, kind in sequence_reader.read_made_types(self._rows):
-            found[stretch][position].append(kind)
-        return {stretch: {at: tuple(kinds) for at, kinds in by.items()} for stretch, by in found.items()}
-
     def operators(self, stretches: list[Stretch]) -> Sequence:
         """The keys of the operators of stretches that follow each other."""
         if len(stretches) == 1:
-            return self._block(stretches[0])
-        return tuple(key for stretch in stretches for key in self._block(stretch))
+            return self._block(stretches[0].block, stretches[0].graph)
+        return tuple(key for stretch in stretches for key in self._block(stretch.block, stretch.graph))
 
-    def _block(self, stretch: Stretch) -> Sequence:
-        asked = (stretch.block, stretch.graph)
-        if asked not in self._blocks:
-            nodes = self.nodes_or_none(stretch.graph)
-            with damage_is_one_sentence(self.recording.path):
-                found = [
-                    self._keys.operator(name, stack, call, None if node is None else _at(nodes, node))
-                    for name, stack, call, node in sequence_reader.read_operators(self._rows, stretch.block)
-                ]
-            self._blocks[asked] = tuple(key for key in found if key is not None)
-        return self._blocks[asked]
+    def _read_block(self, block: int, graph: int | None) -> Sequence:
+        nodes = self.nodes_or_none(graph)
+        with damage_is_one_sentence(self.recording.path):
+            found = self._keys.operators(sequence_reader.read_operators(self._rows, block), nodes)
+        return tuple(key for key in found if key is not None)
 
-    def nodes_or_none(self, graph: int | None) -> tuple[int | None, ...]:
+    def _read_nodes(self, graph: int | None) -> tuple[int | None, ...]:
         """The keys of all nodes of a graph, None for those that are ignored."""
         if graph is None:
             return ()
-        if graph not in self._shapes:
-            with damage_is_one_sentence(self.recording.path):
-                rows = sequence_reader.read_nodes(self._rows, graph)
-                self._shapes[graph] = tuple(self._keys.node(row) for row in rows)
-        return self._shapes[graph]
+        with damage_is_one_sentence(self.recording.path):
+            return self._keys.nodes(sequence_reader.read_nodes(self._rows, graph))
 
-    def edges(self, graph: int | None) -> list[tuple[int, ...]]:
+    def _read_edges(self, graph: int | None) -> list[tuple[int, ...]]:
         """Source, output, target and input of every edge of a graph."""
         if graph is None:
             return []
-        if graph not in self._edges:
-            with damage_is_one_sentence(self.recording.path):
-                self._edges[graph] = list(sequence_reader.read_edges(self._rows, graph))
-        return self._edges[graph]
+        with damage_is_one_sentence(self.recording.path):
+            return sequence_reader.read_edges(self._rows, graph)
 
-    def types_of(self, tensors: int | None) -> list[tuple[int, int, TensorType | None]]:
+    def _read_types(self, tensors: int | None) -> list[Typed]:
         """Node, place and type of what the nodes of a graph receive (place from 0) and save (place below 0)."""
         if tensors is None:
             return []
-        if tensors not in self._types:
-            with damage_is_one_sentence(self.recording.path):
-                found = sequence_reader.read_types(self._rows, tensors)
-                known = self._interned.type
-                self._types[tensors] = [(node, at, known(kind) if kind else None) for node, at, kind in found]
-        return self._types[tensors]
+        with damage_is_one_sentence(self.recording.path):
+            nodes, places, kinds = _columns(sequence_reader.read_types(self._rows, tensors), 3)
+            return list(zip(nodes, places, self._keys.types(kinds), strict=True))
 
-    def types(self, stretches: list[Stretch]) -> Iterator[tuple[Stretch, int, tuple[int, ...]]]:
-        """The types of what operators made, where they were looked at: stretch, position in it, numbers of types."""
+    def made(self, stretches: list[Stretch]) -> list[Made]:
+        """The place and type of each tensor that operators of stretches made, where these were looked at."""
+        found: list[Made] = []
+        start = 0
         for stretch in stretches:
-            for position, kinds in self._made.get(stretch.number, {}).items():
-                yield stretch, position, kinds
+            with damage_is_one_sentence(self.recording.path):
+                places, kinds = _columns(sequence_reader.read_made_types(self._rows, stretch.number), 2)
+                found += zip([start + place for place in places], self._keys.types(kinds), strict=True)
+            start += len(self._block(stretch.block, stretch.graph))
+        return found
 
     def side(self, stretches: list[Stretch], position: int) -> Side:
         """The operator at a place among those of some stretches, in words."""
         for stretch in stretches:
-            length = len(self._block(stretch))
+            length = len(self._block(stretch.block, stretch.graph))
             if position < length:
                 return self._side(stretch, position)
             position -= length
@@ -137,7 +124,7 @@ class Timeline:
     def stack_in(self, stretches: list[Stretch], position: int) -> Stack:
         """The stack of the operator at a place among those of some stretches."""
         for stretch in stretches:
-            length = len(self._block(stretch))
+            length = len(self._block(stretch.block, stretch.graph))
             if position < length:
                 return self._interned.stack(self._row(stretch, position)[1])
             position -= length
@@ -174,13 +161,9 @@ class Timeline:
         """An operator as it is stored; `position` counts those that are not ignored."""
         nodes = self.nodes_or_none(stretch.graph)
         with damage_is_one_sentence(self.recording.path):
-            for row in sequence_reader.read_operators(self._rows, stretch.block):
-                name, stack, call, node = row
-                if self._keys.operator(name, stack, call, None if node is None else _at(nodes, node)) is not None:
-                    if position == 0:
-                        return row
-                    position -= 1
-        raise IndexError(position)
+            rows = sequence_reader.read_operators(self._rows, stretch.block)
+            keys = self._keys.operators(rows, nodes)
+        return [row for row, key in zip(rows, keys, strict=True) if key is not None][position]
 
     def _side(self, stretch: Stretch, position: int) -> Side:
         name, stack, call, node = self._row(stretch, position)
@@ -193,8 +176,8 @@ class Timeline:
         return Side(f"{words} in {around.words}", around.site or site, around.module)
 
 
-def _at(nodes: tuple[int | None, ...], node: int) -> int | None:
-    return nodes[node] if 0 <= node < len(nodes) else None
+def _columns(rows: list[tuple[int, ...]], number: int) -> list[tuple[int, ...]]:
+    return list(zip(*rows, strict=True)) or [()] * number
 
 
 def _path(module: ModuleCall | None) -> str | None:

@@ -28,12 +28,25 @@ class Rows:
 
     def select(self, sql: str, columns: tuple[Column, ...], *parameters: int) -> Iterator[tuple[Any, ...]]:
         """The rows of a query; ValueError when a value is not of its column's types."""
+        for rows in self._batches(sql, columns, parameters):
+            yield from rows
+
+    def all(self, sql: str, columns: tuple[Column, ...], *parameters: int) -> list[tuple[Any, ...]]:
+        """The rows of a query, at once: half as dear as one by one."""
+        found: list[tuple[Any, ...]] = []
+        for rows in self._batches(sql, columns, parameters):
+            found += rows
+        return found
+
+    def _batches(
+        self, sql: str, columns: tuple[Column, ...], parameters: tuple[int, ...]
+    ) -> Iterator[list[tuple[Any, ...]]]:
         cursor = self._connection.execute(sql, parameters)
         while rows := cursor.fetchmany(BATCH):
             for values, column in zip(zip(*rows, strict=True), columns, strict=True):  # a column at a time is quicker
                 if not column.issuperset(map(type, values)):
                     raise ValueError(f"a value has the wrong type in {sql!r}")
-            yield from rows
+            yield rows
 
     def one(self, sql: str, columns: tuple[Column, ...], *parameters: int) -> tuple[Any, ...]:
         """The only row of a query; LookupError when there is none."""
