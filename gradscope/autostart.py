@@ -18,7 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from gradscope.launch.handing_on import HandingOn
-from gradscope.model.family import Family
+from gradscope.model.family import OF_PARENTS, Family
 
 VARIABLE = "GRADSCOPE_TRACE"
 
@@ -78,7 +78,7 @@ def _as_child(family: Family) -> Callable[[], object]:
         return partial(_begin, _leave_a_mark, family)
     is_rank, is_worker = family.made_rank(os.environ), family.is_worker(typed)
     family = family.of(os.environ)
-    handing_on = HandingOn(family.text)
+    handing_on = HandingOn(family.text, direct=family.which == OF_PARENTS[1])
     handing_on.put()
     return partial(_begin, _join, family, is_rank, is_worker)
 

@@ -117,7 +117,7 @@ class Children:
 
     def __init__(self, family: Family) -> None:
         self._family = family
-        self._handing_on = HandingOn(family.of(os.environ).text)
+        self._handing_on = HandingOn(family.of(os.environ).text, direct=family.which == OF_PARENTS[1])
 
     def put(self) -> None:
         """From now on they are recorded."""

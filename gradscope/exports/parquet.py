@@ -65,7 +65,7 @@ def _rows(recording: Recording) -> Iterator[tuple[Any, ...]]:
     graphs = {number: group[0] for group in recording.by_graph() for number in group}
     names: dict[int, tuple[str, ...]] = {}
     step = position = 0
-    for block in recording.blocks():
+    for block in recording.blocks(versions=False):
         number = block.backward
         nodes: tuple[str, ...] = ()
         if number is not None and number in graphs:

@@ -16,6 +16,7 @@ from gradscope.model.operation import Block, Operation
 from gradscope.store.reader import Recording
 
 _NANOSECONDS = 1e9
+_UNNAMED = ("node", "")
 COLLECTIVE, NODE, OPERATOR, BACKWARD, STEP = "collective", "node", "operator", "backward", "step"
 
 
@@ -30,7 +31,7 @@ class Slices:
         self._flow = 0
         self._operators: dict[tuple[str, int], tuple[str, str, list[int] | None]] = {}
         self._made: dict[tuple[str, str], list[int]] = defaultdict(list)
-        self._names: dict[int, dict[int, tuple[str, str]]] = {}
+        self._names: dict[int, list[tuple[str, str]]] = {}
         self._graphs = {number: group[0] for group in recording.by_graph() for number in group}
 
     def __iter__(self) -> Iterator[Slice]:
@@ -38,7 +39,7 @@ class Slices:
         for call in self._calls:
             yield self._backward(call)
         waiting = {call.number: call for call in self._calls}
-        for block in self._recording.blocks():  # in order: operators before the nodes that they made
+        for block in self._recording.blocks(versions=False):  # in order: operators before the nodes that they made
             if block.backward in waiting:
                 yield from self._measured_nodes(waiting.pop(block.backward))
             yield from self._block(block)
@@ -66,22 +67,22 @@ class Slices:
         runs = self._recording.node_runs(call.number)
         if not runs:
             return
-        names = self._nodes(call.number)
+        named = self._named(call.number)
         for run in runs:
-            name, place = names.get(run.node, ("node", ""))
+            name, place = named(run.node)
             start = self._at(call.started + run.started)
             end = start + int(run.duration * _NANOSECONDS)
             yield Slice(name, NODE, start, end, run.thread, place, enters=self._enter(name, place))
 
-    def _nodes(self, number: int) -> dict[int, tuple[str, str]]:
-        """Names and places of the nodes of a call's graph."""
+    def _named(self, number: int) -> Callable[[int], tuple[str, str]]:
+        """What tells name and place of the nodes of a call's graph."""
         graph = self._graphs.get(number)
         if graph is None:
-            return {}
+            return lambda node: _UNNAMED
         if graph not in self._names:
-            nodes = self._recording.graph(graph).nodes
-            self._names[graph] = {one.id: (one.short_name, str(one.site or "")) for one in nodes}
-        return self._names[graph]
+            self._names[graph] = self._recording.names(graph)
+        names = self._names[graph]
+        return lambda node: names[node] if 0 <= node < len(names) else _UNNAMED
 
     def _block(self, block: Block) -> Iterator[Slice]:
         if not block.operations:
@@ -92,14 +93,14 @@ class Slices:
             for position, one in enumerate(block.operations):
                 yield self._operator(one, start + position * each, each, block.thread)
             return
-        names = self._nodes(block.backward)
+        named = self._named(block.backward)
         measured = bool(self._recording.node_runs(block.backward))
         position = 0
         for node, group in groupby(block.operations, key=lambda one: one.node):
             inside = list(group)
             at, length = start + position * each, each * len(inside)
             if node is not None and not measured:
-                name, place = names.get(node, ("node", ""))
+                name, place = named(node)
                 entered = self._enter(name, place)
                 yield Slice(name, NODE, at, at + length, block.thread, place, False, enters=entered)
             for one in inside:
@@ -142,8 +143,8 @@ def _stem(name: str) -> str:
 def _stretch_ends(recording: Recording, calls: tuple[Backward, ...]) -> Callable[[Block], float]:
     """When a stretch ended: its backward call did, or the next thing in its thread began."""
     begun: dict[int, list[float]] = defaultdict(list)
-    for block in recording.blocks():
-        begun[block.thread].append(block.started)
+    for thread, started in recording.begun():
+        begun[thread].append(started)
     for call in calls:
         begun[call.thread].append(call.started)
     for times in begun.values():

@@ -102,7 +102,8 @@ class Keys:
 
     def operators(self, rows: list[Operator], nodes: Sequence[int | None]) -> list[int | None]:
         """The keys of rows of `read_operators`, None for those that are ignored; `nodes`: the keys of their graph."""
-        node_of = dict(enumerate(nodes)).get
+        keys: dict[int | None, int | None] = dict(enumerate(nodes))
+        node_of = keys.get
         asked = [(name, stack, call, node_of(node)) for name, stack, call, node in rows]
         return list(map(self._operators.__getitem__, asked))
 

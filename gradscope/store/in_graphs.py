@@ -5,9 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from gradscope.model.graph import Node, Parent
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, Rows
 
+_NAMES = """SELECT n.name, n.stack, n.parent_name, n.parent_stack, n.function FROM backward b
+  JOIN node n ON n.graph = b.graph WHERE b.number = ? ORDER BY n.number"""
 _LEAVES = "SELECT DISTINCT leaf FROM node WHERE leaf != 0"
 
 
@@ -35,3 +38,17 @@ def graph_sizes(rows: Rows) -> dict[int, int]:
 def read_reached_leaves(rows: Rows, interned: Interned) -> frozenset[str]:
     """The leaves of all graphs, by name: graphs that are alike are stored once, so this is fast."""
     return frozenset(interned.string(leaf) for (leaf,) in rows.select(_LEAVES, (INTEGER,)))
+
+
+def read_names(rows: Rows, interned: Interned, backward: int) -> list[tuple[str, str]]:
+    """Short name and line of every node that a backward call reached; quicker than its graph."""
+    known: dict[tuple[Any, ...], tuple[str, str]] = {}
+    found = rows.all(_NAMES, (INTEGER,) * 5, backward)
+    for row in found:
+        if row not in known:
+            name, stack, parent_name, parent_stack, function = row
+            parent = Parent(interned.string(parent_name), interned.stack(parent_stack)) if parent_name else None
+            text, custom = interned.string(name), interned.function(function)
+            node = Node(0, text, None, interned.stack(stack), parent=parent, function=custom)
+            known[row] = node.short_name, str(node.site or "")
+    return [known[row] for row in found]

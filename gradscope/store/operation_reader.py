@@ -11,17 +11,24 @@ from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
 
 
-def read_blocks(rows: Rows, interned: Interned, only: Container[int] | None = None) -> Iterator[Block]:
-    """Every stretch of operators, or only those with these numbers, in the order in which they were recorded."""
+def read_blocks(
+    rows: Rows, interned: Interned, only: Container[int] | None = None, versions: bool = True
+) -> Iterator[Block]:
+    """Every stretch of operators, or only those with these numbers, in the order in which they were recorded.
+
+    Without `versions`, those of what a stretch writes are those of the first step that was like it.
+    """
     known: dict[int, tuple[Operation, ...]] = {}  # steps repeat: a thousand stretches may point at one stored block
     sql = "SELECT number, block, thread, backward, started, versions, watched FROM block_run ORDER BY number"
     columns = (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, REAL, TEXT | MAYBE, INTEGER)
-    for number, block, thread, backward, started, versions, watched in rows.select(sql, columns):
+    for number, block, thread, backward, started, first, watched in rows.select(sql, columns):
         if only is not None and number not in only:
             continue
         if block not in known:
             known[block] = _operations(rows, interned, block)
-        operations = known[block] if versions is None else _with_versions(known[block], json.loads(versions))
+        operations = known[block]
+        if versions and first is not None:
+            operations = _with_versions(operations, json.loads(first))
         yield Block(number, operations, thread, backward, finite(started), bool(watched))
 
 

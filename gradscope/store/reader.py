@@ -20,9 +20,10 @@ from gradscope.model.tensor import StoredTensor
 from gradscope.store.dispatch_reader import read_stored, read_tensors
 from gradscope.store.facts import Facts, OpenTables
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
+from gradscope.store.in_graphs import read_names
 from gradscope.store.measurements import read_gradients, read_node_runs
 from gradscope.store.operation_reader import read_blocks
-from gradscope.store.rows import INTEGER, MAYBE, TEXT
+from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT
 from gradscope.store.run_reader import read_calls
 from gradscope.store.scrub import scrub
 
@@ -140,10 +141,20 @@ class Recording(Facts):
         """The numbers of the calls with the same graph as one of them."""
         return next((group for group in self.by_graph() if number in group), (number,))
 
-    def blocks(self) -> Iterator[Block]:
-        """The stretches of operators, in order."""
+    @_guarded
+    def names(self, number: int) -> list[tuple[str, str]]:
+        """Short name and line of every node that a backward call reached; quicker than its graph."""
+        return read_names(self._rows, self._interned, number)
+
+    def blocks(self, versions: bool = True) -> Iterator[Block]:
+        """The stretches of operators, in order; quicker where `versions` of what they write may be another step's."""
         with damage_is_one_sentence(self.path):
-            yield from read_blocks(self._rows, self._interned)
+            yield from read_blocks(self._rows, self._interned, versions=versions)
+
+    @_guarded
+    def begun(self) -> list[tuple[int, float]]:
+        """The thread and the beginning of every stretch of operators, in order; quicker than the stretches."""
+        return self._rows.all("SELECT thread, started FROM block_run ORDER BY number", (INTEGER, REAL))
 
     @_guarded
     def node_runs(self, number: int) -> tuple[NodeRun, ...]:

@@ -60,6 +60,24 @@ if __name__ == "__main__":
     subprocess.run("env | grep -c GRADSCOPE_TRACE", shell=True)
 """
 )
+DIRECT = (
+    STEP
+    + """
+code = "import os, sys, torch; print('GRADSCOPE_TRACE' in os.environ, sys.argv[1:]);"
+code += "[torch.ones(2, requires_grad=True).sum().backward() for _ in sys.argv[2]]"
+if __name__ == "__main__":
+    step()
+    words = [sys.executable, "-c", code]
+    child = os.posix_spawn(sys.executable, [*words, "posix_spawn", "."], {**os.environ, "A": "1"})
+    os.waitpid(child, 0)
+    print(os.spawnv(os.P_WAIT, sys.executable, [*words, "spawnv", ".."]))
+    subprocess.run([*words, "close_fds", "..."], close_fds=False)
+    os.posix_spawn("/bin/sh", ["sh", "-c", "env | grep -c GRADSCOPE_TRACE"], os.environ); os.wait()
+    try: os.execv("nowhere", ["nowhere"])
+    except FileNotFoundError as error: print(error, "GRADSCOPE_TRACE" in os.environ, flush=True)
+    os.execle(sys.executable, *words, "exec", "....", os.environ)
+"""
+)
 RANKS = """
 import torch, torch.distributed as distributed
 distributed.init_process_group("gloo")
@@ -126,6 +144,13 @@ def test_other_pythons_are_recorded_when_that_is_asked_for_and_else_counted(trac
     assert spoken(run.stderr)[-1] == left_out
     run, files = traced(OTHERS, "--children", "train.py")
     assert (run.stdout, [*map(backwards, files)]) == (plain.stdout, [1])
+
+
+def test_pythons_that_take_a_place_or_are_spawned_are_recorded_when_that_is_asked_for(traced):
+    plain, _ = traced(DIRECT, plain=True)
+    run, files = traced(DIRECT, "--children", "train.py")
+    assert (run.stdout, run.status) == (plain.stdout, plain.status)
+    assert sorted(map(backwards, files)) == [1, 2, 3, 4]
 
 
 def test_no_children_when_they_are_not_wanted(traced):
