@@ -9,13 +9,14 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from typing import BinaryIO
 
-from gradscope.exports.protobuf import Times, data, fixed64, number, text, varint
+from gradscope.exports.protobuf import Times, data, head, number, text, varint
 from gradscope.model.export import Slice
 
 _PACKET = 1  # of Trace
 _TIMESTAMP, _SEQUENCE, _EVENT, _DESCRIPTOR = 8, 10, 11, 60  # of TracePacket
 _TYPE, _UUID, _CATEGORIES, _NAME, _ANNOTATION, _FLOW = 9, 11, 22, 23, 4, 47  # of TrackEvent
 _BEGIN, _END = 1, 2
+_ARROW = varint(_FLOW << 3 | 1)  # eight bytes follow
 _AT_ONCE = 4096  # packets
 _ANNOTATION_NAME, _ANNOTATION_TEXT = 10, 6
 _TRACK_UUID, _TRACK_NAME, _PROCESS, _THREAD, _PARENT = 1, 2, 3, 4, 5  # of TrackDescriptor
@@ -35,8 +36,8 @@ class Process:
 def write(stream: BinaryIO, process: Process, slices: Iterable[Slice]) -> int:
     """Write one process. Returns how many slices it has."""
     first = (process.place + 1) * _SPAN
-    head = text(6, process.name)
-    stream.write(_packet(data(_DESCRIPTOR, number(_TRACK_UUID, first) + data(_PROCESS, number(1, process.pid) + head))))
+    known_as = number(1, process.pid) + text(6, process.name)
+    stream.write(_packet(data(_DESCRIPTOR, number(_TRACK_UUID, first) + data(_PROCESS, known_as))))
     known: dict[int, list[Slice]] = {}
     entered: set[int | None] = set()
     for one in slices:
@@ -71,20 +72,18 @@ def _events(
     uuid, time = number(_UUID, track), Times().varint
     sequence, stamp = number(_SEQUENCE, track), varint(_TIMESTAMP << 3)
     end = sequence + data(_EVENT, number(_TYPE, _END) + uuid)
-    heads: dict[tuple[str, str, str, bool], bytes] = {}
-    whole: dict[bytes, bytes] = {}
+    heads: dict[tuple[str, str, str, bool, int], bytes] = {}
     packets: list[bytes] = []
     for when, one in events:
         rest = end
         if one is not None:
-            key = (one.name, one.category, one.place, one.measured)
-            head = heads.get(key)
-            if head is None:
-                head = heads[key] = number(_TYPE, _BEGIN) + uuid + _about(one)
-                whole[head] = sequence + data(_EVENT, head)
-            rest = whole[head]
-            if one.leaves in flows or one.enters is not None:
-                rest = sequence + data(_EVENT, head + _flows(one, first, flows))
+            arrows = _arrows(one, first, flows)
+            key = (one.name, one.category, one.place, one.measured, len(arrows))
+            rest = heads.get(key, b"")
+            if not rest:
+                about = number(_TYPE, _BEGIN) + uuid + _about(one)
+                rest = heads[key] = sequence + head(_EVENT, len(about) + len(arrows)) + about
+            rest += arrows
         content = stamp + time(when) + rest
         packets.append(b"\x0a" + varint(len(content)) + content)
         if len(packets) > _AT_ONCE:
@@ -93,11 +92,13 @@ def _events(
     stream.write(b"".join(packets))
 
 
-def _flows(one: Slice, first: int, flows: frozenset[int]) -> bytes:
-    """The arrows that leave a slice or end in it."""
-    return b"".join(
-        fixed64(_FLOW, first + flow) for flow in (one.leaves, one.enters) if flow is not None and flow in flows
-    )
+def _arrows(one: Slice, first: int, flows: frozenset[int]) -> bytes:
+    """The flows that leave a slice or end in it."""
+    found = b""
+    for flow in (one.leaves, one.enters):
+        if flow is not None and flow in flows:
+            found += _ARROW + (first + flow).to_bytes(8, "little")
+    return found
 
 
 def _about(one: Slice) -> bytes:

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 
-def varint(value: int) -> bytes:
-    """A non-negative integer, seven bits a byte."""
+def _encoded(value: int) -> bytes:
     out = bytearray()
     while value > 0x7F:
         out.append(value & 0x7F | 0x80)
         value >>= 7
     out.append(value)
     return bytes(out)
+
+
+_SHORT = tuple(map(_encoded, range(1 << 10)))  # lengths and numbers of fields, of which a trace has millions
+
+
+def varint(value: int) -> bytes:
+    """A non-negative integer, seven bits a byte."""
+    return _SHORT[value] if value < len(_SHORT) else _encoded(value)
 
 
 _BITS = 14
@@ -36,14 +43,14 @@ def number(field: int, value: int) -> bytes:
     return varint(field << 3) + varint(value)
 
 
-def fixed64(field: int, value: int) -> bytes:
-    """An integer field of eight bytes."""
-    return varint(field << 3 | 1) + value.to_bytes(8, "little")
+def head(field: int, length: int) -> bytes:
+    """What stands before so many bytes of a field, or message."""
+    return varint(field << 3 | 2) + varint(length)
 
 
 def data(field: int, content: bytes) -> bytes:
     """A field of bytes, or a message."""
-    return varint(field << 3 | 2) + varint(len(content)) + content
+    return head(field, len(content)) + content
 
 
 def text(field: int, content: str) -> bytes:
