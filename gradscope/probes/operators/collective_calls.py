@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import itertools
 import json
+import operator
 import weakref
 from dataclasses import dataclass
 from typing import Any
@@ -27,7 +28,8 @@ _TENSORS = ("input_tensors", "input_tensor", "inputs", "input", "input_list", "t
 _PEERS = ("dst", "src", "root_rank")
 _BETWEEN_TWO = ("send", "recv_", "recv_any_source_", "isend", "irecv", "batch_p2p_ops")
 _MOST_WAITING = 256  # results of asynchronous ones that nobody has waited for
-_PLAIN = (torch.Tensor, torch.nn.Parameter)
+_PLAIN = frozenset((torch.Tensor, torch.nn.Parameter))
+_typed = operator.attrgetter("shape", "dtype")  # in C: a collective may be given hundreds of tensors
 _resolve: Any = bound("torch.distributed.distributed_c10d._resolve_process_group", None)
 _world: Any = bound("torch.distributed.distributed_c10d._world", None)
 
@@ -43,11 +45,11 @@ class Signature:
     in_sequence: bool
 
 
-def signature_of(operator: Any) -> Signature | None:
+def signature_of(called: Any) -> Signature | None:
     """Of a collective; None for what is none, and for one that is not understood."""
-    if not is_collective(operator) or operator._schema.name in _NOT_THEY:
+    if not is_collective(called) or called._schema.name in _NOT_THEY:
         return None
-    names = [argument.name for argument in operator._schema.arguments]
+    names = [argument.name for argument in called._schema.arguments]
 
     def first(wanted: tuple[str, ...]) -> int | None:
         return next((names.index(name) for name in wanted if name in names), None)
@@ -55,13 +57,13 @@ def signature_of(operator: Any) -> Signature | None:
     group, tensors = first(_GROUPS), first(_TENSORS)
     if group is None or tensors is None:
         return None
-    in_sequence = operator._schema.name.partition("::")[2] not in _BETWEEN_TWO
+    in_sequence = called._schema.name.partition("::")[2] not in _BETWEEN_TWO
     return Signature(group, tensors, first(_PEERS), first(("async_op",)), in_sequence)
 
 
-def is_functional(operator: Any) -> bool:
+def is_functional(called: Any) -> bool:
     """Whether it answers with tensors that are to be waited for."""
-    return str(operator._schema.name).startswith("_c10d_functional::") and operator._schema.name != WAITS
+    return str(called._schema.name).startswith("_c10d_functional::") and called._schema.name != WAITS
 
 
 class Group:
@@ -117,16 +119,9 @@ class CollectiveCalls:
         waits = signature.asynchronous
         peer = None if place is None else arguments[place]
         at_once = waits is not None and len(arguments) > waits and not arguments[waits]
-        key: Any
-        if len(given) == 1:
-            tensor = given[0]
-            if type(tensor) not in _PLAIN:
-                return -1  # a compiler's, say
-            key = (group.number, peer, at_once, tensor.shape, tensor.dtype)
-        else:
-            if any(type(tensor) not in _PLAIN for tensor in given):
-                return -1
-            key = (group.number, peer, at_once, *((tensor.shape, tensor.dtype) for tensor in given))
+        if not _PLAIN.issuperset(map(type, given)):
+            return -1  # a compiler's, say
+        key = (group.number, peer, at_once, *map(_typed, given))
         collective = self._known.get(key) or self._describe(key, group, peer, at_once, given)
         sequence = None
         if signature.in_sequence:
