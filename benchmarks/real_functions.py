@@ -108,6 +108,7 @@ def fetch(folder: Path) -> None:
             "download",
             "-q",
             "--no-deps",
+            "--no-build-isolation",  # of a source archive pip asks for its name: with the torch that is here
             "--prefer-binary",
             "-d",
             str(archive),
@@ -246,7 +247,8 @@ def checked(labels: dict[str, Any], settings: Any, mode: str) -> dict[str, Any]:
     answers, used = _run(tasks, settings)
     _, importing = _run([replace(task, done=task.module.classes) for task in tasks], settings)
     results = {answer[0].function: answer for answer in answers if isinstance(answer, tuple)}
-    results = {name: results[name] for name in labels if name in results}
+    demand_all(labels, results, answers)
+    results = {name: results[name] for name in labels}
     cells = [mode]
     for severity in ("error", "warning"):
         judgements = [one for _, one in judgements_of(labels, results, severity)]
@@ -255,6 +257,16 @@ def checked(labels: dict[str, Any], settings: Any, mode: str) -> dict[str, Any]:
     unchecked = sum(subject.verdict is Verdict.NOT_CHECKED for subject, _ in results.values())
     print(f"| {' | '.join(cells)} | {unchecked} | {(used - importing) / max(len(results), 1):.2f} s |", flush=True)
     return results
+
+
+def demand_all(labels: dict[str, Any], results: dict[str, Any], answers: list[Any]) -> None:
+    """End with a status where labelled Functions were not there to be checked: the numbers would be of the others."""
+    from gradscope.model.report import Unimported
+
+    why = {one.module: one.reason for one in answers if isinstance(one, Unimported)}
+    missing = [f"  {n}: {why.get(n.rpartition('.')[0], 'not found')}" for n in labels if n not in results]
+    if missing:
+        sys.exit("\n".join([f"{len(missing)} labelled Functions are not there; is everything fetched?", *missing]))
 
 
 def _run(tasks: list[Any], settings: Any) -> tuple[list[Any], float]:

@@ -115,5 +115,16 @@ def test_missing_source_is_said_and_the_trials_still_run():
     assert any("source" in gap for gap in report.subjects[0].not_checked)
 
 
+def test_self_in_the_place_of_ctx_is_a_note_where_apply_works():
+    assert "GS103" in codes(check_function(choices.SelfIsContext), Severity.INFO)
+    assert codes(check_function(choices.SelfIsContext)) == set()
+    assert codes(check_function(choices.HoldsItsFactor), Severity.ERROR) == {"GS103"}
+
+
+def test_what_torch_adds_to_a_class_is_no_misspelt_backward():
+    messages = [f.message for f in check_function(choices.ForwardAlone).findings if f.code == "GS105"]
+    assert messages == ["ForwardAlone has no backward"]
+
+
 def test_something_else_than_a_function():
     assert codes(check_function(dict)) == {"GS101"}

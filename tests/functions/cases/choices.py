@@ -33,6 +33,37 @@ class Combined(Function):
         return grad * y, grad * x
 
 
+class SelfIsContext(Function):
+    """Written as before torch 0.4; apply takes it all the same."""
+
+    def forward(self, x):
+        self.save_for_backward(x)
+        return x * x
+
+    def backward(self, grad):
+        (x,) = self.saved_tensors
+        return 2 * x * grad
+
+
+class HoldsItsFactor(Function):
+    """Written as before torch 0.4, with a value that only an instance would have."""
+
+    def __init__(self, factor):
+        self.factor = factor
+
+    def forward(self, x):
+        return x * self.factor
+
+    def backward(self, grad):
+        return grad * self.factor
+
+
+class ForwardAlone(Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+
 class CombinedWithRule(Combined):
     generate_vmap_rule = True
 
