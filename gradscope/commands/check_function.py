@@ -93,6 +93,7 @@ def command(
     """
     from gradscope.torch_internals.installed import require_torch
 
+    output = config_file(output) if init else output
     check_output(output, force)
     require_torch("check-function", *(["torch.compile"] if options["level"] == "compile" else []))
     from gradscope.functions.loading import make_working_directory_importable
@@ -112,16 +113,21 @@ def command(
     return 0 if exit_zero else reporting.exit_status(report, fail_on)
 
 
-def write_config(report: Report, output: str | None, force: bool) -> None:
-    """Write the configuration that says what was found."""
+def config_file(output: str) -> str:
+    """Where --init writes: OUTPUT where it is given."""
     from gradscope.functions.declarations import OWN_FILE
-    from gradscope.render.function_config import render
 
     given = click.get_current_context().get_parameter_source("output") is not ParameterSource.DEFAULT
-    target = str(output) if given else OWN_FILE
-    reporting.put(render(report), target, force)
-    if target != "-":
-        click.echo(f"gradscope: wrote {target}: {len(report.subjects)} Functions", err=True)
+    return output if given else OWN_FILE
+
+
+def write_config(report: Report, output: str, force: bool) -> None:
+    """Write the configuration that says what was found."""
+    from gradscope.render.function_config import render
+
+    reporting.put(render(report), output, force)
+    if output != "-":
+        click.echo(f"gradscope: wrote {output}: {len(report.subjects)} Functions", err=True)
 
 
 def checked_targets(names: tuple[str, ...], settings: Settings, options: dict[str, Any], quiet: bool) -> Report:
@@ -200,16 +206,16 @@ def chosen_inputs(options: dict[str, Any]) -> tuple[tuple[Any, ...], Any]:
     from gradscope.functions.loading import resolve
     from gradscope.model.report import Source
 
-    given = [name for name in ("inputs", "spec", "from_trace") if options[name]]
+    given = [name for name in ("inputs", "spec", "from_trace") if options[name] is not None]
     if len(given) > 1:
         raise UsageError(
             f"--{given[0].replace('_', '-')} and --{given[1].replace('_', '-')} both give inputs", "use one of them"
         )
     if "(" in (options["inputs"] or "") or "," in (options["inputs"] or ""):
         raise UsageError("--inputs takes the name of a callable or of data", "inputs in words go to --spec")
-    if options["inputs"]:
+    if options["inputs"] is not None:
         return tuple(samples_from_data(resolve(options["inputs"]), options["inputs"])), Source.GIVEN
-    if options["spec"]:
+    if options["spec"] is not None:
         return tuple(samples_from_spec(options["spec"])), Source.GIVEN
     return (), None
 

@@ -16,7 +16,7 @@ from gradscope.functions.inputs.sample import Sample
 from gradscope.functions.judge import judge
 from gradscope.functions.loading import is_function_class, resolve
 from gradscope.functions.meant import Design
-from gradscope.functions.rules.case import FunctionCase
+from gradscope.functions.rules.case import BASIC, FunctionCase
 from gradscope.functions.subject import Subject, read
 from gradscope.functions.trials.anatomy import Anatomy
 from gradscope.functions.trials.outcome import Outcome
@@ -211,8 +211,9 @@ def not_run(plan: TrialPlan, evidence: Evidence, name: str) -> Outcome:
 
 
 def summary(case: FunctionCase, evidence: Evidence, findings: tuple[Finding, ...], silenced: int) -> SubjectReport:
-    """The report on one Function; without inputs it is "not checked", never "ok"."""
-    checked = bool(evidence.inputs) and case.ran(*TRIALS) and not case.inputs_refused
+    """The report on one Function; without inputs, or time for one backward, it is "not checked", never "ok"."""
+    tried = bool(evidence.inputs) and not any(case.outcome(name).status is Status.SKIPPED for name in BASIC)
+    checked = tried and case.ran(*TRIALS) and not case.inputs_refused
     worth = (Severity.ERROR, Severity.WARNING) if checked else (Severity.ERROR,)
     serious = [f for f in findings if f.severity in worth]
     verdict = Verdict.FINDINGS if serious else Verdict.OK if checked else Verdict.NOT_CHECKED

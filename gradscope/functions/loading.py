@@ -9,6 +9,7 @@ import fnmatch
 import importlib
 import importlib.util
 import inspect
+import re
 import sys
 import traceback
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,8 @@ from types import ModuleType
 from typing import Any
 
 from gradscope.errors import UsageError
+from gradscope.functions.source import read_method
+from gradscope.functions.subject import METHODS
 
 
 def make_working_directory_importable() -> None:
@@ -119,7 +122,7 @@ def attribute(owner: Any, names: Sequence[str], name: str) -> Any:
 
 
 def functions_in(module: ModuleType, pattern: str | None = None) -> Iterator[type]:
-    """The autograd.Functions that a module defines itself, in source order; a base without forward is none."""
+    """The autograd.Functions that a module defines itself, in source order, without bases of others."""
     from torch.autograd import Function
 
     for name, value in vars(module).items():
@@ -129,11 +132,14 @@ def functions_in(module: ModuleType, pattern: str | None = None) -> Iterator[typ
 
 
 def is_base(function: type) -> bool:
-    """Whether a class is only there for others to derive from: it has no forward, and they have."""
+    """Whether a class is only there for others to derive from: it lacks a forward, or methods that it calls on cls."""
     from torch.autograd import Function
 
+    if not function.__subclasses__():
+        return False
+    text = "".join(method.text for name in METHODS if (method := read_method(function, name)))
     forwards = {inspect.getattr_static(owner, "forward") for owner in (Function, function)}
-    return len(forwards) == 1 and bool(function.__subclasses__())
+    return len(forwards) == 1 or any(not hasattr(function, name) for name in re.findall(r"\bcls\.(\w+)", text))
 
 
 def is_function_class(candidate: Any) -> bool:

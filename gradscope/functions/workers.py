@@ -11,7 +11,6 @@ import fnmatch
 import importlib
 import multiprocessing
 import os
-import re
 import signal
 import sys
 import time
@@ -23,8 +22,6 @@ from typing import Any
 from gradscope.functions.check import Result, Settings, check_one
 from gradscope.functions.loading import functions_in
 from gradscope.functions.packages import FoundModule
-from gradscope.functions.source import read_method
-from gradscope.functions.subject import METHODS
 from gradscope.model.report import SubjectReport, Unchecked, Unimported, Verdict
 
 IMPORTING = 60.0  # seconds that one import may take
@@ -180,18 +177,11 @@ def import_quietly(name: str) -> Any:
         return Unimported(name, f"{type(error).__name__}: {lines[0] if lines else ''}"[:200])
 
 
-def is_unfinished(function: type) -> bool:
-    """Whether a class is there for others to derive from, and calls methods of theirs that it has not itself."""
-    text = "".join(method.text for name in METHODS if (method := read_method(function, name)))
-    called = set(re.findall(r"\bcls\.(\w+)", text))
-    return bool(function.__subclasses__()) and any(not hasattr(function, name) for name in called)
-
-
 def check_each(pipe: Connection, module: Any, task: Task, settings: Settings, pattern: str | None) -> None:
     """Check the Functions of a module that are not done yet."""
     for function in functions_in(module):
         name = function.__name__
-        if is_unfinished(function) or name in task.done or (pattern and not fnmatch.fnmatch(name, pattern)):
+        if name in task.done or (pattern and not fnmatch.fnmatch(name, pattern)):
             continue
         pipe.send(("begins", name))
         pipe.send(("report", checked(f"{module.__name__}.{name}", function, settings)))

@@ -15,7 +15,7 @@ from gradscope.render.report_text import COLOURS, WIDTH, count, place
 
 FEW = 6  # Functions whose details fit on a screen
 LINES = 16  # of one section
-NAME = 34  # columns for a Function's name
+NAME = 34  # columns for a Function's name; more where a longer one is shown
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,7 +50,9 @@ def sections(report: Report) -> Iterator[tuple[str, list[str]]]:
     """The sections in order, worst first."""
     for severity in (Severity.ERROR, Severity.WARNING):
         rows = [row for row in rows_of(report) if row.finding and row.finding.severity is severity]
-        yield click.style(f"{severity.value}s", fg=COLOURS[severity]), [row_line(row) for row in rows]
+        widest = max((len(short(row.subject)) for row in rows[:LINES]), default=0)
+        lines = [row_line(row, max(NAME, widest)) for row in rows]
+        yield click.style(f"{severity.value}s", fg=COLOURS[severity]), lines
     unchecked = [row for row in rows_of(report) if row.subject.verdict is Verdict.NOT_CHECKED]
     yield "not checked", [cut(f"  {short(row.subject):{NAME}}  {row.text}") for row in unchecked]
     yield "not to be checked", [cut(f"  {one.function:{NAME}}  {one.reason}") for one in report.unchecked]
@@ -82,12 +84,12 @@ def rows_of(report: Report) -> Iterator[Row]:
         yield Row(subject, worst, max(more, 0), "; ".join(subject.not_checked))
 
 
-def row_line(row: Row) -> str:
+def row_line(row: Row, width: int) -> str:
     """Code, name, message and place of a Function's worst finding."""
     assert row.finding is not None
     where = f"  {place(row.finding.site).rpartition('/')[2]}" if row.finding.site else ""
     more = f" (+{row.more})" if row.more else ""
-    head = f"  {row.finding.code} {short(row.subject):{NAME}}  "
+    head = f"  {row.finding.code} {short(row.subject):{width}}  "
     room = max(WIDTH + 20 - len(head) - len(where) - len(more), 20)
     return head + cut(row.finding.message, room) + more + where
 

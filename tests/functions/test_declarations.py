@@ -97,6 +97,11 @@ def test_init_writes_what_was_found_and_the_next_check_is_silent(project):
     assert run("--init").return_value == 0
     assert 'inputs = "randn(3, 4); randn(4, 4)"' in (project / "gradscope.toml").read_text()
     assert subjects()[1] == set()
+
+
+def test_init_refuses_to_replace_a_file_before_anything_is_checked(project, monkeypatch):
+    monkeypatch.setattr("gradscope.functions.check.check", lambda *arguments: pytest.fail("checked"))
+    (project / "gradscope.toml").touch()
     assert isinstance(run("--init").exception, UsageError)
 
 

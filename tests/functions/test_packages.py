@@ -1,6 +1,7 @@
 """Whole packages: what is found, what cannot be imported, and what costs no more than itself."""
 
 import json
+import sys
 
 import pytest
 from click.testing import CliRunner
@@ -56,7 +57,9 @@ def package(tmp_path, monkeypatch):
         (folder / path).write_text(text)
     monkeypatch.chdir(tmp_path)
     monkeypatch.syspath_prepend(str(tmp_path))
-    return folder
+    yield folder
+    for name in [name for name in sys.modules if name.partition(".")[0] == "manyops"]:
+        del sys.modules[name]
 
 
 def run(*arguments):
@@ -83,6 +86,12 @@ def test_all_functions_of_a_package_are_checked_but_unfinished_bases(package):
     assert status == 0
 
 
+def test_a_module_named_by_itself_leaves_out_the_same_bases(package):
+    result = CliRunner().invoke(command, ["manyops.bases", "-q", "--fmt", "json"], standalone_mode=False)
+    assert [s["function"] for s in json.loads(result.stdout)["subjects"]] == ["manyops.bases.Derived"]
+    assert result.return_value == 0
+
+
 @pytest.mark.parametrize(
     ("text", "reason"), [(RAISES, "ModuleNotFoundError"), (CRASHES, "importing it ended the process with status 7")]
 )
@@ -96,8 +105,10 @@ def test_a_module_that_cannot_be_imported_is_told_and_costs_no_other(package, te
     assert status == 4
 
 
-def test_a_function_that_never_ends_is_told(package):
-    loop = RIGHT.format(name="Endless").replace("return x * x", "while True:\n            pass")
+@pytest.mark.parametrize("line", ["return x * x", "return 2 * x * grad"], ids=["forward", "backward"])
+def test_a_function_that_never_ends_is_told(package, line):
+    loop = RIGHT.format(name="Endless").replace(line, "while True:\n            pass")
+    assert "while" in loop
     (package / "endless.py").write_text(loop)
     content, _ = run("--limit", "2")
     subject = next(s for s in content["subjects"] if s["function"] == "manyops.endless.Endless")
