@@ -24,13 +24,14 @@ class ExecInfo:
         return node in self.needed or node in self.captured
 
 
-def exec_info(graph: Graph) -> ExecInfo:
+def exec_info(graph: Graph, targets: Sequence[Sequence[int]] | None = None) -> ExecInfo:
     """Decide which nodes run, as GraphTask::init_to_execute does (engine.cpp, torch 2.13).
 
     An input without a node counts: torch puts a node that nothing reaches in its place, so that nothing runs for it.
+    `targets` are those of `targets_by_source`, where somebody has them already.
     """
     backward = graph.backward
-    reached = reach(accepted_roots(backward), targets_by_source(graph))
+    reached = reach(accepted_roots(backward), targets_by_source(graph) if targets is None else targets)
     if backward.inputs is None:
         return ExecInfo(reached)
     inputs = {root.node for root in backward.inputs if root.node is not None} & reached

@@ -124,7 +124,7 @@ class _Run:
         for source in reach([start], targets):
             for target in targets[source]:
                 dependencies[target] += 1
-        run = cls(graph, depth, exec_info(graph), targets, dependencies, {CPU: cpu_queue})
+        run = cls(graph, depth, exec_info(graph, targets), targets, dependencies, {CPU: cpu_queue})
         run.enqueue(start)
         return run
 
@@ -137,7 +137,8 @@ class _Run:
         """Put a ready node into the queue of its device."""
         device, seq_nr = CPU, None
         if node != self.graph_root:
-            device, seq_nr = queue_device(self.graph.nodes[node].device), self.graph.nodes[node].seq_nr
+            ready = self.graph.nodes[node]
+            device, seq_nr = queue_device(ready.device), ready.seq_nr
         task = Task(node, LAST_SEQ_NR if seq_nr is None else seq_nr, self.depth)
         heap.push(self.queues.setdefault(device, []), task)
         self.outstanding += 1
@@ -169,7 +170,7 @@ class _Run:
 
 def queue_device(device: str) -> str:
     """The device whose ready queue serves a node's device."""
-    return CPU if device.partition(":")[0] in ON_CPU_QUEUE else device
+    return CPU if device == CPU or device.partition(":")[0] in ON_CPU_QUEUE else device
 
 
 def _is_exact(graph: Graph, taken: list[Step]) -> bool:

@@ -133,13 +133,15 @@ def _rounds(children: list[Node | Group], keys: list[int], start: int, length: i
         return 1
     stop = again
     while stop < len(keys) and keys[stop] == keys[stop - length]:
-        if not of_calls and _line(children[stop]) != _line(children[stop - length]):
+        if not of_calls and not _of_one_line(children[stop], children[stop - length]):
             break
         stop += 1
     rounds = (stop - start) // length
     return rounds if rounds >= fewest else 1
 
 
-def _line(child: Node | Group) -> Hashable:
-    """The line that made a node: a loop comes back to its lines."""
-    return child.site if isinstance(child, Node) else child.module_class
+def _of_one_line(one: Node | Group, other: Node | Group) -> bool:
+    """Whether one line made both: a loop comes back to its lines."""
+    if isinstance(one, Node) and isinstance(other, Node):
+        return (one.stack is other.stack and one.parent is other.parent) or one.site == other.site
+    return isinstance(one, Group) and isinstance(other, Group) and one.module_class == other.module_class
