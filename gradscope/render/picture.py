@@ -7,6 +7,7 @@ from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from gradscope.render.labels import BESIDE, SIZE, Labels
 from gradscope.render.layout.geometry import Layout, Point, Rect, Route
 from gradscope.render.legend import legend
 from gradscope.render.metrics import shorten, width, wrap
@@ -15,11 +16,12 @@ from gradscope.render.shapes import ARROW, INK, PRUNED, QUIET, Paint, Shape, Wor
 from gradscope.view.drawing import Drawing
 from gradscope.view.role import Role
 from gradscope.view.theme import LIGHT, MARKS, look
-from gradscope.view.words import TIMES
+from gradscope.view.words import TIMES, amount
 
 MARGIN = 16.0
 TITLE, CAPTION = 14.0, 11.0
 NARROWEST = 420.0
+TITLE_ROW = 22.0  # of a frame, at its top
 ROW = 32.0  # of the index of where arrows pass
 
 
@@ -53,10 +55,11 @@ def compose(
     at = (MARGIN + (across - layout.width) / 2, top)
     keys, bottom = legend(drawing, escape, MARGIN, across, top + layout.height + 14.0)
     crossings = _crossings(layout, at)
+    labels = Labels([*layout.boxes, *map(_title_row, (*layout.clusters, *(rect for _, rect in layout.parts)))])
     parts = [
         PicturePart("heading", tuple(heading)),
         *(_frame(drawing, number, _moved(rect, at), escape) for number, rect in _outermost_first(layout)),
-        *(_arrow(drawing, number, route, at) for number, route in enumerate(layout.routes)),
+        *(_arrow(drawing, number, route, at, labels) for number, route in enumerate(layout.routes)),
         *(_name(drawing, number, _moved(rect, at), escape, crossings) for number, rect in enumerate(layout.clusters)),
         *(_again(drawing, chain, _moved(rect, at), escape, crossings) for chain, rect in _going_on(drawing, layout)),
         *(_box(drawing, number, _moved(rect, at), panels[number]) for number, rect in enumerate(layout.boxes)),
@@ -140,7 +143,7 @@ def _plate(text: str, roles: frozenset[Role], rect: Rect, crossings: Mapping[int
 
 def _clear(rect: Rect, across: float, crossings: Mapping[int, Sequence[Point]]) -> float:
     """The x nearest to a frame's left side where no arrow passes its name; the left side where one passes anyway."""
-    rows = range(int(rect.y // ROW), int((rect.y + 22.0) // ROW) + 1)
+    rows = range(int(rect.y // ROW), int((rect.y + TITLE_ROW) // ROW) + 1)
     passing = sorted(x for row in rows for x, y in crossings.get(row, ()) if rect.y <= y <= rect.y + 22.0)
     places = [rect.x + 6.0, *(x + 5.0 for x in passing if rect.x < x)]
     free = (x for x in places if not any(x - 4.0 < other < x + across + 4.0 for other in passing))
@@ -156,7 +159,12 @@ def _crossings(layout: Layout, at: Point) -> dict[int, list[Point]]:
     return found
 
 
-def _arrow(drawing: Drawing, number: int, route: Route, at: Point) -> PicturePart:
+def _title_row(frame: Rect) -> Rect:
+    """The part of a frame where its name stands."""
+    return Rect(frame.x, frame.y, frame.width, TITLE_ROW)
+
+
+def _arrow(drawing: Drawing, number: int, route: Route, at: Point, labels: Labels) -> PicturePart:
     arrow = drawing.arrows[number]
     pruned = Role.PRUNED in arrow.roles
     way: list[tuple[str, tuple[float, ...]]] = [("M", _shift(route.start, at))]
@@ -166,10 +174,13 @@ def _arrow(drawing: Drawing, number: int, route: Route, at: Point) -> PicturePar
     shapes: list[Shape | Words] = [
         Shape(tuple(way), PRUNED if pruned else ARROW, 1.2, line if pruned else "solid", head=True)
     ]
-    if arrow.count > 1 and route.label is not None:
-        x, y = _shift(route.label, at)
-        shapes.append(Words(x + 5.0, y, f"{TIMES}{arrow.count}", 9.5, QUIET))
-    return PicturePart("arrow", tuple(shapes))
+    if arrow.count == 1:
+        return PicturePart("arrow", tuple(shapes))
+    words = f"{TIMES}{arrow.count}"
+    if (place := labels.place(route, words)) is not None:
+        x, y = _shift(place, at)
+        shapes.append(Words(x + BESIDE, y, words, SIZE, QUIET))
+    return PicturePart("arrow", tuple(shapes), amount(arrow.count, "edge"))
 
 
 def _box(drawing: Drawing, number: int, rect: Rect, panel: Panel) -> PicturePart:
