@@ -69,6 +69,11 @@ def predict(graph: Graph) -> Prediction:
     )
 
 
+def running_order(graph: Graph) -> tuple[int, ...]:
+    """The nodes that run, in their predicted order: what `predict` says first, without the rest."""
+    return tuple(step.node for step in until_raised(graph, steps(graph)) if step.runs)
+
+
 def steps(graph: Graph, queue: list[Task] | None = None, depth: int = 0) -> Iterator[Step]:
     """Walk a backward call as Engine::thread_main and evaluate_function do (engine.cpp, torch 2.13).
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradscope.engine.order import steps, until_raised
+from gradscope.engine.order import running_order
 from gradscope.model.graph import Graph, OrderSource, at_place
 
 
@@ -16,6 +16,5 @@ def ordered(graph: Graph) -> Graph:
         graph = replace(graph, nodes=tuple(marked))
     if graph.backward.order_source is OrderSource.MEASURED:
         return graph
-    ran = (step.node for step in until_raised(graph, steps(graph)) if step.runs)
-    places = {node: position for position, node in enumerate(ran)}
+    places = {node: position for position, node in enumerate(running_order(graph))}
     return replace(graph, nodes=tuple(at_place(node, places.get(node.id)) for node in graph.nodes))

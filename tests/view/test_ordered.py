@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from types import SimpleNamespace
 
 import pytest
 
@@ -23,7 +22,7 @@ def test_a_measured_order_stays() -> None:
 
 
 def test_a_predicted_order_is_filled_in(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(room, "predict", lambda graph: SimpleNamespace(order=(2, 0)))
+    monkeypatch.setattr(room, "running_order", lambda graph: (2, 0))
     graph = ordered(unordered(by_hand.chain(3)))
     assert [node.order for node in graph.nodes] == [1, None, 0]
 
