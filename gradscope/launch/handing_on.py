@@ -43,7 +43,7 @@ class HandingOn:
             if found is not None and vars(found).get(name) is original:
                 self._replace(found, name, stand_in)
         for name in _DIRECT if self._direct else ():
-            if hasattr(os, name):
+            if name in vars(os):
                 self._replace(os, name, self._with_environment(getattr(os, name)))
 
     def restore(self) -> None:

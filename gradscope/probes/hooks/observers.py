@@ -67,7 +67,7 @@ class Observers:
         self._registered: dict[tuple[int, Any], Registration] = {}  # (dict, key) -> registration
         self._observed: dict[int, Observed] = {}  # by the identity of the dict
         self._placed: dict[int, list[Observed]] = {}  # backward -> the dicts that it has put observers in
-        self._late: list[tuple[Observed, Registration]] = []  # hooks that come while a backward runs
+        self._late: dict[Registration, Observed] = {}  # hooks that come while a backward runs, by any thread
         self._turns: dict[tuple[int, int], Turn] = {}  # (backward, place) -> the last time that its hooks ran
         self.off = False
 
@@ -130,7 +130,7 @@ class Observers:
             if not observed.uses:
                 self._observed.pop(key, None)
         if not self._placed:
-            self._late = []
+            self._late = {}
         for place in [place for place in list(self._turns) if place[0] == backward]:
             self._turns.pop(place, None)
 
@@ -149,20 +149,16 @@ class Observers:
             first = _Key()
             observed.keys.append(first)
             hooks[first] = self._before_dict(observed, first)
-        self._late.append((observed, registration))
+        self._late[registration] = observed
 
     def _place_behind_late(self) -> None:
         """Now that they are in their dicts, put an observer behind each."""
-        for one in list(self._late):
-            observed, registration = one
+        for registration, observed in self._late.copy().items():
             hooks = observed.hooks()
             if hooks is not None and registration.key not in hooks:
                 continue
-            try:
-                self._late.remove(one)
-            except ValueError:  # another thread that registers a hook sees to it
-                continue
-            if hooks is not None and observed.uses:
+            mine = self._late.pop(registration, None)  # else another thread that registers a hook sees to it
+            if mine is not None and hooks is not None and observed.uses:
                 hooks[self._key_behind(observed, registration.key)] = self.behind(id(observed), registration.key)
 
     # what the observers see
