@@ -19,6 +19,7 @@ from gradscope.model.finding import Finding
 from gradscope.model.glance import Glance
 from gradscope.model.printable import printable
 from gradscope.render.watch import finding_line, line, view
+from gradscope.store.file import NAME_ONE
 from gradscope.store.reader import SUFFIX, load, newest
 from gradscope.store.running import is_running
 
@@ -94,6 +95,8 @@ def command(what: str | None, once: bool, every: float | None, only: str) -> int
     is recorded or armed. It reads what the run has committed and never touches the run: quitting leaves it alone.
     Without a terminal a line is printed when something is new, until what it watches has ended.
     """
+    if what is not None and not _is_there(what):
+        raise UnreadableError(f"{printable(what)} does not exist", NAME_ONE)
     watched = Watched(what)
     if once:
         watched.look()  # twice: what is found in the middle of a step counts only when it stays
@@ -184,9 +187,18 @@ def _sources(asked: str | None) -> tuple[list[Path], list[Glance]]:
         if not found:
             raise UnreadableError(f"there is no {SUFFIX} file in {printable(asked)}", "name another folder")
         return found, []
-    if not path.exists() and asked.isascii() and asked.isdigit():
+    if not path.exists() and _is_number(asked):
         return _of_process(int(asked))
     return [path], []
+
+
+def _is_there(asked: str) -> bool:
+    """Whether something has the name, or it may be a process: one that goes later is said to have been removed."""
+    return Path(asked).exists() or _is_number(asked)
+
+
+def _is_number(asked: str) -> bool:
+    return asked.isascii() and asked.isdigit()
 
 
 def _of_process(pid: int) -> tuple[list[Path], list[Glance]]:

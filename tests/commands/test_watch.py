@@ -165,6 +165,8 @@ def test_there_is_nothing_to_watch(tmp_path):
     assert (seen.status, seen.stderr.splitlines()[0]) == (3, "gradscope: there is no .gscope file in this directory")
     (tmp_path / "empty").mkdir()
     assert once(tmp_path, "empty").stderr.startswith("gradscope: there is no .gscope file in empty\n")
+    seen = once(tmp_path, "gone.gscope")
+    assert (seen.status, seen.stderr.splitlines()[0]) == (3, "gradscope: gone.gscope does not exist")
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="Windows has no pseudo-terminals")
