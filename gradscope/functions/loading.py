@@ -122,11 +122,13 @@ def attribute(owner: Any, names: Sequence[str], name: str) -> Any:
 
 
 def functions_in(module: ModuleType, pattern: str | None = None) -> Iterator[type]:
-    """The autograd.Functions that a module defines itself, in source order, without bases of others."""
+    """The autograd.Functions that a module defines itself, in source order, each once, without bases of others."""
     from torch.autograd import Function
 
+    first_names = {id(value): name for name, value in reversed(vars(module).items())}
     for name, value in vars(module).items():
         own = isinstance(value, type) and issubclass(value, Function) and value.__module__ == module.__name__
+        own = own and first_names[id(value)] == name
         if own and not is_base(value) and (pattern is None or fnmatch.fnmatch(name, pattern)):
             yield value
 

@@ -116,6 +116,12 @@ def test_a_function_that_never_ends_is_told(package, line):
     assert IMPORTING > 2
 
 
+def test_a_function_with_two_names_is_checked_once(package):
+    (package / "first.py").write_text(RIGHT.format(name="First") + "\n\nSecond = First\n")
+    content, _ = run("--jobs", "1")
+    assert [s["function"] for s in content["subjects"]].count("manyops.first.First") == 1
+
+
 def test_patterns_choose(package):
     content, _ = run("--pattern", "Sec*")
     assert [s["function"] for s in content["subjects"]] == ["manyops.inner.second.Second"]

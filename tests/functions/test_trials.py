@@ -49,6 +49,11 @@ def test_why_no_guess_is_taken_is_said():
     assert "forward takes no guess: ValueError: the kernel is not built;" in gap
 
 
+def test_an_assertion_without_words_is_told_by_its_line():
+    (gap,) = check_function(choices.Asserts).subjects[0].not_checked
+    assert "forward takes no guess: AssertionError: assert x.dim() == 17;" in gap
+
+
 def test_mark_dirty_is_tried_under_each_transform():
     detail = trials(choices.MarksDirty)["mark_dirty"].detail
     assert detail.startswith(f"torch {torch.__version__}: ok under grad, vjp, jacrev, vmap, vmap of grad, grad of vmap")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import inspect
 import itertools
 import time
+import traceback
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -89,9 +90,15 @@ def refusal(subject: Subject, device: str, calls: Calls) -> str:
         try:
             subject.function.apply(*candidate.sample(number).on(device).fresh())
         except Exception as error:
-            return f"{type(error).__name__}: {error}".splitlines()[0][:200]
+            return f"{type(error).__name__}: {str(error) or raising_line(error)}".splitlines()[0][:200]
         break
     return ""
+
+
+def raising_line(error: Exception) -> str:
+    """What raised, of an exception that says nothing: most are assertions."""
+    frames = traceback.extract_tb(error.__traceback__)
+    return (frames[-1].line or "") if frames else ""
 
 
 def different(samples: list[Sample], wanted: int) -> list[Sample]:

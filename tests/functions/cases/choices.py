@@ -231,6 +231,17 @@ class NotBuilt(Function):
         return grad
 
 
+class Asserts(Function):
+    @staticmethod
+    def forward(ctx, x):
+        assert x.dim() == 17
+        return x
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad
+
+
 class SparseLeft(Function):
     """A sparse matrix times a dense one."""
 
