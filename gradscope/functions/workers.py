@@ -22,6 +22,7 @@ from typing import Any
 from gradscope.functions.check import Result, Settings, check_one
 from gradscope.functions.loading import functions_in
 from gradscope.functions.packages import FoundModule
+from gradscope.functions.trials.run import warm_up
 from gradscope.model.report import SubjectReport, Unchecked, Unimported, Verdict
 
 IMPORTING = 60.0  # seconds that one import may take
@@ -75,6 +76,7 @@ class Pool:
 
     def run(self, tasks: list[Task]) -> Iterator[Answer]:
         """Hand out tasks until none is left and all workers are idle."""
+        warm_up()  # once for all workers
         waiting = list(tasks)
         while waiting or any(worker.task for worker in self.workers):
             self.hand_out(waiting)

@@ -47,6 +47,10 @@ DYING = 30.0  # seconds that the end of a process may take, on a machine that is
 FORKING = threading.Lock()
 SHORTEST = 0.5  # seconds for a step, however late it is
 ENDS = ("Hang", "Crash")
+# What torch imports at the first backward and at the first forward-mode derivative, and at the first use of torch.func:
+# a second of CPU, which each child would spend.
+OF_BACKWARD = ("torch.fx.experimental.symbolic_shapes", "torch._decomp.decompositions_for_jvp")
+OF_TRANSFORMS = ("torch._dynamo",)
 FORK_FAILS = (  # torch's words when autograd's device threads, or a CUDA in use, do not survive a fork
     "fork-based multiprocessing",
     "in forked subprocess",
@@ -94,8 +98,7 @@ def gather(plan: TrialPlan, note: Callable[[str], None] = lambda name: None) -> 
     evidence = Evidence()
     if not plan.trials:
         return evidence
-    if any(TRIALS[name].group != "values" and TRIALS[name].group != "contract" for name in plan.trials):
-        warm_up()
+    warm_up(transforms=any(TRIALS[name].group not in ("values", "contract") for name in plan.trials))
     if not hasattr(os, "fork"):
         return gather_here(plan, evidence, note)
     fresh = [name for name in plan.trials if TRIALS[name].fresh]
@@ -128,11 +131,11 @@ def out_of_time(plan: TrialPlan) -> str:
     return f"not run: the {plan.limit:.0f} s for one Function were over"
 
 
-def warm_up() -> None:
+def warm_up(*, transforms: bool = False) -> None:
     """Import once what every child would import. Nothing may run here: threads do not survive a fork."""
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # torch's own imports warn of torch's own deprecations
-        for name in ("torch._decomp.decompositions_for_jvp", "torch._dynamo"):  # the first use of torch.func does so
+        for name in (*OF_BACKWARD, *OF_TRANSFORMS * transforms):
             with contextlib.suppress(ImportError):
                 importlib.import_module(name)
 
