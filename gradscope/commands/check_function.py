@@ -88,7 +88,8 @@ def command(
 ) -> int:
     """Check custom autograd.Functions.
 
-    NAMES are dotted names (pkg.mod.Name or pkg.mod:Name), or packages, modules and files: all Functions in them.
+    NAMES are dotted names (pkg.mod.Name or pkg.mod:Name), or packages, modules, files and folders: all Functions in
+    them.
     Exits with 0 when all is well, 1 for findings, 4 when a Function could not be checked.
     """
     from gradscope.torch_internals.installed import require_torch
@@ -97,10 +98,10 @@ def command(
     check_output(output, force)
     require_torch("check-function", *(["torch.compile"] if options["level"] == "compile" else []))
     from gradscope.functions.loading import make_working_directory_importable
-    from gradscope.functions.packages import is_package
+    from gradscope.functions.packages import holds_modules
 
     make_working_directory_importable()
-    packages = [name for name in names if is_package(name)]
+    packages = [name for name in names if holds_modules(name)]
     settings = settings_from(options | {"of_package": bool(packages)})
     others = tuple(name for name in names if name not in packages)
     reports = [checked_packages(packages, settings, options["pattern"], quiet)] if packages else []
@@ -259,9 +260,11 @@ def targets_of(names: tuple[str, ...], pattern: str | None) -> list[tuple[str, A
 
 
 def dotted(name: str) -> str:
-    """`path/to/file.py:Name` and `pkg.mod:Name` as `file.Name` and `pkg.mod.Name`."""
+    """`pkg/mod.py:Name` and `pkg.mod:Name` as `pkg.mod.Name`, where pkg is a package."""
+    from gradscope.functions.packages import root_and_name
+
     head, _, tail = name.partition(":")
-    return f"{Path(head).stem}.{tail}" if head.endswith(".py") else name.replace(":", ".")
+    return f"{root_and_name(Path(head))[1]}.{tail}" if head.endswith(".py") else name.replace(":", ".")
 
 
 @contextmanager

@@ -18,6 +18,7 @@ from types import ModuleType
 from typing import Any
 
 from gradscope.errors import UsageError
+from gradscope.functions.packages import root_and_name
 from gradscope.functions.source import read_method
 from gradscope.functions.subject import METHODS
 
@@ -37,7 +38,10 @@ def resolve(name: str) -> Any:
         return attribute(module, tail.split("."), name) if tail else module
     parts = name.replace(":", ".").split(".")
     if not all(part.isidentifier() for part in parts):
-        raise UsageError(f"{name!r} is not a dotted name", "write pkg.mod.Name, pkg.mod:Name or path/to/file.py:Name")
+        raise UsageError(
+            f"{name!r} is not a dotted name",
+            "write pkg.mod.Name, pkg.mod:Name, path/to/file.py:Name or a folder",
+        )
     if tail:
         return attribute(import_module(head, name), tail.split("."), name)
     module, rest = longest_module(parts, name)
@@ -85,9 +89,13 @@ def import_module(dotted: str, name: str) -> ModuleType:
 
 
 def module_from_path(path: Path) -> ModuleType:
-    """Import a file as a module named after it, with its folder importable for its neighbours."""
+    """Import a file as a module of its package, or named after it, with its folder importable for its neighbours."""
     if not path.is_file():
         raise UsageError(f"there is no file {path}")
+    root, name = root_and_name(path)
+    if root != path.resolve().parent:
+        sys.path.insert(0, str(root))
+        return import_module(name, str(path))
     spec = importlib.util.spec_from_file_location(path.stem, path)
     if spec is None or spec.loader is None:
         raise UsageError(f"{path} is not a Python file")

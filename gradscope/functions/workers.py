@@ -162,7 +162,7 @@ def work(pipe: Connection, settings: Settings, pattern: str | None) -> None:
             task = pipe.recv()
         except EOFError:
             return
-        imported = import_quietly(task.module.name)
+        imported = import_quietly(task.module)
         if isinstance(imported, Unimported):
             pipe.send(("unimported", imported))
         else:
@@ -170,13 +170,15 @@ def work(pipe: Connection, settings: Settings, pattern: str | None) -> None:
         pipe.send(("ends", None))
 
 
-def import_quietly(name: str) -> Any:
+def import_quietly(module: FoundModule) -> Any:
     """The module, or why it cannot be imported."""
+    if module.root and module.root not in sys.path:
+        sys.path.insert(0, module.root)
     try:
-        return importlib.import_module(name)
+        return importlib.import_module(module.name)
     except (Exception, SystemExit) as error:
         lines = str(error).strip().splitlines()
-        return Unimported(name, f"{type(error).__name__}: {lines[0] if lines else ''}"[:200])
+        return Unimported(module.name, f"{type(error).__name__}: {lines[0] if lines else ''}"[:200])
 
 
 def check_each(pipe: Connection, module: Any, task: Task, settings: Settings, pattern: str | None) -> None:

@@ -62,8 +62,8 @@ def package(tmp_path, monkeypatch):
         del sys.modules[name]
 
 
-def run(*arguments):
-    result = CliRunner().invoke(command, ["manyops", "-q", "--fmt", "json", *arguments], standalone_mode=False)
+def run(*arguments, name="manyops"):
+    result = CliRunner().invoke(command, [name, "-q", "--fmt", "json", *arguments], standalone_mode=False)
     return json.loads(result.stdout), result.return_value
 
 
@@ -120,6 +120,45 @@ def test_a_function_with_two_names_is_checked_once(package):
     (package / "first.py").write_text(RIGHT.format(name="First") + "\n\nSecond = First\n")
     content, _ = run("--jobs", "1")
     assert [s["function"] for s in content["subjects"]].count("manyops.first.First") == 1
+
+
+RELATIVE = "from . import neighbour\n" + RIGHT.format(name="Relative")
+
+
+def test_a_folder_is_all_packages_and_files_under_it(package, tmp_path):
+    moved = tmp_path / "src" / "otherops"
+    moved.mkdir(parents=True)
+    (moved / "__init__.py").touch()
+    (moved / "neighbour.py").touch()
+    (moved / "ops.py").write_text(RELATIVE)
+    (tmp_path / "lonely.py").write_text(RIGHT.format(name="Lonely"))
+    for left_out in (".hidden", "build"):
+        (tmp_path / left_out).mkdir()
+        (tmp_path / left_out / "copy.py").write_text(RIGHT.format(name="Copy"))
+    found = {(module.name, module.root) for module in modules_with_functions(".")}
+    assert found == {
+        ("lonely", str(tmp_path)),
+        ("manyops.first", str(tmp_path)),
+        ("manyops.inner.second", str(tmp_path)),
+        ("manyops.bases", str(tmp_path)),
+        ("otherops.ops", str(tmp_path / "src")),
+    }
+    content, status = run(name="src/")
+    assert [s["function"] for s in content["subjects"]] == ["otherops.ops.Relative"]
+    assert status == 0
+
+
+def test_an_environment_in_a_folder_is_left_out(package, tmp_path):
+    (tmp_path / "pyvenv.cfg").touch()
+    assert modules_with_functions(".") == []
+
+
+@pytest.mark.parametrize("ending", ["", ":Relative"])
+def test_a_file_in_a_package_is_a_part_of_it(package, ending):
+    (package / "relative.py").write_text(RELATIVE.replace("neighbour", "first"))
+    content, status = run(name=f"manyops/relative.py{ending}")
+    assert [s["function"] for s in content["subjects"]] == ["manyops.relative.Relative"]
+    assert status == 0
 
 
 def test_patterns_choose(package):
