@@ -29,7 +29,8 @@ TESTS = (
 )
 
 # Differences that are torch's: what it says of them, by the operator's name.
-EXPECTED: dict[str, str] = {}
+UNFILLED_PIVOTS = "LAPACK's gelsy is given pivots that torch leaves unfilled: rounding hangs on what the memory held"
+EXPECTED: dict[str, str] = {"linalg.lstsq": UNFILLED_PIVOTS, "linalg.lstsq.grad_oriented": UNFILLED_PIVOTS}
 # Tests of what anomaly mode does, which nodes are seen through below torch 2.14 (docs/transparency.md).
 OF_ANOMALY_MODE = ("test_nested_anomaly_detect_nan", "TestNestedCheckpoint")
 
