@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+from typing import TYPE_CHECKING
 
 from gradscope.model.compiled import Captured, CompiledKind, CompiledRun, CompiledSize, CompiledStep
 from gradscope.store.interned import Interned
 from gradscope.store.joint_tables import stack_number
 from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows, integers
-from gradscope.store.writer import Writer
+
+if TYPE_CHECKING:  # who reads does not need it
+    from gradscope.store.writer import Writer
 
 
 def write_compiled(writer: Writer, found: Captured | CompiledRun) -> None:

@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable
+from typing import TYPE_CHECKING
 
 from gradscope.model.joint import Fact, Half, JointNode, Partition, PartitionStep, Region
 from gradscope.model.site import Stack
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows, integers
-from gradscope.store.writer import Writer
+
+if TYPE_CHECKING:  # who reads does not need it
+    from gradscope.store.writer import Writer
 
 PHASES = (Half.FORWARD, Half.BACKWARD)
 

@@ -10,8 +10,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import pairwise
-from statistics import correlation
 
+from gradscope.explain.deductions.steadiness import steadiness
 from gradscope.explain.evidence.case import Case
 from gradscope.model.graph import Graph, Node
 from gradscope.model.site import Site
@@ -45,7 +45,7 @@ class Chain:
         if not all(0.0 < size < math.inf for size in self.sizes):
             return 0.0
         logarithms = [math.log(size) for size in self.sizes]
-        if len(set(logarithms)) == 1 or abs(correlation(range(len(logarithms)), logarithms)) < _STEADILY:
+        if abs(steadiness(logarithms)) < _STEADILY:
             return 0.0
         return logarithms[-1] - logarithms[0]
 
@@ -94,10 +94,12 @@ def _of(case: Case, backward: int, sizes: dict[int, float]) -> Iterator[Chain]:
     for node in (graph.nodes[number] for number in sizes if 0 <= number < len(graph.nodes)):
         lines[node.name, node.site, None if node.module is None else node.module.path].append(node)
     for nodes in lines.values():
+        if len(nodes) < _MEASURED:
+            continue
         ordered = sorted(nodes, key=lambda node: -(node.seq_nr or 0))
         ways = [_way(targets, one.id, following.id) for one, following in pairwise(ordered)]
         weights = {_weight(graph, targets, way) for way in ways}
-        if len(ordered) >= _MEASURED and all(ways) and len(weights) == 1:  # several weights: these are layers
+        if all(ways) and len(weights) == 1:  # several weights: these are layers
             yield Chain(tuple(ordered), tuple(sizes[node.id] for node in ordered), backward, weights.pop())
 
 

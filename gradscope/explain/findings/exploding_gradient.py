@@ -9,9 +9,9 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterator
-from statistics import correlation
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.steadiness import steadiness
 from gradscope.explain.deductions.weight_growth import samples_of
 from gradscope.explain.evidence.case import Case
 from gradscope.model.graph import Graph, Node
@@ -81,7 +81,7 @@ def _grows(sizes: list[LeafSize]) -> bool:
     logarithms = [math.log(size.typical) for size in sizes if 0.0 < size.typical < math.inf]
     if len(logarithms) < max(_LAYERS, len(sizes)) or logarithms[-1] - logarithms[0] < math.log(_EXPLODED):
         return False
-    return correlation(range(len(logarithms)), logarithms) >= _STEADILY
+    return steadiness(logarithms) >= _STEADILY
 
 
 def _most_common(nodes: list[Node]) -> Node | None:
