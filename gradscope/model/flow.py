@@ -12,7 +12,7 @@ from gradscope.model.tensor import TensorType
 _FIRST_STEPS = 6  # of an optimizer, before only powers of two
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen: there are tens of thousands, and frozen ones take four times as long to make
 class FlowTensor:
     """A tensor that operators read or made. Views of one memory have the same `storage`; `leaf` is a leaf's name."""
 
@@ -32,7 +32,7 @@ class Read:
     leaf: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)  # not frozen, as FlowTensor
 class FlowOperation:
     """An operator with the tensors that it read and made, by number. `run` and `position` place it in its block;
     `backward` is the call that it ran in. What it wrote in place is both read and made."""

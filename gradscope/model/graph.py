@@ -140,7 +140,7 @@ class OrderSource(enum.Enum):
     PREDICTED = "predicted"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: frozen ones take four times as long to make
 class Backward(Located):
     """One call into the engine: .backward() or autograd.grad. Times are seconds; `started` counts from the run's start.
 

@@ -72,7 +72,7 @@ class BackwardReader:
     def calls(self, inside: int | None = None) -> Iterator[StoredCall]:
         """Every call, by number; or those that started inside one."""
         where, chosen = ("", ()) if inside is None else ("WHERE nested_in = ?", (inside,))
-        for row in self._rows.select(f"{BACKWARD} {where} ORDER BY number", BACKWARD_COLUMNS, *chosen):
+        for row in self._rows.all(f"{BACKWARD} {where} ORDER BY number", BACKWARD_COLUMNS, *chosen):
             yield self._call(row)
 
     def call(self, number: int) -> StoredCall:
@@ -149,23 +149,23 @@ class BackwardReader:
     def _call(self, row: tuple[Any, ...]) -> StoredCall:
         number, kind, graph, tensors, seq_base, roots, inputs, keep, create, nested_in, step, *rest = row
         thread, stack, started, duration, exception, stopped, nests, measured = rest
-        backward = Backward(
-            number=number,
-            kind=kind,
-            roots=_roots(roots),
-            inputs=None if inputs is None else _roots(inputs),
-            keep_graph=bool(keep),
-            create_graph=bool(create),
-            nested_in=nested_in,
-            thread=thread,
-            stack=self._interned.stack(stack),
-            started=finite(started),
-            duration=None if duration is None else finite(duration),
-            exception=self._interned.name(exception),
-            order_source=OrderSource.PREDICTED if measured is None else OrderSource.MEASURED,
-            step=step,
-            stopped=stopped,
-            nests=bool(nests),
+        backward = Backward(  # by place, which is quicker: a run has many thousands
+            number,
+            kind,
+            _roots(roots),
+            None if inputs is None else _roots(inputs),
+            bool(keep),
+            bool(create),
+            nested_in,
+            thread,
+            self._interned.stack(stack),
+            finite(started),
+            None if duration is None else finite(duration),
+            self._interned.name(exception),
+            OrderSource.PREDICTED if measured is None else OrderSource.MEASURED,
+            step,
+            stopped,
+            bool(nests),
         )
         return StoredCall(backward, graph, tensors, seq_base, None if measured is None else read_entered(measured))
 

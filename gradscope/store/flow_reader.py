@@ -17,6 +17,7 @@ from gradscope.model.flow import (
     Read,
     Survivors,
 )
+from gradscope.model.tensor import TensorType
 from gradscope.store.interned import Interned
 from gradscope.store.operation_reader import read_blocks
 from gradscope.store.rows import INTEGER, MAYBE, Rows
@@ -29,7 +30,7 @@ Touched = tuple[list[Read], list[int]]  # what an operator read, and made
 def read_flow(rows: Rows, interned: Interned) -> Iterator[FlowOperation]:
     """The operators whose tensors were looked at, in the order of their blocks."""
     found = _touched(rows)
-    for block in read_blocks(rows, interned, only=found):
+    for block in read_blocks(rows, interned, only=found, versions=False):  # so that steps alike share operators
         operations, number, backward = block.operations, block.number, block.backward
         for position, (reads, makes) in found[number].items():
             if not 0 <= position < len(operations):
@@ -39,11 +40,16 @@ def read_flow(rows: Rows, interned: Interned) -> Iterator[FlowOperation]:
 
 def _touched(rows: Rows) -> dict[int, dict[int, Touched]]:
     """What operators read and made, by the run of their block and their place in it."""
-    found: dict[int, dict[int, Touched]] = defaultdict(lambda: defaultdict(lambda: ([], [])))
+    found: dict[int, dict[int, Touched]] = {}
     known: dict[tuple[int, int], Read] = {}  # what is read twice is told by one object
+    last = at = None
     sql = "SELECT block_run, operation, side, tensor, requires_grad FROM flow ORDER BY block_run, position"
-    for run, operation, side, tensor, requires in rows.select(sql, (INTEGER,) * 5):
-        reads, makes = found[run][operation]
+    for run, operation, side, tensor, requires in rows.all(sql, (INTEGER,) * 5):
+        if run != last:
+            last, at, of_run = run, None, found.setdefault(run, {})
+        if operation != at:
+            at = operation
+            reads, makes = of_run.setdefault(operation, ([], []))
         if side == _MADE:
             makes.append(tensor)
         elif side == _READ:
@@ -56,9 +62,11 @@ def _touched(rows: Rows) -> dict[int, dict[int, Touched]]:
 
 def read_tensors(rows: Rows, interned: Interned) -> Iterator[FlowTensor]:
     """The tensors that operators read or made."""
+    types: dict[int, TensorType] = {}  # of which there are few
     sql = "SELECT number, storage, type, name, parameter FROM flow_tensor ORDER BY number"
-    for number, storage, kind, name, parameter in rows.select(sql, (INTEGER,) * 5):
-        yield FlowTensor(number, storage, interned.type(kind), interned.name(name), bool(parameter))
+    for number, storage, kind, name, parameter in rows.all(sql, (INTEGER,) * 5):
+        known = types.get(kind) or types.setdefault(kind, interned.type(kind))
+        yield FlowTensor(number, storage, known, interned.string(name) if name else None, bool(parameter))
 
 
 def read_ends(rows: Rows) -> Iterator[FlowEnd]:

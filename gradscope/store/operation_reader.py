@@ -5,10 +5,13 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Container, Iterator
+from typing import Any
 
 from gradscope.model.operation import Block, Operation, Write
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
+
+Row = tuple[Any, ...]
 
 
 def read_blocks(
@@ -19,13 +22,14 @@ def read_blocks(
     Without `versions`, those of what a stretch writes are those of the first step that was like it.
     """
     known: dict[int, tuple[Operation, ...]] = {}  # steps repeat: a thousand stretches may point at one stored block
+    alike: dict[Row, Operation] = {}  # and blocks of other shapes are made of the same calls
     sql = "SELECT number, block, thread, backward, started, versions, watched FROM block_run ORDER BY number"
     columns = (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, REAL, TEXT | MAYBE, INTEGER)
     for number, block, thread, backward, started, first, watched in rows.select(sql, columns):
         if only is not None and number not in only:
             continue
         if block not in known:
-            known[block] = _operations(rows, interned, block)
+            known[block] = _operations(rows, interned, block, alike)
         operations = known[block]
         if versions and first is not None:
             operations = _with_versions(operations, json.loads(first))
@@ -48,13 +52,19 @@ def _later(one: Operation, first: list[int]) -> Operation:
     return Operation(one.name, one.stack, one.module, one.node, writes, one.grad)
 
 
-def _operations(rows: Rows, interned: Interned, block: int) -> tuple[Operation, ...]:
+def _operations(rows: Rows, interned: Interned, block: int, alike: dict[Row, Operation]) -> tuple[Operation, ...]:
     writes = _writes(rows, interned, block)
     sql = "SELECT number, name, stack, call, node, grad FROM operation WHERE block = ? ORDER BY number"
     found = []
-    for number, name, stack, call, node, grad in rows.select(sql, (*(INTEGER,) * 4, INTEGER | MAYBE, INTEGER), block):
-        place = (interned.string(name), interned.stack(stack), interned.call(call))
-        found.append(Operation(*place, node, tuple(writes.get(number, ())), bool(grad)))
+    for row in rows.all(sql, (*(INTEGER,) * 4, INTEGER | MAYBE, INTEGER), block):
+        written = tuple(writes.get(row[0], ()))
+        key = (row[1:], written)
+        operation = alike.get(key)
+        if operation is None:
+            _, name, stack, call, node, grad = row
+            place = (interned.string(name), interned.stack(stack), interned.call(call))
+            operation = alike[key] = Operation(*place, node, written, bool(grad))
+        found.append(operation)
     return tuple(found)
 
 

@@ -6,7 +6,7 @@ What .grad held when a backward began is known for the steps that are looked at:
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Iterator, Sequence
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
@@ -74,16 +74,22 @@ def _states(case: Case) -> dict[int, States]:
     return found
 
 
-def accumulated(case: Case, optimizer: int) -> Accumulated | None:
-    """What an optimizer's steps use, from all windows that are known; None where none is."""
-    held = held_by(case, optimizer)
-    known = [window for window in _windows(case, optimizer) if _is_known(case, window)]
+@kept
+def accumulated(case: Case) -> dict[int, Accumulated]:
+    """What the steps of each optimizer without a closure use, from all windows that are known."""
+    found = ((optimizer, _accumulated(case, optimizer)) for optimizer in steps_of(case))
+    return {optimizer: one for optimizer, one in found if one is not None}
+
+
+def _accumulated(case: Case, optimizer: int) -> Accumulated | None:
+    held, looked = held_by(case, optimizer), _states(case)
+    known = [window for window in _windows(case, optimizer) if _is_known(looked, window)]
     if not held or not known:
         return None
     seen: Counter[int] = Counter()
     emptied: set[int] = set()
     for window in known:
-        states = [_states(case)[one.backward.number] for one in window if one.backward is not None]
+        states = [looked[one.backward.number] for one in window if one.backward is not None]
         for tensor in held:
             met = [state[tensor] for state in states if tensor in state]
             seen[tensor] += bool(met)
@@ -110,10 +116,10 @@ def _windows(case: Case, optimizer: int) -> Iterator[tuple[Moment, ...]]:
         yield from timeline.windows(optimizer)
 
 
-def _is_known(case: Case, window: Sequence[Moment]) -> bool:
+def _is_known(looked: Container[int], window: Sequence[Moment]) -> bool:
     """Whether each backward of a window was looked at, and there is one."""
     numbers = [one.backward.number for one in window if one.backward is not None]
-    return bool(numbers) and all(number in _states(case) for number in numbers)
+    return bool(numbers) and all(number in looked for number in numbers)
 
 
 def _lost(window: Sequence[Moment]) -> tuple[Site | None, Site | None, int] | None:

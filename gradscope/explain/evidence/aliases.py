@@ -24,21 +24,22 @@ class _Touched:
 
     def __init__(self, tensors: Mapping[int, FlowTensor]) -> None:
         self._tensors = tensors
+        self._storages = {number: one.storage for number, one in tensors.items()}
         self._parameters = {one.storage: one.number for one in tensors.values() if one.parameter}
         self._last: dict[int, tuple[int, Read | None, FlowOperation]] = {}  # by storage; no Read of what was made
         self.seen: set[int] = set()
 
     def note(self, operation: FlowOperation) -> None:
+        seen, storages, last = self.seen, self._storages, self._last  # asked of a hundred thousand
         for read in operation.reads:
-            self._touch(read.tensor, read, operation)
-        for made in operation.makes:
-            self._touch(made, None, operation)
-
-    def _touch(self, number: int, read: Read | None, operation: FlowOperation) -> None:
-        self.seen.add(number)
-        tensor = self._tensors.get(number)
-        if tensor is not None:
-            self._last[tensor.storage] = (number, read, operation)
+            number = read.tensor
+            seen.add(number)
+            if number in storages:
+                last[storages[number]] = number, read, operation
+        for number in operation.makes:
+            seen.add(number)
+            if number in storages:
+                last[storages[number]] = number, None, operation
 
     def before(self, number: int) -> tuple[Read, FlowOperation | None] | None:
         """What was touched last on the memory of a tensor that nobody has seen yet, and by which operator.

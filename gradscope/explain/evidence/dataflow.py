@@ -6,7 +6,7 @@ A cut is an operator that read a tensor which required grad, and whose result di
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Container, Iterable, Iterator
+from collections.abc import Callable, Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 
@@ -15,6 +15,7 @@ from gradscope.explain.evidence.function_forwards import runs_in_a_function
 from gradscope.explain.evidence.syntax import Syntax, syntax
 from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Read
 from gradscope.model.operation import Operation, base_name
+from gradscope.model.site import Stack
 from gradscope.store.facts import Facts, kept
 
 _SHAPE_ONLY = ("_like", "new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided")
@@ -64,6 +65,8 @@ class RecordedDataflow:
         self.makers: dict[int, list[int]] = defaultdict(list)
         self.flags: dict[int, list[tuple[int, Read]]] = defaultdict(list)
         self._writers: dict[int, list[tuple[int, int]]] = defaultdict(list)  # storage -> (operator, tensor written)
+        self._set: set[tuple[int, int]] = set()  # (operator, leaf that it gives new values)
+        self.written: dict[int, set[int]] = {}  # the storages that operators write in place, where there are any
         for at in range(first, len(self.operations)):
             self._add(at, self.operations[at])
 
@@ -73,15 +76,25 @@ class RecordedDataflow:
         return RecordedDataflow(self.operations, self.tensors.values(), ends, first, self.inside_functions)
 
     def _add(self, at: int, operation: FlowOperation) -> None:
-        read, reads_values = {one.tensor for one in operation.reads}, not reads_shape_only(operation)
+        flags, readers = self.flags, None if reads_shape_only(operation) else self.readers
         for one in operation.reads:
-            self.flags[one.tensor].append((at, one))
-            if reads_values:
-                self.readers[one.tensor].append(at)
+            flags[one.tensor].append((at, one))
+            if readers is not None:
+                readers[one.tensor].append(at)
         for tensor in operation.makes:
             self.makers[tensor].append(at)
-            if tensor in read and tensor in self.tensors:
-                self._writers[self.tensors[tensor].storage].append((at, tensor))
+            written = [one for one in operation.reads if one.tensor == tensor]
+            if written:
+                self._add_write(at, operation, written)
+
+    def _add_write(self, at: int, operation: FlowOperation, written: list[Read]) -> None:
+        tensor = written[0].tensor
+        if tensor in self.tensors:
+            storage = self.tensors[tensor].storage
+            self._writers[storage].append((at, tensor))
+            self.written.setdefault(at, set()).add(storage)
+        if not operation.operation.grad and any(one.leaf for one in written):
+            self._set.add((at, tensor))
 
     @cached_property
     def roots(self) -> tuple[FlowEnd, ...]:
@@ -99,7 +112,7 @@ class RecordedDataflow:
                 continue
             seen.add(one)
             for at in self.sources(one, before):
-                waiting += [(read.tensor, at) for read in self._values(at)]
+                waiting += [(read.tensor, at) for read in self._values(at) if read.tensor not in seen]
         return frozenset(seen)
 
     def sources(self, tensor: int, before: int) -> Iterator[int]:
@@ -114,10 +127,7 @@ class RecordedDataflow:
 
     def sets_leaf(self, at: int, tensor: int) -> bool:
         """Whether an operator gives a leaf new values, as an initialisation or an optimizer does: no part of a loss."""
-        operation = self.operations[at]
-        return not operation.operation.grad and any(
-            read.tensor == tensor and read.leaf and tensor in operation.makes for read in operation.reads
-        )
+        return (at, tensor) in self._set
 
     def _values(self, at: int) -> tuple[Read, ...]:
         operation = self.operations[at]
@@ -273,9 +283,14 @@ def dataflow(facts: Facts) -> RecordedDataflow:
 
 
 def _inside_functions(operations: tuple[FlowOperation, ...], known: Syntax) -> frozenset[int]:
-    stacks = {id(one.operation.stack): one.operation.stack for one in operations}  # far fewer than operators
-    inside = {key for key, stack in stacks.items() if runs_in_a_function(known, stack)}
-    return frozenset(at for at, one in enumerate(operations) if id(one.operation.stack) in inside)
+    return frozenset(at for at, _ in under(operations, lambda stack: runs_in_a_function(known, stack)))
+
+
+def under(operations: Sequence[FlowOperation], wanted: Callable[[Stack], bool]) -> Iterator[tuple[int, FlowOperation]]:
+    """The operators that ran under wanted stacks, with their index: there are far fewer stacks than operators."""
+    stacks = {id(one.operation.stack): one.operation.stack for one in operations}
+    found = {key for key, stack in stacks.items() if wanted(stack)}
+    return ((at, one) for at, one in enumerate(operations) if id(one.operation.stack) in found) if found else iter(())
 
 
 def reads_shape_only(operation: FlowOperation) -> bool:

@@ -11,13 +11,13 @@ from operator import attrgetter
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, leaves_torch
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, leaves_torch, under
 from gradscope.explain.evidence.source_names import function_at, targets
 from gradscope.explain.evidence.syntax import attribute_call
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
-from gradscope.model.site import Origin, Site
+from gradscope.model.site import Origin, Site, Stack
 
 _TIMES = 3
 _DISTRIBUTIONS = "torch/distributions/"
@@ -63,9 +63,9 @@ def sample_without_gradient(case: Case) -> Iterator[Cause]:
     """
     flow = dataflow(case)
     found: dict[Site, Cause] = {}
-    for at, operation in enumerate(flow.operations):
+    for at, operation in under(flow.operations, _draws):
         site = operation.site
-        if site is None or site in found or operation.operation.grad or not _draws(operation):
+        if site is None or site in found or operation.operation.grad or operation.backward is not None:
             continue
         read = next((one.tensor for one in operation.reads if one.requires_grad), None)
         if read is not None and _is_in_loss_twice(flow, read, at):
@@ -74,11 +74,9 @@ def sample_without_gradient(case: Case) -> Iterator[Cause]:
     yield from found.values()
 
 
-def _draws(operation: FlowOperation) -> bool:
+def _draws(stack: Stack) -> bool:
     """Whether an operator belongs to the sample() of a distribution that is continuous."""
-    if operation.backward is not None:
-        return False
-    for site in operation.operation.stack:
+    for site in stack:
         file = site.file.replace("\\", "/")
         if _DISTRIBUTIONS in file:
             if file.rpartition("/")[2].removesuffix(".py") in _DISCRETE:

@@ -129,6 +129,7 @@ def added_twice(case: Case) -> Iterator[Cause]:
     How it is found: the root of a backward that kept its graph is a node of a later one's graph, and neither a step nor
     zero_grad() came between them.
     """
+    sizes = case.graph_sizes()
     lines: dict[object, list[tuple[Backward, Backward]]] = defaultdict(list)
     for timeline in timelines(case):
         pending: list[Backward] = []
@@ -136,7 +137,7 @@ def added_twice(case: Case) -> Iterator[Cause]:
             if moment.has(STEP, ZERO_GRAD):
                 pending = []
             call = moment.backward
-            if call is not None and call.number in case.graph_sizes():
+            if call is not None and call.number in sizes:
                 for earlier in pending:
                     if _contains(case.graph(call.number), case.graph(earlier.number)):
                         lines[earlier.site].append((earlier, call))

@@ -16,6 +16,7 @@ from gradscope.model.finding import Related
 from gradscope.model.flow import Holder, Survivors
 from gradscope.model.graph import Backward, Graph, Node
 from gradscope.model.site import Site, Stack
+from gradscope.store import facts
 
 _CALLS = 4  # growing backward calls from one line, at least
 _ON_CTX, _ATTRIBUTE = "context", "attribute"
@@ -45,19 +46,22 @@ def grows(case: Case) -> Iterator[Cause]:
         The backward calls of one line reached more nodes each time, some of them made before the previous call. The
         line is the one whose node joins the new graph to the old one.
     """
+    sizes = case.graph_sizes()
     for calls in _lines(case).values():
-        if _keeps_growing([case.graph_sizes()[call.number] for call in calls]):
+        if _keeps_growing([sizes[call.number] for call in calls]):
             joined = _joint(case.graph(calls[-2].number), case.graph(calls[-1].number))
             if joined is not None:
                 yield _growing(case, calls, *joined)
 
 
+@facts.kept
 def _lines(case: Case) -> dict[Stack, list[Backward]]:
     """The .backward() calls that reached a graph, by the stack that called them."""
+    sizes = case.graph_sizes()
     found: dict[Stack, list[Backward]] = defaultdict(list)
     for call in case.backwards():
         plain = call.kind == "backward" and call.nested_in is None and call.exception is None
-        if plain and not call.create_graph and call.number in case.graph_sizes():
+        if plain and not call.create_graph and call.number in sizes:
             found[call.stack].append(call)
     return found
 

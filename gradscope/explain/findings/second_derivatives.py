@@ -184,8 +184,9 @@ def once_differentiable(case: Case) -> Iterator[Cause]:
 
 def _before(case: Case, call: Backward) -> Iterator[Backward]:
     """The derivatives taken shortly before a call, the latest first."""
+    calls = case.backwards_by_number()
     for number in range(call.number - 1, call.number - _FAR - 1, -1):
-        one = case.backwards_by_number().get(number)
+        one = calls.get(number)
         if (
             one is not None
             and one.kind == "grad"

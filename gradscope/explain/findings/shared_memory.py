@@ -81,9 +81,10 @@ def average_of_itself(case: Case) -> Iterator[Cause]:
     flow = dataflow(case)
     parameters = {tensor.storage for tensor in flow.tensors.values() if tensor.parameter}
     written: dict[int, str] = {}  # by storage: what wrote to it last
-    for operation in flow.operations:
+    for at, storages in flow.written.items():
+        operation = flow.operations[at]
         name = base_name(operation.operation.name)
-        for storage in _written(flow, operation) & parameters:
+        for storage in storages & parameters:
             if _is_average(flow, operation, storage, written.get(storage)):
                 yield Cause(
                     "this average of a parameter is kept in the parameter's own memory: it is the parameter",
@@ -153,12 +154,6 @@ def stepped_twice(case: Case) -> Iterator[Cause]:
                     (Related("shared_at", other, "the other optimizer"),) if other is not None else (),
                     tensor=names[0],
                 )
-
-
-def _written(flow: RecordedDataflow, operation: FlowOperation) -> set[int]:
-    """The storages that an operator writes in place."""
-    read = {one.tensor for one in operation.reads}
-    return {flow.tensors[one].storage for one in operation.makes if one in read and one in flow.tensors}
 
 
 def _is_average(flow: RecordedDataflow, operation: FlowOperation, storage: int, before: str | None) -> bool:

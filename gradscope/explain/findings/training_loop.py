@@ -10,7 +10,6 @@ from gradscope.explain.deductions.gradients_of_steps import (
     accumulated,
     is_read_before,
     learns_while_evaluating,
-    steps_of,
 )
 from gradscope.explain.deductions.source_calls import guard_of
 from gradscope.explain.evidence.case import Case
@@ -47,9 +46,8 @@ def not_cleared(case: Case) -> Iterator[Cause]:
     optimizer, no backward found it empty or zero. An optimizer whose gradients were cleared once in between is left
     out, and so is one that several of its own steps share on purpose by a closure.
     """
-    for optimizer in steps_of(case):
-        found = accumulated(case, optimizer)
-        if found is None or found.windows < _TIMES or not found.stale:
+    for found in accumulated(case).values():
+        if found.windows < _TIMES or not found.stale:
             continue
         names = [name for name in found.stale if name]
         cleared = found.cleared_elsewhere
@@ -87,9 +85,8 @@ def cleared_between(case: Case) -> Iterator[Cause]:
     How it is found: between two steps the same line calls backward several times, zero_grad() finds gradients between
     these calls, and no operator has read what it clears.
     """
-    for optimizer in steps_of(case):
-        found = accumulated(case, optimizer)
-        if found is None or found.thrown_away is None or found.lost_windows < 2:
+    for optimizer, found in accumulated(case).items():
+        if found.thrown_away is None or found.lost_windows < 2:
             continue
         cleared, backward = found.thrown_away
         if not is_read_before(case, optimizer):
