@@ -6,17 +6,15 @@ from collections.abc import Callable, Hashable
 from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from gradscope.model.birth import Arrival, Birth
 from gradscope.model.call import RecordedCall
-from gradscope.model.compiled import Captured, CompiledRun
 from gradscope.model.failure import Failure, MissingGrad
 from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Holder, LeafGradient, OptimizerLook, Survivors
 from gradscope.model.function_fault import CapturedTensor, InputEdit, OnContext
 from gradscope.model.graph import Backward, FunctionClass
 from gradscope.model.hook import Hook, HookPlace
-from gradscope.model.joint import Fact, Region
 from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
 from gradscope.model.notice import Notice
 from gradscope.model.run import Census, Fault, Run
@@ -27,7 +25,6 @@ from gradscope.store import flow_reader
 from gradscope.store.backward_reader import BackwardReader
 from gradscope.store.birth_reader import read_arrivals, read_births, read_node_sizes, read_sizes
 from gradscope.store.calls import read_all_calls
-from gradscope.store.compiled_tables import read_captured, read_compiled_runs
 from gradscope.store.file import OpenFile, damage_is_one_sentence
 from gradscope.store.function_reader import (
     read_captured_tensors,
@@ -38,12 +35,15 @@ from gradscope.store.function_reader import (
 )
 from gradscope.store.in_graphs import graph_sizes, read_reached_leaves
 from gradscope.store.interned import Interned
-from gradscope.store.joint_tables import read_breaks, read_regions
 from gradscope.store.mutation_reader import read_declarations, read_hidden_writes, read_reused, read_stale
 from gradscope.store.rows import INTEGER, TEXT, Rows
 from gradscope.store.run_reader import read_census, read_failures, read_faults, read_missing_grads, read_run
 from gradscope.store.training_reader import read_intervals, read_learning_rates, read_losses, read_scales, read_updates
 from gradscope.store.transform_reader import read_escaped, read_transforms
+
+if TYPE_CHECKING:  # few recordings hold these, and their nouns take as long to load as many questions to answer
+    from gradscope.model.compiled import Captured, CompiledRun
+    from gradscope.model.joint import Fact, Region
 
 Asked = TypeVar("Asked", bound="Facts")
 Told = TypeVar("Told")
@@ -246,21 +246,29 @@ class Facts:
     @fact
     def regions(self) -> tuple[Region, ...]:
         """The joint graphs of what torch.compile compiled (`trace --joint`)."""
+        from gradscope.store.joint_tables import read_regions
+
         return read_regions(self._rows, self._interned)
 
     @fact
     def captured(self) -> tuple[Captured, ...]:
         """The backward calls that compiled autograd captured as graphs (`trace --compiled-autograd`)."""
+        from gradscope.store.compiled_tables import read_captured
+
         return read_captured(self._rows, self._interned)
 
     @fact
     def compiled_runs(self) -> tuple[CompiledRun, ...]:
         """The backward calls that ran under compiled autograd, in order (`trace --compiled-autograd`)."""
+        from gradscope.store.compiled_tables import read_compiled_runs
+
         return read_compiled_runs(self._rows, self._interned)
 
     @fact
     def graph_breaks(self) -> tuple[Fact, ...]:
         """Where torch.compile had to cut the program into several graphs (`trace --joint`)."""
+        from gradscope.store.joint_tables import read_breaks
+
         return read_breaks(self._rows, self._interned)
 
     @fact

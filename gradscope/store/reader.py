@@ -7,17 +7,14 @@ import os
 from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
-from typing import Any, TypeVar, cast
+from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
-from gradscope.model.dispatch import StoredBackward
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.operation import Block
 from gradscope.model.printable import printable
 from gradscope.model.statistics import GradientStatistics, NodeRun
 from gradscope.model.summary import Calls
-from gradscope.model.tensor import StoredTensor
-from gradscope.store.dispatch_reader import read_stored, read_tensors
 from gradscope.store.facts import Facts, OpenTables
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
 from gradscope.store.in_graphs import read_names
@@ -25,7 +22,10 @@ from gradscope.store.measurements import read_gradients, read_node_runs
 from gradscope.store.operation_reader import read_blocks
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT
 from gradscope.store.run_reader import read_calls
-from gradscope.store.scrub import scrub
+
+if TYPE_CHECKING:  # only what runs a backward again needs them, and they take long to load
+    from gradscope.model.dispatch import StoredBackward
+    from gradscope.model.tensor import StoredTensor
 
 SUFFIX = ".gscope"
 
@@ -169,11 +169,15 @@ class Recording(Facts):
     @_guarded
     def tensors(self, number: int) -> tuple[StoredTensor, ...]:
         """The root gradients and saved tensors of a backward call whose bytes are stored (`trace --tensors`)."""
+        from gradscope.store.dispatch_reader import read_tensors
+
         return read_tensors(self._rows, self._interned, number)
 
     @_guarded
     def stored(self, number: int) -> StoredBackward:
         """What it takes to run an outermost backward call again (`trace --tensors`); empty when nothing was stored."""
+        from gradscope.store.dispatch_reader import read_stored
+
         return read_stored(self._rows, self._interned, number)
 
     @_guarded
@@ -198,6 +202,8 @@ class Recording(Facts):
 
     def scrub(self, output: Path) -> None:
         """Write a copy without sources, paths, arguments and environment. Raises UsageError when that cannot be."""
+        from gradscope.store.scrub import scrub  # which loads what writing takes
+
         scrub(self.tables.file.connection, self.path, output)
 
     def _last(self) -> int:

@@ -6,13 +6,13 @@ A cut is an operator that read a tensor which required grad, and whose result di
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Callable, Container, Iterable, Iterator, Sequence
+from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property
 
 from gradscope.explain.evidence.aliases import with_aliases
 from gradscope.explain.evidence.function_forwards import runs_in_a_function
-from gradscope.explain.evidence.syntax import Syntax, syntax
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Read
 from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Stack
@@ -95,6 +95,22 @@ class RecordedDataflow:
             self.written.setdefault(at, set()).add(storage)
         if not operation.operation.grad and any(one.leaf for one in written):
             self._set.add((at, tensor))
+
+    def under(self, wanted: Callable[[Stack], bool]) -> list[int]:
+        """The operators that ran under wanted stacks, each of which is judged once."""
+        return sorted(at for stack, places in self._by_stack if wanted(stack) for at in places)
+
+    @cached_property
+    def _by_stack(self) -> list[tuple[Stack, list[int]]]:
+        """The operators by their stacks, of which there are far fewer."""
+        found: dict[int, tuple[Stack, list[int]]] = {}
+        for at, one in enumerate(self.operations):
+            stack = one.operation.stack
+            key = id(stack)
+            if key not in found:
+                found[key] = stack, []
+            found[key][1].append(at)
+        return list(found.values())
 
     @cached_property
     def roots(self) -> tuple[FlowEnd, ...]:
@@ -277,20 +293,10 @@ class RecordedDataflow:
 def dataflow(facts: Facts) -> RecordedDataflow:
     """The flow of tensors through the operators that were examined."""
     tensors = {tensor.number: tensor for tensor in facts.flow_tensors()}
-    operations = tuple(with_aliases(facts.flow(), tensors, syntax(facts)))
-    inside = _inside_functions(operations, syntax(facts))
-    return RecordedDataflow(operations, tensors.values(), facts.flow_ends(), inside_functions=inside)
-
-
-def _inside_functions(operations: tuple[FlowOperation, ...], known: Syntax) -> frozenset[int]:
-    return frozenset(at for at, _ in under(operations, lambda stack: runs_in_a_function(known, stack)))
-
-
-def under(operations: Sequence[FlowOperation], wanted: Callable[[Stack], bool]) -> Iterator[tuple[int, FlowOperation]]:
-    """The operators that ran under wanted stacks, with their index: there are far fewer stacks than operators."""
-    stacks = {id(one.operation.stack): one.operation.stack for one in operations}
-    found = {key for key, stack in stacks.items() if wanted(stack)}
-    return ((at, one) for at, one in enumerate(operations) if id(one.operation.stack) in found) if found else iter(())
+    known = syntax(facts)
+    flow = RecordedDataflow(with_aliases(facts.flow(), tensors, known), tensors.values(), facts.flow_ends())
+    flow.inside_functions = frozenset(flow.under(lambda stack: runs_in_a_function(known, stack)))
+    return flow
 
 
 def reads_shape_only(operation: FlowOperation) -> bool:

@@ -64,8 +64,8 @@ class Timeline:
     @cached_property
     def has_closures(self) -> bool:
         """Whether an optimizer calls backward from inside of its step."""
-        calls = (one.backward for one in self.moments if one.backward is not None)
-        return any(_CLOSURE in site.file.replace("\\", "/") for call in calls for site in call.stack)
+        stacks = {id(one.stack): one.stack for one in self.moments if one.backward is not None}
+        return any(_CLOSURE in site.file.replace("\\", "/") for stack in stacks.values() for site in stack)
 
     def of(self, *kinds: CallKind) -> Iterator[tuple[int, TrainingCall]]:
         """The calls of some kinds, with their places."""
@@ -105,12 +105,14 @@ def timelines(facts: Facts) -> tuple[Timeline, ...]:
     threads: dict[int, list[Moment]] = defaultdict(list)
     ended: list[list[Moment]] = []
     calls = {call.number: call for call in facts.backwards()}
+    moments: dict[int, Moment] = {}  # of calls: intervals that are alike have the same
     for interval in facts.intervals():
         for one in interval.calls:
             if one.kind is GAP:
                 ended.append(threads.pop(interval.thread, []))
             else:
-                threads[interval.thread].append(Moment(one))
+                moment = moments.get(id(one)) or moments.setdefault(id(one), Moment(one))
+                threads[interval.thread].append(moment)
         backward = calls.get(interval.backward) if interval.backward is not None else None
         if backward is not None and backward.kind == "backward":
             threads[interval.thread].append(Moment(backward=backward))

@@ -8,7 +8,7 @@ from typing import TypeGuard
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import dataflow, under
+from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.findings.checkpoints import boundary, caller, within
 from gradscope.model.finding import Related
@@ -77,8 +77,9 @@ def other_numbers(case: Case) -> Iterator[Cause]:
 
 def _of_own_generators(case: Case) -> Iterator[Cause]:
     """Draws from the program's own generators that happen again when a checkpoint runs again, each line once."""
-    checkpointed = under(dataflow(case).operations, lambda stack: boundary(stack) is not None)
-    given = [one for _, one in checkpointed if _GIVEN in one.operation.name.rpartition(".")[2]]
+    flow = dataflow(case)
+    checkpointed = (flow.operations[at] for at in flow.under(lambda stack: boundary(stack) is not None))
+    given = [one for one in checkpointed if _GIVEN in one.operation.name.rpartition(".")[2]]
     again = {one.site for one in given if one.backward is not None}
     first = {one.site: one.operation for one in reversed(given) if one.backward is None}
     for site, operation in first.items():

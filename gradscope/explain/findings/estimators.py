@@ -11,7 +11,7 @@ from operator import attrgetter
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, leaves_torch, under
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, leaves_torch
 from gradscope.explain.evidence.source_names import function_at, targets
 from gradscope.explain.evidence.syntax import attribute_call
 from gradscope.model.finding import Related
@@ -63,7 +63,8 @@ def sample_without_gradient(case: Case) -> Iterator[Cause]:
     """
     flow = dataflow(case)
     found: dict[Site, Cause] = {}
-    for at, operation in under(flow.operations, _draws):
+    for at in flow.under(_draws):
+        operation = flow.operations[at]
         site = operation.site
         if site is None or site in found or operation.operation.grad or operation.backward is not None:
             continue

@@ -44,7 +44,7 @@ def shared_gradient_written(case: Case) -> Iterator[Cause]:
 def _node(case: Case, operation: FlowOperation) -> Node | None:
     """The node of a backward that an operator with a line of its own wrote something in."""
     number, place = operation.backward, operation.operation.node
-    if number is None or place is None or operation.site is None or not operation.operation.writes:
+    if not operation.operation.writes or number is None or place is None or operation.site is None:
         return None
     return case.graph(number).nodes[place] if number in case.graph_sizes() else None
 

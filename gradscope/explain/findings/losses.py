@@ -102,7 +102,7 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
     flow = dataflow(case)
     told = set()
     for at, operation in enumerate(flow.operations):
-        if operation.backward is None and operation.site not in told and (shapes := _outer(flow, at, operation)):
+        if operation.backward is None and (shapes := _outer(flow, at, operation)) and operation.site not in told:
             told.add(operation.site)
             column, row, size = shapes
             yield Cause(

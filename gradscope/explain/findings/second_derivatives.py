@@ -108,13 +108,17 @@ def zero_second_derivative(case: Case) -> Iterator[Cause]:
     through the derivative of a kink, which is zero.
     """
     said: set[object] = set()
+    like, flat = case.like(), dict[object, bool]()
     for call in case.backwards():
+        alike = (like.get(call.number, call.number), id(call.roots), id(call.inputs))  # one object where they are equal
+        if flat.get(alike) is False and call.exception is None:
+            continue  # as nearly all: a loop has thousands of calls and few graphs
         first = next(iter(_before(case, call)), None)
         if first is None or not first.create_graph or _once(case, first):
             continue
-        if (NO_GRAPH in (call.exception or "") and _goes_to(case, first, call) is not None) or (
-            call.inputs and _has_graph(call) and _flat(case, call)
-        ):
+        if call.inputs and _has_graph(call) and alike not in flat:
+            flat[alike] = _is_flat(case.graph(call.number))
+        if (NO_GRAPH in (call.exception or "") and _goes_to(case, first, call) is not None) or flat.get(alike):
             graph = case.graph(first.number)
         else:
             continue
@@ -159,6 +163,8 @@ def once_differentiable(case: Case) -> Iterator[Cause]:
     How it is found: a derivative was taken with create_graph=True through a Function whose backward carries the mark
     in its source. Where the backward that follows raised, that is explained.
     """
+    if not _marks(case):
+        return
     said: set[Site] = set()
     raising = [call for call in case.failed() if TWICE in (call.exception or "") or NO_GRAPH in (call.exception or "")]
     silent = [call for call in case.backwards() if call.create_graph and _has_graph(call) and call.exception is None]
@@ -272,21 +278,8 @@ def _reduces(scope: ast.AST, names: set[str], statement: ast.stmt) -> bool:
     )
 
 
-def _flat(case: Case, call: Backward) -> bool:
-    """Whether a derivative's graph leads to the inputs asked for only through the derivative of a kink."""
-    known, alike = _known_flat(case), (case.like().get(call.number, call.number), call.roots, call.inputs)
-    if alike not in known:
-        known[alike] = _is_flat(case.graph(call.number))
-    return known[alike]
-
-
-@kept
-def _known_flat(case: Case) -> dict[object, bool]:
-    """What was found of calls with the same graph, roots and inputs."""
-    return {}
-
-
 def _is_flat(graph: Graph) -> bool:
+    """Whether a derivative's graph leads to the inputs asked for only through the derivative of a kink."""
     inputs = graph.backward.inputs or ()
     if not any(node.parent is not None for node in graph.nodes):
         return False
