@@ -23,7 +23,7 @@ class FlowTensor:
     parameter: bool = False
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, as FlowTensor
 class Read:
     """An operator read a tensor, which required grad then or not, as a leaf or as a result."""
 

@@ -24,32 +24,34 @@ from gradscope.store.rows import INTEGER, MAYBE, Rows
 
 _READ, _MADE = 0, 1
 _LEAF = 2  # requires_grad of a leaf
-Touched = tuple[list[Read], list[int]]  # what an operator read, and made
+Touched = tuple[int, int, tuple[Read, ...], tuple[int, ...]]  # an operator, what it read, and made
 
 
 def read_flow(rows: Rows, interned: Interned) -> Iterator[FlowOperation]:
     """The operators whose tensors were looked at, in the order of their blocks."""
-    found = _touched(rows)
-    for block in read_blocks(rows, interned, only=found, versions=False):  # so that steps alike share operators
-        operations, number, backward = block.operations, block.number, block.backward
-        for position, (reads, makes) in found[number].items():
-            if not 0 <= position < len(operations):
+    only = {run for (run,) in rows.select("SELECT DISTINCT block_run FROM flow", (INTEGER,))}
+    found = read_blocks(rows, interned, only, versions=False)  # so that steps alike share operators
+    blocks = {block.number: block for block in found}
+    for run, position, reads, makes in _touched(rows):
+        block = blocks.get(run)
+        if block is not None:  # else the run was killed before it wrote that
+            if not 0 <= position < len(block.operations):
                 raise ValueError("a tensor was read by an operator that is not there")
-            yield FlowOperation(number, position, operations[position], backward, tuple(reads), tuple(makes))
+            yield FlowOperation(run, position, block.operations[position], block.backward, reads, makes)
 
 
-def _touched(rows: Rows) -> dict[int, dict[int, Touched]]:
-    """What operators read and made, by the run of their block and their place in it."""
-    found: dict[int, dict[int, Touched]] = {}
+def _touched(rows: Rows) -> Iterator[Touched]:
+    """What operators read and made: the rows of each follow one another."""
     known: dict[tuple[int, int], Read] = {}  # what is read twice is told by one object
-    last = at = None
+    at, reads, makes = (-1, -1), list[Read](), list[int]()
     sql = "SELECT block_run, operation, side, tensor, requires_grad FROM flow ORDER BY block_run, position"
     for run, operation, side, tensor, requires in rows.all(sql, (INTEGER,) * 5):
-        if run != last:
-            last, at, of_run = run, None, found.setdefault(run, {})
-        if operation != at:
-            at = operation
-            reads, makes = of_run.setdefault(operation, ([], []))
+        if at != (run, operation):
+            if reads or makes:
+                yield *at, tuple(reads), tuple(makes)
+                reads.clear()
+                makes.clear()
+            at = run, operation
         if side == _MADE:
             makes.append(tensor)
         elif side == _READ:
@@ -57,7 +59,8 @@ def _touched(rows: Rows) -> dict[int, dict[int, Touched]]:
             if read is None:
                 read = known[tensor, requires] = Read(tensor, bool(requires), requires == _LEAF)
             reads.append(read)
-    return found
+    if reads or makes:
+        yield *at, tuple(reads), tuple(makes)
 
 
 def read_tensors(rows: Rows, interned: Interned) -> Iterator[FlowTensor]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, lru_cache
 
 from gradscope.explain.evidence.aliases import with_aliases
 from gradscope.explain.evidence.function_forwards import runs_in_a_function
@@ -83,17 +83,18 @@ class RecordedDataflow:
                 readers[one.tensor].append(at)
         for tensor in operation.makes:
             self.makers[tensor].append(at)
-            written = [one for one in operation.reads if one.tensor == tensor]
-            if written:
-                self._add_write(at, operation, written)
+            for one in operation.reads:
+                if one.tensor == tensor:
+                    self._add_write(at, operation, one)
 
-    def _add_write(self, at: int, operation: FlowOperation, written: list[Read]) -> None:
-        tensor = written[0].tensor
+    def _add_write(self, at: int, operation: FlowOperation, written: Read) -> None:
+        tensor = written.tensor
         if tensor in self.tensors:
             storage = self.tensors[tensor].storage
-            self._writers[storage].append((at, tensor))
+            if self._writers[storage][-1:] != [(at, tensor)]:  # else it is read twice
+                self._writers[storage].append((at, tensor))
             self.written.setdefault(at, set()).add(storage)
-        if not operation.operation.grad and any(one.leaf for one in written):
+        if written.leaf and not operation.operation.grad:
             self._set.add((at, tensor))
 
     def under(self, wanted: Callable[[Stack], bool]) -> list[int]:
@@ -301,7 +302,12 @@ def dataflow(facts: Facts) -> RecordedDataflow:
 
 def reads_shape_only(operation: FlowOperation) -> bool:
     """Whether an operator takes no values from what it reads: zeros_like and its kind."""
-    return base_name(operation.operation.name).endswith(_SHAPE_ONLY)
+    return _makes_from_shape(operation.operation.name)
+
+
+@lru_cache(maxsize=4096)
+def _makes_from_shape(operator: str) -> bool:
+    return base_name(operator).endswith(_SHAPE_ONLY)
 
 
 def leaves_torch(operation: FlowOperation) -> bool:
