@@ -37,9 +37,13 @@ ASSIGN = CallKind("assign_state_dict", LOAD.count, LOAD.total)  # load_state_dic
 PARTED = CallKind("parted", "parameters that were one before load_state_dict", "what they are since")
 AUTOCAST = CallKind("autocast", "1 where it keeps copies of weights", "1 where no other is open around it")
 NO_SYNC = CallKind("no_sync", "-", "-")  # DistributedDataParallel is to average no gradients for a while
+LEARN = CallKind("requires_grad_(True)", "parameters of a module that it changes", "parameters that it has")
+FREEZE = CallKind("requires_grad_(False)", LEARN.count, LEARN.total)
+UNHOOK = CallKind("remove", "-", "-")  # a hook is removed that was still there
 _MAKING = (MADE, STATE, LOAD, ASSIGN, PARTED)
 _STEPPING = (STEP, ZERO_GRAD, CLIP, SCALE, UNSCALE, SCALED_STEP, SCHEDULE)
-_ALL = (*_MAKING, *_STEPPING, TRAIN, EVAL, FORWARD, AUTOCAST, NO_SYNC, GAP)
+_SWITCHING = (TRAIN, EVAL, LEARN, FREEZE, UNHOOK)
+_ALL = (*_MAKING, *_STEPPING, *_SWITCHING, FORWARD, AUTOCAST, NO_SYNC, GAP)
 KINDS = {kind.name: kind for kind in _ALL}
 
 

@@ -19,6 +19,7 @@ TRAINING = (
     "torch.optim.Optimizer.zero_grad",
     "torch.nn.Module.zero_grad",
     "torch.nn.Module.train",
+    "torch.nn.Module.requires_grad_",
     "torch.nn.Module.state_dict",
     "torch.nn.Module.load_state_dict",
     "torch.nn.utils.clip_grad.clip_grad_norm_",
@@ -29,6 +30,7 @@ TRAINING = (
     "torch.optim.lr_scheduler.LRScheduler.step",
     "torch.amp.autocast_mode.autocast.__enter__",
     "torch.nn.parallel.DistributedDataParallel.no_sync",
+    "torch.utils.hooks.RemovableHandle.remove",
 )
 TABLE: tuple[Part, ...] = (
     Part("torch._C._autograd._push_node_creation_hook", "nodes", "sees every node being made",

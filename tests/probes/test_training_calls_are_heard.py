@@ -15,7 +15,9 @@ from gradscope.model.training import (
     CLIP,
     EVAL,
     FORWARD,
+    FREEZE,
     GAP,
+    LEARN,
     LOAD,
     MADE,
     NO_SYNC,
@@ -23,6 +25,7 @@ from gradscope.model.training import (
     STATE,
     STEP,
     TRAIN,
+    UNHOOK,
     ZERO_GRAD,
     TrainingCall,
 )
@@ -194,3 +197,46 @@ def test_no_sync_is_heard_at_its_line(tmp_path: Path) -> None:
     (call,) = [call for call in calls_of(tmp_path / "run.gscope") if call.kind is NO_SYNC]
     assert call.site is not None
     assert (call.site.file, call.site.line) == (__file__, line)
+
+
+def test_what_a_module_freezes_and_melts_is_told(tmp_path: Path) -> None:
+    with gradscope.record(tmp_path / "run.gscope"):
+        model = net()
+        model[0].requires_grad_(False)
+        model.requires_grad_(False)
+        model.requires_grad_()
+    said = [(call.kind, call.count, call.total) for call in calls_of(tmp_path / "run.gscope")]
+    assert said == [(FREEZE, 2, 2), (FREEZE, 2, 4), (LEARN, 4, 4)]
+
+
+def test_a_loop_over_modules_is_told_once(tmp_path: Path) -> None:
+    with gradscope.record(tmp_path / "run.gscope"):
+        model = nn.Sequential(*(nn.Linear(1, 1) for _ in range(600)))
+        for module in model:
+            module.requires_grad_(False)
+    (call,) = calls_of(tmp_path / "run.gscope")
+    assert (call.kind, call.count, call.total) == (FREEZE, 2, 2)
+
+
+def test_a_hook_that_is_removed_is_told_with_its_line(tmp_path: Path) -> None:
+    with gradscope.record(tmp_path / "run.gscope"):
+        model = net()
+        handle = model.register_forward_hook(lambda module, inputs, output: None)
+        model(torch.ones(1, 2)).sum().backward()
+        handle.remove()
+        line = inspect.currentframe().f_lineno - 1  # type: ignore[union-attr]
+        handle.remove()  # it is not there any more
+    (call,) = [call for call in calls_of(tmp_path / "run.gscope") if call.kind is UNHOOK]
+    assert call.site is not None
+    assert (call.site.file, call.site.line) == (__file__, line)
+
+
+@pytest.mark.parametrize("detail", ["nodes", "ops", "full"])
+def test_gradscopes_own_hooks_are_not_told(detail: str, tmp_path: Path) -> None:
+    with gradscope.record(tmp_path / "run.gscope", detail=detail):
+        model = net()
+        weight = model[0].weight
+        weight.register_hook(lambda gradient: None)
+        model.register_full_backward_hook(lambda module, inputs, outputs: None)
+        train(model, torch.optim.SGD(model.parameters(), 0.1), 3)
+    assert not [call for call in calls_of(tmp_path / "run.gscope") if call.kind is UNHOOK]

@@ -1,4 +1,4 @@
-"""Hears the calls by which programs train: zero_grad, clipping, modes, scalers, state_dicts, steps, forwards.
+"""Hears the calls by which programs train: zero_grad, clipping, modes, scalers, state_dicts, hooks, steps, forwards.
 
 They are kept thread by thread until its next backward begins. Loops repeat them, so a sequence is stored once.
 """
@@ -17,7 +17,19 @@ from typing import Any
 
 import torch
 
-from gradscope.model.training import ASSIGN, AUTOCAST, FORWARD, GAP, PARTED, SCALED_STEP, STEP, CallKind
+from gradscope.model.training import (
+    ASSIGN,
+    AUTOCAST,
+    FORWARD,
+    FREEZE,
+    GAP,
+    LEARN,
+    PARTED,
+    SCALED_STEP,
+    STEP,
+    UNHOOK,
+    CallKind,
+)
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.digest import digest
@@ -37,7 +49,9 @@ from gradscope.torch_internals.instrumented import at_entry
 _NOTE, _COMPILING = "_gradscope_note", "_gradscope_compiling"
 _MOST = 512  # calls of one interval
 _REPEATED = (FORWARD, AUTOCAST)  # in loops over models or batches, and in backward calls
+_ONCE_A_LINE = (LEARN, FREEZE, UNHOOK)  # in loops over a model's modules: the first of a loop stands for all
 _LAST = 6  # among which these are not written again
+_STACK = 3  # its place in a row
 _INSIDE = 3  # frames behind a function of torch's in which it may be called by itself
 _TORCHS = "torch."
 
@@ -144,7 +158,11 @@ class TrainingCalls(Watcher):
         if name is None:
             name = self._kinds[kind] = self._sink.string(kind.name)
         row = (name, *values)
-        if kind not in _REPEATED or row not in calls[-_LAST:]:
+        if kind in _ONCE_A_LINE:
+            is_new = all((one[0], one[_STACK]) != (name, row[_STACK]) for one in calls[-_LAST:])
+        else:
+            is_new = kind not in _REPEATED or row not in calls[-_LAST:]
+        if is_new:
             calls.append(row)
 
     def _begins(self, recorded: bool) -> None:

@@ -17,6 +17,8 @@ from gradscope.model.training import (
     AUTOCAST,
     CLIP,
     EVAL,
+    FREEZE,
+    LEARN,
     LOAD,
     MADE,
     NO_SYNC,
@@ -25,6 +27,7 @@ from gradscope.model.training import (
     SCHEDULE,
     STATE,
     TRAIN,
+    UNHOOK,
     UNKNOWN,
     UNSCALE,
     ZERO_GRAD,
@@ -87,6 +90,19 @@ def _mode(values: dict[str, Any]) -> Said:
     return Said(TRAIN if training else EVAL, module, changed, sum(map(depends_on_mode, inside)))
 
 
+def _switched(values: dict[str, Any]) -> Said:
+    module, learns = values["self"], bool(values["requires_grad"])
+    own = list(nn.Module.parameters(module))
+    return Said(LEARN if learns else FREEZE, module, sum(one.requires_grad != learns for one in own), len(own))
+
+
+def _unhooked(values: dict[str, Any]) -> Said | None:
+    handle = values["self"]
+    hooks, number = handle.hooks_dict_ref(), handle.id
+    is_there = hooks is not None and number in hooks
+    return Said(UNHOOK, None) if is_there and number >= 0 else None  # below 0: one of gradscope's
+
+
 def _state(values: dict[str, Any]) -> Said:
     return Said(STATE, values["self"])
 
@@ -134,6 +150,7 @@ HEARD: dict[str, Callable[[dict[str, Any]], Said | None]] = {
     "torch.optim.Optimizer.zero_grad": _cleared,
     "torch.nn.Module.zero_grad": _cleared,
     "torch.nn.Module.train": _mode,
+    "torch.nn.Module.requires_grad_": _switched,
     "torch.nn.Module.state_dict": _state,
     "torch.nn.Module.load_state_dict": _loaded,
     "torch.nn.utils.clip_grad.clip_grad_norm_": partial(_clipped, "max_norm"),
@@ -144,5 +161,6 @@ HEARD: dict[str, Callable[[dict[str, Any]], Said | None]] = {
     "torch.optim.lr_scheduler.LRScheduler.step": _scheduled,
     "torch.amp.autocast_mode.autocast.__enter__": _autocast,
     "torch.nn.parallel.DistributedDataParallel.no_sync": _unsynchronised,
+    "torch.utils.hooks.RemovableHandle.remove": _unhooked,
 }
 assert tuple(HEARD) == TRAINING, "each of them is in the table of torch's parts"
