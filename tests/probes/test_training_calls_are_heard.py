@@ -237,6 +237,6 @@ def test_gradscopes_own_hooks_are_not_told(detail: str, tmp_path: Path) -> None:
         model = net()
         weight = model[0].weight
         weight.register_hook(lambda gradient: None)
-        model.register_full_backward_hook(lambda module, inputs, outputs: None)
+        model[2].register_full_backward_hook(lambda module, inputs, outputs: None)
         train(model, torch.optim.SGD(model.parameters(), 0.1), 3)
     assert not [call for call in calls_of(tmp_path / "run.gscope") if call.kind is UNHOOK]
