@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import shlex
-import shutil
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -122,6 +121,8 @@ def wants_color(choice: str, output: str | None) -> bool:
 
 def page_width(output: str | None) -> int:
     """As wide as the terminal, or wide enough for files and pipes."""
+    import shutil
+
     return shutil.get_terminal_size().columns if to_terminal(output) else PIPE_WIDTH
 
 

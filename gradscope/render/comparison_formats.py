@@ -9,7 +9,7 @@ from pathlib import PurePath
 import click
 
 from gradscope.model.comparison import Comparison
-from gradscope.render import comparison_html, comparison_json, comparison_text
+from gradscope.render import comparison_text
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,12 +33,24 @@ def _text(comparison: Comparison, look: Look) -> str:
     return text if look.color else click.unstyle(text)
 
 
+def _json(comparison: Comparison, look: Look) -> str:
+    from gradscope.render import comparison_json
+
+    return comparison_json.render(comparison)
+
+
+def _html(comparison: Comparison, look: Look) -> str:
+    from gradscope.render import comparison_html
+
+    return comparison_html.render(comparison)
+
+
 COMPARISON_FORMATS = {
     form.name: form
     for form in (
         ComparisonFormat("text", ".txt", _text),
-        ComparisonFormat("json", ".json", lambda comparison, _: comparison_json.render(comparison)),
-        ComparisonFormat("html", ".html", lambda comparison, _: comparison_html.render(comparison)),
+        ComparisonFormat("json", ".json", _json),
+        ComparisonFormat("html", ".html", _html),
     )
 }
 

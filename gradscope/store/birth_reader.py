@@ -7,9 +7,8 @@ import math
 from typing import Any
 
 from gradscope.model.birth import Arrival, Birth, Given
-from gradscope.model.size import LeafSize
 from gradscope.store.interned import Interned
-from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
+from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows
 
 _BIRTHS = """SELECT number, kind, step, thread, backward, node, operator, stack, call, argument, evidence, masked,
   masked_by FROM birth ORDER BY number"""
@@ -29,24 +28,6 @@ def read_arrivals(rows: Rows, interned: Interned) -> tuple[Arrival, ...]:
         Arrival(backward, interned.name(leaf) or "leaf" if place == "gradient" else None, birth, nan, inf)
         for backward, place, leaf, birth, nan, inf in found
     )
-
-
-def read_sizes(rows: Rows, interned: Interned) -> tuple[LeafSize, ...]:
-    """The leaves and gradients that were measured, by backward."""
-    sql = "SELECT backward, leaf, gradient, weight, zero_share, count FROM leaf_size ORDER BY backward, leaf"
-    found = rows.select(sql, (INTEGER, INTEGER, TEXT, TEXT, REAL, INTEGER))
-    return tuple(
-        LeafSize(backward, interned.string(leaf), float(gradient), float(weight), finite(zeros), max(count, 1))
-        for backward, leaf, gradient, weight, zeros, count in found
-    )
-
-
-def read_node_sizes(rows: Rows) -> dict[int, dict[int, float]]:
-    """The largest magnitude of what nodes received where it was measured, by backward and node."""
-    found: dict[int, dict[int, float]] = {}
-    for backward, node, size in rows.select("SELECT backward, node, size FROM node_size", (INTEGER, INTEGER, TEXT)):
-        found.setdefault(backward, {})[node] = float(size)
-    return found
 
 
 def _birth(interned: Interned, row: tuple[Any, ...]) -> Birth:

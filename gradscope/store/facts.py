@@ -2,117 +2,37 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable
-from dataclasses import dataclass
-from functools import wraps
-from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
-from gradscope.model.birth import Arrival, Birth
-from gradscope.model.call import RecordedCall
-from gradscope.model.failure import Failure, MissingGrad
-from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Holder, LeafGradient, OptimizerLook, Survivors
-from gradscope.model.function_fault import CapturedTensor, InputEdit, OnContext
-from gradscope.model.graph import Backward, FunctionClass
-from gradscope.model.hook import Hook, HookPlace
-from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
-from gradscope.model.notice import Notice
-from gradscope.model.run import Census, Fault, Run
-from gradscope.model.size import LeafSize
-from gradscope.model.training import Interval, LearningRate, Update
-from gradscope.model.transform import Escaped, Transform
-from gradscope.store import flow_reader
-from gradscope.store.backward_reader import BackwardReader
-from gradscope.store.birth_reader import read_arrivals, read_births, read_node_sizes, read_sizes
-from gradscope.store.calls import read_all_calls
-from gradscope.store.file import OpenFile, damage_is_one_sentence
-from gradscope.store.function_reader import (
-    read_captured_tensors,
-    read_failing_functions,
-    read_functions,
-    read_input_edits,
-    read_on_context,
-)
+from gradscope.store.asked import Asked, fact
+from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.in_graphs import graph_sizes, read_reached_leaves
-from gradscope.store.interned import Interned
 from gradscope.store.mutation_reader import read_declarations, read_hidden_writes, read_reused, read_stale
-from gradscope.store.rows import INTEGER, TEXT, Rows
+from gradscope.store.rows import INTEGER, TEXT
 from gradscope.store.run_reader import read_census, read_failures, read_faults, read_missing_grads, read_run
+from gradscope.store.size_reader import read_node_sizes, read_sizes
 from gradscope.store.training_reader import read_intervals, read_learning_rates, read_losses, read_scales, read_updates
-from gradscope.store.transform_reader import read_escaped, read_transforms
 
-if TYPE_CHECKING:  # few recordings hold these, and their nouns take as long to load as many questions to answer
+if TYPE_CHECKING:
+    from gradscope.model.birth import Arrival, Birth
+    from gradscope.model.call import RecordedCall
     from gradscope.model.compiled import Captured, CompiledRun
+    from gradscope.model.failure import Failure, MissingGrad
+    from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Holder, LeafGradient, OptimizerLook, Survivors
+    from gradscope.model.function_fault import CapturedTensor, InputEdit, OnContext
+    from gradscope.model.graph import Backward, FunctionClass
+    from gradscope.model.hook import Hook, HookPlace
     from gradscope.model.joint import Fact, Region
-
-Asked = TypeVar("Asked", bound="Facts")
-Told = TypeVar("Told")
-
-
-@dataclass(frozen=True, slots=True)
-class OpenTables:
-    """An open file, and what reads its rows."""
-
-    file: OpenFile
-    rows: Rows
-    interned: Interned
-    backwards: BackwardReader
-
-    @classmethod
-    def of(cls, file: OpenFile) -> OpenTables:
-        """The tables of an open file."""
-        rows = Rows(file.connection)
-        interned = Interned(rows)
-        return cls(file, rows, interned, BackwardReader(rows, interned))
+    from gradscope.model.mutation import Declaration, HiddenWrite, Reused, Stale
+    from gradscope.model.notice import Notice
+    from gradscope.model.run import Census, Fault, Run
+    from gradscope.model.size import LeafSize
+    from gradscope.model.training import Interval, LearningRate, Update
+    from gradscope.model.transform import Escaped, Transform
 
 
-def kept(work: Callable[[Asked], Told]) -> Callable[[Asked], Told]:
-    """Do some work on facts only once, where the facts keep their answers as those of a Case do."""
-
-    @wraps(work)
-    def once(facts: Asked) -> Told:
-        if facts.answers is None:
-            return work(facts)
-        new = work not in facts.answers
-        facts._pace(new)
-        if new:
-            facts.answers[work] = work(facts)
-        answer: Told = facts.answers[work]
-        return answer
-
-    return once
-
-
-def fact(read: Callable[[Asked], Told]) -> Callable[[Asked], Told]:
-    """A read without arguments, kept like any work on facts; damage that it meets becomes one sentence."""
-
-    @wraps(read)
-    def guarded(facts: Asked) -> Told:
-        with damage_is_one_sentence(facts.path):
-            return read(facts)
-
-    return kept(guarded)
-
-
-class Facts:
-    """What a recording tells, each fact read from the file when it is asked for.
-
-    With `answers` a fact is read once, and kept there by the function that reads it.
-    """
-
-    answers: dict[Hashable, Any] | None = None
-
-    def __init__(self, tables: OpenTables) -> None:
-        self.tables = tables
-        self._rows, self._interned, self._backwards = tables.rows, tables.interned, tables.backwards
-
-    def _pace(self, new: bool) -> None:
-        """Called whenever something is asked, `new` or known: a place to stop a question that takes too long."""
-
-    @property
-    def path(self) -> Path:
-        """Where the recording lies."""
-        return self.tables.file.path
+class Facts(Asked):
+    """What a recording tells, each fact read from the file when it is asked for, and what reads it loaded then."""
 
     @fact
     def run(self) -> Run:
@@ -177,11 +97,15 @@ class Facts:
     @fact
     def functions(self) -> tuple[FunctionClass, ...]:
         """The custom Functions behind nodes."""
+        from gradscope.store.function_reader import read_functions
+
         return read_functions(self._rows, self._interned)
 
     @fact
     def function_calls(self) -> dict[str, tuple[RecordedCall, ...]]:
         """How custom Functions were called, each kind of call once, by the Function's name."""
+        from gradscope.store.calls import read_all_calls
+
         found: dict[str, tuple[RecordedCall, ...]] = {}
         for call in read_all_calls(self._rows, self.path):
             found[call.function] = (*found.get(call.function, ()), call)
@@ -190,21 +114,29 @@ class Facts:
     @fact
     def failing_functions(self) -> tuple[FunctionClass, ...]:
         """The custom Functions out of whose apply an uncaught exception came."""
+        from gradscope.store.function_reader import read_failing_functions
+
         return read_failing_functions(self._rows, self._interned)
 
     @fact
     def input_edits(self) -> tuple[InputEdit, ...]:
         """The writes to inputs in the forward of custom Functions."""
+        from gradscope.store.function_reader import read_input_edits
+
         return read_input_edits(self._rows, self._interned)
 
     @fact
     def captured_tensors(self) -> tuple[CapturedTensor, ...]:
         """The tensors that Functions captured while torch.func differentiated them."""
+        from gradscope.store.function_reader import read_captured_tensors
+
         return read_captured_tensors(self._rows, self._interned)
 
     @fact
     def on_context(self) -> tuple[OnContext, ...]:
         """The tensors that custom Functions held on their ctx where they were differentiated again."""
+        from gradscope.store.function_reader import read_on_context
+
         return read_on_context(self._rows, self._interned)
 
     @fact
@@ -236,11 +168,15 @@ class Facts:
     @fact
     def transforms(self) -> tuple[Transform, ...]:
         """Every distinct torch.func transform that ran, outer ones before inner ones."""
+        from gradscope.store.transform_reader import read_transforms
+
         return read_transforms(self._rows, self._interned)
 
     @fact
     def escaped(self) -> tuple[Escaped, ...]:
         """Tensors that outlived their transform."""
+        from gradscope.store.transform_reader import read_escaped
+
         return read_escaped(self._rows, self._interned)
 
     @fact
@@ -279,16 +215,22 @@ class Facts:
     @fact
     def flow(self) -> tuple[FlowOperation, ...]:
         """The operators whose tensors were looked at: those of the first steps, and what was new later."""
+        from gradscope.store import flow_reader
+
         return tuple(flow_reader.read_flow(self._rows, self._interned))
 
     @fact
     def flow_tensors(self) -> tuple[FlowTensor, ...]:
         """The tensors that these operators read or made."""
+        from gradscope.store import flow_reader
+
         return tuple(flow_reader.read_tensors(self._rows, self._interned))
 
     @fact
     def flow_ends(self) -> tuple[FlowEnd, ...]:
         """The tensors that backward calls started from, and were asked for."""
+        from gradscope.store import flow_reader
+
         return tuple(flow_reader.read_ends(self._rows))
 
     @fact
@@ -299,11 +241,15 @@ class Facts:
     @fact
     def optimizer_looks(self) -> tuple[OptimizerLook, ...]:
         """Optimizers just before some of their steps, and the gradients that they found."""
+        from gradscope.store import flow_reader
+
         return tuple(flow_reader.read_looks(self._rows, self._interned))
 
     @fact
     def leaf_gradients(self) -> tuple[LeafGradient, ...]:
         """The gradients that leaves held when a backward started."""
+        from gradscope.store import flow_reader
+
         return tuple(flow_reader.read_leaf_gradients(self._rows))
 
     @fact
@@ -334,21 +280,29 @@ class Facts:
     @fact
     def survivors(self) -> tuple[Survivors, ...]:
         """The nodes that outlived their step."""
+        from gradscope.store import flow_reader
+
         return tuple(flow_reader.read_survivors(self._rows, self._interned))
 
     @fact
     def holders(self) -> tuple[Holder, ...]:
         """What holds tensors that such nodes made."""
+        from gradscope.store import flow_reader
+
         return tuple(flow_reader.read_holders(self._rows, self._interned))
 
     @fact
     def births(self) -> tuple[Birth, ...]:
         """The operators that gave a NaN or Inf which arrived at a loss or gradient, or was the run's last."""
+        from gradscope.store.birth_reader import read_births
+
         return read_births(self._rows, self._interned)
 
     @fact
     def arrivals(self) -> tuple[Arrival, ...]:
         """The losses and gradients that were not finite."""
+        from gradscope.store.birth_reader import read_arrivals
+
         return read_arrivals(self._rows, self._interned)
 
     @fact
@@ -364,6 +318,8 @@ class Facts:
     @fact
     def notices(self) -> tuple[Notice, ...]:
         """What probes noticed that needs no further evidence."""
+        from gradscope.model.notice import Notice
+
         found = self._rows.select("SELECT what, stack FROM notice ORDER BY what, stack", (TEXT, INTEGER))
         return tuple(Notice(what, self._interned.stack(stack)) for what, stack in found)
 

@@ -7,9 +7,7 @@ still goes on is read the same way, up to its last commit.
 from __future__ import annotations
 
 import re
-import shutil
 import sqlite3
-import tempfile
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
@@ -45,6 +43,8 @@ class OpenFile:
         """Close it, and remove the private copy if there is one."""
         self.connection.close()
         if self.copy is not None:
+            import shutil  # a dozen modules, which no other recording needs
+
             shutil.rmtree(self.copy, ignore_errors=True)
 
 
@@ -116,6 +116,9 @@ def _open_or_recover(path: Path) -> OpenFile:
 
 def _recover(path: Path, journals: list[Path]) -> OpenFile:
     """Copy the file and its journals to a private place and let SQLite roll the copy back."""
+    import shutil
+    import tempfile
+
     for journal in journals:
         if _ends_with(journal, SUPER_JOURNAL_MAGIC):
             raise ValueError(f"its journal {printable(journal.name)} was not left by gradscope")

@@ -11,20 +11,20 @@ from typing import TYPE_CHECKING, Any, TypeVar, cast
 
 from gradscope.errors import NothingCheckedError, UnreadableError, UsageError
 from gradscope.model.graph import Backward, Graph
-from gradscope.model.operation import Block
 from gradscope.model.printable import printable
-from gradscope.model.statistics import GradientStatistics, NodeRun
-from gradscope.model.summary import Calls
-from gradscope.store.facts import Facts, OpenTables
+from gradscope.store.asked import OpenTables
+from gradscope.store.facts import Facts
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
 from gradscope.store.in_graphs import read_names
 from gradscope.store.measurements import read_gradients, read_node_runs
-from gradscope.store.operation_reader import read_blocks
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT
 from gradscope.store.run_reader import read_calls
 
-if TYPE_CHECKING:  # only what runs a backward again needs them, and they take long to load
+if TYPE_CHECKING:
     from gradscope.model.dispatch import StoredBackward
+    from gradscope.model.operation import Block
+    from gradscope.model.statistics import GradientStatistics, NodeRun
+    from gradscope.model.summary import Calls
     from gradscope.model.tensor import StoredTensor
 
 SUFFIX = ".gscope"
@@ -148,6 +148,8 @@ class Recording(Facts):
 
     def blocks(self, versions: bool = True) -> Iterator[Block]:
         """The stretches of operators, in order; quicker where `versions` of what they write may be another step's."""
+        from gradscope.store.operation_reader import read_blocks
+
         with damage_is_one_sentence(self.path):
             yield from read_blocks(self._rows, self._interned, versions=versions)
 
@@ -202,7 +204,7 @@ class Recording(Facts):
 
     def scrub(self, output: Path) -> None:
         """Write a copy without sources, paths, arguments and environment. Raises UsageError when that cannot be."""
-        from gradscope.store.scrub import scrub  # which loads what writing takes
+        from gradscope.store.scrub import scrub
 
         scrub(self.tables.file.connection, self.path, output)
 

@@ -15,7 +15,7 @@ from gradscope.explain.deductions.steadiness import steadiness
 from gradscope.explain.evidence.case import Case
 from gradscope.model.graph import Graph, Node
 from gradscope.model.site import Site
-from gradscope.store.facts import kept
+from gradscope.store.asked import kept
 
 _STEPS = 2  # measured, of which each must tell
 _MEASURED = 4  # nodes of a line, at least

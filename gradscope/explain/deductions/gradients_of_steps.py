@@ -16,7 +16,7 @@ from gradscope.explain.evidence.timeline import Moment, Timeline, timelines
 from gradscope.model.flow import GradientState
 from gradscope.model.site import Site, user_site
 from gradscope.model.training import EVAL, FORWARD, STEP, TRAIN, ZERO_GRAD
-from gradscope.store.facts import kept
+from gradscope.store.asked import kept
 
 _EMPTY = (GradientState.NONE, GradientState.ZERO)
 States = dict[int, GradientState]  # of the leaves that a backward reached, by tensor

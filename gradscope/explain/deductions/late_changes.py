@@ -17,7 +17,7 @@ from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.model.flow import FlowTensor, GradientState, HeldParameter, OptimizerLook
 from gradscope.model.graph import Backward
 from gradscope.model.site import Site
-from gradscope.store.facts import kept
+from gradscope.store.asked import kept
 
 _STEADY, _GONE = 2, 2  # looks that saw a gradient before the change, and that saw none since
 _INITIALISES = "torch/nn/init.py"

@@ -15,7 +15,7 @@ from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, dataflow
 from gradscope.model.finding import Severity
 from gradscope.model.flow import FlowEnd
 from gradscope.model.operation import base_name
-from gradscope.store.facts import kept
+from gradscope.store.asked import kept
 
 _SHIFTS = ("amax", "max", "amin", "min", "logsumexp")  # what is subtracted and added again, for the numbers' sake
 _FLOATS = ("float", "bfloat", "complex")

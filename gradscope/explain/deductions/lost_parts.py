@@ -15,7 +15,7 @@ from gradscope.explain.deductions.optimizer_parameters import optimizer_paramete
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, dataflow
 from gradscope.model.operation import base_name
-from gradscope.store.facts import kept
+from gradscope.store.asked import kept
 
 _ADDS = ("add", "add_", "sub", "sub_", "rsub", "stack", "cat")
 _KEEPS = ("mul", "mul_", "div", "div_", "neg", "sum", "mean", "squeeze", "unsqueeze", "view", "_to_copy", "clone")

@@ -38,7 +38,7 @@ from gradscope.model.flow import GradientState, HeldParameter, OptimizerLook
 from gradscope.model.graph import Backward
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
-from gradscope.store.facts import kept
+from gradscope.store.asked import kept
 
 UNUSED, REPLACED, DROPPED, FROZEN = "GS726", "GS727", "GS728", "GS720"
 NO_GRAPH = "does not require grad and does not have a grad_fn"

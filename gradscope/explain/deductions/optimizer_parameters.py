@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.model.flow import FlowTensor
-from gradscope.store.facts import kept
+from gradscope.store.asked import kept
 
 NAMELESS = "leaf"  # what a leaf is called that no module and no global variable names
 

@@ -6,7 +6,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.model.site import Site
 from gradscope.model.training import SCALED_STEP, STEP, ZERO_GRAD
-from gradscope.store.facts import kept
+from gradscope.store.asked import kept
 
 _SKIPS = 16  # a scaler that begins at 65,536 finds its factor in fewer
 

@@ -9,7 +9,8 @@ from contextlib import contextmanager
 
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.operation import Block
-from gradscope.store.facts import Facts, kept
+from gradscope.store.asked import kept
+from gradscope.store.facts import Facts
 from gradscope.store.reader import Recording
 
 _ASKED = 32  # facts that are known, between two looks at the clock: a look costs more than such a fact

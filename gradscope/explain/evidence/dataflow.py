@@ -16,7 +16,8 @@ from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.flow import FlowEnd, FlowOperation, FlowTensor, Read
 from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Stack
-from gradscope.store.facts import Facts, kept
+from gradscope.store.asked import kept
+from gradscope.store.facts import Facts
 
 _SHAPE_ONLY = ("_like", "new_empty", "new_zeros", "new_ones", "new_full", "new_empty_strided")
 _WHOLE = ("int", "uint", "bool")  # kinds of numbers

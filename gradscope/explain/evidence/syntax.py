@@ -13,7 +13,8 @@ from functools import cached_property
 from gradscope.explain.evidence.parsed_file import SWITCHES, ParsedFile, names_mode
 from gradscope.functions.source import last_name
 from gradscope.model.site import Origin, Site, Stack
-from gradscope.store.facts import Facts, kept
+from gradscope.store.asked import kept
+from gradscope.store.facts import Facts
 
 
 @dataclass(frozen=True, slots=True)

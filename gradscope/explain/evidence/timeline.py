@@ -17,7 +17,8 @@ from operator import itemgetter
 from gradscope.model.graph import Backward
 from gradscope.model.site import Site, Stack
 from gradscope.model.training import GAP, STEP, CallKind, TrainingCall
-from gradscope.store.facts import Facts, kept
+from gradscope.store.asked import kept
+from gradscope.store.facts import Facts
 
 _CLOSURE = "torch/optim/"
 

@@ -17,7 +17,7 @@ from gradscope.explain.findings.missing_gradient import missing
 from gradscope.model.finding import Related, Severity
 from gradscope.model.graph import Backward, FunctionClass, Graph, Node
 from gradscope.model.site import Origin, Site
-from gradscope.store.facts import kept
+from gradscope.store.asked import kept
 
 NO_GRAPH = "element 0 of tensors does not require grad"
 TWICE = "trying to differentiate twice a function that was marked with @once_differentiable"

@@ -15,7 +15,7 @@ from gradscope.explain.evidence.words import be, several
 from gradscope.model.flow import GradientState, LeafGradient, is_looked_at
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.training import ZERO_GRAD
-from gradscope.store.facts import kept
+from gradscope.store.asked import kept
 
 _WITHOUT_TENSORS = "profiler."  # the operators by which torch marks a stretch for its profiler
 _EMPTY = (GradientState.NONE, GradientState.ZERO)
