@@ -8,6 +8,7 @@ from contextlib import ExitStack
 import click
 
 from gradscope.commands import options
+from gradscope.commands.collector import paused
 from gradscope.errors import Exit, UsageError
 from gradscope.ranks.choice import IGNORABLE, Ignored
 from gradscope.ranks.diff import Steps, compare
@@ -79,7 +80,8 @@ def command(
     with ExitStack() as stack:
         one = stack.enter_context(_open(first, quiet))
         other = one if second is None else stack.enter_context(_open(second, quiet))
-        found = compare(one, other, Ignored(**dict.fromkeys(ignore, True)), steps)
+        with paused():
+            found = compare(one, other, Ignored(**dict.fromkeys(ignore, True)), steps)
     look = Look(options.wants_color(color, output))
     options.deliver(choose(fmt, output).render(found, look), output, quiet)
     return Exit.OK if found.equal else Exit.FINDINGS

@@ -6,17 +6,22 @@ The line is the first program's, found through the sources; wrappers' names are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TypeVar
 
 from gradscope.model.site import user_site
 from gradscope.model.tensor import TensorType
 from gradscope.ranks.choice import CONVERSIONS, PROFILER, Ignored
 from gradscope.store.interned import Interned
+from gradscope.store.rows import unpacked
 
 Line = Callable[[str, int], Hashable]
 Operator = tuple[int, int, int, int | None]
+Types = tuple[TensorType | None, ...]
+KEPT = 256  # of what is read together: that of a step comes back with the next one
+
 Asked = TypeVar("Asked")
 Told = TypeVar("Told")
 WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module", ""})
@@ -97,7 +102,7 @@ class Keys:
     ) -> None:
         self._interned, self._numbers, self._ignored, self._line, self._leaf = interned, numbers, ignored, line, leaf
         self._operators, self._nodes = Once(self._operator), Once(self._node)
-        self._types = Once(self._type)
+        self._types, self.types = Once(self._type), lru_cache(KEPT)(self._read_types)
         self._places, self._modules = Once(self._place), Once(self._module)
 
     def operators(self, rows: list[Operator], nodes: Sequence[int | None]) -> list[int | None]:
@@ -110,10 +115,6 @@ class Keys:
     def nodes(self, rows: list[tuple[int, ...]]) -> tuple[int | None, ...]:
         """The keys of rows of `read_nodes`, None for those that are ignored."""
         return tuple(map(self._nodes.__getitem__, rows))
-
-    def types(self, numbers: Iterable[int]) -> Iterator[TensorType | None]:
-        """Types by their numbers, None for 0; equal ones of both runs are one object, which is quick to compare."""
-        return map(self._types.__getitem__, numbers)
 
     def _operator(self, asked: Operator) -> int | None:
         name, stack, call, node = asked
@@ -135,6 +136,10 @@ class Keys:
             function=None if custom is None else custom.bare_name,
         )
         return None if self._skips(text) else self._numbers.of(told)
+
+    def _read_types(self, column: str) -> Types:
+        """Packed numbers as types, None for 0; equal ones of both runs are one object, which is quick to compare."""
+        return tuple(map(self._types.__getitem__, unpacked(column)))
 
     def _type(self, number: int) -> TensorType | None:
         return self._numbers.one(self._interned.type(number)) if number else None

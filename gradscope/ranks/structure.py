@@ -12,7 +12,7 @@ from gradscope.ranks.choice import Ignored
 from gradscope.ranks.keys import Numbers
 from gradscope.ranks.sequences import Stretch as Gap
 from gradscope.ranks.sequences import stretches
-from gradscope.ranks.timeline import Made, Stretch, Timeline, Typed
+from gradscope.ranks.timeline import Stretch, Timeline, Typed
 from gradscope.ranks.together import Gathered, Pair, Rows, first_unequal
 
 AROUND, SHOWN = 2, 6  # rows beside a difference, and of it
@@ -111,11 +111,11 @@ class Structure:
         """Compare dtypes and shapes of what operators made, as far as these are the same."""
         made = self._first.made(these), self._second.made(those)
         if made[0] == made[1]:
-            alike = len({position for position, _ in made[0] if position < common})
+            alike = sum(position < common for position in self._first.places(made[0]))
             if alike:
                 self._gathered.count("dtype", alike, alike)
             return
-        first, second = _by_place(made[0]), _by_place(made[1])
+        first, second = self._first.made_by_place(made[0]), self._second.made_by_place(made[1])
         for position in sorted(first.keys() & second.keys()):
             if position >= common:
                 break
@@ -151,9 +151,12 @@ class Structure:
         return _lines(first), _lines(second)
 
     def _edges(self, one: int, graphs: tuple[int | None, int | None]) -> None:
-        rows = self._first.edges(graphs[0]), self._second.edges(graphs[1])
-        self._gathered.count("edge", len(rows[0]), len(rows[1]))
-        at = None if rows[0] == rows[1] else first_unequal(*rows)
+        packed = self._first.edges(graphs[0]), self._second.edges(graphs[1])
+        self._gathered.count("edge", *(_length(columns[0]) for columns in packed))
+        if packed[0] == packed[1]:
+            return
+        rows = self._first.edge_rows(graphs[0]), self._second.edge_rows(graphs[1])
+        at = first_unequal(*rows)
         if at is None:
             return
         sides = (
@@ -163,10 +166,11 @@ class Structure:
         self._gathered.note("edge", one, sides, position=at)
 
     def _tensors(self, one: int, graphs: tuple[int | None, int | None], tensors: tuple[int | None, int | None]) -> None:
-        rows = self._first.types_of(tensors[0]), self._second.types_of(tensors[1])
-        self._gathered.count("tensor", len(rows[0]), len(rows[1]))
-        if rows[0] == rows[1]:
+        held = self._first.types_of(tensors[0]), self._second.types_of(tensors[1])
+        self._gathered.count("tensor", *(sum(len(kinds) for *_, kinds in one) for one in held))
+        if held[0] == held[1]:
             return
+        rows = self._first.typed_rows(tensors[0]), self._second.typed_rows(tensors[1])
         if tensors not in self._alike:
             said = [[(node, at, self._typed(kind)) for node, at, kind in found] for found in rows]
             self._alike[tensors] = first_unequal(*said)
@@ -184,12 +188,8 @@ class Structure:
         return (kind.shape, kind.device) if self._ignored.dtype else kind
 
 
-def _by_place(made: list[Made]) -> dict[int, tuple[TensorType | None, ...]]:
-    """The types of all that each operator made."""
-    found: dict[int, tuple[TensorType | None, ...]] = {}
-    for position, kind in made:
-        found[position] = (*found.get(position, ()), kind)
-    return found
+def _length(packed: str) -> int:
+    return packed.count(",") + 1 if packed else 0
 
 
 def _kept(nodes: tuple[int | None, ...]) -> list[int]:

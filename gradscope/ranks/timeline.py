@@ -7,22 +7,24 @@ from collections import defaultdict
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain
+from operator import itemgetter
 
 from gradscope.model.comparison import Side
 from gradscope.model.graph import Backward
 from gradscope.model.module import ModuleCall
 from gradscope.model.site import Stack, user_site
 from gradscope.model.tensor import TensorType
-from gradscope.ranks.keys import Keys
+from gradscope.ranks.keys import KEPT, Keys, Types
 from gradscope.store import sequence_reader
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording
-
-KEPT = 256  # graphs, and blocks of operators: those of a step come back with the next one
+from gradscope.store.rows import Packed, unpacked
 
 Sequence = tuple[int, ...]
-Typed = tuple[int, int, TensorType | None]  # a node, a place in what it receives or saves, what is there
-Made = tuple[int, TensorType | None]
+Typed = tuple[int, int, TensorType | None]  # a node, a place in what it receives (from 0) or saves (below 0), its type
+Held = tuple[str, str, Types]  # the same of all nodes of a graph, nodes and places as packed
+Made = tuple[int, str, Types]  # the first operator's place, the others' after it as packed, and what these made
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,20 +88,32 @@ class Timeline:
         with damage_is_one_sentence(self.recording.path):
             return self._keys.nodes(sequence_reader.read_nodes(self._rows, graph))
 
-    def _read_edges(self, graph: int | None) -> list[tuple[int, ...]]:
+    def _read_edges(self, graph: int | None) -> Packed:
         """Source, output, target and input of every edge of a graph."""
         if graph is None:
-            return []
+            return ("",) * 4
         with damage_is_one_sentence(self.recording.path):
             return sequence_reader.read_edges(self._rows, graph)
 
-    def _read_types(self, tensors: int | None) -> list[Typed]:
-        """Node, place and type of what the nodes of a graph receive (place from 0) and save (place below 0)."""
+    def _read_types(self, tensors: int | None) -> tuple[Held, ...]:
+        """What the nodes of a graph receive, and what they save."""
         if tensors is None:
-            return []
+            return ()
         with damage_is_one_sentence(self.recording.path):
-            nodes, places, kinds = _columns(sequence_reader.read_types(self._rows, tensors), 3)
-            return list(zip(nodes, places, self._keys.types(kinds), strict=True))
+            found = sequence_reader.read_received(self._rows, tensors), sequence_reader.read_saved(self._rows, tensors)
+            return tuple((nodes, places, self._keys.types(kinds)) for nodes, places, kinds in found)
+
+    def edge_rows(self, graph: int | None) -> list[tuple[int, ...]]:
+        """The edges of a graph, one by one."""
+        with damage_is_one_sentence(self.recording.path):
+            return list(zip(*map(unpacked, self.edges(graph)), strict=True))
+
+    def typed_rows(self, tensors: int | None) -> list[Typed]:
+        """What the nodes of a graph receive and save, one by one."""
+        with damage_is_one_sentence(self.recording.path):
+            held = self.types_of(tensors)
+            found = (zip(unpacked(nodes), unpacked(places), kinds, strict=True) for nodes, places, kinds in held)
+            return sorted(chain.from_iterable(found), key=itemgetter(0, 1))
 
     def made(self, stretches: list[Stretch]) -> list[Made]:
         """The place and type of each tensor that operators of stretches made, where these were looked at."""
@@ -107,9 +121,23 @@ class Timeline:
         start = 0
         for stretch in stretches:
             with damage_is_one_sentence(self.recording.path):
-                places, kinds = _columns(sequence_reader.read_made_types(self._rows, stretch.number), 2)
-                found += zip([start + place for place in places], self._keys.types(kinds), strict=True)
+                places, kinds = sequence_reader.read_made_types(self._rows, stretch.number)
+                found.append((start, places, self._keys.types(kinds)))
             start += len(self._block(stretch.block, stretch.graph))
+        return found
+
+    def places(self, made: list[Made]) -> set[int]:
+        """The operators that made any of it."""
+        with damage_is_one_sentence(self.recording.path):
+            return {start + place for start, places, _ in made for place in unpacked(places)}
+
+    def made_by_place(self, made: list[Made]) -> dict[int, Types]:
+        """The types of all that each operator made."""
+        found: dict[int, Types] = {}
+        with damage_is_one_sentence(self.recording.path):
+            for start, places, kinds in made:
+                for place, kind in zip(unpacked(places), kinds, strict=True):
+                    found[start + place] = (*found.get(start + place, ()), kind)
         return found
 
     def side(self, stretches: list[Stretch], position: int) -> Side:
@@ -174,10 +202,6 @@ class Timeline:
             return Side(words, site, module)
         around = self.node(stretch.graph, node)
         return Side(f"{words} in {around.words}", around.site or site, around.module)
-
-
-def _columns(rows: list[tuple[int, ...]], number: int) -> list[tuple[int, ...]]:
-    return list(zip(*rows, strict=True)) or [()] * number
 
 
 def _path(module: ModuleCall | None) -> str | None:

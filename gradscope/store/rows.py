@@ -10,6 +10,7 @@ from types import NoneType
 from typing import Any
 
 Column = frozenset[type]
+Packed = tuple[str, ...]
 
 INTEGER: Column = frozenset({int})
 REAL: Column = frozenset({float})
@@ -48,6 +49,14 @@ class Rows:
                     raise ValueError(f"a value has the wrong type in {sql!r}")
             yield rows
 
+    def packed(self, sql: str, *parameters: int) -> Packed:
+        """The columns of a query, each as one text of `unpacked` integers: a quarter of the price of rows, for what is
+        only held against its like.
+
+        The query orders its rows in a subquery: SQLite puts them together as they come.
+        """
+        return tuple(text or "" for text in self.one(sql, (TEXT | MAYBE,) * sql.count("group_concat"), *parameters))
+
     def one(self, sql: str, columns: tuple[Column, ...], *parameters: int) -> tuple[Any, ...]:
         """The only row of a query; LookupError when there is none."""
         for row in self.select(sql, columns, *parameters):
@@ -58,6 +67,11 @@ class Rows:
         """The one integer that a query answers with; an empty sum is 0."""
         (value,) = self.one(sql, (INTEGER | MAYBE,))
         return int(value or 0)
+
+
+def unpacked(text: str) -> tuple[int, ...]:
+    """The integers of a column that was read as one text."""
+    return tuple(map(int, text.split(","))) if text else ()
 
 
 def integers(text: str) -> list[int]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradscope.store.rows import INTEGER, MAYBE, REAL, Rows
+from gradscope.store.rows import INTEGER, MAYBE, REAL, Packed, Rows
 
 Row = tuple[int, ...]
 
@@ -28,25 +28,32 @@ def read_nodes(rows: Rows, graph: int) -> list[Row]:
     return rows.all(sql, (INTEGER,) * 7, graph)
 
 
-def read_edges(rows: Rows, graph: int) -> list[Row]:
+def read_edges(rows: Rows, graph: int) -> Packed:
     """Source, output, target and input of every edge of a graph."""
-    sql = "SELECT source, output, target, input_nr FROM edge WHERE graph = ? ORDER BY source, output"
-    return rows.all(sql, (INTEGER,) * 4, graph)
+    sql = """SELECT group_concat(source), group_concat(output), group_concat(target), group_concat(input_nr)
+      FROM (SELECT * FROM edge WHERE graph = ? ORDER BY source, output)"""
+    return rows.packed(sql, graph)
 
 
-def read_types(rows: Rows, tensors: int) -> list[Row]:
-    """Node, place and type of what the nodes of a graph receive (place from 0) and save (place below 0)."""
-    received = "SELECT node, position, type FROM input_meta WHERE tensors = ? ORDER BY node, position"
-    saved = "SELECT node, -1 - position, type FROM saved WHERE tensors = ? ORDER BY node, position"
-    columns = (INTEGER,) * 3
-    return sorted(rows.all(received, columns, tensors) + rows.all(saved, columns, tensors))  # quicker than SQLite sorts
+def read_received(rows: Rows, tensors: int) -> Packed:
+    """Node, place and type of what the nodes of a graph receive."""
+    sql = """SELECT group_concat(node), group_concat(position), group_concat(type)
+      FROM (SELECT * FROM input_meta WHERE tensors = ? ORDER BY node, position)"""
+    return rows.packed(sql, tensors)
 
 
-def read_made_types(rows: Rows, stretch: int) -> list[Row]:
+def read_saved(rows: Rows, tensors: int) -> Packed:
+    """Node, place and type of what the nodes of a graph save; the place is below 0, unlike those of `read_received`."""
+    sql = """SELECT group_concat(node), group_concat(-1 - position), group_concat(type)
+      FROM (SELECT * FROM saved WHERE tensors = ? ORDER BY node, position)"""
+    return rows.packed(sql, tensors)
+
+
+def read_made_types(rows: Rows, stretch: int) -> Packed:
     """Operator and type of what the operators of a stretch made, where it was looked at."""
-    sql = """SELECT f.operation, t.type FROM flow f JOIN flow_tensor t ON t.number = f.tensor
-      WHERE f.block_run = ? AND f.side = 1 ORDER BY f.position"""
-    return rows.all(sql, (INTEGER,) * 2, stretch)
+    sql = """SELECT group_concat(operation), group_concat(type) FROM (SELECT f.operation, t.type FROM flow f
+      JOIN flow_tensor t ON t.number = f.tensor WHERE f.block_run = ? AND f.side = 1 ORDER BY f.position)"""
+    return rows.packed(sql, stretch)
 
 
 def read_graphs(rows: Rows) -> Iterator[tuple[int, int | None, int | None]]:
