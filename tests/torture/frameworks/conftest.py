@@ -1,4 +1,4 @@
-"""The frameworks have an environment of their own: elsewhere their tests are not collected."""
+"""The frameworks have an environment of their own: elsewhere their tests are not collected, or skip."""
 
 import importlib.util
 
