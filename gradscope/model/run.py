@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 
-from gradscope.model.torch_part import Lack
+if TYPE_CHECKING:
+    from gradscope.model.torch_part import Lack
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,15 +4,17 @@ interned tables, never from walking the operators."""
 from __future__ import annotations
 
 import json
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradscope.model.failure import Failure, MissingGrad
 from gradscope.model.run import Census, Fault, Run
 from gradscope.model.site import user_site
-from gradscope.model.summary import Calls
-from gradscope.model.torch_part import Lack
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
+
+if TYPE_CHECKING:
+    from gradscope.model.summary import Calls
+    from gradscope.model.torch_part import Lack
 
 # The types of Run's fields in the `run` table; those without a default in Run must be there.
 RUN_FIELDS: dict[str, tuple[type, ...]] = {
@@ -78,6 +80,8 @@ def _texts(values: dict[str, Any]) -> dict[str, Any]:
 
 
 def _lack(stored: Any) -> Lack:
+    from gradscope.model.torch_part import Lack
+
     names = Lack.__slots__
     if not isinstance(stored, dict) or not all(isinstance(stored.get(name), str) for name in names):
         raise ValueError("what the run did without must be told in texts")
@@ -118,6 +122,8 @@ def read_calls(rows: Rows, interned: Interned, alike: bool) -> tuple[Calls, ...]
 
 
 def _calls(interned: Interned, row: tuple[Any, ...]) -> Calls:
+    from gradscope.model.summary import Calls
+
     first, last, count, kind, graphs, *sizes, seconds, stack, exception, nested, create_graph, _ = row
     least_nodes, most_nodes, least_edges, most_edges, least_saved, most_saved = sizes
     return Calls(
