@@ -16,7 +16,7 @@ from gradscope.model.finding import Related
 from gradscope.model.flow import Holder, Survivors
 from gradscope.model.graph import Backward, Graph, Node
 from gradscope.model.site import Site, Stack
-from gradscope.store.asked import kept
+from gradscope.store import asked
 
 _CALLS = 4  # growing backward calls from one line, at least
 _ON_CTX, _ATTRIBUTE = "context", "attribute"
@@ -54,7 +54,7 @@ def grows(case: Case) -> Iterator[Cause]:
                 yield _growing(case, calls, *joined)
 
 
-@kept
+@asked.kept
 def _lines(case: Case) -> dict[Stack, list[Backward]]:
     """The .backward() calls that reached a graph, by the stack that called them."""
     sizes = case.graph_sizes()
