@@ -315,7 +315,12 @@ def told_as(finding: Any, codes: tuple[str, ...]) -> bool:
 
 
 def print_false(mode: str, labels: dict[str, Any], results: dict[str, Any]) -> None:
-    """The findings that nothing proves."""
+    """The findings that nothing proves, and where inputs are given the Functions that were not checked all the same."""
+    from gradscope.model.report import Verdict
+
+    for name, (subject, _) in results.items():
+        if mode == "given" and subject.verdict is Verdict.NOT_CHECKED:
+            print(f"  given not checked: {name}: {'; '.join(subject.not_checked)[:110]}")
     for severity in ("error", "warning"):
         for finding, right in judgements_of(labels, results, severity):
             if not right:
