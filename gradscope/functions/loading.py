@@ -9,6 +9,7 @@ import fnmatch
 import importlib
 import importlib.util
 import inspect
+import os
 import re
 import sys
 import traceback
@@ -36,6 +37,8 @@ def resolve(name: str) -> Any:
     if head.endswith(".py"):
         module: Any = module_from_path(Path(head))
         return attribute(module, tail.split("."), name) if tail else module
+    if os.sep in head:
+        raise UsageError(f"there is no folder {head}")
     parts = name.replace(":", ".").split(".")
     if not all(part.isidentifier() for part in parts):
         raise UsageError(

@@ -67,6 +67,7 @@ def test_nothing_checked_is_4():
         ([f"{CASES}.Nope"], "has no attribute 'Nope'"),
         (["a b"], "is not a dotted name"),
         (["nosuch.py"], "there is no file nosuch.py"),
+        (["nosuch/"], "there is no folder nosuch/"),
         ([f"{CASES}.Combined", "--spec", "randn(3"], "--spec, column"),
         ([f"{CASES}.Combined", "--inputs", f"{CASES}.broken_factory"], "raises RuntimeError: no data today"),
         ([f"{CASES}.Combined", "--inputs", "sys.path"], "neither a tuple"),
