@@ -46,7 +46,15 @@ COLOR = re.compile(r"\x1b\[[\d;]*m")
 RUNS_SOMETHING = ("subprocess.Popen", "os.system", "os.exec", "os.posix_spawn", "pickle.find_class", "socket.connect")
 
 ran: list[str] = []
-sys.addaudithook(lambda event, _: ran.append(event) if event in RUNS_SOMETHING else None)
+
+
+def hear(event, _, watched=RUNS_SOMETHING, heard=ran.append):  # nothing takes it away, and it outlives the names here
+    """Note what would run something."""
+    if event in watched:
+        heard(event)
+
+
+sys.addaudithook(hear)
 
 
 class Square(torch.autograd.Function):
