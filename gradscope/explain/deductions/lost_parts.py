@@ -24,18 +24,34 @@ _KEEPS = ("mul", "mul_", "div", "div_", "neg", "sum", "mean", "squeeze", "unsque
 @kept
 def lost_parts(case: Case) -> tuple[MissingGradient, ...]:
     """The cut behind each summand of a loss that should have trained something and has no graph."""
+    found: dict[int, MissingGradient] = {}
+    for summand, cuts in _cut_summands(case):
+        cut = next((one for one in cuts if not _is_meant(dataflow(case), summand, one)), None)
+        if cut is not None:
+            found.setdefault(cut.operation, at_cut(case, cut))
+    return tuple(found.values())
+
+
+@kept
+def detached_terms(case: Case) -> tuple[Cut, ...]:
+    """Where a number that goes into a loss was detached, and no backward starts from it or from what came of it."""
+    flow = dataflow(case)
+    roots = {root.tensor for root in flow.roots if root.requires_grad}
+    found = {cut.operation: cut for _, cuts in _cut_summands(case) for cut in cuts if _is_between_numbers(flow, cut)}
+    return tuple(cut for cut in found.values() if roots.isdisjoint(flow.onward(cut.read).live))
+
+
+def _cut_summands(case: Case) -> Iterator[tuple[int, Iterator[Cut]]]:
+    """The summands of losses that have no graph, each with what cut it off in that step, the latest first."""
     flow, held = dataflow(case), optimizer_parameters(case).held
     calls = {call.number for call in case.backwards() if call.kind == "backward" and call.exception is None}
-    found: dict[int, MissingGradient] = {}
     ended = _ends(flow, calls)
     for root in flow.roots:
         if held and root.requires_grad and root.backward in calls:
             began = ended[bisect_left(ended, (root.backward,)) - 1][1] + 1
             for summand, before in _summands(flow, root.tensor, len(flow.operations)):
-                cut = next(_cuts(flow, summand, before, began, held), None)
-                if cut is not None:
-                    found.setdefault(cut.operation, at_cut(case, cut))
-    return tuple(found.values())
+                cuts = [cut for cut in flow.behind(summand, before) if cut.operation >= began]
+                yield summand, (cut for cut in cuts if _comes_from(flow, cut, held))
 
 
 def _ends(flow: RecordedDataflow, calls: set[int]) -> list[tuple[int, int]]:
@@ -71,13 +87,13 @@ def _is_number(flow: RecordedDataflow, tensor: int) -> bool:
     return tensor in flow.tensors and all(size == 1 for size in flow.tensors[tensor].type.shape)
 
 
-def _cuts(flow: RecordedDataflow, summand: int, before: int, began: int, held: frozenset[int]) -> Iterator[Cut]:
-    """The cuts between a summand and parameters, the latest first; a summand that is detached is meant to be one."""
-    for cut in flow.behind(summand, before):
-        numbers = cut.made is not None and _is_number(flow, cut.made) and _is_number(flow, cut.read)
-        meant = numbers or (cut.made == summand and not _is_number(flow, summand))
-        if cut.operation >= began and not meant and _comes_from(flow, cut, held):
-            yield cut
+def _is_meant(flow: RecordedDataflow, summand: int, cut: Cut) -> bool:
+    """Whether a program may well mean a cut: a number, or a summand, that is itself detached."""
+    return _is_between_numbers(flow, cut) or (cut.made == summand and not _is_number(flow, summand))
+
+
+def _is_between_numbers(flow: RecordedDataflow, cut: Cut) -> bool:
+    return cut.made is not None and _is_number(flow, cut.made) and _is_number(flow, cut.read)
 
 
 def _comes_from(flow: RecordedDataflow, cut: Cut, held: frozenset[int]) -> bool:

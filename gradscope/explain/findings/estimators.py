@@ -1,23 +1,17 @@
-"""GS84x: gradients that are not those of the loss that is meant: samples without gradients, terms that are left out."""
+"""GS84x: gradients that are not those of the loss that is meant: samples without gradients, targets with."""
 
 from __future__ import annotations
 
-import ast
-import re
 from collections import Counter
 from collections.abc import Iterator
-from itertools import groupby
-from operator import attrgetter
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, leaves_torch
-from gradscope.explain.evidence.source_names import function_at, targets
-from gradscope.explain.evidence.syntax import attribute_call
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Site, Stack
 
 _TIMES = 3
 _DISTRIBUTIONS = "torch/distributions/"
@@ -37,7 +31,6 @@ _DISCRETE = (
 _COMPARE = ("mse_loss", "smooth_l1_loss", "l1_loss", "huber_loss")
 _SUMS = ("add", "sub", "rsub", "where", "lerp")
 _KEEPS = ("mul", "div", "stack", "cat", "view", "reshape", "squeeze", "unsqueeze", "_to_copy")
-_TERMS = re.compile(r"loss|penalty|\bkl\b|kl_|_kl|_?reg$|^reg|regulari|commit|consistency|auxil|entropy")
 
 
 def sample_without_gradient(case: Case) -> Iterator[Cause]:
@@ -113,91 +106,6 @@ def _values_from(flow: RecordedDataflow, tensors: tuple[int, ...], at: int) -> s
                 return None
             waiting += [(made, reader) for made in operation.makes if not flow.sets_leaf(reader, made)]
     return seen
-
-
-def term_left_out(case: Case) -> Iterator[Cause]:
-    """What it flags: a term of a loss that is computed with gradients in each step and that no loss contains.
-
-    Why: what is not part of what backward() is called on trains nothing. A term that is printed and never added looks
-    as if it did.
-
-    Wrong:
-        kl_loss = beta * kl(q, p)
-        loss = reconstruction_loss
-        loss.backward()
-
-    Right:
-        kl_loss = beta * kl(q, p)
-        loss = reconstruction_loss + kl_loss
-        loss.backward()
-
-    Do instead: add it, or compute it under torch.no_grad() where it is only to be seen.
-
-    How it is found: a single number that requires grad and that the program names like a term of a loss goes into no
-    operator that a loss comes from, in three steps or more. A hint: it may be there to be looked at only.
-    """
-    flow = dataflow(case)
-    times: Counter[Site] = Counter()
-    steps: dict[Site, Site] = {}
-    for operation, root in _unused_terms(flow):
-        site = next((one for one in operation.operation.stack if _is_a_term(case, one)), None)
-        if site is not None:
-            times[site] += 1
-            steps.setdefault(site, root)
-    for site, count in times.items():
-        if count >= _TIMES:
-            message = f"no loss contains what line {site.line} computes with gradients"
-            if _is_thrown_away(case, site):
-                yield Cause(message, site)
-            else:
-                yield Cause(message, steps[site], (Related("made_at", site, "computes the term"),))
-
-
-def _unused_terms(flow: RecordedDataflow) -> Iterator[tuple[FlowOperation, Site]]:
-    """What made numbers with a graph that no backward starts from, each with the line that made its step's loss."""
-    runs = {run: list(ones) for run, ones in groupby(flow.operations, attrgetter("run"))}
-    unused: dict[int, list[FlowOperation]] = {}
-    for root in flow.roots:
-        makers = [at for at in flow.makers.get(root.tensor, ()) if flow.operations[at].backward is None]
-        line = flow.operations[makers[-1]].site if makers else None
-        if line is not None and root.requires_grad:
-            run = flow.operations[makers[-1]].run
-            if run not in unused:
-                unused[run] = [one for one in runs[run] if _is_unused_number(flow, one)]
-            yield from ((one, line) for one in unused[run])
-
-
-def _is_unused_number(flow: RecordedDataflow, operation: FlowOperation) -> bool:
-    if operation.backward is not None or not operation.operation.grad or len(operation.makes) != 1:
-        return False
-    (made,) = operation.makes
-    known = flow.tensors.get(made)
-    if known is None or known.type.shape or not known.type.dtype.startswith(("float", "bfloat")) or made in flow.useful:
-        return False
-    computing = [at for at in flow.readers.get(made, ()) if flow.operations[at].operation.grad]
-    return not any(flow.operations[at].makes and not _detaches(flow.operations[at]) for at in computing) and any(
-        one.requires_grad for one in operation.reads
-    )
-
-
-def _detaches(operation: FlowOperation) -> bool:
-    return leaves_torch(operation) or base_name(operation.operation.name) in ("detach", "alias")
-
-
-def _is_a_term(case: Case, site: Site) -> bool:
-    """Whether a line gives its value names that terms of losses have, or adds something and throws the sum away."""
-    place = function_at(case, site) if site.origin is Origin.USER else None
-    names = [] if place is None else list(targets(place[1]))
-    return (bool(names) and all(_TERMS.search(name.lower()) for name in names)) or _is_thrown_away(case, site)
-
-
-def _is_thrown_away(case: Case, site: Site) -> bool:
-    """Whether a statement is a sum, as `loss + term` or `loss.add(term)`, that nothing takes."""
-    place = function_at(case, site) if site.origin is Origin.USER else None
-    if place is None or not isinstance(place[1], ast.Expr):
-        return False
-    value = place[1].value
-    return isinstance(value, ast.BinOp) or attribute_call("add", "sub", "__add__")(value)
 
 
 def target_with_gradient(case: Case) -> Iterator[Cause]:
