@@ -40,6 +40,16 @@ def cache_around(case: Case, stack: Stack) -> Site | None:
     return None if line is None else syntax(case).site(made.file, line, made.function)
 
 
+def received_at(case: Case, stack: Stack) -> Site | None:
+    """The line that takes a value from the functions that only return it: where it gets the name that is carried on."""
+    lines = [site for site in stack if site.origin is Origin.USER]
+    for site in lines:
+        statement = syntax(case).parsed(site.file).whole_statements.get(site.line)
+        if not isinstance(statement, ast.Return):
+            return site
+    return lines[0] if lines else None
+
+
 def thrown_away_detach(case: Case) -> Site | None:
     """The only line of the program that calls detach() and does not take the result."""
     found = [site for file in syntax(case).files for site in _thrown_away(case, file)]

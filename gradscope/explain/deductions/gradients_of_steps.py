@@ -13,11 +13,12 @@ from itertools import pairwise
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
 from gradscope.explain.evidence.timeline import Moment, Timeline, timelines
-from gradscope.model.flow import GradientState
-from gradscope.model.site import Site, user_site
+from gradscope.model.flow import FlowOperation, GradientState
+from gradscope.model.site import Site, Stack, user_site
 from gradscope.model.training import EVAL, FORWARD, STEP, TRAIN, ZERO_GRAD
 from gradscope.store.asked import kept
 
+_CLIPPING = "clip_grad.py"  # of torch.nn.utils
 _EMPTY = (GradientState.NONE, GradientState.ZERO)
 States = dict[int, GradientState]  # of the leaves that a backward reached, by tensor
 
@@ -28,7 +29,8 @@ class Accumulated:
 
     `stale`: the names of parameters that were cleared in none of them. `cleared_elsewhere`: a zero_grad() in them that
     left those as they were. `thrown_away`: a zero_grad() that cleared gradients of some of a window's backward calls of
-    one line, and that line; `lost_windows` in so many windows, `lost_calls` in each.
+    one line, and that line; `lost_windows` in so many windows, `lost_calls` in each. `left_over`: a zero_grad() that
+    clears what several calls have added and no step has used, where other windows are whole; in how many it does so.
     """
 
     windows: int
@@ -39,6 +41,7 @@ class Accumulated:
     thrown_away: tuple[Site, Site | None] | None
     lost_windows: int
     lost_calls: int
+    left_over: tuple[Site, int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +111,7 @@ def _accumulated(case: Case, optimizer: int) -> Accumulated | None:
         (lost[0][0], lost[0][1]) if lost and lost[0][0] is not None else None,
         len(lost) if len(lost) == len(known) else 0,
         min((calls for _, _, calls in lost), default=0),
+        _left_over(_windows(case, optimizer)),
     )
 
 
@@ -123,24 +127,42 @@ def _is_known(looked: Container[int], window: Sequence[Moment]) -> bool:
 
 
 def _lost(window: Sequence[Moment]) -> tuple[Site | None, Site | None, int] | None:
-    """The zero_grad() that clears between a line's backward calls of a window, the line, and how many are lost.
+    """The zero_grad() that clears between a line's backward calls of a window, the line, and how many are lost."""
+    stack, between = _clears(window)
+    if not between or between[0] is None or any(one is None for one in between):
+        return None
+    return between[0].site, user_site(stack), len(between)
 
-    None where another optimizer steps in between: the gradients may be for that one.
+
+def _left_over(windows: Iterator[Sequence[Moment]]) -> tuple[Site, int] | None:
+    """The zero_grad() that clears what two calls or more have added, once in a window; in how many windows of all."""
+    places: Counter[Site | None] = Counter()
+    whole = 0
+    for window in windows:
+        _, between = _clears(window)
+        cleared = [(calls, one.site) for calls, one in enumerate(between, 1) if one is not None]
+        whole += len(between) > 0 and not cleared
+        if len(cleared) == 1 and cleared[0][0] > 1:
+            places[cleared[0][1]] += 1
+    site, times = places.most_common(1)[0] if places else (None, 0)
+    return (site, times) if site is not None and times > 1 and whole > times else None
+
+
+def _clears(window: Sequence[Moment]) -> tuple[Stack, list[Moment | None]]:
+    """The line that calls backward most often in a window, and the zero_grad() that clears between two of its calls.
+
+    Nothing is said to be between them where another optimizer steps there: the gradients may be for that one.
     """
     stacks = Counter(one.backward.stack for one in window if one.backward is not None)
-    stack, count = stacks.most_common(1)[0]
+    stack = stacks.most_common(1)[0][0] if stacks else ()
+    if any(one.has(STEP) for one in window):
+        return stack, []
     places = [at for at, one in enumerate(window) if one.backward is not None and one.backward.stack == stack]
-    if count < 2 or any(one.has(STEP) for one in window):
-        return None
-    between = [
-        next(
-            (one for one in window[first:last] if one.has(ZERO_GRAD) and one.call is not None and one.call.count), None
-        )
-        for first, last in pairwise(places)
-    ]
-    if any(one is None for one in between) or between[0] is None:
-        return None
-    return between[0].site, user_site(stack), count - 1
+    return stack, [next(filter(_is_clearing, window[first:last]), None) for first, last in pairwise(places)]
+
+
+def _is_clearing(one: Moment) -> bool:
+    return one.has(ZERO_GRAD) and one.call is not None and one.call.count > 0
 
 
 def _step_of(case: Case, optimizer: int) -> Site | None:
@@ -149,7 +171,10 @@ def _step_of(case: Case, optimizer: int) -> Site | None:
 
 
 def is_read_before(case: Case, optimizer: int) -> bool:
-    """Whether the program itself reads gradients of an optimizer's parameters: it may have taken them elsewhere."""
+    """Whether the program itself reads gradients of an optimizer's parameters: it may have taken them elsewhere.
+
+    Torch's clipping does not: it leaves them where they are.
+    """
     flow = dataflow(case)
     held = held_by(case, optimizer)
     shapes = {flow.tensors[one].type.shape for one in held if one in flow.tensors}
@@ -163,9 +188,13 @@ def is_read_before(case: Case, optimizer: int) -> bool:
         else:
             others |= {one.storage for one in made} - gradients
             own = any(one.storage in gradients and one.type.shape in shapes for one in read)
-            if own and not is_optimizer(operation):
+            if own and not is_optimizer(operation) and not _clips(operation):
                 return True
     return False
+
+
+def _clips(operation: FlowOperation) -> bool:
+    return any(site.file.endswith(_CLIPPING) for site in operation.operation.stack)
 
 
 def learns_while_evaluating(case: Case) -> list[Evaluated]:

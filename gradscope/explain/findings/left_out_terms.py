@@ -14,7 +14,7 @@ from gradscope.explain.deductions.lost_parts import detached_terms
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, leaves_torch
 from gradscope.explain.evidence.source_names import function_at, targets
-from gradscope.explain.evidence.syntax import attribute_call
+from gradscope.explain.evidence.syntax import attribute_call, syntax
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
@@ -70,7 +70,11 @@ def _never_added(case: Case) -> Iterator[Cause]:
     for site, count in times.items():
         if count >= _TIMES:
             message = f"no loss contains what line {site.line} computes with gradients"
-            if _is_thrown_away(case, site):
+            dropped = _dropped_result(case, site)
+            if dropped is not None:
+                message += ": what this Function makes of it is thrown away"
+                yield Cause(message, dropped, (Related("made_at", site, "computes the term"),))
+            elif _is_thrown_away(case, site):
                 yield Cause(message, site)
             else:
                 yield Cause(message, steps[site], (Related("made_at", site, "computes the term"),))
@@ -123,3 +127,14 @@ def _is_thrown_away(case: Case, site: Site) -> bool:
         return False
     value = place[1].value
     return isinstance(value, ast.BinOp) or attribute_call("add", "sub", "__add__")(value)
+
+
+def _dropped_result(case: Case, site: Site) -> Site | None:
+    """Where a custom Function is applied to what a line computes, in its function, and nothing takes the result."""
+    scope, statement = function_at(case, site) or (None, None)
+    names = set() if statement is None else targets(statement)
+    calls = (one.value for one in ast.walk(scope or ast.Module([], [])) if isinstance(one, ast.Expr))
+    for call in filter(attribute_call("apply"), calls):
+        if isinstance(call, ast.Call) and any(isinstance(one, ast.Name) and one.id in names for one in call.args):
+            return syntax(case).site(site.file, call.lineno, site.function)
+    return None

@@ -189,15 +189,20 @@ def _named(one: Holder) -> str:
 
 
 def _holding_line(case: Case, one: Holder) -> Site | None:
-    """The line that puts tensors into a container or an attribute, of the holder's class if it has one there; what a
-    variable holds is made on its own line.
+    """The line that puts tensors into a container or an attribute; what a variable holds is made on its own line.
+
+    Of several the one that made what is held counts before those of the holder's class, and what __init__ begins last.
     """
     if one.kind not in (*_CONTAINERS, _ATTRIBUTE):
         return None
     wanted = _putting_into(one.name) if one.kind in _CONTAINERS else _setting(one.name)
-    found = list(syntax(case).everywhere(wanted))
-    inside = (site for site in found if _class_around(case, site) == one.owner)
-    return next(inside, next(iter(found), None))
+    made = None if one.site is None else (one.site.file, one.site.line)
+
+    def doubt(site: Site) -> tuple[bool, ...]:
+        begins = site.function.rpartition(".")[2] == "__init__"
+        return (site.file, site.line) != made, _class_around(case, site) != one.owner, begins
+
+    return min(syntax(case).everywhere(wanted), key=doubt, default=None)
 
 
 def _class_around(case: Case, site: Site) -> str | None:

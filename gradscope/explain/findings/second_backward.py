@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradscope.explain.deductions.carried_state import cache_around, thrown_away_detach
+from gradscope.explain.deductions.carried_state import cache_around, received_at, thrown_away_detach
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.inplace_writes import REFUSED, in_optimizer, refused, write_of
 from gradscope.explain.deductions.shared_subgraph import SharedSubgraph, shared_subgraph
@@ -62,7 +62,8 @@ def carried_over(case: Case) -> Iterator[Cause]:
     Do instead: detach what is carried over (`state = state.detach()`, `total += loss.detach()`), or compute it anew in
         each round.
     How it is found: both calls stand on the same lines; the nodes of the failed one are compared, by identity, with
-        those that the earlier one ran. The line named made the youngest of the nodes that both have.
+        those that the earlier one ran. The line named made the youngest of the nodes that both have, or takes
+        it from the function that returns it.
     """
     for call in case.failed():
         found = _freed(case, call) or _outdated(case, call)
@@ -90,7 +91,7 @@ def _outdated(case: Case, call: Backward) -> SharedSubgraph | None:
 
 
 def _carried_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
-    made = found.carried.site
+    made = received_at(case, found.carried.stack)
     name = source_lines.assigned(case, made)
     what = f"`{name}`" if name else f"what {found.carried.name} made"
     thrown_away, cache = thrown_away_detach(case), cache_around(case, found.carried.stack)

@@ -14,11 +14,13 @@ from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
+from gradscope.model.site import Site
 from gradscope.model.training import ASSIGN, LOAD, PARTED, STATE, STEP
 
 _TIMES = 3
 _AVERAGES = ("lerp_",)
 _SCALES, _ADDS = ("mul_",), ("add_",)
+_SHARES = ("detach", "alias", "view")
 
 
 def loads_itself(case: Case) -> Iterator[Cause]:
@@ -86,9 +88,11 @@ def average_of_itself(case: Case) -> Iterator[Cause]:
         name = base_name(operation.operation.name)
         for storage in storages & parameters:
             if _is_average(flow, operation, storage, written.get(storage)):
+                begun = _begun_at(flow, operation.reads[0].tensor, at)
                 yield Cause(
                     "this average of a parameter is kept in the parameter's own memory: it is the parameter",
-                    operation.site,
+                    begun or operation.site,
+                    (Related("edited_at", operation.site, name),) if begun not in (None, operation.site) else (),
                     op=operation.operation.name,
                 )
                 return
@@ -163,6 +167,12 @@ def _is_average(flow: RecordedDataflow, operation: FlowOperation, storage: int, 
         return False
     name = base_name(operation.operation.name)
     return name in _AVERAGES or (name in _ADDS and before in _SCALES)
+
+
+def _begun_at(flow: RecordedDataflow, average: int, before: int) -> Site | None:
+    """The line that took the average from the parameter, by an operator that shares its memory; None if none did."""
+    made = (flow.operations[at] for at in flow.makers.get(average, ()) if at < before)
+    return next((one.site for one in made if base_name(one.operation.name) in _SHARES), None)
 
 
 def _together(timeline: Timeline, first: int, second: int) -> int:

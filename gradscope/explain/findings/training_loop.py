@@ -15,7 +15,7 @@ from gradscope.explain.deductions.source_calls import guard_of
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.timeline import is_whole, timelines
 from gradscope.explain.evidence.words import be, several
-from gradscope.model.finding import Related
+from gradscope.model.finding import Related, Severity
 from gradscope.model.training import MADE, SCALED_STEP, STEP
 
 _TIMES = 3  # of the same, before anything is said
@@ -83,9 +83,14 @@ def cleared_between(case: Case) -> Iterator[Cause]:
     Do instead: clear right after the step, where the step is.
 
     How it is found: between two steps the same line calls backward several times, zero_grad() finds gradients between
-    these calls, and no operator has read what it clears.
+    these calls, and no operator has read what it clears. A hint only where most steps use all calls, and some have
+    lost what was left at the end of an epoch.
     """
     for optimizer, found in accumulated(case).items():
+        if found.left_over is not None and not is_read_before(case, optimizer):
+            cleared, times = found.left_over
+            message = f"this clears gradients of several backward calls that no step has used, {times} times"
+            yield Cause(message, cleared, severity=Severity.INFO)
         if found.thrown_away is None or found.lost_windows < 2:
             continue
         cleared, backward = found.thrown_away

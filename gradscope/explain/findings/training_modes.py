@@ -1,15 +1,17 @@
-"""GS81x: a model that trains in evaluation mode, or is validated in training mode."""
+"""GS81x: a model that trains in evaluation mode, is validated in training mode, or is frozen and thawed by train()."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients_of_steps import modes
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.timeline import Timeline, is_whole, timelines
+from gradscope.explain.evidence.words import several
 from gradscope.model.finding import Related
-from gradscope.model.training import EVAL, FORWARD, TRAIN, TrainingCall
+from gradscope.model.training import EVAL, FORWARD, LEARN, TRAIN, TrainingCall
 
 _TIMES = 3  # backward calls in the wrong mode
 
@@ -92,6 +94,76 @@ def validated_in_training_mode(case: Case) -> Iterator[Cause]:
                     module=call.module,
                 )
                 break
+
+
+def thawed_by_train(case: Case) -> Iterator[Cause]:
+    """What it flags: layers that were put into evaluation mode one by one, and that train() of the model puts back.
+
+    Why: frozen batch normalisation is to keep its averages. train() sets the mode of all that is inside, so that from
+    the next epoch on the layers normalise by the batch again and their averages move, frozen weights or not.
+
+    Wrong:
+        for layer in model.encoder.modules():
+            if isinstance(layer, torch.nn.BatchNorm2d):
+                layer.eval()
+        for epoch in range(10):
+            model.train()
+            train_one_epoch(model)
+
+    Right:
+        for epoch in range(10):
+            model.train()
+            for layer in model.encoder.modules():
+                if isinstance(layer, torch.nn.BatchNorm2d):
+                    layer.eval()
+            train_one_epoch(model)
+
+    Do instead: put them into evaluation mode after each train(), or in the model's own train().
+
+    How it is found: eval() was called of single layers that compute something else then; train() of the only model that
+    trains changed modes after that, no other call came for these layers, and the model trains on. A hint: the layers
+    may be meant to train again.
+    """
+    for timeline in timelines(case):
+        found = _thawed(timeline)
+        if found is not None and found.times >= _TIMES:
+            names = sorted(found.rested)
+            yield Cause(
+                f"train() puts {several(names)} back into training mode, out of an eval() of their own",
+                found.switch.site,
+                (Related("declared_at", found.rested[names[0]].site, "eval()"),),
+                certain=False,
+                module=found.switch.module,
+            )
+
+
+@dataclass
+class _Thaw:
+    """A train() of the model that reaches layers at rest, the eval() of each, and how often the model trains after."""
+
+    switch: TrainingCall
+    rested: dict[str, TrainingCall]
+    times: int = 0
+
+
+def _thawed(timeline: Timeline) -> _Thaw | None:
+    """The last train() that switches single layers back, where but one model trains."""
+    models = {call.module for _, call in timeline.of(FORWARD) if call.count and call.total}
+    rested: dict[str, TrainingCall] = {}
+    thaw: _Thaw | None = None
+    for _, call in timeline.of(EVAL, TRAIN, LEARN, FORWARD) if len(models) == 1 else ():
+        if call.kind is LEARN:
+            rested, thaw = {}, None
+        elif call.kind is FORWARD and thaw is not None:
+            thaw.times += bool(call.count and call.total)
+        elif call.kind is TRAIN and call.module in models and call.count and rested:
+            thaw, rested = _Thaw(call, rested), {}
+        elif call.kind in (EVAL, TRAIN) and call.module is not None and call.module not in models and call.total == 1:
+            if thaw is not None and thaw.times < _TIMES and call.module in thaw.rested:
+                thaw = None  # it is put to rest again in time
+            if call.kind is EVAL:
+                rested[call.module] = call
+    return thaw
 
 
 def _left(timeline: Timeline) -> dict[str | None, tuple[TrainingCall, int]]:
