@@ -11,16 +11,18 @@ from operator import attrgetter
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.lost_parts import detached_terms
+from gradscope.explain.deductions.shared_subgraph import lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, leaves_torch
 from gradscope.explain.evidence.source_names import function_at, targets
 from gradscope.explain.evidence.syntax import attribute_call, syntax
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
-from gradscope.model.operation import base_name
+from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Origin, Site
 
 _TIMES = 3
+_GRAPHS = 8  # that are looked at: the first ones
 _TERMS = re.compile(r"loss|penalty|\bkl\b|kl_|_kl|_?reg$|^reg|regulari|commit|consistency|auxil|entropy")
 
 
@@ -62,13 +64,15 @@ def _never_added(case: Case) -> Iterator[Cause]:
     flow = dataflow(case)
     times: Counter[Site] = Counter()
     steps: dict[Site, Site] = {}
+    made_by: dict[Site, FlowOperation] = {}
     for operation, root in _unused_terms(flow):
         site = next((one for one in operation.operation.stack if _is_a_term(case, one)), None)
         if site is not None:
             times[site] += 1
             steps.setdefault(site, root)
+            made_by.setdefault(site, operation)
     for site, count in times.items():
-        if count >= _TIMES:
+        if count >= _TIMES and not _is_visited(case, made_by[site].operation):
             message = f"no loss contains what line {site.line} computes with gradients"
             dropped = _dropped_result(case, site)
             if dropped is not None:
@@ -92,6 +96,20 @@ def _unused_terms(flow: RecordedDataflow) -> Iterator[tuple[FlowOperation, Site]
             if run not in unused:
                 unused[run] = [one for one in runs[run] if _is_unused_number(flow, one)]
             yield from ((one, line) for one in unused[run])
+
+
+def _is_visited(case: Case, operation: Operation) -> bool:
+    """Whether a backward runs the node of an operator: a custom Function may have taken what it made, and only kept it.
+
+    The operator and the node stand on the same lines, and the node is called after the operator.
+    """
+    name = base_name(operation.name).removesuffix("_forward").replace("_", "")
+    graphs = map(case.graph, sorted(case.graph_sizes())[:_GRAPHS])
+    return any(
+        node.name.lower().startswith(f"{name}backward") and lines(node.stack) == lines(operation.stack)
+        for graph in graphs
+        for node in graph.nodes
+    )
 
 
 def _is_unused_number(flow: RecordedDataflow, operation: FlowOperation) -> bool:

@@ -101,6 +101,7 @@ def _carried_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
     else:
         message = f"{what} carries its graph from one round into the next: backward {call.number} ran into it again"
         advice = f"carry over `{name}.detach()`" if name else "detach it when it is carried over"
+        advice += ", or compute it anew in each round where its gradient is wanted"
     if thrown_away is not None:
         message = f"detach() gives a new tensor, which is thrown away here: {message}"
         advice = "assign what detach() gives, or call detach_()"

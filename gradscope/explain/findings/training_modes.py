@@ -128,8 +128,9 @@ def thawed_by_train(case: Case) -> Iterator[Cause]:
         found = _thawed(timeline)
         if found is not None and found.times >= _TIMES:
             names = sorted(found.rested)
+            whose = "its" if len(names) == 1 else "their"
             yield Cause(
-                f"train() puts {several(names)} back into training mode, out of an eval() of their own",
+                f"train() puts {several(names)} back into training mode, out of an eval() of {whose} own",
                 found.switch.site,
                 (Related("declared_at", found.rested[names[0]].site, "eval()"),),
                 certain=False,

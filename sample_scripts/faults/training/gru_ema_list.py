@@ -24,7 +24,7 @@ class LMTrainer:
         self.model = model
         self.decay = decay
         self.params = list(model.parameters())
-        self.ema_params = [p.detach() for p in self.params]
+        self.ema_params = [p.detach() for p in self.params]  # expect: GS831
         self.opt = torch.optim.AdamW(self.params, lr=lr)
 
     def loss(self, seq):
@@ -34,7 +34,7 @@ class LMTrainer:
     @torch.no_grad()
     def update_ema(self):
         for shadow, p in zip(self.ema_params, self.params, strict=False):
-            shadow.mul_(self.decay).add_(p, alpha=1.0 - self.decay)  # expect: GS831
+            shadow.mul_(self.decay).add_(p, alpha=1.0 - self.decay)  # expect: GS831 edited_at
 
     def train(self, steps):
         for step in range(1, steps + 1):

@@ -36,7 +36,7 @@ def update_average(avg, net, decay):
     with torch.no_grad():
         for k, v in net.state_dict().items():
             if v.dtype.is_floating_point:
-                avg[k].lerp_(v, 1 - decay)  # expect: GS831
+                avg[k].lerp_(v, 1 - decay)  # expect: GS831 edited_at
 
 
 def evaluate(net, x, y):
@@ -52,7 +52,7 @@ def main():
     x, y = stripes(160)
     xv, yv = stripes(200)
     net = make_net()
-    avg = dict(net.state_dict())
+    avg = dict(net.state_dict())  # expect: GS831
     optimizer = torch.optim.SGD(net.parameters(), lr=0.2)
     for epoch in range(5):
         for i in range(0, 160, 32):
