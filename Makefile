@@ -66,6 +66,7 @@ bench: .venv/dev.stamp
 	$(python) benchmarks/pages.py
 	$(python) benchmarks/reading.py
 	$(python) benchmarks/comparing.py
+	$(python) benchmarks/exporting.py
 	$(python) benchmarks/many_ranks.py
 	$(python) benchmarks/where.py
 

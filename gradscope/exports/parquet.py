@@ -5,12 +5,13 @@ pyarrow writes it; it is an extra, and one sentence says so where it is missing.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
 from gradscope.errors import UsageError
+from gradscope.model.operation import Operation
 from gradscope.store.reader import Recording
 
 _ROWS = 200_000  # in memory at a time
@@ -60,27 +61,42 @@ def write(recording: Recording, folder: Path, rank: int) -> int:
 
 def _rows(recording: Recording) -> Iterator[tuple[Any, ...]]:
     """A row for each operator, in the order of COLUMNS."""
-    calls = recording.backwards()
-    steps = {call.number: call.step for call in calls}
-    graphs = {number: group[0] for group in recording.by_graph() for number in group}
-    names: dict[int, tuple[str, ...]] = {}
+    steps = {call.number: call.step for call in recording.backwards()}
+    names = _names(recording)
+    known: dict[int, tuple[Any, ...]] = {}  # operations are interned for as long as there are more of them
     step = position = 0
     for block in recording.blocks(versions=False):
         number = block.backward
-        nodes: tuple[str, ...] = ()
-        if number is not None and number in graphs:
-            graph = graphs[number]
-            if graph not in names:
-                names[graph] = tuple(node.short_name for node in recording.graph(graph).nodes)
-            nodes = names[graph]
+        nodes = [] if number is None else names(number)
         phase = "forward" if number is None else "backward"
         here = step if number is None else steps.get(number, step)
         for one in block.operations:
-            site = one.site
+            about = known.get(id(one)) or known.setdefault(id(one), _about(one))
             node = nodes[one.node] if one.node is not None and one.node < len(nodes) else None
-            file, line = (None, None) if site is None else (site.file, site.line)
-            module = None if one.module is None else one.module.path
-            yield here, position, block.thread, number, phase, one.name, node, file, line, module, one.grad
+            yield here, position, block.thread, number, phase, one.name, node, *about
             position += 1
         if number is not None:
             step = here + 1
+
+
+def _about(one: Operation) -> tuple[str | None, int | None, str | None, bool]:
+    """File, line, module and whether gradients were recorded."""
+    site = one.site
+    file, line = (None, None) if site is None else (site.file, site.line)
+    return file, line, None if one.module is None else one.module.path, one.grad
+
+
+def _names(recording: Recording) -> Callable[[int], list[str]]:
+    """What tells the names of the nodes that a backward call reached."""
+    graphs = {number: group[0] for group in recording.by_graph() for number in group}
+    known: dict[int, list[str]] = {}
+
+    def names(number: int) -> list[str]:
+        graph = graphs.get(number)
+        if graph is None:
+            return []
+        if graph not in known:
+            known[graph] = [name for name, _ in recording.names(graph)]
+        return known[graph]
+
+    return names

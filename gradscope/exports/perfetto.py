@@ -5,23 +5,27 @@ The numbers are those of Perfetto's trace_packet.proto, track_event.proto and tr
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections import defaultdict
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass
+from operator import itemgetter
 from typing import BinaryIO
 
-from gradscope.exports.protobuf import Times, data, head, number, text, varint
-from gradscope.model.export import Slice
+from gradscope.exports.places import NODE
+from gradscope.exports.protobuf import TIME_BYTES, Times, data, head, number, text, varint
+from gradscope.model.export import Kind, Slice, Stretch
 
 _PACKET = 1  # of Trace
 _TIMESTAMP, _SEQUENCE, _EVENT, _DESCRIPTOR = 8, 10, 11, 60  # of TracePacket
 _TYPE, _UUID, _CATEGORIES, _NAME, _ANNOTATION, _FLOW = 9, 11, 22, 23, 4, 47  # of TrackEvent
 _BEGIN, _END = 1, 2
 _ARROW = varint(_FLOW << 3 | 1)  # eight bytes follow
-_AT_ONCE = 4096  # packets
+_ARROW_BYTES = len(_ARROW) + 8
+_AT_ONCE = 1 << 14  # pieces
+_NEVER = 1 << 63  # later than any time
 _ANNOTATION_NAME, _ANNOTATION_TEXT = 10, 6
-_TRACK_UUID, _TRACK_NAME, _PROCESS, _THREAD, _PARENT = 1, 2, 3, 4, 5  # of TrackDescriptor
+_TRACK_UUID, _PROCESS, _THREAD, _PARENT = 1, 3, 4, 5  # of TrackDescriptor
 _SPAN = 1 << 20  # ids of tracks and flows of a process
-_DEPTHS = {"step": 0, "backward": 1, "node": 2, "operator": 3, "collective": 3}
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,80 +37,81 @@ class Process:
     name: str
 
 
-def write(stream: BinaryIO, process: Process, slices: Iterable[Slice]) -> int:
+def write(stream: BinaryIO, process: Process, stretches: Iterable[Stretch]) -> int:
     """Write one process. Returns how many slices it has."""
     first = (process.place + 1) * _SPAN
     known_as = number(1, process.pid) + text(6, process.name)
     stream.write(_packet(data(_DESCRIPTOR, number(_TRACK_UUID, first) + data(_PROCESS, known_as))))
-    known: dict[int, list[Slice]] = {}
-    entered: set[int | None] = set()
-    for one in slices:
-        known.setdefault(one.thread, []).append(one)
-        entered.add(one.enters)
-    flows = frozenset(flow for flow in entered if flow is not None)
-    for thread, found in sorted(known.items()):
+    known: dict[int, list[Slice]] = defaultdict(list)
+    for stretch in stretches:
+        known[stretch.thread] += stretch.slices
+    entered = _entered(known.values())
+    for thread, slices in sorted(known.items()):
         name = f"thread {thread}" if thread else "main thread"
         track = first + thread + 1
         about = data(_THREAD, number(1, process.pid) + number(2, process.pid + thread) + text(5, name))
         stream.write(_packet(data(_DESCRIPTOR, number(_TRACK_UUID, track) + number(_PARENT, first) + about)))
-        _events(stream, track, first, flows, _nested(found))
+        slices.sort(key=itemgetter(0))  # of those that start together the first is around the others
+        for pieces in _events(track, first, entered, slices):
+            stream.write(b"".join(pieces))
     return sum(map(len, known.values()))
 
 
-def _nested(slices: list[Slice]) -> Iterator[tuple[int, Slice | None]]:
+def _entered(threads: Iterable[list[Slice]]) -> frozenset[int]:
+    """The flows that end in a node: one that never does is not drawn."""
+    return frozenset(flow for slices in threads for _, _, kind, flow in slices if flow and kind.category == NODE)
+
+
+def _events(track: int, first: int, entered: Container[int], slices: list[Slice]) -> Iterator[list[bytes]]:
     """Begins and ends in order, each inside of what is around it: a viewer draws what overlaps in one track wrong."""
-    waiting: list[int] = []
-    slices.sort(key=lambda one: one.start << 2 | _DEPTHS[one.category])
-    for one in slices:
-        while waiting and waiting[-1] <= one.start:
-            yield waiting.pop(), None
-        yield one.start, one
-        waiting.append(min(one.end, waiting[-1]) if waiting else one.end)
-    while waiting:
-        yield waiting.pop(), None
+    begin, begin_arrow, time = _Heads(track, 0), _Heads(track, _ARROW_BYTES), Times().varint
+    end, ended = _framed(track, number(_TYPE, _END) + number(_UUID, track), 0)
+    waiting = [_NEVER]  # the ends of what has begun
+    pieces: list[bytes] = []
+    for start, until, kind, flow in slices:
+        while waiting[-1] <= start:
+            pieces += end, time(waiting.pop()), ended
+        if flow in entered:
+            before, after = begin_arrow[kind]
+            pieces += before, time(start), after, _ARROW, (first + flow).to_bytes(8, "little")
+        else:
+            before, after = begin[kind]
+            pieces += before, time(start), after
+        waiting.append(until if until < waiting[-1] else waiting[-1])
+        if len(pieces) > _AT_ONCE:
+            yield pieces
+            pieces = []
+    for last in reversed(waiting[1:]):
+        pieces += end, time(last), ended
+    yield pieces
 
 
-def _events(
-    stream: BinaryIO, track: int, first: int, flows: frozenset[int], events: Iterable[tuple[int, Slice | None]]
-) -> None:
-    uuid, time = number(_UUID, track), Times().varint
-    sequence, stamp = number(_SEQUENCE, track), varint(_TIMESTAMP << 3)
-    end = sequence + data(_EVENT, number(_TYPE, _END) + uuid)
-    heads: dict[tuple[str, str, str, bool, int], bytes] = {}
-    packets: list[bytes] = []
-    for when, one in events:
-        rest = end
-        if one is not None:
-            arrows = _arrows(one, first, flows)
-            key = (one.name, one.category, one.place, one.measured, len(arrows))
-            rest = heads.get(key, b"")
-            if not rest:
-                about = number(_TYPE, _BEGIN) + uuid + _about(one)
-                rest = heads[key] = sequence + head(_EVENT, len(about) + len(arrows)) + about
-            rest += arrows
-        content = stamp + time(when) + rest
-        packets.append(b"\x0a" + varint(len(content)) + content)
-        if len(packets) > _AT_ONCE:
-            stream.write(b"".join(packets))
-            packets.clear()
-    stream.write(b"".join(packets))
+class _Heads(dict[Kind, tuple[bytes, bytes]]):
+    """What stands before and after the time of a slice's begin, by its kind; so many bytes of arrows follow."""
+
+    def __init__(self, track: int, arrows: int) -> None:
+        super().__init__()
+        self._track, self._arrows = track, arrows
+
+    def __missing__(self, kind: Kind) -> tuple[bytes, bytes]:
+        about = number(_TYPE, _BEGIN) + number(_UUID, self._track) + _about(kind)
+        found = self[kind] = _framed(self._track, about, self._arrows)
+        return found
 
 
-def _arrows(one: Slice, first: int, flows: frozenset[int]) -> bytes:
-    """The flows that leave a slice or end in it."""
-    found = b""
-    for flow in (one.leaves, one.enters):
-        if flow is not None and flow in flows:
-            found += _ARROW + (first + flow).to_bytes(8, "little")
-    return found
+def _framed(track: int, event: bytes, arrows: int) -> tuple[bytes, bytes]:
+    """What stands before and after the time in the packet of an event, which so many bytes of arrows will end."""
+    stamp = varint(_TIMESTAMP << 3)
+    rest = number(_SEQUENCE, track) + head(_EVENT, len(event) + arrows) + event
+    return head(_PACKET, len(stamp) + TIME_BYTES + len(rest) + arrows) + stamp, rest
 
 
-def _about(one: Slice) -> bytes:
+def _about(kind: Kind) -> bytes:
     """Name, category and what stands in the panel of a slice."""
-    found = text(_CATEGORIES, one.category) + text(_NAME, one.name)
-    if one.place:
-        found += data(_ANNOTATION, text(_ANNOTATION_NAME, "line") + text(_ANNOTATION_TEXT, one.place))
-    if not one.measured:
+    found = text(_CATEGORIES, kind.category) + text(_NAME, kind.name)
+    if kind.place:
+        found += data(_ANNOTATION, text(_ANNOTATION_NAME, "line") + text(_ANNOTATION_TEXT, kind.place))
+    if not kind.measured:
         found += data(_ANNOTATION, text(_ANNOTATION_NAME, "times") + text(_ANNOTATION_TEXT, "spread evenly"))
     return found
 

@@ -22,20 +22,31 @@ def varint(value: int) -> bytes:
 
 _BITS = 14
 _TWO = tuple(bytes((low & 0x7F | 0x80, low >> 7 | 0x80)) for low in range(1 << _BITS))  # two bytes that go on
+TIME_BYTES = 9
 
 
 class Times:
-    """Varints of times, which share their high bits for long: a million of them take a third of the time."""
+    """Varints of times, as many bytes each. They share their high bits for long, and one often is that before it."""
 
     def __init__(self) -> None:
-        self._high, self._end = -1, b""
+        self._last, self._found, self._high, self._end = -1, b"", -1, b""
 
     def varint(self, value: int) -> bytes:
-        """The same as `varint`, for what is at least 2 to the power of 28."""
-        high = value >> 2 * _BITS
-        if high != self._high:
-            self._high, self._end = high, varint(high)
-        return _TWO[value & 0x3FFF] + _TWO[value >> _BITS & 0x3FFF] + self._end
+        """Nine bytes, some of which a small number would not need: they carry 63 bits."""
+        if value != self._last:
+            high = value >> 2 * _BITS
+            if high != self._high:
+                self._high, self._end = high, _padded(high, TIME_BYTES - 4)
+            self._last = value
+            self._found = _TWO[value & 0x3FFF] + _TWO[value >> _BITS & 0x3FFF] + self._end
+        return self._found
+
+
+def _padded(value: int, length: int) -> bytes:
+    """So many bytes, of which all but the last say that more follow."""
+    found = bytearray(value >> 7 * place & 0x7F | 0x80 for place in range(length))
+    found[-1] &= 0x7F
+    return bytes(found)
 
 
 def number(field: int, value: int) -> bytes:

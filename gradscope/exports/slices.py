@@ -10,14 +10,16 @@ from collections import defaultdict
 from collections.abc import Callable, Iterator
 from itertools import groupby
 
-from gradscope.model.export import Slice
+from gradscope.exports.places import Places
+from gradscope.model.export import Kind, Slice, Stretch
 from gradscope.model.graph import Backward
-from gradscope.model.operation import Block, Operation
+from gradscope.model.operation import Block
+from gradscope.model.statistics import NodeRun
 from gradscope.store.reader import Recording
 
 _NANOSECONDS = 1e9
-_UNNAMED = ("node", "")
-COLLECTIVE, NODE, OPERATOR, BACKWARD, STEP = "collective", "node", "operator", "backward", "step"
+_LATEST = 1 << 62  # a trace has no later times, but a file can say anything
+BACKWARD, STEP = "backward", "step"
 
 
 class Slices:
@@ -28,116 +30,69 @@ class Slices:
         self._begin = int(recording.run().started * _NANOSECONDS)
         self._calls = recording.backwards()
         self._ends = _stretch_ends(recording, self._calls)
+        self._places = Places(recording)
+        self._measured: set[int | None] = set()
         self._flow = 0
-        self._operators: dict[tuple[str, int], tuple[str, str, list[int] | None]] = {}
-        self._made: dict[tuple[str, str], list[int]] = defaultdict(list)
-        self._names: dict[int, list[tuple[str, str]]] = {}
-        self._graphs = {number: group[0] for group in recording.by_graph() for number in group}
 
-    def __iter__(self) -> Iterator[Slice]:
+    def __iter__(self) -> Iterator[Stretch]:
         yield from self._steps()
-        for call in self._calls:
-            yield self._backward(call)
+        yield from map(self._backward, self._calls)
         waiting = {call.number: call for call in self._calls}
         for block in self._recording.blocks(versions=False):  # in order: operators before the nodes that they made
             if block.backward in waiting:
                 yield from self._measured_nodes(waiting.pop(block.backward))
-            yield from self._block(block)
+            if block.operations:
+                yield self._block(block)
         for call in waiting.values():
             yield from self._measured_nodes(call)
 
     def _at(self, seconds: float) -> int:
-        return self._begin + int(seconds * _NANOSECONDS)
+        return min(max(self._begin + int(seconds * _NANOSECONDS), 0), _LATEST)
 
-    def _steps(self) -> Iterator[Slice]:
+    def _steps(self) -> Iterator[Stretch]:
         """From the end of an outermost backward to the end of the next."""
         last = 0.0
         for call in self._calls:
             if call.nested_in is None:
                 end = call.started + (call.duration or 0.0)
-                yield Slice(f"step {call.step}", STEP, self._at(last), self._at(end), call.thread)
+                yield Stretch(call.thread, [(self._at(last), self._at(end), Kind(f"step {call.step}", STEP), 0)])
                 last = end
 
-    def _backward(self, call: Backward) -> Slice:
+    def _backward(self, call: Backward) -> Stretch:
         end = self._at(call.started + (call.duration or 0.0))
-        place = "" if call.site is None else str(call.site)
-        return Slice(f"backward {call.number}", BACKWARD, self._at(call.started), end, call.thread, place)
+        kind = Kind(f"backward {call.number}", BACKWARD, "" if call.site is None else str(call.site))
+        return Stretch(call.thread, [(self._at(call.started), end, kind, 0)])
 
-    def _measured_nodes(self, call: Backward) -> Iterator[Slice]:
+    def _measured_nodes(self, call: Backward) -> Iterator[Stretch]:
         runs = self._recording.node_runs(call.number)
         if not runs:
             return
-        named = self._named(call.number)
-        for run in runs:
-            name, place = named(run.node)
+        self._measured.add(call.number)
+        node = self._places.node(call.number, measured=True)
+
+        def ran(run: NodeRun) -> Slice:
+            kind, made = node(run.node)
             start = self._at(call.started + run.started)
-            end = start + int(run.duration * _NANOSECONDS)
-            yield Slice(name, NODE, start, end, run.thread, place, enters=self._enter(name, place))
+            return start, start + int(run.duration * _NANOSECONDS), kind, made.pop() if made else 0
 
-    def _named(self, number: int) -> Callable[[int], tuple[str, str]]:
-        """What tells name and place of the nodes of a call's graph."""
-        graph = self._graphs.get(number)
-        if graph is None:
-            return lambda node: _UNNAMED
-        if graph not in self._names:
-            self._names[graph] = self._recording.names(graph)
-        names = self._names[graph]
-        return lambda node: names[node] if 0 <= node < len(names) else _UNNAMED
+        for thread, group in groupby(runs, key=lambda run: run.thread):
+            yield Stretch(thread, list(map(ran, group)))
 
-    def _block(self, block: Block) -> Iterator[Slice]:
-        if not block.operations:
-            return
+    def _block(self, block: Block) -> Stretch:
+        """A stretch of operators, evenly spread from its start to its end."""
         start, end = self._at(block.started), self._at(self._ends(block))
         each = max((end - start) // len(block.operations), 1)
-        if block.backward is None:
-            for position, one in enumerate(block.operations):
-                yield self._operator(one, start + position * each, each, block.thread)
-            return
-        named = self._named(block.backward)
-        measured = bool(self._recording.node_runs(block.backward))
-        position = 0
-        for node, group in groupby(block.operations, key=lambda one: one.node):
-            inside = list(group)
-            at, length = start + position * each, each * len(inside)
-            if node is not None and not measured:
-                name, place = named(node)
-                entered = self._enter(name, place)
-                yield Slice(name, NODE, at, at + length, block.thread, place, False, enters=entered)
-            for one in inside:
-                yield self._operator(one, start + position * each, each, block.thread)
-                position += 1
-
-    def _operator(self, one: Operation, start: int, length: int, thread: int) -> Slice:
-        kind, place, waiting = self._known(one)
-        leaves = None
-        if one.node is None and one.grad and waiting is not None:
-            self._flow += 1
-            leaves = self._flow
-            waiting.append(leaves)
-        return Slice(one.name, kind, start, start + length, thread, place, False, leaves)
-
-    def _known(self, one: Operation) -> tuple[str, str, list[int] | None]:
-        """What operators of one name and stack have in common: kind, place, and the flows that leave them."""
-        key = (one.name, id(one.stack))  # stacks are interned for as long as the recording is open
-        found = self._operators.get(key)
-        if found is None:
-            kind, place = COLLECTIVE if "c10d" in one.name else OPERATOR, str(one.site or "")
-            waiting = self._made[_stem(one.name), place] if kind is OPERATOR else None
-            found = self._operators[key] = kind, place, waiting
-        return found
-
-    def _enter(self, node: str, place: str) -> int | None:
-        """The flow of the forward operator that made a node: the last one of its name from the same line."""
-        waiting = self._made.get((_stem(node), place))
-        return waiting.pop() if waiting else None
-
-
-def _stem(name: str) -> str:
-    """`addmm` of `aten.addmm.default` and of `AddmmBackward0`."""
-    if "." in name:
-        name = name.split(".")[1]
-    name = name.partition("Backward")[0]
-    return name.replace("_", "").lower()
+        found: list[Slice] = []
+        for place in self._places.stretch(block.operations, block.backward, block.backward in self._measured):
+            flow, leaves, enters = 0, place.leaves, place.enters
+            if leaves is not None:
+                flow = self._flow = self._flow + 1
+                leaves.append(flow)
+            elif enters:
+                flow = enters.pop()
+            found.append((start, start + place.length * each, place.kind, flow))
+            start += place.moves * each
+        return Stretch(block.thread, found)
 
 
 def _stretch_ends(recording: Recording, calls: tuple[Backward, ...]) -> Callable[[Block], float]:

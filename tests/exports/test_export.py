@@ -105,9 +105,14 @@ def test_flows_lead_from_operators_to_nodes(trace):
     assert all(len(names) == 2 for names in flows.values())
 
 
-@pytest.mark.parametrize("value", [1 << 28, 1_795_476_499_232_397_103, (1 << 62) + 12345])
-def test_times_are_varints(value):
-    assert protobuf.Times().varint(value) == protobuf.varint(value)
+@pytest.mark.parametrize("value", [0, 1 << 28, 1_795_476_499_232_397_103, (1 << 62) + 12345])
+def test_times_are_varints_of_nine_bytes(value):
+    assert varint(protobuf.Times().varint(value), 0) == (value, 9)
+
+
+def test_a_time_that_comes_again_is_the_same():
+    times = protobuf.Times()
+    assert [varint(times.varint(value), 0)[0] for value in (5, 5, 1 << 60, 5)] == [5, 5, 1 << 60, 5]
 
 
 def test_perfettos_own_parser_reads_it(recording, tmp_path):
