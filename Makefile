@@ -68,6 +68,7 @@ bench: .venv/dev.stamp
 	$(python) benchmarks/comparing.py
 	$(python) benchmarks/exporting.py
 	$(python) benchmarks/many_ranks.py
+	$(python) benchmarks/looks.py
 	$(python) benchmarks/where.py
 
 docs: pictures
