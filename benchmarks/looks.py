@@ -10,7 +10,7 @@ from __future__ import annotations
 import statistics
 import tempfile
 import time
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Callable
 from contextlib import ExitStack
 from pathlib import Path
@@ -29,6 +29,7 @@ from gradscope.probes.operators.collective_calls import CollectiveCalls
 
 PARTS = ((GradientNorms, "before"), (GradientNorms, "after"), (CollectiveCalls, "_note_gradients"))
 STEPS = 65  # looked at: 0, 1, 2, 4, 8, 16, 32, 64
+LONG = 1000  # steps of a run that is reckoned with
 FIRST = 2  # steps that are unlike the others
 LOOKS = (2, 4, 8, 16, 32, 64)
 
@@ -50,7 +51,7 @@ def training(width: int, length: int, batch: int) -> Callable[[], None]:
 
 def in_looks(step: Callable[[], None]) -> list[float]:
     """CPU seconds that each of some recorded steps takes for looks."""
-    spent: Counter[int] = Counter()
+    spent: dict[int, float] = defaultdict(float)
     number, inside = 0, False
 
     def adding(told: Callable[..., None]) -> Callable[..., None]:
@@ -79,7 +80,8 @@ def main() -> None:
     """Print a row for each size."""
     torch.set_num_threads(1)
     dist.init_process_group("gloo", store=dist.HashStore(), rank=0, world_size=1)
-    print(f"{machine()}\n\n| a step of | a plain step | a look | of its step | of {STEPS} steps |\n|---|---|---|---|---|")
+    print(f"{machine()}\n")
+    print(f"| a step of | a plain step | a look | of all {STEPS} steps | of {LONG:,} |\n|---|---|---|---|---|")
     for width, length, batch in ((32, 16, 4), (128, 64, 4), (256, 128, 4)):
         step = training(width, length, batch)
         seconds(step, FIRST)
@@ -87,7 +89,9 @@ def main() -> None:
         spent = in_looks(step)
         look = statistics.median(spent[number] for number in LOOKS)
         share = sum(spent) / len(spent) / plain
-        row = f"{plain * 1e3:,.1f} ms | {look * 1e3:.2f} ms | {look / plain:.1%} | {share:.2%} |"
+        looks = LONG.bit_length() + 1  # 0, 1, 2, 4, ...
+        longer = look * looks / LONG / plain
+        row = f"{plain * 1e3:,.1f} ms | {look * 1e3:.2f} ms | {share:.2%} | {longer:.2%} |"
         print(f"| GPT, width {width}, {batch} x {length} tokens | {row}", flush=True)
     dist.destroy_process_group()
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
-from group_programs import PATIENCE, STEPS, data, model, run, train
+from group_programs import PATIENCE, STEPS, data, model, pipeline, run, train
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as Replicated
 
@@ -87,22 +87,7 @@ def healthy_experts(rank):
 
 
 def healthy_pipeline(rank):
-    torch.manual_seed(rank)
-    stage = nn.Linear(4, 4)
-    for _ in range(3):
-        x = torch.ones(2, 4, requires_grad=True)
-        if rank > 0:
-            dist.recv(x.data, rank - 1)
-        out = stage(x)
-        if rank < WORLD - 1:
-            dist.send(out.detach(), rank + 1)
-            gradient = torch.empty(2, 4)
-            dist.recv(gradient, rank + 1)
-            out.backward(gradient)
-        else:
-            out.square().mean().backward()
-        if rank > 0:
-            dist.send(x.grad, rank - 1)
+    pipeline(rank, WORLD)
 
 
 def healthy_fsdp(rank):

@@ -37,6 +37,27 @@ def train(net, rank, loss=lambda net, x: net(x).square().mean(), before=lambda n
         optimizer.step()
 
 
+def pipeline(rank, world):
+    """A stage for each rank, through which three batches go. Returns this rank's."""
+    torch.manual_seed(rank)
+    stage = nn.Linear(4, 4)
+    for step in range(3):
+        x = data(0, step).requires_grad_()
+        if rank > 0:
+            dist.recv(x.data, rank - 1)
+        out = stage(x)
+        if rank < world - 1:
+            dist.send(out.detach(), rank + 1)
+            gradient = torch.empty(5, 4)
+            dist.recv(gradient, rank + 1)
+            out.backward(gradient)
+        else:
+            out.square().mean().backward()
+        if rank > 0:
+            dist.send(x.grad, rank - 1)
+    return stage
+
+
 def one_more_reduce(rank):
     def extra(net, step):
         if rank == 1 and step == 3:

@@ -5,8 +5,7 @@ from pathlib import Path
 
 import torch
 import torch.distributed as dist
-from group_programs import data, model, train
-from torch import nn
+from group_programs import model, pipeline, train
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import fully_shard
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
@@ -33,31 +32,15 @@ def tensor_parallel(rank, world):
     return [one.to_local() if hasattr(one, "to_local") else one for one in net.parameters()]
 
 
-def pipeline(rank, world):
-    torch.manual_seed(rank)
-    stage = nn.Linear(4, 4)
-    for step in range(3):
-        x = data(0, step).requires_grad_()
-        if rank > 0:
-            dist.recv(x.data, rank - 1)
-        out = stage(x)
-        if rank < world - 1:
-            dist.send(out.detach(), rank + 1)
-            gradient = torch.empty(5, 4)
-            dist.recv(gradient, rank + 1)
-            out.backward(gradient)
-        else:
-            out.square().mean().backward()
-        if rank > 0:
-            dist.send(x.grad, rank - 1)
-    return [one.grad for one in stage.parameters()]
+def staged(rank, world):
+    return [one.grad for one in pipeline(rank, world).parameters()]
 
 
 if __name__ == "__main__":
     dist.init_process_group("gloo")
     rank, world = dist.get_rank(), dist.get_world_size()
     with Path(f"rank{rank}.txt").open("w", encoding="utf-8") as stream:
-        for found in (replicated, sharded, tensor_parallel, pipeline):
+        for found in (replicated, sharded, tensor_parallel, staged):
             for tensor in found(rank, world):
                 print(found.__name__, tensor.detach().flatten().view(torch.uint8).tolist(), file=stream)
     if rank == 0:
