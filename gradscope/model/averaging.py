@@ -23,7 +23,7 @@ class Averaging:
     """`leaves` are those on which the hooks of DistributedDataParallel hang, which was made at `wrapped`; `ignores`:
     it was told to leave others alone. `groups` are those in which something was reduced inside a backward call.
     `bypassed` is where a module was called, None where the wrapper was called as well; `unsynchronised` where
-    no_sync() was entered.
+    no_sync() was entered, where something was reduced by the wrapper: before a backward that a step followed.
     """
 
     leaves: frozenset[str] = frozenset()

@@ -120,8 +120,9 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
         Call the wrapper itself, leave no_sync() before the last backward of a step, and wrap after freezing and
         unfreezing.
     How it is found:
-        Replicas that drift apart, where no collective ran in any backward, or where the parameter that drifts has no
-        hook of the wrapper's. The line is that of the call that went past the wrapper, of no_sync(), or of the wrap.
+        Replicas that drift apart, where no collective ran in any backward, where no_sync() was entered for a backward
+        that a step followed, or where the parameter that drifts has no hook of the wrapper's. The line is that of the
+        call that went past the wrapper, of no_sync(), or of the wrap.
     """
     found = _drift(ranks)
     averaging = None if found is None else ranks.averaging[found.members[0]]
@@ -149,8 +150,11 @@ def _why(averaging: Averaging, leaf: str) -> tuple[str, Site | None] | None:
         return "DistributedDataParallel averages no gradient of a parameter that was frozen when it was made", (
             averaging.wrapped
         )
-    if averaging.groups or averaging.by_hand:
+    if averaging.by_hand:
         return None
+    if averaging.groups:
+        why = "the last backward before an optimizer's step ran in no_sync(), so that its gradients stay its own"
+        return None if averaging.unsynchronised is None else (why, averaging.unsynchronised)
     if averaging.bypassed is not None:
         return (
             "the module inside DistributedDataParallel is called, so that no gradient is averaged",

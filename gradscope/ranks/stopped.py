@@ -8,6 +8,7 @@ from gradscope.model.finding import Related
 from gradscope.model.rank import Collective, Rank, State
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
+from gradscope.ranks.leaving import left
 from gradscope.ranks.parting import Parting, circle_of, first_parting
 
 _MOST_RELATED = 16
@@ -102,7 +103,9 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
         Look at the line where this rank stopped; the lines where the others wait are not to blame.
     How it is found:
         How each rank ended, the collectives that it had entered, and the line at which its main thread stood when its
-        recording was written to last. Exceptions about lost peers are taken as consequences.
+        recording was written to last; of one that ended, the loop that it left while another rank went on in it, or
+        the way out of a step that it took before a backward which the other ran.
+        Exceptions about lost peers are taken as consequences.
     """
     others = {one.rank for one in ranks.ranks if one.state in (State.LOST, State.KILLED) and one.waits}
     culprits = _culprits(ranks.ranks)
@@ -112,10 +115,11 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
     waiting = _waiting(ranks, [first.rank])
     if len(ranks.ranks) < 2 or (not others - {first.rank} and first.state is not State.RAISED):
         return
-    left = others - {first.rank}
+    stay = others - {first.rank}
+    how, site = left(ranks, first) or ("", first.place)
     yield Blame(
-        f"rank {first.rank} {_did(first)}{f', while {_wait_words(left)}' if left else ''}",
-        first.place,
+        f"rank {first.rank} {_did(first)}{how and f', {how}'}{f', while {_wait_words(stay)}' if stay else ''}",
+        site,
         waiting,
         certain=first.state is State.RAISED,
         backward=None if first.collective is None else first.collective.backward,

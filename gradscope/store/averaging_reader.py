@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import re
+
 from gradscope.model.averaging import Averaging, ByHand, GroupKey
 from gradscope.model.hook import IGNORED
 from gradscope.model.rank import ProcessGroup
-from gradscope.model.site import Site, user_site
+from gradscope.model.site import Origin, Site, Stack, user_site
 from gradscope.store.collective_reader import read_process_groups, user_sites
 from gradscope.store.interned import Interned
-from gradscope.store.rows import INTEGER, TEXT, Rows
+from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows
 
 _REDUCES = (".allreduce", "functional.all_reduce")
 _WRAPPER = "DistributedDataParallel"
+_INSIDE = re.compile(r"\.module\b")  # the attribute in which it has what it wraps
 _OPERATOR = """JOIN block_run b ON b.number = r.block_run JOIN block k ON k.id = b.block
   JOIN operation o ON o.block = k.id AND o.number = k.operations - 1"""
+_STEPS = """SELECT DISTINCT t.interval FROM training_call t JOIN string s ON s.id = t.kind
+  WHERE s.text IN ('step', 'scaled_step')"""
 
 
 def read_averaging(rows: Rows, interned: Interned) -> Averaging:
@@ -31,8 +36,8 @@ def read_averaging(rows: Rows, interned: Interned) -> Averaging:
         wrapped=user_sites(rows, interned, made[:1]).get(made[0]) if made else None,
         groups=averaged,
         by_hand=by_hand,
-        bypassed=None if averaged or _is_called(rows) else _first_call(rows, interned, "forward"),
-        unsynchronised=None if averaged else _first_call(rows, interned, "no_sync"),
+        bypassed=None if averaged or _is_called(rows) else _past_the_wrapper(rows, interned),
+        unsynchronised=_held_back(rows, interned) if averaged else user_site(_first_call(rows, interned, "no_sync")),
     )
 
 
@@ -73,8 +78,32 @@ def _is_called(rows: Rows) -> bool:
     return bool(rows.number(sql))
 
 
-def _first_call(rows: Rows, interned: Interned, kind: str) -> Site | None:
-    """The line of the first call of a kind by which the program trains."""
+def _past_the_wrapper(rows: Rows, interned: Interned) -> Site | None:
+    """The line that asks for the module inside the wrapper, which may have a method that calls it; else of its call."""
+    stack = _first_call(rows, interned, "forward")
+    asks = (site for site in stack if site.origin is Origin.USER and _INSIDE.search(site.source or ""))
+    return next(asks, user_site(stack))
+
+
+def _first_call(rows: Rows, interned: Interned, kind: str) -> Stack:
+    """Where the first call of a kind is by which the program trains."""
     sql = f"""SELECT t.stack FROM training_call t JOIN string s ON s.id = t.kind WHERE s.text = '{kind}'
       ORDER BY t.interval, t.position LIMIT 1"""
-    return next((user_site(interned.stack(stack)) for (stack,) in rows.select(sql, (INTEGER,))), None)
+    return next((interned.stack(stack) for (stack,) in rows.select(sql, (INTEGER,))), ())
+
+
+def _held_back(rows: Rows, interned: Interned) -> Site | None:
+    """The line of the first no_sync() that was entered before a backward which an optimizer's step followed."""
+    if not _first_call(rows, interned, "no_sync"):
+        return None
+    sql = """SELECT i.thread, i.interval, t.stack FROM interval_run i LEFT JOIN (
+      SELECT c.interval, min(c.stack) AS stack FROM training_call c JOIN string s ON s.id = c.kind
+      WHERE s.text = 'no_sync' GROUP BY c.interval) t ON t.interval = i.interval ORDER BY i.number"""
+    stepped = {interval for (interval,) in rows.select(_STEPS, (INTEGER,))}
+    entered: dict[int, int | None] = {}  # by thread, in the interval before
+    for thread, interval, stack in rows.select(sql, (INTEGER, INTEGER, INTEGER | MAYBE)):
+        before = entered.get(thread)
+        if before is not None and interval in stepped:
+            return user_site(interned.stack(before))
+        entered[thread] = stack
+    return None

@@ -145,20 +145,64 @@ def raises_after_other_lines(rank):
         raise ValueError("not their fault")  # expect: GS791
 
 
+def leaves_a_step_out(rank):
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        out = net(data(rank, step))
+        if rank == 1 and step == 3:
+            continue  # expect: GS791
+        out.square().mean().backward()
+        optimizer.step()
+        dist.all_reduce(torch.ones(1))
+
+
+def leaves_a_branch_out(rank):
+    net = Replicated(model())
+    for step in range(STEPS):
+        out = net(data(rank, step))
+        if rank == 0 or step != 3:  # expect: GS791
+            loss = out.square().mean()
+            loss.backward()
+
+
 def ends_early(rank):
-    for _ in range(3 - rank):
+    for _ in range(3 - rank):  # expect: GS791
         train(model(), 0)
-        dist.all_reduce(torch.ones(1))  # expect: GS791
+        dist.all_reduce(torch.ones(1))
 
 
 def wrapper_bypassed(rank):
     train(Replicated(model()), rank, loss=lambda net, x: net.module(x).square().mean())  # expect: GS796
 
 
+class Stepping(nn.Sequential):
+    def loss(self, x):
+        return self(x).square().mean()
+
+
+def wrapper_bypassed_by_a_method(rank):
+    net = Stepping(*model())
+    train(Replicated(net), rank, loss=lambda net, x: net.module.loss(x))  # expect: GS796
+
+
 def no_sync_never_left(rank):
     net = Replicated(model())
     with net.no_sync():  # expect: GS796
         train(net, rank)
+
+
+def no_sync_at_the_last_as_well(rank):
+    """Accumulates over two batches, and leaves no_sync() at the third."""
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for batch in range(2 * STEPS):
+        with contextlib.nullcontext() if batch % 3 == 2 else net.no_sync():  # expect: GS796
+            net(data(rank, batch)).square().mean().backward()
+        if batch % 2:
+            optimizer.step()
+            optimizer.zero_grad()
 
 
 def other_learning_rates(rank):  # expect: GS792
@@ -240,8 +284,8 @@ def same_shuffle(rank):  # expect: GS794
         optimizer.step()
 
 
-PROGRAMS = [found for name, found in list(globals().items()) if getattr(found, "__code__", None) and name[0] != "_"]
-PROGRAMS = [found for found in PROGRAMS if found.__code__.co_varnames[:1] == ("rank",) and found.__name__ != "data"]
+PROGRAMS = [found for found in list(globals().values()) if getattr(found, "__code__", None)]
+PROGRAMS = [one for one in PROGRAMS if one.__code__.co_varnames[: one.__code__.co_argcount] == ("rank",)]
 
 
 def run(folder, rank, programs, world):
