@@ -143,7 +143,9 @@ def check_output(output: str | None, force: bool) -> None:
 
 
 def check_folder(output: str) -> None:
-    """Refuse early a folder that is not there."""
+    """Refuse early a folder that is not there, and one in the place of a file: `recordings/`."""
+    if output.endswith(("/", os.sep)):
+        raise UsageError(f"{printable(output)} names a folder", "name a file in it")
     folder = Path(output).parent
     if not folder.is_dir():
         what = "is no folder" if folder.exists() else "does not exist"

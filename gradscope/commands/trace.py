@@ -38,9 +38,7 @@ DETAILS = ("nodes", "ops", "full")
 
 
 @click.command(cls=launching.ProgramCommand, context_settings=launching.SETTINGS)
-@click.option(
-    "-o", "--output", type=click.Path(path_type=Path), help="Write the recording here. [default: SCRIPT.PID.gscope]"
-)
+@click.option("-o", "--output", type=click.Path(), help="Write the recording here. [default: SCRIPT.PID.gscope]")
 @click.option("-f", "--force", is_flag=True, help="Replace an existing recording.")
 @click.option("--detail", type=click.Choice(DETAILS), default="ops", show_default=True, help="How much to record.")
 @click.option(
@@ -100,7 +98,7 @@ DETAILS = ("nodes", "ops", "full")
 @click.option("-q", "--quiet", is_flag=True, help="Say nothing at the end.")
 @launching.program
 def command(
-    output: Path | None,
+    output: str | None,
     force: bool,
     no_explain: bool,
     check_functions: bool,
@@ -147,7 +145,7 @@ def command(
     from gradscope.children import recorder
 
     what = launching.chosen(module, code, program)
-    path = output or capture.default_path(what.title)
+    path = capture.default_path(what.title) if output is None else Path(output)
     speak = partial(_speaker, quiet=quiet, no_explain=no_explain, check_functions=check_functions)
     told_by = speak(path)  # which refuses, before there is a file
     family = _family(recorded, path, what.title, children)
@@ -155,10 +153,10 @@ def command(
     return _run(what, found, family, last, partial(_say_it_all, _sayer(found, quiet, told_by, speak), family, quiet))
 
 
-def _before_torch(output: Path | None, arm: str | None) -> None:
+def _before_torch(output: str | None, arm: str | None) -> None:
     """What cannot wait until torch is imported."""
     if output is not None:
-        options.check_folder(str(output))
+        options.check_folder(output)
     if arm is not None:
         ignore_until_armed(arm)
 

@@ -24,6 +24,7 @@ def refusals(folder):
         (["-o", "taken.gscope", "-c", PROGRAM], "taken.gscope exists already"),
         (["-o", "folder", "-c", PROGRAM], "folder is not a regular file"),
         (["-o", "nowhere/run.gscope", "-c", PROGRAM], "the folder nowhere does not exist"),
+        (["-o", "recordings/", "-c", PROGRAM], "recordings/ names a folder"),
         (["missing.py"], "there is no script missing.py"),
         (["folder"], "there is no script folder"),
         (["-m", "missing"], "there is no module missing to run"),
