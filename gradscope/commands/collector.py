@@ -15,5 +15,6 @@ def paused() -> Iterator[None]:
     try:
         yield
     finally:
+        gc.freeze()
         if was_on:
             gc.enable()

@@ -8,8 +8,8 @@ from typing import Any
 import click
 
 from gradscope.commands import options
-from gradscope.render.engines import ENGINES
-from gradscope.render.fit import paper
+from gradscope.render.late import late
+from gradscope.render.programs import ENGINES
 from gradscope.view.style import Direction, Style, silent
 from gradscope.view.theme import DARK, LIGHT, THEMES
 
@@ -39,7 +39,7 @@ engine = click.option(
 fit = click.option(
     "--fit",
     metavar="SIZE",
-    callback=lambda context, parameter, value: None if value is None else paper(value),
+    callback=lambda context, parameter, value: None if value is None else late("fit", "paper")(value),
     help="Fit a picture on a4, column, slide or WxH (mm, cm, in, pt): folded until type is at least 7 pt.",
 )
 

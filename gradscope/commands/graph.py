@@ -13,8 +13,6 @@ from gradscope.commands import drawing, options, pages
 from gradscope.commands.collector import paused
 from gradscope.commands.progress import waiting
 from gradscope.errors import NothingCheckedError, UsageError
-from gradscope.explain.findings.kind import Kind
-from gradscope.explain.findings.table import POINTING, QUESTIONS
 from gradscope.graphs.find import find_one
 from gradscope.graphs.match import match
 from gradscope.graphs.part import numbers_of_level, of_level
@@ -23,7 +21,6 @@ from gradscope.measures.steps import updated
 from gradscope.model.finding import Finding
 from gradscope.model.graph import Graph
 from gradscope.render.formats import FORMATS, Format, choose
-from gradscope.render.html import page
 from gradscope.store.reader import Recording
 from gradscope.view.heat import QUANTITIES, Measured, heat
 from gradscope.view.ordered import ordered
@@ -105,7 +102,7 @@ def command(
             whole = ordered(opened.graph(backward))
             graph = _chosen(whole, chosen["level"])
             doing("looking for findings")
-            found = _findings(opened, whole, chosen["level"], _questions(format, show))
+            found = _findings(opened, whole, chosen["level"], format, show)
             asked = quantity is not None or Show.GRADS in show
             measured = _measured(opened, whole, chosen["level"], found) if asked else Measured()
             scene = Scene(
@@ -128,6 +125,8 @@ def command(
 
 def _page(opened: Recording, backward: int | None, chosen: dict[str, Any], doing: Callable[[str], None]) -> str:
     """The page, which begins as the rules say; its reader opens and folds as they like."""
+    from gradscope.render.html import page  # loaded where one is written
+
     story = pages.gather(opened, backward, chosen["others"], chosen["source"], doing)
     theme = chosen["theme"] if "theme" in _given("theme") and chosen["theme"] in THEMES else None
     return page(replace(story, rules=_rules(story.scene.graph, chosen), theme=theme, color=chosen["color"]))
@@ -155,19 +154,18 @@ def _chosen(graph: Graph, level: int | None) -> Graph:
     return found
 
 
-def _questions(format: Format, show: frozenset[Show]) -> tuple[Kind, ...]:
-    """What to ask for findings: in pictures, whose nodes stay open, also when nobody asked, as far as it is quick."""
-    if Show.FINDINGS in show:
-        return QUESTIONS
-    return POINTING if format.draws else ()
+def _findings(
+    opened: Recording, graph: Graph, level: int | None, format: Format, show: frozenset[Show]
+) -> tuple[Finding, ...]:
+    """Those about this backward call, with the nodes that they point at, numbered as in what is drawn of it.
 
-
-def _findings(opened: Recording, graph: Graph, level: int | None, questions: tuple[Kind, ...]) -> tuple[Finding, ...]:
-    """Those about this backward call, with the nodes that they point at, numbered as in what is drawn of it."""
-    if not questions:
+    In pictures, whose nodes stay open, also when nobody asked, as far as it is quick.
+    """
+    asked = Show.FINDINGS in show
+    if not asked and not format.draws:
         return ()
     drawn = _numbers(graph, level)
-    found = (one for one in pages.explained(opened, questions) if one.backward == graph.backward.number)
+    found = (one for one in pages.explained(opened, pointing=not asked) if one.backward == graph.backward.number)
     return tuple(
         replace(one, node=None if one.node is None else drawn[one.node])
         for one in found

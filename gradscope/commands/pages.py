@@ -7,10 +7,7 @@ from typing import Any
 
 import click
 
-from gradscope.anomaly import explain
 from gradscope.commands import options
-from gradscope.explain.findings.kind import Kind
-from gradscope.explain.findings.table import QUESTIONS
 from gradscope.measures.steps import course, updated
 from gradscope.model.finding import Finding
 from gradscope.store.reader import Recording
@@ -35,9 +32,13 @@ others: Decorator = click.option(
 )
 
 
-def explained(opened: Recording, questions: tuple[Kind, ...] = QUESTIONS) -> tuple[Finding, ...]:
-    """What is found in a recording; which question took too long is said, because its marks may be missing."""
-    report = explain(opened, kinds=questions)
+def explained(opened: Recording, pointing: bool = False) -> tuple[Finding, ...]:
+    """What is found in a recording, by all questions or by those alone that are quick and point at nodes; which
+    question took too long is said, because its marks may be missing."""
+    from gradscope.anomaly import explain  # loaded where it is asked: text does without
+    from gradscope.explain.findings.table import POINTING, QUESTIONS
+
+    report = explain(opened, kinds=POINTING if pointing else QUESTIONS)
     if report.gap is not None:
         options.talk(report.gap)
     return report.findings

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from gradscope.model.graph import Backward, Graph
 
@@ -24,14 +25,15 @@ class ExecInfo:
         return node in self.needed or node in self.captured
 
 
-def exec_info(graph: Graph, targets: Sequence[Sequence[int]] | None = None) -> ExecInfo:
+def exec_info(graph: Graph, reached: frozenset[int] | None = None) -> ExecInfo:
     """Decide which nodes run, as GraphTask::init_to_execute does (engine.cpp, torch 2.13).
 
     An input without a node counts: torch puts a node that nothing reaches in its place, so that nothing runs for it.
-    `targets` are those of `targets_by_source`, where somebody has them already.
+    `reached` are the nodes that the roots lead to, where somebody knows them already.
     """
     backward = graph.backward
-    reached = reach(accepted_roots(backward), targets_by_source(graph) if targets is None else targets)
+    if reached is None:
+        reached = reach(accepted_roots(backward), targets_by_source(graph))
     if backward.inputs is None:
         return ExecInfo(reached)
     inputs = {root.node for root in backward.inputs if root.node is not None} & reached
@@ -51,7 +53,7 @@ def accepted_roots(backward: Backward) -> tuple[int, ...]:
 def targets_by_source(graph: Graph) -> list[list[int]]:
     """For each node, where its outputs go, in the order of the outputs (the order in which torch hands them on)."""
     targets: list[list[int]] = [[] for _ in graph.nodes]
-    for edge in sorted(graph.edges, key=lambda edge: edge.output):
+    for edge in sorted(graph.edges, key=attrgetter("output")):
         targets[edge.source].append(edge.target)
     return targets
 

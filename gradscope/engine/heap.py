@@ -11,7 +11,7 @@ from dataclasses import dataclass
 LAST_SEQ_NR = 2**64 - 1  # torch's number for AccumulateGrad: no node made by an operator ever gets it
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: frozen ones take four times as long to make
 class Task:
     """A node whose gradients are complete, waiting to be run; `depth` is that of its re-entrant backward."""
 

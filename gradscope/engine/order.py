@@ -19,7 +19,7 @@ CPU = "cpu"
 ON_CPU_QUEUE = (CPU, "meta", "lazy")  # should_run_in_cpu_ready_queue (engine.cpp, torch 2.13)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: frozen ones take four times as long to make
 class Step:
     """The engine takes a node from a queue.
 
@@ -126,10 +126,12 @@ class _Run:
         targets = [*targets_by_source(graph), list(roots)]
         start = roots[0] if len(roots) == 1 else len(graph.nodes)
         dependencies = [0] * len(targets)
-        for source in reach([start], targets):
+        reached = reach([start], targets)
+        for source in reached:
             for target in targets[source]:
                 dependencies[target] += 1
-        run = cls(graph, depth, exec_info(graph, targets), targets, dependencies, {CPU: cpu_queue})
+        info = exec_info(graph, reached - {len(graph.nodes)})
+        run = cls(graph, depth, info, targets, dependencies, {CPU: cpu_queue})
         run.enqueue(start)
         return run
 

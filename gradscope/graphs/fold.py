@@ -6,6 +6,8 @@ down; names and parameters may differ. Structures are numbered, so comparing two
 
 from __future__ import annotations
 
+import re
+import sys
 from collections.abc import Callable, Hashable, Mapping
 from dataclasses import replace
 from operator import is_
@@ -17,6 +19,9 @@ from gradscope.model.group import Group, Item, Repeat
 
 FEWEST_ROUNDS, FEWEST_STEPS = 3, 4  # of calls of modules, and of steps of a loop
 LONGEST_ROUND, LONGEST_OF_CALLS = 100, 4  # items of a round; of one that is folded without being a step of a loop
+# Where the same comes three times in a row: keys as letters, because nothing looks faster than this. That some keys
+# may share a letter only costs a look at the keys.
+_THRICE, _LETTERS = re.compile(rf"(.{{1,{LONGEST_ROUND}}}?)\1\1", re.DOTALL), sys.maxunicode + 1
 
 
 def fold(root: Group, marks: Mapping[int, Hashable] = MappingProxyType({}), loops: Loops = NO_LOOPS) -> Group:
@@ -81,17 +86,19 @@ def _fold_siblings(children: list[Node | Group], keys: list[int], loops: Loops) 
     if len(set(keys)) == len(keys):
         return tuple(children)
     folded: list[Item] = []
-    later = _later(keys)
+    text, later = "".join([chr(key % _LETTERS) for key in keys]), _later(keys)
     start = 0
-    while start < len(children):
-        length, rounds = (1, 1) if later[start] < 0 else _best_repeat(children, keys, later, start, loops)
+    while found := _THRICE.search(text, start):
+        folded += children[start : found.start()]
+        start = found.start()
+        length, rounds = _best_repeat(children, keys, later, start, loops)
         stop = start + length * rounds
         if rounds == 1:
             folded.append(children[start])
         else:
             folded += loops.split([tuple(children[at : at + length]) for at in range(start, stop, length)])
         start = stop
-    return tuple(folded)
+    return (*folded, *children[start:])
 
 
 def _later(keys: list[int]) -> list[int]:

@@ -24,6 +24,7 @@ class Draft:
     around: Draft | None
     children: list[Node | Draft] = field(default_factory=list)
     inner: dict[CallKey, Draft] = field(default_factory=dict)
+    own: list[Node] = field(default_factory=list)  # in backward order, those that are absorbed as well
     storages: dict[int, int] = field(default_factory=dict)
     nodes: int = 0
     parameters: int = 0
@@ -32,17 +33,16 @@ class Draft:
     last: int | None = None
     level: Level | None = None
 
-    def count(self, node: Node) -> None:
-        """Add a node, which stands in this group itself."""
-        self.nodes += 1
-        self.parameters += node.accumulates
-        self.hooks += len(node.hooks)
-        for tensor in node.saved:
-            if tensor.leaf is None:
-                self.storages[tensor.storage] = tensor.bytes
-        if node.order is not None:
-            self.first = node.order if self.first is None else self.first
-            self.last = node.order
+    def count_own(self) -> None:
+        """Add the nodes that stand in this group itself, once they are all there."""
+        self.nodes += len(self.own)
+        self.parameters += sum([node.accumulates for node in self.own])
+        self.hooks += sum([len(node.hooks) for node in self.own])
+        kept = [tensor for node in self.own for tensor in node.saved if tensor.leaf is None]
+        self.storages.update([(tensor.storage, tensor.bytes) for tensor in kept])
+        places = [node.order for node in self.own if node.order is not None]
+        if places:
+            self._reach(places[0], places[-1])
 
     def add_inner(self, inner: Draft) -> None:
         """Add what a group inside has counted."""
@@ -51,8 +51,12 @@ class Draft:
         self.hooks += inner.hooks
         self.storages.update(inner.storages)
         if inner.first is not None and inner.last is not None:
-            self.first = inner.first if self.first is None else min(self.first, inner.first)
-            self.last = inner.last if self.last is None else max(self.last, inner.last)
+            self._reach(inner.first, inner.last)
+
+    def _reach(self, first: int, last: int) -> None:
+        """Be at least from one place to another."""
+        self.first = first if self.first is None else min(self.first, first)
+        self.last = last if self.last is None else max(self.last, last)
 
 
 class Builder:
@@ -66,9 +70,9 @@ class Builder:
     def add(self, node: Node, home: Home, levels: tuple[Level, ...] = (), absorbed: bool = False) -> None:
         """Put a node into its group; one that is absorbed is counted there and not shown."""
         draft = self._innermost(home, levels)
+        draft.own.append(node)
         if not absorbed:
             draft.children.append(node)
-        draft.count(node)
 
     def _innermost(self, home: Home, levels: tuple[Level, ...]) -> Draft:
         """The draft of a home; those around it are made with it."""
@@ -112,6 +116,7 @@ def build(
             builder.add(node, places[node.id], node.levels if by_level else (), node.id in absorbed)
     frozen: dict[int, Group] = {}
     for draft in reversed(builder.drafts):
+        draft.count_own()
         children = tuple(_children(draft, frozen))
         frozen[id(draft)] = Group(draft.name, draft.module_class, children, _totals(draft), draft.level)
         if draft.around is not None:

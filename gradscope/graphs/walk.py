@@ -17,13 +17,13 @@ def nodes_of(items: Iterable[Item]) -> Iterator[Node]:
     """Every node in the items, from the top."""
     waiting = [iter(items)]
     while waiting:
-        item = next(waiting[-1], None)
-        if item is None:
-            waiting.pop()
-        elif isinstance(item, Node):
+        for item in waiting[-1]:
+            if not isinstance(item, Node):
+                waiting.append(iter(parts(item)))
+                break
             yield item
         else:
-            waiting.append(iter(parts(item)))
+            waiting.pop()
 
 
 def parts(item: Group | Repeat) -> tuple[Item, ...]:

@@ -53,7 +53,7 @@ class FunctionClass:
         return self.name.rpartition(".")[2]
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: frozen ones take four times as long to make
 class Node:
     """One autograd node. Ids number the nodes of one graph from 0, in the order of discovery from the roots.
 
@@ -115,7 +115,7 @@ def at_place(node: Node, order: int | None) -> Node:
     return Node(*values)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, as Node
 class Edge:
     """A gradient goes from output `output` of node `source` to input `input_nr` of node `target`."""
 
@@ -140,7 +140,7 @@ class OrderSource(enum.Enum):
     PREDICTED = "predicted"
 
 
-@dataclass(slots=True, unsafe_hash=True)  # not frozen: frozen ones take four times as long to make
+@dataclass(slots=True, unsafe_hash=True)  # not frozen, as Node
 class Backward(Located):
     """One call into the engine: .backward() or autograd.grad. Times are seconds; `started` counts from the run's start.
 

@@ -27,7 +27,7 @@ class TensorType:
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]{device}"
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: frozen ones take four times as long to make
 class SavedTensor:
     """A tensor that a node keeps for its backward.
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from gradscope.render import dot, mermaid, pdf, png, svg
+from gradscope.render.late import late
 from gradscope.view.drawing import Drawing
 from gradscope.view.style import Style
 
@@ -24,10 +24,16 @@ class Drawn:
 DRAWN = {
     each.name: each
     for each in (
-        Drawn("dot", ".dot", "Graphviz's language, for other tools", dot.write),
-        Drawn("svg", ".svg", "a picture, for browsers and documents", svg.picture),
-        Drawn("pdf", ".pdf", "a picture, for paper", pdf.picture),
-        Drawn("png", ".png", "a picture in pixels", png.picture, "Graphviz's `dot`, or `pip install graphviz-pure`"),
-        Drawn("mermaid", ".mmd", "a diagram for Markdown", mermaid.picture),
+        Drawn("dot", ".dot", "Graphviz's language, for other tools", late("dot", "write")),
+        Drawn("svg", ".svg", "a picture, for browsers and documents", late("svg", "picture")),
+        Drawn("pdf", ".pdf", "a picture, for paper", late("pdf", "picture")),
+        Drawn(
+            "png",
+            ".png",
+            "a picture in pixels",
+            late("png", "picture"),
+            "Graphviz's `dot`, or `pip install graphviz-pure`",
+        ),
+        Drawn("mermaid", ".mmd", "a diagram for Markdown", late("mermaid", "picture")),
     )
 }

@@ -14,7 +14,6 @@ from gradscope.view.drawing import Drawing
 from gradscope.view.style import Style
 from gradscope.view.words import amount
 
-ENGINES = ("auto", "dot", "pure", "builtin")
 MOST_BOXES = 300  # of create_graph chains and of tangles made at random, Graphviz draws as many in less than a second
 MOST_ARROWS = 600
 MANY = 5_000

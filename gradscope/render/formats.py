@@ -7,9 +7,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gradscope.errors import UsageError
-from gradscope.render import html, json, text
+from gradscope.render import json, text
 from gradscope.render.drawn import DRAWN, Drawn
-from gradscope.render.fit import fitted
+from gradscope.render.late import late
 from gradscope.view.scene import Scene
 
 
@@ -27,6 +27,7 @@ class Format:
 
 def _drawing(form: Drawn) -> Format:
     """A format that draws."""
+    fitted = late("fit", "fitted")
     return Format(
         form.name, form.suffix, form.help, lambda scene: form.write(fitted(scene), scene.style), form.needs, True
     )
@@ -38,7 +39,13 @@ FORMATS = {
         Format("text", ".txt", "a tree by module call, for a terminal", text.render),
         Format("json", ".json", "the whole graph, unreduced, for programs", json.render),
         *map(_drawing, DRAWN.values()),
-        Format("html", ".html", "a page for the browser, in one file that works offline", html.render, draws=True),
+        Format(
+            "html",
+            ".html",
+            "a page for the browser, in one file that works offline",
+            late("html", "render"),
+            draws=True,
+        ),
     )
 }
 

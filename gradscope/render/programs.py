@@ -12,6 +12,7 @@ from pathlib import Path
 PATIENCE = 20.0  # seconds
 MOST_MEMORY = 2 << 30  # bytes
 NAMES = {"dot": "dot", "pure": "graphviz-pure"}
+ENGINES = ("auto", *NAMES, "builtin")
 
 
 class EngineFailed(Exception):

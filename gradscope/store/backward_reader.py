@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from gradscope.model.graph import Backward, Edge, Graph, Node, OrderSource, Parent, Root
 from gradscope.model.hook import Effect, Firing, Hook, HookPlace
@@ -24,6 +24,8 @@ BACKWARD_COLUMNS = (
     *(INTEGER, TEXT, INTEGER | MAYBE, INTEGER | MAYBE, INTEGER, TEXT, TEXT | MAYBE, INTEGER, INTEGER, INTEGER | MAYBE),
     *(INTEGER, INTEGER, INTEGER, REAL, REAL | MAYBE, INTEGER, INTEGER | MAYBE, INTEGER, BYTES | MAYBE),
 )
+Found = TypeVar("Found")
+
 EFFECTS = tuple(Effect)  # by firing.changed
 NODE = """SELECT number, name, seq, stack, call, op, levels, thread, parent, parent_name, parent_stack, leaf, function
   FROM node WHERE graph = ? ORDER BY number"""
@@ -46,16 +48,6 @@ class _Inputs(NamedTuple):
 
     types: tuple[TensorType | None, ...] = ()
     device: str = "cpu"
-
-
-class _Held(NamedTuple):
-    """What a node has beside its own row."""
-
-    inputs: _Inputs
-    saved: tuple[SavedTensor, ...]
-    again: tuple[Recomputed, ...]
-    hooks: tuple[Hook, ...]
-    order: int | None
 
 
 _NOTHING = _Inputs()
@@ -86,10 +78,10 @@ class BackwardReader:
         nodes = self._nodes(call)
         _check_targets(call, nodes)
         sql = "SELECT source, target, output, input_nr FROM edge WHERE graph = ? ORDER BY source, output"
-        edges = tuple(Edge(*row) for row in self._rows.select(sql, (INTEGER,) * 4, call.graph))
-        if any(not (0 <= edge.source < len(nodes) and 0 <= edge.target < len(nodes)) for edge in edges):
+        columns = self._rows.columns(sql, (INTEGER,) * 4, call.graph)
+        if any(ends and not 0 <= min(ends) <= max(ends) < len(nodes) for ends in columns[:2]):
             raise ValueError("an edge leads to a node that is not there")
-        return Graph(nodes, edges, call.backward, self._firings(call.backward.number, len(nodes)))
+        return Graph(nodes, tuple(map(Edge, *columns)), call.backward, self._firings(call.backward.number, len(nodes)))
 
     def hooks(self) -> Iterator[Hook]:
         """Every registration of the run, by number."""
@@ -170,61 +162,53 @@ class BackwardReader:
         return StoredCall(backward, graph, tensors, seq_base, None if measured is None else read_entered(measured))
 
     def _nodes(self, call: StoredCall) -> tuple[Node, ...]:
+        """The nodes of its graph, a column at a time: each number that is looked up is looked up once."""
         assert call.graph is not None
-        order = {node: position for position, node in enumerate(call.measured or ())}
-        hooks = self._hooks_on(call.backward.number)
-        inputs, saved, again = self._inputs(call.tensors), self._saved(call.tensors), self._again(call.tensors)
-        nodes: list[Node] = []
-        for row in self._rows.select(NODE, NODE_COLUMNS, call.graph):
-            number = row[0]
-            if number != len(nodes):
-                raise ValueError("a node is missing from a graph")
-            held = _Held(
-                inputs.get(number, _NOTHING),
-                tuple(saved[number]) if number in saved else (),
-                tuple(again[number]) if number in again else (),
-                tuple(hooks[number]) if number in hooks else (),
-                order.get(number),
-            )
-            nodes.append(self._node(row, call.seq_base, held))
+        numbers, names, seqs, *places, leaves, functions = self._rows.columns(NODE, NODE_COLUMNS, call.graph)
+        stacks, calls, ops, levels, threads, *parents = places
         (expected,) = self._rows.one("SELECT nodes FROM graph WHERE id = ?", (INTEGER,), call.graph)
-        if len(nodes) != expected:
-            raise ValueError(f"a graph holds {len(nodes)} nodes where it should hold {expected}")
-        return tuple(nodes)
-
-    def _node(self, row: tuple[Any, ...], seq_base: int, held: _Held) -> Node:
-        number, name, seq, stack, call, op, levels, thread, parent, parent_name, parent_stack, leaf, function = row
-        known = self._interned
-        inputs, saved, again, hooks, order = held
-        return Node(
-            number,
-            known.string(name),
-            None if seq is None else seq + seq_base,
-            known.stack(stack),
-            known.string(op) if op else None,
-            known.call(call) if call else None,
-            known.levels(levels) if levels else (),
-            thread,
-            Parent(known.string(parent_name), known.stack(parent_stack), parent) if parent_name else None,
-            inputs.device,
-            inputs.types,
-            saved,
-            again,
-            hooks,
-            known.string(leaf) if leaf else None,
-            known.function(function) if function else None,
-            order,
+        if numbers != list(range(expected)):
+            raise ValueError(f"a graph of {expected} nodes holds {len(numbers)}, or others than it says")
+        known, beside = self._interned, self._inputs(call.tensors)
+        inputs = [beside.get(node, _NOTHING) for node in numbers]
+        order = {node: position for position, node in enumerate(call.measured or ())}
+        columns = (
+            numbers,
+            _each(known.string, names),
+            [None if seq is None else seq + call.seq_base for seq in seqs],
+            _each(known.stack, stacks),
+            _each(known.name, ops),
+            _each(known.call, calls),
+            _each(known.levels, levels),
+            threads,
+            self._parents(*parents),
+            [one.device for one in inputs],
+            [one.types for one in inputs],
+            _held(self._saved(call.tensors), numbers),
+            _held(self._again(call.tensors), numbers),
+            _held(self._hooks_on(call.backward.number), numbers),
+            _each(known.name, leaves),
+            _each(known.function, functions),
+            map(order.get, numbers),
         )
+        return tuple(map(Node, *columns))
+
+    def _parents(
+        self, parents: Sequence[int | None], names: Sequence[int], stacks: Sequence[int]
+    ) -> list[Parent | None]:
+        string, stack_of = self._interned.string, self._interned.stack
+        return [
+            Parent(string(name), stack_of(stack), parent) if name else None
+            for parent, name, stack in zip(parents, names, stacks, strict=True)
+        ]
 
     def _inputs(self, tensors: int | None) -> dict[int, _Inputs]:
         """What comes in at each node; nodes that get the same share it, which makes them quick to compare."""
-        kinds: dict[int, list[int]] = defaultdict(list)
         sql = "SELECT node, type FROM input_meta WHERE tensors = ? ORDER BY node, position"
-        for node, kind in self._rows.select(sql, (INTEGER, INTEGER), -1 if tensors is None else tensors):
-            kinds[node].append(kind)
+        nodes, kinds = self._rows.columns(sql, (INTEGER, INTEGER), _some(tensors))
         known: dict[tuple[int, ...], _Inputs] = {}
         found: dict[int, _Inputs] = {}
-        for node, numbers in kinds.items():
+        for node, numbers in _grouped(nodes, kinds).items():
             key = tuple(numbers)
             if key not in known:
                 types = tuple(self._interned.type(kind) if kind else None for kind in numbers)
@@ -233,20 +217,25 @@ class BackwardReader:
         return found
 
     def _saved(self, tensors: int | None) -> dict[int, list[SavedTensor]]:
-        found: dict[int, list[SavedTensor]] = defaultdict(list)
         sql = "SELECT node, name, type, bytes, storage, leaf FROM saved WHERE tensors = ? ORDER BY node, position"
-        known, chosen = self._interned, -1 if tensors is None else tensors
-        string, type_of = known.string, known.type
-        given = {one for (one,) in self._rows.select("SELECT storage FROM given WHERE tensors = ?", (INTEGER,), chosen)}
-        for node, name, kind, size, storage, leaf in self._rows.select(sql, (INTEGER,) * 6, chosen):
-            owner = string(leaf) if leaf else None
-            found[node].append(SavedTensor(string(name), type_of(kind), size, storage, owner, storage in given))
-        return found
+        nodes, names, types, sizes, storages, leaves = self._rows.columns(sql, (INTEGER,) * 6, _some(tensors))
+        sql = "SELECT storage FROM given WHERE tensors = ?"
+        given = {one for (one,) in self._rows.select(sql, (INTEGER,), _some(tensors))}
+        known = self._interned
+        columns = (
+            _each(known.string, names),
+            _each(known.type, types),
+            sizes,
+            storages,
+            _each(known.name, leaves),
+            [storage in given for storage in storages],
+        )
+        return _grouped(nodes, map(SavedTensor, *columns))
 
     def _again(self, tensors: int | None) -> dict[int, list[Recomputed]]:
         found: dict[int, list[Recomputed]] = defaultdict(list)
         sql = "SELECT node, checkpoint, bytes FROM again WHERE tensors = ? ORDER BY node, checkpoint"
-        for node, *place in self._rows.select(sql, (INTEGER,) * 3, -1 if tensors is None else tensors):
+        for node, *place in self._rows.select(sql, (INTEGER,) * 3, _some(tensors)):
             found[node].append(Recomputed(*place))
         return found
 
@@ -267,6 +256,30 @@ class BackwardReader:
             Firing(self._hook(hook), node, _effect(changed), before, after, seconds)
             for hook, node, changed, before, after, seconds in fired
         )
+
+
+def _some(tensors: int | None) -> int:
+    """The number of a row of `tensors`; that of none where a call has none."""
+    return -1 if tensors is None else tensors
+
+
+def _each(look_up: Callable[[int], Found], numbers: Sequence[int]) -> list[Found]:
+    """What each number stands for."""
+    known = {number: look_up(number) for number in dict.fromkeys(numbers)}
+    return [known[number] for number in numbers]
+
+
+def _grouped(nodes: Iterable[int], values: Iterable[Found]) -> dict[int, list[Found]]:
+    """The values of each node."""
+    found: dict[int, list[Found]] = defaultdict(list)
+    for node, value in zip(nodes, values, strict=True):
+        found[node].append(value)
+    return found
+
+
+def _held(found: Mapping[int, Sequence[Found]], nodes: Iterable[int]) -> list[tuple[Found, ...]]:
+    """What each node has of something that most have none of."""
+    return [tuple(found[node]) if node in found else () for node in nodes]
 
 
 def _effect(changed: int) -> Effect:

@@ -29,25 +29,35 @@ class Rows:
 
     def select(self, sql: str, columns: tuple[Column, ...], *parameters: int) -> Iterator[tuple[Any, ...]]:
         """The rows of a query; ValueError when a value is not of its column's types."""
-        for rows in self._batches(sql, columns, parameters):
+        for rows, _ in self._batches(sql, columns, parameters):
             yield from rows
 
     def all(self, sql: str, columns: tuple[Column, ...], *parameters: int) -> list[tuple[Any, ...]]:
         """The rows of a query, at once: half as dear as one by one."""
         found: list[tuple[Any, ...]] = []
-        for rows in self._batches(sql, columns, parameters):
+        for rows, _ in self._batches(sql, columns, parameters):
             found += rows
+        return found
+
+    def columns(self, sql: str, columns: tuple[Column, ...], *parameters: int) -> tuple[list[Any], ...]:
+        """The columns of a query, each as a list: what is done to all of one is done much quicker than row by row."""
+        found: tuple[list[Any], ...] = tuple([] for _ in columns)
+        for _, batch in self._batches(sql, columns, parameters):
+            for column, values in zip(found, batch, strict=True):
+                column.extend(values)
         return found
 
     def _batches(
         self, sql: str, columns: tuple[Column, ...], parameters: tuple[int, ...]
-    ) -> Iterator[list[tuple[Any, ...]]]:
+    ) -> Iterator[tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]]:
+        """Some rows, and the same as columns, until there are no more."""
         cursor = self._connection.execute(sql, parameters)
         while rows := cursor.fetchmany(BATCH):
-            for values, column in zip(zip(*rows, strict=True), columns, strict=True):  # a column at a time is quicker
+            batch = list(zip(*rows, strict=True))
+            for values, column in zip(batch, columns, strict=True):  # a column at a time is quicker
                 if not column.issuperset(map(type, values)):
                     raise ValueError(f"a value has the wrong type in {sql!r}")
-            yield rows
+            yield rows, batch
 
     def packed(self, sql: str, *parameters: int) -> Packed:
         """The columns of a query, each as one text of `unpacked` integers: a quarter of the price of rows, for what is

@@ -39,10 +39,10 @@ def round_words(repeat: Repeat, folder: str = "") -> RoundWords:
     rounds = between(repeat)
     title = f"{len(rounds):,}{TIMES} same {kind_of(repeat)}"
     nodes = amount(sum(1 for one in rounds for _ in nodes_of(one)), "node")
-    names = [name_of(repeat, number + 1) for number in range(len(rounds))]
-    span = names[0] if len(names) == 1 else f"{names[0]} … {names[-1]}"
+    first, last = name_of(repeat, 1), name_of(repeat, len(rounds))
+    span = first if len(rounds) == 1 else f"{first} … {last}"
     if is_step(repeat):
-        span = span.replace("step", "steps", 1) if len(names) > 1 else span
+        span = span.replace("step", "steps", 1) if len(rounds) > 1 else span
         span = span.replace("… step ", "… ") + _lines(rounds[0], folder)
         return RoundWords(title, span, nodes, kinds(node for node in rounds[0] if isinstance(node, Node)))
     return RoundWords(title, span, nodes)
