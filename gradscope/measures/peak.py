@@ -31,23 +31,27 @@ def peak(graph: Graph) -> Peak:
     uses = _uses(ran)
     sizes = {tensor.storage: tensor.bytes for node in ran for tensor in node.saved if tensor.kind == "activation"}
     waiting = set(graph.roots)  # nodes whose gradients lie there
-    gradients = sum(_gradient(graph.nodes[root]) for root in waiting)
+    received = [_gradient(node) for node in graph.nodes]
+    gradients = sum(received[root] for root in waiting)
     saved = sum(sizes.values())
     highest, again = Peak(None, saved, 0), _Again(ran)
     targets: dict[int, list[int]] = {}
     for edge in graph.edges:
         targets.setdefault(edge.source, []).append(edge.target)
     for node in ran:
-        gradients += _come(waiting, node)
+        if node.id not in waiting:
+            waiting.add(node.id)
+            gradients += received[node.id]
         computed = again.before(node)
         if saved + gradients + computed > highest.bytes:
             highest = Peak(node.id, saved, gradients, computed)
         for target in targets.get(node.id, ()):
-            if graph.nodes[target].order is not None:
-                gradients += _come(waiting, graph.nodes[target])
+            if target not in waiting and graph.nodes[target].order is not None:
+                waiting.add(target)
+                gradients += received[target]
         if not node.accumulates:  # what an accumulator received lives on as .grad
             waiting.remove(node.id)
-            gradients -= _gradient(node)
+            gradients -= received[node.id]
         if not graph.backward.keep_graph:
             saved -= _freed(node, uses, sizes)
         again.after(node)
@@ -76,14 +80,6 @@ class _Again:
     def after(self, node: Node) -> None:
         """A node has run, and let go of its part."""
         self._bytes -= sum(one.bytes for one in node.again)
-
-
-def _come(waiting: set[int], node: Node) -> int:
-    """The bytes of a node's gradients, if they were not waiting there before: from now on they do."""
-    if node.id in waiting:
-        return 0
-    waiting.add(node.id)
-    return _gradient(node)
 
 
 def _gradient(node: Node) -> int:

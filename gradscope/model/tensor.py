@@ -6,6 +6,7 @@ import enum
 import math
 import re
 from dataclasses import dataclass
+from functools import lru_cache
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,12 +20,18 @@ class TensorType:
     @property
     def bytes(self) -> int:
         """What a tensor of this type takes, when it is laid out densely; symbolic sizes count as nothing."""
-        bits = re.search(r"\d+", self.dtype)  # float8_e4m3fn, bfloat16, complex64; bool has none
-        return max(math.prod(self.shape), 0) * (int(bits[0]) // 8 if bits else 1)
+        return max(math.prod(self.shape), 0) * _width(self.dtype)
 
     def __str__(self) -> str:
         device = "" if self.device == "cpu" else f" {self.device}"
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]{device}"
+
+
+@lru_cache(maxsize=256)
+def _width(dtype: str) -> int:
+    """Bytes of an element."""
+    bits = re.search(r"\d+", dtype)  # float8_e4m3fn, bfloat16, complex64; bool has none
+    return int(bits[0]) // 8 if bits else 1
 
 
 @dataclass(slots=True, unsafe_hash=True)  # not frozen: frozen ones take four times as long to make

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from itertools import groupby
+from operator import attrgetter
 from typing import Any
 
 from gradscope.graphs.absorb import only_views
@@ -11,7 +12,7 @@ from gradscope.graphs.fold import fold
 from gradscope.graphs.loops import Loops, Round
 from gradscope.graphs.rules import MOST_CHILDREN
 from gradscope.graphs.tree import IN_BACKWARD, build
-from gradscope.model.graph import Graph, Node
+from gradscope.model.graph import Graph, Level, Node
 from gradscope.model.group import Group, Item, Repeat
 from gradscope.view.page_tables import PageTables, steps
 from gradscope.view.rounds import between, is_step, name_of, round_words
@@ -32,7 +33,7 @@ def graph_columns(graph: Graph, tables: PageTables) -> dict[str, Any]:
     numbers = sorted(storages)
     place = {storage: position for position, storage in enumerate(numbers)}
     return {
-        **{name: [value(node, tables) for node in graph.nodes] for name, value in COLUMNS.items()},
+        **{name: column(graph.nodes, tables) for name, column in COLUMNS.items()},
         "seq": steps([-1 if node.seq_nr is None else node.seq_nr for node in graph.nodes]),
         "stack": steps([tables.stack(node.stack) for node in graph.nodes]),
         "parents": [_parent(node, tables) for node in graph.nodes if node.parent is not None],
@@ -46,21 +47,47 @@ def graph_columns(graph: Graph, tables: PageTables) -> dict[str, Any]:
     }
 
 
-COLUMNS: dict[str, Callable[[Node, PageTables], int]] = {
-    "name": lambda node, tables: tables.string(short_name(node)),
-    "op": lambda node, tables: tables.string(node.op),
-    "call": lambda node, tables: tables.call(node.module),
-    "levels": lambda node, tables: tables.string(" ".join(map(str, node.levels))),
-    "thread": lambda node, tables: node.thread,
-    "device": lambda node, tables: tables.string(None if node.device == "cpu" else node.device),
-    "inputs": lambda node, tables: tables.list([tables.type(meta) for meta in node.inputs_meta]),
-    "saved": lambda node, tables: tables.list(
-        [number for tensor in node.saved for number in (tables.string(tensor.name), tables.type(tensor.type))]
-    ),
-    "leaf": lambda node, tables: tables.string(node.leaf),
-    "function": lambda node, tables: tables.function(node.function),
-    "view": lambda node, tables: int(only_views(node)),
-    "accumulates": lambda node, tables: int(node.accumulates),
+Column = Callable[[Sequence[Node], PageTables], list[int]]
+
+
+def _shared(name: str, number: Callable[[PageTables, Any], int]) -> Column:
+    """A column of what many nodes have the same of: it is looked up once, and known by its identity from then on."""
+
+    def column(nodes: Sequence[Node], tables: PageTables) -> list[int]:
+        values = list(map(attrgetter(name), nodes))
+        known = {id(value): value for value in values}
+        numbers = {key: number(tables, value) for key, value in known.items()}
+        return [numbers[id(value)] for value in values]
+
+    return column
+
+
+def _single(number: Callable[[PageTables, Node], int]) -> Column:
+    """A column of what each node has of its own."""
+    return lambda nodes, tables: [number(tables, node) for node in nodes]
+
+
+def _names(tables: PageTables, levels: Sequence[Level]) -> int:
+    return tables.string(" ".join(map(str, levels)))
+
+
+def _saved(tables: PageTables, node: Node) -> int:
+    return tables.list([part for one in node.saved for part in (tables.string(one.name), tables.type(one.type))])
+
+
+COLUMNS: dict[str, Column] = {
+    "name": _single(lambda tables, node: tables.string(short_name(node))),
+    "op": _shared("op", PageTables.string),
+    "call": _shared("module", PageTables.call),
+    "levels": _shared("levels", _names),
+    "thread": _single(lambda tables, node: node.thread),
+    "device": _shared("device", lambda tables, device: tables.string(None if device == "cpu" else device)),
+    "inputs": _shared("inputs_meta", lambda tables, metas: tables.list([tables.type(meta) for meta in metas])),
+    "saved": _single(_saved),
+    "leaf": _shared("leaf", PageTables.string),
+    "function": _shared("function", PageTables.function),
+    "view": _single(lambda tables, node: int(only_views(node))),
+    "accumulates": _single(lambda tables, node: int(node.accumulates)),
 }
 
 

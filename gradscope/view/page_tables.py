@@ -46,7 +46,7 @@ class PageTables:
         self.files: dict[int, int] = {}  # the short name of each file
         self.folder = folder
         self._texts: dict[str, int] = {}
-        self._types: dict[TensorType, int] = {}
+        self._types: dict[int, tuple[TensorType, int]] = {}
         self._stacks: dict[int, tuple[Stack, int]] = {}
         self._calls: dict[int, tuple[ModuleCall, int]] = {}
 
@@ -98,9 +98,10 @@ class PageTables:
         """A tensor's type, as the text that people read."""
         if kind is None:
             return 0
-        if kind not in self._types:
-            self._types[kind] = self.string(str(kind))
-        return self._types[kind]
+        known = self._types.get(id(kind))
+        if known is None:
+            known = self._types[id(kind)] = kind, self.string(str(kind))
+        return known[1]
 
     def function(self, function: FunctionClass | None) -> int:
         """The class of a custom Function."""
