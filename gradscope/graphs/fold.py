@@ -13,11 +13,10 @@ from dataclasses import replace
 from operator import is_
 from types import MappingProxyType
 
-from gradscope.graphs.loops import NO_LOOPS, Loops
+from gradscope.graphs.loops import FEWEST, NO_LOOPS, Loops
 from gradscope.model.graph import Node
 from gradscope.model.group import Group, Item, Repeat
 
-FEWEST_ROUNDS, FEWEST_STEPS = 3, 4  # of calls of modules, and of steps of a loop
 LONGEST_ROUND, LONGEST_OF_CALLS = 100, 4  # items of a round; of one that is folded without being a step of a loop
 # Where the same comes three times in a row: keys as letters, because nothing looks faster than this. That some keys
 # may share a letter only costs a look at the keys.
@@ -132,8 +131,7 @@ def _rounds(children: list[Node | Group], keys: list[int], start: int, length: i
     """
     again = start + length
     of_calls = length <= LONGEST_OF_CALLS and any(isinstance(child, Group) for child in children[start:again])
-    fewest = FEWEST_ROUNDS if of_calls else FEWEST_STEPS
-    least = length * (fewest - 1)
+    least = length * (FEWEST - 1)
     if keys[start : start + least] != keys[again : again + least]:
         return 1
     if not of_calls and not loops.chained(children[start:again], children[again : again + length]):
@@ -144,7 +142,7 @@ def _rounds(children: list[Node | Group], keys: list[int], start: int, length: i
             break
         stop += 1
     rounds = (stop - start) // length
-    return rounds if rounds >= fewest else 1
+    return rounds if rounds >= FEWEST else 1
 
 
 def _of_one_line(one: Node | Group, other: Node | Group) -> bool:

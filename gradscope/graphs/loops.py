@@ -11,7 +11,7 @@ from gradscope.graphs.walk import nodes_of
 from gradscope.model.graph import Edge, Node
 from gradscope.model.group import Group, Item, Repeat
 
-FEWEST = 3  # rounds that are worth a fold
+FEWEST = 4  # rounds that are worth a fold: the first and the last show, and a box for one between is no fold
 Round = tuple[Node | Group, ...]
 
 

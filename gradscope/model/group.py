@@ -41,7 +41,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Repeat:
-    """The same items again and again: three or more rounds that differ only in their names and parameters.
+    """The same items again and again: four or more rounds that differ only in their names and parameters.
 
     `start` is the number of the first of them, where those before it stand by themselves.
     """

@@ -133,10 +133,15 @@ def test_two_are_not_folded() -> None:
     assert not any(isinstance(item, Repeat) for item in tree.children)
 
 
+def test_three_blocks_stay_because_a_fold_of_one_is_none() -> None:
+    graph = calls("h.2", "h.1", "h.0")
+    assert shape(fold(build(graph)).children) == shape(build(graph).children)
+
+
 def test_a_node_and_a_block_in_turns_fold_together() -> None:
-    graph = calls("", "h.2", "", "h.1", "", "h.0", "")
+    graph = calls("", "h.3", "", "h.2", "", "h.1", "", "h.0", "")
     assert shape(fold(build(_outside(graph))).children) == [
-        (3, ["AddBackward0", ("h.2", ["AddBackward0"])]),
+        (4, ["AddBackward0", ("h.3", ["AddBackward0"])]),
         "AddBackward0",
     ]
 
