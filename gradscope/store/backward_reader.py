@@ -167,7 +167,7 @@ class BackwardReader:
         numbers, names, seqs, *places, leaves, functions = self._rows.columns(NODE, NODE_COLUMNS, call.graph)
         stacks, calls, ops, levels, threads, *parents = places
         (expected,) = self._rows.one("SELECT nodes FROM graph WHERE id = ?", (INTEGER,), call.graph)
-        if numbers != list(range(expected)):
+        if len(numbers) != expected or numbers != list(range(len(numbers))):
             raise ValueError(f"a graph of {expected} nodes holds {len(numbers)}, or others than it says")
         known, beside = self._interned, self._inputs(call.tensors)
         inputs = [beside.get(node, _NOTHING) for node in numbers]
