@@ -159,10 +159,12 @@ def _thawed(timeline: Timeline) -> _Thaw | None:
             thaw.times += bool(call.count and call.total)
         elif call.kind is TRAIN and call.module in models and call.count and rested:
             thaw, rested = _Thaw(call, rested), {}
-        elif call.kind in (EVAL, TRAIN) and call.module is not None and call.module not in models and call.total == 1:
-            if thaw is not None and thaw.times < _TIMES and call.module in thaw.rested:
-                thaw = None  # it is put to rest again in time
-            if call.kind is EVAL:
+        elif call.kind is TRAIN and call.module is not None:
+            rested.pop(call.module, None)
+        elif call.kind is EVAL and call.module is not None and call.module not in models:
+            if thaw is not None and thaw.times < _TIMES:
+                thaw = None  # they are put to rest again in time, one by one or with what is around them
+            if call.total == 1:
                 rested[call.module] = call
     return thaw
 

@@ -14,7 +14,7 @@ def freeze(encoder):
 
 def train_one_epoch(model, optimizer, batches):
     model.train()
-    freeze(model[0])
+    model[0].eval()
     for x, y in batches:
         optimizer.zero_grad()
         loss = nn.functional.mse_loss(model(x).squeeze(-1), y)
@@ -26,6 +26,7 @@ def train_one_epoch(model, optimizer, batches):
 torch.manual_seed(0)
 encoder = nn.Sequential(nn.Linear(6, 16), nn.BatchNorm1d(16), nn.ReLU())
 model = nn.Sequential(encoder, nn.Linear(16, 1))
+freeze(encoder)
 optimizer = torch.optim.Adam(model[1].parameters(), 1e-2)
 batches = [(2 + torch.randn(16, 6), torch.randn(16)) for _ in range(5)]
 for _ in range(4):
