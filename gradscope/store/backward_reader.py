@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any, NamedTuple, TypeVar
@@ -12,7 +12,7 @@ from typing import Any, NamedTuple, TypeVar
 from gradscope.model.graph import Backward, Edge, Graph, Node, OrderSource, Parent, Root
 from gradscope.model.hook import Effect, Firing, Hook, HookPlace
 from gradscope.model.tensor import Recomputed, SavedTensor, TensorType
-from gradscope.store.interned import Interned
+from gradscope.store.interned import Interned, each
 from gradscope.store.measurements import read_entered
 from gradscope.store.rows import BYTES, INTEGER, MAYBE, REAL, TEXT, Rows, finite
 
@@ -64,12 +64,13 @@ class BackwardReader:
     def calls(self, inside: int | None = None) -> Iterator[StoredCall]:
         """Every call, by number; or those that started inside one."""
         where, chosen = ("", ()) if inside is None else ("WHERE nested_in = ?", (inside,))
-        for row in self._rows.all(f"{BACKWARD} {where} ORDER BY number", BACKWARD_COLUMNS, *chosen):
-            yield self._call(row)
+        columns = self._rows.columns(f"{BACKWARD} {where} ORDER BY number", BACKWARD_COLUMNS, *chosen)
+        return self._calls(columns)
 
     def call(self, number: int) -> StoredCall:
         """One call."""
-        return self._call(self._rows.one(f"{BACKWARD} WHERE number = ?", BACKWARD_COLUMNS, number))
+        row = self._rows.one(f"{BACKWARD} WHERE number = ?", BACKWARD_COLUMNS, number)
+        return next(self._calls([[value] for value in row]))
 
     def graph(self, call: StoredCall) -> Graph:
         """The graph that a call reached: the stored shape, its tensors, its hooks and what it measured."""
@@ -138,28 +139,32 @@ class BackwardReader:
             self._hooks[number] = Hook(number, kind, known.string(name), known.string(target), known.stack(stack))
         return self._hooks[number]
 
-    def _call(self, row: tuple[Any, ...]) -> StoredCall:
-        number, kind, graph, tensors, seq_base, roots, inputs, keep, create, nested_in, step, *rest = row
-        thread, stack, started, duration, exception, stopped, nests, measured = rest
-        backward = Backward(  # by place, which is quicker: a run has many thousands
-            number,
-            kind,
-            _roots(roots),
-            None if inputs is None else _roots(inputs),
-            bool(keep),
-            bool(create),
+    def _calls(self, columns: Sequence[list[Any]]) -> Iterator[StoredCall]:
+        """The calls, a column at a time: a run has many thousands, and few stacks and roots are different."""
+        numbers, kinds, graphs, tensors, seq_bases, roots, inputs, keep, create, nested_in, steps, *rest = columns
+        threads, stacks, started, durations, exceptions, stopped, nest, measured = rest
+        known = self._interned
+        backwards = map(
+            Backward,
+            numbers,
+            kinds,
+            each(_roots, roots),
+            each(_some_roots, inputs),
+            map(bool, keep),
+            map(bool, create),
             nested_in,
-            thread,
-            self._interned.stack(stack),
-            finite(started),
-            None if duration is None else finite(duration),
-            self._interned.name(exception),
-            OrderSource.PREDICTED if measured is None else OrderSource.MEASURED,
-            step,
+            threads,
+            each(known.stack, stacks),
+            map(finite, started),
+            [None if duration is None else finite(duration) for duration in durations],
+            each(known.name, exceptions),
+            [OrderSource.PREDICTED if entered is None else OrderSource.MEASURED for entered in measured],
+            steps,
             stopped,
-            bool(nests),
+            map(bool, nest),
         )
-        return StoredCall(backward, graph, tensors, seq_base, None if measured is None else read_entered(measured))
+        entered = [None if packed is None else read_entered(packed) for packed in measured]
+        return map(StoredCall, backwards, graphs, tensors, seq_bases, entered)
 
     def _nodes(self, call: StoredCall) -> tuple[Node, ...]:
         """The nodes of its graph, a column at a time: each number that is looked up is looked up once."""
@@ -174,12 +179,12 @@ class BackwardReader:
         order = {node: position for position, node in enumerate(call.measured or ())}
         columns = (
             numbers,
-            _each(known.string, names),
+            each(known.string, names),
             [None if seq is None else seq + call.seq_base for seq in seqs],
-            _each(known.stack, stacks),
-            _each(known.name, ops),
-            _each(known.call, calls),
-            _each(known.levels, levels),
+            each(known.stack, stacks),
+            each(known.name, ops),
+            each(known.call, calls),
+            each(known.levels, levels),
             threads,
             self._parents(*parents),
             [one.device for one in inputs],
@@ -187,8 +192,8 @@ class BackwardReader:
             _held(self._saved(call.tensors), numbers),
             _held(self._again(call.tensors), numbers),
             _held(self._hooks_on(call.backward.number), numbers),
-            _each(known.name, leaves),
-            _each(known.function, functions),
+            each(known.name, leaves),
+            each(known.function, functions),
             map(order.get, numbers),
         )
         return tuple(map(Node, *columns))
@@ -223,11 +228,11 @@ class BackwardReader:
         given = {one for (one,) in self._rows.select(sql, (INTEGER,), _some(tensors))}
         known = self._interned
         columns = (
-            _each(known.string, names),
-            _each(known.type, types),
+            each(known.string, names),
+            each(known.type, types),
             sizes,
             storages,
-            _each(known.name, leaves),
+            each(known.name, leaves),
             [storage in given for storage in storages],
         )
         return _grouped(nodes, map(SavedTensor, *columns))
@@ -263,12 +268,6 @@ def _some(tensors: int | None) -> int:
     return -1 if tensors is None else tensors
 
 
-def _each(look_up: Callable[[int], Found], numbers: Sequence[int]) -> list[Found]:
-    """What each number stands for."""
-    known = {number: look_up(number) for number in dict.fromkeys(numbers)}
-    return [known[number] for number in numbers]
-
-
 def _grouped(nodes: Iterable[int], values: Iterable[Found]) -> dict[int, list[Found]]:
     """The values of each node."""
     found: dict[int, list[Found]] = defaultdict(list)
@@ -301,6 +300,10 @@ def _roots(text: str) -> tuple[Root, ...]:
         if type(input_nr) is not int or not (node is None or type(node) is int):
             raise ValueError("a root is not a node and an input's number")
     return tuple(Root(node, input_nr) for node, input_nr in pairs)
+
+
+def _some_roots(text: str | None) -> tuple[Root, ...] | None:
+    return None if text is None else _roots(text)
 
 
 def _check_targets(call: StoredCall, nodes: tuple[Node, ...]) -> None:

@@ -6,7 +6,7 @@ Chains (stacks, module calls) are walked with a loop and a check for circles, be
 from __future__ import annotations
 
 import io
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Sequence
 from typing import Any, TypeVar
 
 from gradscope.model.graph import FunctionClass, Level
@@ -21,6 +21,8 @@ LONGEST_CHAIN = 100_000
 MOST_FRAMES = 20_000_000  # in all stacks together: a file of a few megabytes could ask for terabytes
 
 Link = TypeVar("Link")
+Asked = TypeVar("Asked", bound=Hashable)
+Found = TypeVar("Found")
 
 
 class Interned:
@@ -139,6 +141,12 @@ class Interned:
             self._lines[file] = list(io.StringIO(self.source(file) or "", newline=None))
         lines = self._lines[file]
         return lines[line - 1].strip() if 1 <= line <= len(lines) else None
+
+
+def each(look_up: Callable[[Asked], Found], asked: Sequence[Asked]) -> list[Found]:
+    """What each of many stands for, where few are different."""
+    known = {one: look_up(one) for one in dict.fromkeys(asked)}
+    return [known[one] for one in asked]
 
 
 def _follow(number: int, known: dict[int, Link], link: Callable[[int], tuple[int, Callable[[Link], Link]]]) -> Link:

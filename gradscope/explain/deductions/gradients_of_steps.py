@@ -6,20 +6,21 @@ What .grad held when a backward began is known for the steps that are looked at:
 from __future__ import annotations
 
 from collections import Counter, defaultdict
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
-from gradscope.explain.evidence.timeline import Moment, Timeline, timelines
+from gradscope.explain.evidence.timeline import Moment, Timeline, alike, timelines
 from gradscope.model.flow import FlowOperation, GradientState
 from gradscope.model.site import Site, Stack, user_site
-from gradscope.model.training import EVAL, FORWARD, STEP, TRAIN, ZERO_GRAD
+from gradscope.model.training import EVAL, STEP, TRAIN, ZERO_GRAD
 from gradscope.store.asked import kept
 
 _CLIPPING = "clip_grad.py"  # of torch.nn.utils
 _EMPTY = (GradientState.NONE, GradientState.ZERO)
+Cleared = tuple[Stack, list[Moment | None]]
 States = dict[int, GradientState]  # of the leaves that a backward reached, by tensor
 
 
@@ -100,7 +101,7 @@ def _accumulated(case: Case, optimizer: int) -> Accumulated | None:
                 emptied.add(tensor)
     stale = [held[tensor] for tensor, count in seen.items() if tensor not in emptied and count == len(known)]
     clears = [one for window in known for one in window if one.has(ZERO_GRAD)]
-    lost = [found for window in known if (found := _lost(window)) is not None]
+    lost = [found for stack, between in _clears_of(known) if (found := _lost(stack, between)) is not None]
     backwards = [one.site for window in known for one in window if one.backward is not None]
     return Accumulated(
         len(known),
@@ -126,9 +127,8 @@ def _is_known(looked: Container[int], window: Sequence[Moment]) -> bool:
     return bool(numbers) and all(number in looked for number in numbers)
 
 
-def _lost(window: Sequence[Moment]) -> tuple[Site | None, Site | None, int] | None:
+def _lost(stack: Stack, between: Sequence[Moment | None]) -> tuple[Site | None, Site | None, int] | None:
     """The zero_grad() that clears between a line's backward calls of a window, the line, and how many are lost."""
-    stack, between = _clears(window)
     if not between or between[0] is None or any(one is None for one in between):
         return None
     return between[0].site, user_site(stack), len(between)
@@ -138,8 +138,7 @@ def _left_over(windows: Iterator[Sequence[Moment]]) -> tuple[Site, int] | None:
     """The zero_grad() that clears what two calls or more have added, once in a window; in how many windows of all."""
     places: Counter[Site | None] = Counter()
     whole = 0
-    for window in windows:
-        _, between = _clears(window)
+    for _, between in _clears_of(windows):
         cleared = [(calls, one.site) for calls, one in enumerate(between, 1) if one is not None]
         whole += len(between) > 0 and not cleared
         if len(cleared) == 1 and cleared[0][0] > 1:
@@ -148,7 +147,17 @@ def _left_over(windows: Iterator[Sequence[Moment]]) -> tuple[Site, int] | None:
     return (site, times) if site is not None and times > 1 and whole > times else None
 
 
-def _clears(window: Sequence[Moment]) -> tuple[Stack, list[Moment | None]]:
+def _clears_of(windows: Iterable[Sequence[Moment]]) -> Iterator[Cleared]:
+    """What each window clears: those that are alike are looked at once."""
+    known: dict[object, Cleared] = {}
+    for window in windows:
+        key = alike(window)
+        if key not in known:
+            known[key] = _clears(window)
+        yield known[key]
+
+
+def _clears(window: Sequence[Moment]) -> Cleared:
     """The line that calls backward most often in a window, and the zero_grad() that clears between two of its calls.
 
     Nothing is said to be between them where another optimizer steps there: the gradients may be for that one.
@@ -203,7 +212,7 @@ def learns_while_evaluating(case: Case) -> list[Evaluated]:
 
 
 def _evaluated(timeline: Timeline) -> Iterator[Evaluated]:
-    seen = modes(timeline)
+    seen = timeline.modes
     trained = {at for at, mode in seen.items() if mode == {True}}
     evaluated = [at for at, mode in seen.items() if mode == {False} and _is_kept(timeline, at, trained)]
     if not trained:
@@ -215,28 +224,6 @@ def _evaluated(timeline: Timeline) -> Iterator[Evaluated]:
             first = next(at for at in evaluated if timeline.moments[at].stack == stack)
             switch = timeline.moments[:first][::-1]
             yield Evaluated(user_site(stack), next((one.site for one in switch if one.has(EVAL, TRAIN)), None), times)
-
-
-def modes(timeline: Timeline) -> dict[int, set[bool]]:
-    """By the place of each backward: the modes, training or not, of the models that were called for it.
-
-    A model counts that is called in both modes: a loss or a frozen teacher has but one.
-    """
-    forwards = {(call.module, bool(call.count)) for _, call in timeline.of(FORWARD) if call.total}
-    both = {module for module, training in forwards if (module, not training) in forwards}
-    return {at: _mode(timeline, at, both) for at in timeline.backwards}
-
-
-def _mode(timeline: Timeline, at: int, models: set[str | None]) -> set[bool]:
-    """The modes of these models where they were called with gradients since the backward before."""
-    found: set[bool] = set()
-    for place in range(at - 1, -1, -1):
-        one = timeline.moments[place]
-        if one.backward is not None:
-            break
-        if one.call is not None and one.call.kind is FORWARD and one.call.total and one.call.module in models:
-            found.add(bool(one.call.count))
-    return found
 
 
 def _is_kept(timeline: Timeline, at: int, trained: set[int]) -> bool:

@@ -6,8 +6,9 @@ a step says nothing there.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
 from heapq import merge
@@ -16,7 +17,7 @@ from operator import itemgetter
 
 from gradscope.model.graph import Backward
 from gradscope.model.site import Site, Stack
-from gradscope.model.training import GAP, STEP, CallKind, TrainingCall
+from gradscope.model.training import FORWARD, GAP, STEP, CallKind, TrainingCall
 from gradscope.store.asked import kept
 from gradscope.store.facts import Facts
 
@@ -33,10 +34,6 @@ class Moment:
     def has(self, *kinds: CallKind) -> bool:
         """Whether it is a call of one of these kinds."""
         return self.call is not None and self.call.kind in kinds
-
-    def is_of(self, kind: CallKind, optimizer: int | None) -> bool:
-        """Whether it is a call of a kind, of one optimizer."""
-        return self.call is not None and self.call.kind is kind and self.call.optimizer == optimizer
 
     @property
     def stack(self) -> Stack:
@@ -71,7 +68,7 @@ class Timeline:
     def of(self, *kinds: CallKind) -> Iterator[tuple[int, TrainingCall]]:
         """The calls of some kinds, with their places."""
         found = [self._calls[kind] for kind in kinds if kind in self._calls]
-        return merge(*found, key=itemgetter(0))
+        return iter(found[0]) if len(found) == 1 else merge(*found, key=itemgetter(0))
 
     @cached_property
     def _calls(self) -> dict[CallKind, list[tuple[int, TrainingCall]]]:
@@ -83,8 +80,24 @@ class Timeline:
 
     def windows(self, optimizer: int) -> Iterator[tuple[Moment, ...]]:
         """What lies between two steps of an optimizer, both ends left out."""
-        places = [at for at, one in enumerate(self.moments) if one.is_of(STEP, optimizer)]
+        places = [at for at, call in self.of(STEP) if call.optimizer == optimizer]
         return (self.moments[first + 1 : last] for first, last in pairwise(places))
+
+    @cached_property
+    def modes(self) -> dict[int, frozenset[bool]]:
+        """By the place of each backward: the modes, training or not, of the models that were called for it.
+
+        A model counts that is called in both modes: a loss or a frozen teacher has but one.
+        """
+        forwards = {(call.module, bool(call.count)) for _, call in self.of(FORWARD) if call.total}
+        both = {module for module, training in forwards if (module, not training) in forwards}
+        found = {at: frozenset[bool]() for at in self.backwards}
+        for at, call in self.of(FORWARD) if both else ():
+            if call.total and call.module in both:
+                following = bisect_right(self.backwards, at)
+                if following < len(self.backwards):
+                    found[self.backwards[following]] |= {bool(call.count)}
+        return found
 
     def before(self, at: int, *kinds: CallKind) -> Moment | None:
         """The nearest moment before a place that is a backward or a call of one of these kinds."""
@@ -98,6 +111,11 @@ class Timeline:
 
     def _ends(self, at: int, kinds: tuple[CallKind, ...]) -> bool:
         return self.moments[at].backward is not None or self.moments[at].has(*kinds)
+
+
+def alike(moments: Iterable[Moment]) -> tuple[int, ...]:
+    """What is the same of moments at which the same calls are made on the same lines: a loop has thousands of those."""
+    return tuple(id(one.call or one.stack) for one in moments)
 
 
 @kept

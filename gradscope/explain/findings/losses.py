@@ -134,10 +134,10 @@ def added_twice(case: Case) -> Iterator[Cause]:
     for timeline in timelines(case):
         pending: list[Backward] = []
         for moment in timeline.moments:
-            if moment.has(STEP, ZERO_GRAD):
-                pending = []
             call = moment.backward
-            if call is not None and call.number in sizes:
+            if call is None:
+                pending = [] if pending and moment.has(STEP, ZERO_GRAD) else pending
+            elif call.number in sizes:
                 for earlier in pending:
                     if _contains(case.graph(call.number), case.graph(earlier.number)):
                         lines[earlier.site].append((earlier, call))

@@ -6,7 +6,6 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.gradients_of_steps import modes
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.timeline import Timeline, is_whole, timelines
 from gradscope.explain.evidence.words import several
@@ -171,7 +170,7 @@ def _thawed(timeline: Timeline) -> _Thaw | None:
 
 def _left(timeline: Timeline) -> dict[str | None, tuple[TrainingCall, int]]:
     """By model: the eval() after which it only ever trains in evaluation mode, and how many backward calls that is."""
-    seen = modes(timeline)
+    seen = timeline.modes
     calls = {timeline.moments[at].stack for at, mode in seen.items() if True in mode}  # not those of validation
     trained: dict[str | None, int] = {}
     for at, call in timeline.of(FORWARD):
