@@ -164,10 +164,14 @@ def grad_output_ignored(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward does not multiply with the incoming gradient.
     Why: the gradient is right only when the Function is the last step of the loss; anywhere else it is silently wrong.
     Do instead: multiply with grad_output.
-    How it is decided: twice the incoming gradient must give twice the gradient.
+    How it is decided: twice the incoming gradient must give twice the gradient. Where it may be meant to differ from
+    the formula's, it must change with the incoming one at all.
     """
-    if case.failing("eager_bwd") and case.fact("eager_bwd", "nonlinear") and not case.custom_gradient:
+    expected = case.fact("eager_bwd", "ignores") or not case.custom_gradient
+    if case.failing("eager_bwd") and case.fact("eager_bwd", "nonlinear") and expected:
         told = "the gradient does not follow the incoming gradient"
+        if case.fact("eager_bwd", "ignores"):
+            told = "the gradient is the same whatever comes in: backward makes nothing of the incoming gradient"
         yield Violation(told, case.site("backward"), case.failing())
 
 

@@ -158,9 +158,10 @@ def clear_saved_on_access(case: FunctionCase) -> Iterator[Violation]:
 def saved_tensor_mutated(case: FunctionCase) -> Iterator[Violation]:
     """What it flags: backward writes into a saved tensor.
     Why: the second pass over the graph raises a version error, other users of the tensor see the change, and
-    func.vjp silently changes its own output.
+    func.vjp silently changes its own output. Through .data nothing raises: the nodes that saved the same tensor compute
+    with what was written.
     Do instead: write into a copy or use the operator that is not in place.
-    How it is decided: the versions of the saved tensors before and after backward.
+    How it is decided: the versions and the values of the saved tensors before and after backward.
     """
     if case.anatomy.saved_changed and not case.anatomy.saves_in_backward:
         yield Violation("backward writes into a saved tensor", inplace_site(case), case.needing_backward())

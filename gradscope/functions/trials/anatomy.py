@@ -84,6 +84,7 @@ class _Log:
     phase: str = "forward"
     before_backward: dict[str, Any] = field(default_factory=dict)
     after_backward: dict[str, Any] = field(default_factory=dict)
+    saved_changed: bool = False
     returned: Any = None
     backward_ran: bool = False
     needed: tuple[bool, ...] = ()
@@ -183,21 +184,28 @@ def note_backward(original: Any, log: _Log, args: tuple[Any, ...]) -> Any:
     context = args[0]
     log.backward_ran, log.needed = True, tuple(context.needs_input_grad)
     log.before_backward = context_state(context)
+    saved = [(tensor, tensor._version, tensor.detach().clone()) for tensor in saved_tensors(context)]
     log.returned = original(*args)
     log.after_backward = context_state(context)
+    log.saved_changed = any(tensor._version != version or not same(old, tensor) for tensor, version, old in saved)
     return log.returned
 
 
 def context_state(context: Any) -> dict[str, Any]:
-    """ctx's attributes and the versions of its saved tensors, to compare with later."""
+    """ctx's attributes, to compare with later."""
     state: dict[str, Any] = {
         name: (id(value), repr(value) if not tensors_in(value) else "") for name, value in vars(context).items()
     }
     state["ran"] = True
+    return state
+
+
+def saved_tensors(context: Any) -> list[Tensor]:
+    """What forward saved, where looking at it does not take it away."""
     with contextlib.suppress(Exception):
         if not getattr(context, "clear_saved_tensors_on_access", False):
-            state["saved tensors"] = tuple(t._version for t in context.saved_tensors if t is not None)
-    return state
+            return [tensor for tensor in context.saved_tensors if tensor is not None]
+    return []
 
 
 def same(old: Tensor, new: Tensor) -> bool:
@@ -249,8 +257,7 @@ def describe_run(log: _Log, class_changed: tuple[str, ...], messages: tuple[str,
         kept=describe_context(log.context, log.args, outputs),
         saves_in_backward=bool(called("save_for_backward", "backward")),
         kept_changed=changed_attributes(log),
-        saved_changed=log.before_backward.get("saved tensors") != log.after_backward.get("saved tensors")
-        and bool(log.after_backward),
+        saved_changed=log.saved_changed,
         class_changed=class_changed,
         returned_kind=type(log.returned).__name__ if log.backward_ran else "",
         returned=describe_returned(log.returned) if log.backward_ran else (),
@@ -263,7 +270,7 @@ def changed_attributes(log: _Log) -> tuple[str, ...]:
     """The attributes of ctx that backward set to something else."""
     if not log.after_backward:
         return ()
-    names = {*log.before_backward, *log.after_backward} - {"saved tensors"}
+    names = {*log.before_backward, *log.after_backward}
     return tuple(sorted(n for n in names if log.before_backward.get(n) != log.after_backward.get(n)))
 
 

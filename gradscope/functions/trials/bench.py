@@ -251,13 +251,23 @@ class Bench:
     @cached_property
     def linear(self) -> bool:
         """Whether twice the incoming gradient gives twice the gradient, as any derivative does (clipping does not)."""
+        return self.all_close([2 * g for g in self.eager_gradient], self._scaled_gradient(2))
+
+    @cached_property
+    def ignores_incoming(self) -> bool:
+        """Whether the gradient is the same whatever comes in: twice as much, or of the other sign."""
+        return any(bool(g.any()) for g in self.eager_gradient) and all(
+            self.all_close(self.eager_gradient, self._scaled_gradient(factor)) for factor in (2, -1)
+        )
+
+    def _scaled_gradient(self, factor: float) -> Sequence[Tensor | None]:
+        """The gradient for so much of the incoming one."""
         inputs = self.inputs()
         outputs = self.call(*inputs)
-        total = self.weigh(outputs, tuple(2 * w for w in self.cotangents(outputs)))
-        grads: Sequence[Tensor | None] = (None,) * len(inputs)
-        if total.requires_grad:
-            grads = torch.autograd.grad(total, inputs, allow_unused=True)
-        return self.all_close([2 * g for g in self.eager_gradient], grads)
+        total = self.weigh(outputs, tuple(factor * w for w in self.cotangents(outputs)))
+        if not total.requires_grad:
+            return (None,) * len(inputs)
+        return torch.autograd.grad(total, inputs, allow_unused=True)
 
     def refuse_nonlinear(self) -> None:
         """Trials that add gradients up say nothing about a gradient that is clipped, by design."""

@@ -2,7 +2,7 @@ import torch
 from torch.autograd import Function
 from torch.autograd.function import once_differentiable
 
-from tests.functions.corpus.base import Product, Square, one
+from tests.functions.corpus.base import Product, Square, fixed, one
 
 BUFFER = torch.zeros(3, 4, dtype=torch.float64)
 
@@ -83,6 +83,29 @@ class IgnoresGradient(Square):
     @staticmethod
     def backward(ctx, grad):  # expect: GS418
         return 2 * ctx.saved_tensors[0]
+
+
+class GivenGradient(Function):
+    """Hands a gradient in that something else has worked out: forward is flat, as that of a surrogate."""
+
+    gradscope_level = "eager"
+    gradscope_inputs = staticmethod(lambda: (fixed(3, 4), torch.ones(3, 4, dtype=torch.int64)))
+
+    @staticmethod
+    def forward(ctx, x, given):
+        ctx.save_for_backward(given)
+        return x.new_ones(1)
+
+    @staticmethod
+    def backward(ctx, grad):  # expect: GS418
+        return ctx.saved_tensors[0].to(grad.dtype), None
+
+
+class CleanGivenGradient(GivenGradient):
+    # clean: GS418
+    @staticmethod
+    def backward(ctx, grad):
+        return grad * ctx.saved_tensors[0], None
 
 
 class DependsOnGradMode(Square):

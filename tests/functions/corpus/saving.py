@@ -1,5 +1,6 @@
 import torch
 from torch.autograd import Function
+from torch.autograd.function import once_differentiable
 
 from tests.functions.corpus.base import Pair, Product, Square, one, two
 
@@ -106,6 +107,18 @@ class WritesSaved(Square):
     def backward(ctx, grad):
         (x,) = ctx.saved_tensors
         return x.mul_(2) * grad  # expect: GS224
+
+
+class WritesSavedUnseen(Product):
+    """As kernels do that need no buffer of their own: torch counts no version of what is written through .data."""
+
+    @staticmethod
+    @once_differentiable
+    def backward(ctx, grad):
+        x, y = ctx.saved_tensors
+        first, second = grad * y, grad * x
+        x.data.copy_(first)  # expect: GS224
+        return x.data, second
 
 
 class SaveOrderDiffers(Product):
