@@ -10,6 +10,7 @@ FORGETS_CHANCE = "checkpoint-forgets-chance"  # of a checkpoint that draws other
 OVER_ONE = "softmax-over-one"  # of a line whose softmax ran over one element each time
 OVER_ROWS = "softmax-over-rows"  # over the first dimension of a matrix
 OVER_BATCHED = "softmax-over-batched"  # over a dimension before the last two, which products of matrices batch
+OVER_MIDDLE = "softmax-over-middle"  # over the last dimension but one of three or more
 MEAN_OF_ZEROS = "mean-of-zeros"  # of a line that takes the mean of what has now more zeros, now fewer
 TWO_AHEAD = "labels-two-ahead"  # of a loss whose labels are the tokens that were read, two places further on
 

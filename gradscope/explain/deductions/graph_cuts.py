@@ -35,6 +35,7 @@ class Reason(enum.Enum):
 
     GRADIENTS_OFF = enum.auto()
     GRADIENTS_OFF_BEFORE = enum.auto()  # for all of the loss
+    NOT_TRAINED_HERE = enum.auto()  # of a model that was trained before
     INFERENCE_TENSOR = enum.auto()
     NO_DERIVATIVE = enum.auto()
     ZERO_DERIVATIVE = enum.auto()

@@ -8,12 +8,14 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator
+from dataclasses import replace
 from itertools import accumulate
 
-from gradscope.explain.deductions.graph_cuts import MissingGradient, at_cut
+from gradscope.explain.deductions.graph_cuts import MODE, MissingGradient, Reason, at_cut
 from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, dataflow
+from gradscope.model.finding import Related
 from gradscope.model.operation import base_name
 from gradscope.store.asked import kept
 
@@ -24,12 +26,32 @@ _KEEPS = ("mul", "mul_", "div", "div_", "neg", "sum", "mean", "squeeze", "unsque
 @kept
 def lost_parts(case: Case) -> tuple[MissingGradient, ...]:
     """The cut behind each summand of a loss that should have trained something and has no graph."""
-    found: dict[int, MissingGradient] = {}
-    for summand, cuts in _cut_summands(case):
-        cut = next((one for one in cuts if not _is_meant(dataflow(case), summand, one)), None)
-        if cut is not None:
-            found.setdefault(cut.operation, at_cut(case, cut))
+    flow, found = dataflow(case), dict[int, MissingGradient]()
+    for backward, summand, cuts in _cut_summands(case):
+        cut = next((one for one in cuts if not _is_meant(flow, summand, one)), None)
+        if cut is not None and cut.operation not in found:
+            lost = at_cut(case, cut)
+            trained = _comes_from(flow, cut, _held_from(case, backward))
+            found[cut.operation] = lost if trained or lost.code != MODE else _of_another(flow, summand, lost)
     return tuple(found.values())
+
+
+def _held_from(case: Case, backward: int) -> frozenset[int]:
+    """The parameters of the optimizers that step after a backward call; of all where none was looked at after it."""
+    looks = (look for look in case.optimizer_looks() if look.backward is not None and look.backward >= backward)
+    found = frozenset(parameter.tensor for look in looks for parameter in look.parameters)
+    return found or optimizer_parameters(case).held
+
+
+def _of_another(flow: RecordedDataflow, summand: int, lost: MissingGradient) -> MissingGradient:
+    """Of a model that is not trained any more, gradients are off on purpose: the line is the summand's own."""
+    maker = max(flow.sources(summand, len(flow.operations)), default=None)
+    if maker is None or lost.cause.site is None:
+        return lost
+    related = (Related("cut_at", lost.cause.site, "the other model"), *lost.cause.related)
+    advice = "Compute this term from what the trained model gives, or leave it out."
+    cause = replace(lost.cause, site=flow.operations[maker].site, related=related, certain=False, advice=advice)
+    return replace(lost, reason=Reason.NOT_TRAINED_HERE, cause=cause)
 
 
 @kept
@@ -37,12 +59,12 @@ def detached_terms(case: Case) -> tuple[Cut, ...]:
     """Where a number that goes into a loss was detached, and no backward starts from it or from what came of it."""
     flow = dataflow(case)
     roots = {root.tensor for root in flow.roots if root.requires_grad}
-    found = {cut.operation: cut for _, cuts in _cut_summands(case) for cut in cuts if _is_between_numbers(flow, cut)}
+    found = {cut.operation: cut for _, _, cuts in _cut_summands(case) for cut in cuts if _is_between_numbers(flow, cut)}
     return tuple(cut for cut in found.values() if roots.isdisjoint(flow.onward(cut.read).live))
 
 
-def _cut_summands(case: Case) -> Iterator[tuple[int, Iterator[Cut]]]:
-    """The summands of losses that have no graph, each with what cut it off in that step, the latest first."""
+def _cut_summands(case: Case) -> Iterator[tuple[int, int, Iterator[Cut]]]:
+    """By backward call, the summands of its loss that have no graph, with what cut each off there, the latest first."""
     flow, held = dataflow(case), optimizer_parameters(case).held
     calls = {call.number for call in case.backwards() if call.kind == "backward" and call.exception is None}
     ended = _ends(flow, calls)
@@ -51,7 +73,7 @@ def _cut_summands(case: Case) -> Iterator[tuple[int, Iterator[Cut]]]:
             began = ended[bisect_left(ended, (root.backward,)) - 1][1] + 1
             for summand, before in _summands(flow, root.tensor, len(flow.operations)):
                 cuts = [cut for cut in flow.behind(summand, before) if cut.operation >= began]
-                yield summand, (cut for cut in cuts if _comes_from(flow, cut, held))
+                yield root.backward, summand, (cut for cut in cuts if _comes_from(flow, cut, held))
 
 
 def _ends(flow: RecordedDataflow, calls: set[int]) -> list[tuple[int, int]]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
@@ -12,10 +13,11 @@ from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.model.flow import GradientState, OptimizerLook
 from gradscope.model.operation import Operation, base_name
-from gradscope.model.site import Site
+from gradscope.model.site import Origin, Site
 from gradscope.model.training import MADE, STEP
 
 _LOOKS = 3
+_MODULES = "nn/modules/module.py"
 _CLIPS = ("norm", "clamp_min_", "clamp_max_", "clamp_")  # in the names of the operators
 _CLIPPING = "clip_grad.py"
 _LOW = ("float16", "bfloat16", "half")
@@ -126,9 +128,19 @@ def _clipping(operations: Iterable[Operation]) -> set[Site | None]:
 
 
 def low_dtype_at(case: Case) -> Site | None:
-    """The only line that gives a model, or anything, a low dtype."""
-    found = list(syntax(case).everywhere(_lowers))
+    """The only line that gives a model, or anything, a low dtype: as it is written, or as it ran."""
+    written = list(syntax(case).everywhere(_lowers))
+    ran = {site for block in case.blocks() for one in block.operations if (site := _converts(one)) is not None}
+    found = written or list(ran)
     return found[0] if len(found) == 1 else None
+
+
+def _converts(operation: Operation) -> Site | None:
+    """The line of a module's .to(...) that gave its parameters another dtype."""
+    if base_name(operation.name) != "_to_copy":
+        return None
+    inner = takewhile(lambda site: site.origin is not Origin.USER, operation.stack)
+    return operation.site if any(site.function == "_apply" and _MODULES in site.file for site in inner) else None
 
 
 def _lowers(node: ast.AST) -> bool:

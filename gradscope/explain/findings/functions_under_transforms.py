@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterable, Iterator
+from itertools import takewhile
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.transform_calls import called_at
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.source_classes import applied, declared
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import last_name
 from gradscope.graphs.transforms import Under, transforms
 from gradscope.model.failure import Failure
 from gradscope.model.finding import Related
+from gradscope.model.site import Origin
 
 Found = tuple[Failure, tuple[Under, ...]]
 
@@ -76,7 +81,24 @@ def random_under_vmap(case: Case) -> Iterable[Cause]:
     """A random operator under a vmap that was not told what to do with it."""
     for failure, under in _failures(case, "called random operation while in randomness error mode"):
         advice = 'give vmap randomness="different" (or "same"), or draw the numbers outside and pass them in'
-        yield Cause(_first(failure), failure.site, called_at(under, "Vmap"), fails=True, advice=advice)
+        site, called = failure.site, called_at(under, "Vmap")
+        made = list(syntax(case).everywhere(_is_vmap)) if _is_of_a_layer(failure) else []
+        if len(made) == 1:  # a layer draws: what can be edited is what vmap is told
+            site, called = made[0], (*called, Related("fails_at", failure.site))
+        yield Cause(_first(failure), site, called, fails=True, advice=advice)
+
+
+def _is_of_a_layer(failure: Failure) -> bool:
+    """Whether torch's own layers, dropout say, ran what failed."""
+    inner = takewhile(lambda site: site.origin is not Origin.USER, failure.stack)
+    return any("/torch/nn/" in site.file.replace("\\", "/") for site in inner)
+
+
+def _is_vmap(node: ast.AST) -> bool:
+    """`torch.vmap(...)` that is not told what to do with random numbers."""
+    if not isinstance(node, ast.Call) or last_name(node.func) != "vmap":
+        return False
+    return all(one.arg != "randomness" for one in node.keywords)
 
 
 def _failures(case: Case, message: str) -> Iterator[Found]:

@@ -15,6 +15,7 @@ from gradscope.model.graph import Backward
 from gradscope.model.site import Site
 
 FREED = "backward through the graph a second time"
+_SETS_BACK = ("ZeroBackward", "FillBackward")
 
 
 def graph_freed(case: Case) -> Iterator[Cause]:
@@ -62,8 +63,8 @@ def carried_over(case: Case) -> Iterator[Cause]:
     Do instead: detach what is carried over (`state = state.detach()`, `total += loss.detach()`), or compute it anew in
         each round.
     How it is found: both calls stand on the same lines; the nodes of the failed one are compared, by identity, with
-        those that the earlier one ran. The line named made the youngest of the nodes that both have, or takes
-        it from the function that returns it.
+        those that the earlier one ran. The line named made the youngest of the nodes that both have, takes it from
+        the function that returns it, or sets it back in place.
     """
     for call in case.failed():
         found = _freed(case, call) or _outdated(case, call)
@@ -102,7 +103,11 @@ def _carried_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
         message = f"{what} carries its graph from one round into the next: backward {call.number} ran into it again"
         advice = f"carry over `{name}.detach()`" if name else "detach it when it is carried over"
         advice += ", or compute it anew in each round where its gradient is wanted"
-    if thrown_away is not None:
+    reset = _set_back_at(case, call, found)
+    if reset is not None:
+        message = f"{what} is set back in place, which leaves its graph on it: backward {call.number} ran into it again"
+        advice = "detach it as well (`detach_()`), or set it to a new tensor"
+    elif thrown_away is not None:
         message = f"detach() gives a new tensor, which is thrown away here: {message}"
         advice = "assign what detach() gives, or call detach_()"
     elif cache is not None:
@@ -110,7 +115,7 @@ def _carried_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
         advice = "keep a detached value, or compute it anew in each step where it depends on a parameter"
     return Cause(
         message,
-        thrown_away or cache or made,
+        reset or thrown_away or cache or made,
         _places(call, found),
         fails=True,
         advice=advice,
@@ -119,6 +124,13 @@ def _carried_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
         module=found.carried.module.path if found.carried.module is not None else None,
         backward=call.number,
     )
+
+
+def _set_back_at(case: Case, call: Backward, found: SharedSubgraph) -> Site | None:
+    """Where what is carried was overwritten in place with zeros, say, which leaves its graph on it."""
+    graph = case.graph(call.number)
+    readers = (graph.nodes[edge.source] for edge in graph.edges if edge.target == found.carried.id)
+    return next((node.site for node in readers if node.name.startswith(_SETS_BACK)), None)
 
 
 def _freed_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:

@@ -34,6 +34,7 @@ from gradscope.explain.findings import (
     unused_gradients,
     wrong_dimension,
 )
+from gradscope.explain.findings.exhausted import iterator_exhausted
 from gradscope.explain.findings.function_backward import backward_returns
 from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
 from gradscope.explain.findings.grad_is_none import grad_is_none
@@ -117,6 +118,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS820", "clipped-after-step", Severity.WARNING, clipping.clipped_after_step, points=False),
     Kind("GS821", "clipped-while-scaled", Severity.WARNING, clipping.clipped_while_scaled, points=False),
     Kind("GS824", "clips-nothing", Severity.WARNING, clipping.clips_nothing, points=False),
+    Kind("GS826", "iterator-exhausted", Severity.WARNING, iterator_exhausted, unless=("GS824",), points=False),
     Kind("GS822", "every-step-skipped", Severity.WARNING, clipping.every_step_skipped, points=False),
     Kind("GS823", "nothing-changes", Severity.WARNING, clipping.nothing_changes, unless=("GS805",), points=False),
     Kind("GS825", "stale-weights", Severity.WARNING, stale_weights.stale_weights, points=False),

@@ -12,7 +12,7 @@ from typing import Any
 
 import torch
 
-from gradscope.model.notice import MEAN_OF_ZEROS, OVER_BATCHED, OVER_ONE, OVER_ROWS, TWO_AHEAD
+from gradscope.model.notice import MEAN_OF_ZEROS, OVER_BATCHED, OVER_MIDDLE, OVER_ONE, OVER_ROWS, TWO_AHEAD
 from gradscope.probes.core.context import Context
 from gradscope.probes.tensors.value_samples import is_plain
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
@@ -83,7 +83,7 @@ class LossSigns:
         self._tokens.clear()
 
     def _softmax(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
-        """Note whether it runs over one element, over the rows of a matrix, or over what products of matrices batch."""
+        """Note whether it runs over one element, the rows of a matrix, what products batch, or the last but one."""
         dimension = arguments[1] if len(arguments) > 1 else None
         if type(result) is torch.Tensor and result.dim() and type(dimension) is int:
             stack, place = self._stack(frame), dimension % result.dim()
@@ -92,6 +92,7 @@ class LossSigns:
                 (OVER_ONE, result.shape[dimension] == 1),
                 (OVER_ROWS, several and result.dim() == 2 and place == 0),
                 (OVER_BATCHED, several and result.dim() > 2 and place < result.dim() - 2),
+                (OVER_MIDDLE, several and result.dim() > 2 and place == result.dim() - 2),
             ):
                 self._softmaxes[what, stack] = self._softmaxes.get((what, stack), True) and is_so
 

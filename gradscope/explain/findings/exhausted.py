@@ -1,0 +1,132 @@
+"""GS826: an iterator that an optimizer has gone through, and that is used again afterwards."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.explain.evidence.timeline import timelines
+from gradscope.functions.source import last_name
+from gradscope.model.finding import Related
+from gradscope.model.site import Site
+from gradscope.model.training import MADE
+
+_ITERATORS = ("filter", "chain", "parameters")  # calls that give what runs out
+
+
+@dataclass(frozen=True, slots=True)
+class _Used:
+    """A name that stands for an iterator: the statement that gives it, and a later one that reads it once more."""
+
+    name: str
+    given: ast.stmt
+    again: ast.Name
+
+
+def iterator_exhausted(case: Case) -> Iterator[Cause]:
+    """What it flags: an iterator over parameters that is used again when an optimizer has gone through it.
+
+    Why: filter(), a generator and model.parameters() give each parameter once. The optimizer's constructor reads them
+    to the end; clipping, an average of weights or a norm that gets the same iterator has nothing, and says nothing.
+
+    Wrong:
+        trained = filter(lambda p: p.requires_grad, model.parameters())
+        optimizer = torch.optim.AdamW(trained)
+        norm = sum(p.norm() for p in trained)
+
+    Right:
+        trained = [p for p in model.parameters() if p.requires_grad]
+        optimizer = torch.optim.AdamW(trained)
+        norm = sum(p.norm() for p in trained)
+
+    Do instead: keep the parameters in a list.
+
+    How it is found: where an optimizer was made, the program gives it a name that stands for such an iterator, and
+    reads this name once more in what runs after that, without having given it anything else. A class of the program's
+    own may have a parameters() that gives a list: then nothing is said of that.
+    """
+    said: set[Site] = set()
+    calls = (call for timeline in timelines(case) for _, call in timeline.of(MADE))
+    for made in dict.fromkeys(call.site for call in calls):
+        used = _used_again(case, made) if made is not None else None
+        if made is not None and used is not None:
+            site = syntax(case).site(made.file, used.given.lineno)
+            again = syntax(case).site(made.file, used.again.lineno)
+            if site not in said:
+                said.add(site)
+                yield Cause(
+                    f"`{used.name}` is an iterator, and the optimizer has gone through it: line {again.line} gets "
+                    "nothing of it",
+                    site,
+                    (Related("called_at", made, "the optimizer"), Related("called_at", again, "used again")),
+                )
+
+
+def _used_again(case: Case, made: Site) -> _Used | None:
+    """The iterator that an optimizer was made of, and where what runs later reads it again."""
+    parsed = syntax(case).parsed(made.file)
+    statement, around = parsed.whole_statements.get(made.line), syntax(case).function(made)
+    if statement is None or around is None:
+        return None
+    for name in _names_given(statement, made.line):
+        given = [one for one in ast.walk(around) if isinstance(one, ast.stmt) and _gives(one, name)]
+        later = [one for block in _after(around, statement) for one in ast.walk(block) if isinstance(one, ast.Name)]
+        again = next((one for one in later if one.id == name and isinstance(one.ctx, ast.Load)), None)
+        if len(given) == 1 and _is_iterator(case, given[0]) and again is not None:
+            return _Used(name, given[0], again)
+    return None
+
+
+def _names_given(statement: ast.stmt, line: int) -> Iterator[str]:
+    """The plain names that the calls at a line are given."""
+    for call in ast.walk(statement):
+        if isinstance(call, ast.Call) and call.lineno <= line <= (call.end_lineno or call.lineno):
+            yield from (one.id for one in call.args if isinstance(one, ast.Name))
+            yield from (one.value.id for one in call.keywords if isinstance(one.value, ast.Name))
+
+
+def _gives(statement: ast.stmt, name: str) -> bool:
+    """Whether a statement itself gives a name a value."""
+    if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)):
+        return False
+    targets = [statement.target] if isinstance(statement, (ast.For, ast.AugAssign, ast.AnnAssign)) else []
+    targets += statement.targets if isinstance(statement, ast.Assign) else []
+    return any(isinstance(one, ast.Name) and one.id == name for target in targets for one in ast.walk(target))
+
+
+def _is_iterator(case: Case, given: ast.stmt) -> bool:
+    value = given.value if isinstance(given, (ast.Assign, ast.AnnAssign)) else None
+    if isinstance(value, ast.GeneratorExp):
+        return True
+    name = last_name(value.func) if isinstance(value, ast.Call) else ""
+    own = syntax(case).everywhere(lambda node: isinstance(node, ast.FunctionDef) and node.name == name)
+    return name in _ITERATORS and next(own, None) is None
+
+
+def _after(around: ast.AST, statement: ast.stmt) -> Iterator[ast.stmt]:
+    """The statements of a function that run after one of it: not those of the other branch of an `if`."""
+    for block in _blocks(around):
+        for place, one in enumerate(block):
+            if one is statement:
+                yield from block[place + 1 :]
+                return
+            if any(inner is statement for inner in ast.walk(one)):
+                yield from _after(one, statement)
+                yield from block[place + 1 :]
+                return
+
+
+def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
+    """The blocks of statements that a statement consists of."""
+    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
+        block = getattr(node, field, None)
+        if isinstance(block, list) and block:
+            if isinstance(block[0], ast.stmt):
+                yield block
+            else:
+                for part in block:
+                    yield part.body
