@@ -115,6 +115,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS810", "left-in-evaluation", Severity.WARNING, training_modes.left_in_evaluation, points=False),
     Kind("GS811", "validated-in-training", Severity.INFO, training_modes.validated_in_training_mode, points=False),
     Kind("GS812", "thawed-by-train", Severity.INFO, training_modes.thawed_by_train, points=False),
+    Kind("GS813", "frozen-in-name", Severity.WARNING, training_modes.frozen_in_name, points=False),
     Kind("GS820", "clipped-after-step", Severity.WARNING, clipping.clipped_after_step, points=False),
     Kind("GS821", "clipped-while-scaled", Severity.WARNING, clipping.clipped_while_scaled, points=False),
     Kind("GS824", "clips-nothing", Severity.WARNING, clipping.clips_nothing, points=False),

@@ -1,15 +1,22 @@
-"""GS81x: a model that trains in evaluation mode, is validated in training mode, or is frozen and thawed by train()."""
+"""GS81x: a model that trains in evaluation mode, is validated in training mode, is frozen and thawed by train(), or
+is frozen in name only.
+"""
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import Timeline, is_whole, timelines
 from gradscope.explain.evidence.words import several
+from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
+from gradscope.model.flow import GradientState
+from gradscope.model.notice import FROZEN_IN_NAME
 from gradscope.model.training import EVAL, FORWARD, LEARN, TRAIN, TrainingCall
 
 _TIMES = 3  # backward calls in the wrong mode
@@ -48,6 +55,56 @@ def left_in_evaluation(case: Case) -> Iterator[Cause]:
                 switch.site,
                 module=switch.module,
             )
+
+
+def frozen_in_name(case: Case) -> Iterator[Cause]:
+    """What it flags: a layer is given an attribute requires_grad of False, which freezes none of its parameters.
+
+    Why: requires_grad belongs to tensors. A module takes any attribute, says nothing, and trains on.
+
+    Wrong:
+        model.encoder.requires_grad = False
+
+    Right:
+        model.encoder.requires_grad_(False)
+
+    Do instead: call requires_grad_(False), with the underscore, of the module.
+
+    How it is found: the module was called with gradients on while it had that attribute and parameters that require
+    grad. The line is the one that sets such an attribute under the name of a module whose parameters still had
+    gradients when an optimizer stepped last, or of the layer that a loop has come to.
+    """
+    if not any(notice.what == FROZEN_IN_NAME for notice in case.notices()):
+        return
+    last = {look.optimizer: look for look in case.optimizer_looks()}
+    held = (one for look in last.values() for one in look.parameters if one.state is GradientState.VALUES)
+    trained = {part: one.name for one in held for part in one.name.split(".")[:-1]}
+    for file in syntax(case).files:
+        layers = set(filter(None, map(_layer_of_a_loop, syntax(case).nodes(file))))
+        for node in syntax(case).nodes(file):
+            name = _frozen_name(node)
+            if isinstance(node, ast.Assign) and trained and (name in trained or name in layers):
+                parameter = trained.get(name)
+                yield Cause(
+                    f"this freezes nothing: `{name}` is a module, and its parameters are trained",
+                    syntax(case).site(file, node.lineno),
+                    tensor=parameter,
+                )
+
+
+def _layer_of_a_loop(node: ast.AST) -> str:
+    """`layer` of `for layer in model.layers[:2]:`"""
+    if not isinstance(node, ast.For) or not isinstance(node.target, ast.Name):
+        return ""
+    return "" if "parameters" in ast.unparse(node.iter) else node.target.id
+
+
+def _frozen_name(node: ast.AST) -> str:
+    """`encoder` of `model.encoder.requires_grad = False`."""
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant) or node.value.value is not False:
+        return ""
+    target = node.targets[0]
+    return last_name(target.value) if isinstance(target, ast.Attribute) and target.attr == "requires_grad" else ""
 
 
 def validated_in_training_mode(case: Case) -> Iterator[Cause]:

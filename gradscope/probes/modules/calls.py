@@ -7,11 +7,12 @@ from __future__ import annotations
 import itertools
 import sys
 import weakref
-from types import FunctionType
+from types import FrameType, FunctionType
 
 import torch
 from torch.nn.modules import module as torch_module
 
+from gradscope.model.notice import FROZEN_IN_NAME
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.module_call import RunningModuleCall
 from gradscope.torch_internals.dynamo import skip_methods
@@ -61,6 +62,8 @@ class ModuleCalls:
         try:
             outer, base = thread.call, thread.base
             known = self._describe(module, outer)
+            if "requires_grad" in module.__dict__ and not known.told:
+                self._look_at_switch(module, known, sys._getframe(2))
             path, module_class = ("" if outer is None else known.inner or ""), known.module_class
             stack = self._stacks.take(sys._getframe(2), base)
             inside = self._insides.get(stack) or self._inside(stack)
@@ -83,6 +86,13 @@ class ModuleCalls:
         except Exception as error:
             self._faults.note("modules", error)
             return None
+
+    def _look_at_switch(self, module: torch.nn.Module, known: Known, frame: FrameType) -> None:
+        """`layer.requires_grad = False` gives the module an attribute, and leaves its parameters as they are."""
+        says = module.__dict__["requires_grad"] is False and torch.is_grad_enabled()
+        if says and any(one.requires_grad for one in module.parameters()):
+            known.told = True
+            self._sink.add("notice", (FROZEN_IN_NAME, self._stacks.take(frame, self._threads.current.base)))
 
     def leave(self, call: RunningModuleCall | None) -> None:
         """A module has returned or raised: back to where it was called, even where one inside it was not left."""
@@ -114,7 +124,7 @@ class ModuleCalls:
 class Known:
     """What is known of a module: its number, its class, its path as an outermost and as an inner module."""
 
-    __slots__ = ("inner", "module", "module_class", "number", "root")
+    __slots__ = ("inner", "module", "module_class", "number", "root", "told")
 
     def __init__(self, module: torch.nn.Module, number: int) -> None:
         self.module = weakref.ref(module)
@@ -122,3 +132,4 @@ class Known:
         self.module_class = type(module).__name__
         self.root: str | None = None
         self.inner: str | None = None
+        self.told = False  # that it has an attribute by which nothing is frozen
