@@ -14,12 +14,12 @@ from gradscope.explain.deductions.lost_parts import detached_terms
 from gradscope.explain.deductions.shared_subgraph import lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, leaves_torch
-from gradscope.explain.evidence.source_names import function_at, targets
+from gradscope.explain.evidence.source_names import carries, function_at, targets
 from gradscope.explain.evidence.syntax import attribute_call, syntax
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import Operation, base_name
-from gradscope.model.site import Origin, Site
+from gradscope.model.site import Origin, Site, Stack
 
 _TIMES = 3
 _GRAPHS = 8  # that are looked at: the first ones
@@ -66,7 +66,7 @@ def _never_added(case: Case) -> Iterator[Cause]:
     steps: dict[Site, Site] = {}
     made_by: dict[Site, FlowOperation] = {}
     for operation, root in _unused_terms(flow):
-        site = next((one for one in operation.operation.stack if _is_a_term(case, one)), None)
+        site = next((one for one in _given_on(case, operation.operation.stack) if _is_a_term(case, one)), None)
         if site is not None:
             times[site] += 1
             steps.setdefault(site, root)
@@ -131,11 +131,31 @@ def _detaches(operation: FlowOperation) -> bool:
     return leaves_torch(operation) or base_name(operation.operation.name) in ("detach", "alias")
 
 
+def _given_on(case: Case, stack: Stack) -> Iterator[Site]:
+    """The lines at which a value has a name: where it is made, and further out as long as functions return it."""
+    for site in (one for one in stack if one.origin is Origin.USER):
+        yield site
+        scope, statement = function_at(case, site) or (None, None)
+        if scope is None or statement is None or _is_put_down(statement):
+            return
+        names = targets(statement)
+        returned = (one.value for one in ast.walk(scope) if isinstance(one, ast.Return))
+        if not isinstance(statement, ast.Return) and not any(carries(value, names) for value in returned):
+            return
+
+
 def _is_a_term(case: Case, site: Site) -> bool:
     """Whether a line gives its value names that terms of losses have, or adds something and throws the sum away."""
     place = function_at(case, site) if site.origin is Origin.USER else None
-    names = [] if place is None else list(targets(place[1]))
+    if place is None or _is_put_down(place[1]):
+        return False
+    names = list(targets(place[1]))
     return (bool(names) and all(_TERMS.search(name.lower()) for name in names)) or _is_thrown_away(case, site)
+
+
+def _is_put_down(statement: ast.stmt) -> bool:
+    """Whether a value goes under a key, `log["entropy"] = ...`: from where it is read is not to be seen."""
+    return isinstance(statement, ast.Assign) and all(isinstance(one, ast.Subscript) for one in statement.targets)
 
 
 def _is_thrown_away(case: Case, site: Site) -> bool:
