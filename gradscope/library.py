@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from copy import copy
+from dataclasses import dataclass, field, replace
 
 from gradscope.anomaly import explain
 from gradscope.errors import UsageError
@@ -54,7 +55,8 @@ class RecordedGraph(Graph):
             form = FORMATS[fmt]
         except (KeyError, ValueError) as error:
             raise UsageError(f"there is no {error}", "the values are those of `gradscope graph --help`") from error
-        scene = Scene(ordered(self), self.run, self.recording, rules, show=told, gradients=self.gradients, style=style)
+        own = ordered(replace(self, nodes=tuple(map(copy, self.nodes))))  # the caller's nodes stay as they were read
+        scene = Scene(own, self.run, self.recording, rules, show=told, gradients=self.gradients, style=style)
         return form.render(scene)
 
     def _repr_svg_(self) -> str:

@@ -20,6 +20,11 @@ class ExecInfo:
     needed: frozenset[int]
     captured: frozenset[int] = frozenset()
 
+    @property
+    def useful(self) -> frozenset[int]:
+        """The nodes that gradients are sent to."""
+        return self.needed | self.captured if self.captured else self.needed
+
     def should_execute(self, node: int) -> bool:
         """Whether gradients are sent to the node at all."""
         return node in self.needed or node in self.captured

@@ -8,10 +8,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
+from itertools import chain
 
 from gradscope.engine import heap
 from gradscope.engine.exec_info import ExecInfo, accepted_roots, exec_info, reach, targets_by_source
 from gradscope.engine.heap import LAST_SEQ_NR, Task
+from gradscope.engine.lone import lone_order
 from gradscope.model.graph import Graph, OrderSource
 from gradscope.model.hook import BEFORE_A_NODE, Effect
 
@@ -71,7 +73,34 @@ def predict(graph: Graph) -> Prediction:
 
 def running_order(graph: Graph) -> tuple[int, ...]:
     """The nodes that run, in their predicted order: what `predict` says first, without the rest."""
+    queues = {queue_device(device) for device in {node.device for node in graph.nodes}}
+    if queues <= {CPU} and graph.backward.stopped is None:
+        return _alone(graph)
     return tuple(step.node for step in until_raised(graph, steps(graph)) if step.runs)
+
+
+def _alone(graph: Graph) -> tuple[int, ...]:
+    """The same where one queue serves all nodes, and the call ran to its end as far as is known."""
+    start, targets, dependencies, info = _begun(graph)
+    priorities = [LAST_SEQ_NR if node.seq_nr is None else node.seq_nr for node in graph.nodes]
+    hands_on = [into if node in info.needed else () for node, into in enumerate(targets[:-1])]
+    taken = lone_order(start, [*hands_on, targets[-1]], dependencies, [*priorities, LAST_SEQ_NR], info.useful)
+    return tuple(node for node in taken if node in info.needed)
+
+
+def _begun(graph: Graph) -> tuple[int, list[list[int]], list[int], ExecInfo]:
+    """Where the engine starts, and for each node where it hands gradients on to and how many it waits for.
+
+    GraphRoot, if any, is numbered after the last node: torch makes one above several roots, none above a single one.
+    """
+    roots = accepted_roots(graph.backward)
+    targets = [*targets_by_source(graph), list(roots)]
+    start = roots[0] if len(roots) == 1 else len(graph.nodes)
+    reached = reach([start], targets)
+    dependencies = [0] * len(targets)
+    for target in chain.from_iterable(map(targets.__getitem__, reached)):
+        dependencies[target] += 1
+    return start, targets, dependencies, exec_info(graph, reached - {len(graph.nodes)})
 
 
 def steps(graph: Graph, queue: list[Task] | None = None, depth: int = 0) -> Iterator[Step]:
@@ -122,22 +151,14 @@ class _Run:
 
     @classmethod
     def begin(cls, graph: Graph, cpu_queue: list[Task], depth: int) -> _Run:
-        roots = accepted_roots(graph.backward)
-        targets = [*targets_by_source(graph), list(roots)]
-        start = roots[0] if len(roots) == 1 else len(graph.nodes)
-        dependencies = [0] * len(targets)
-        reached = reach([start], targets)
-        for source in reached:
-            for target in targets[source]:
-                dependencies[target] += 1
-        info = exec_info(graph, reached - {len(graph.nodes)})
+        start, targets, dependencies, info = _begun(graph)
         run = cls(graph, depth, info, targets, dependencies, {CPU: cpu_queue})
         run.enqueue(start)
         return run
 
     @property
     def graph_root(self) -> int:
-        """torch makes a GraphRoot above several roots, and none above a single one."""
+        """Its number."""
         return len(self.graph.nodes)
 
     def enqueue(self, node: int) -> None:

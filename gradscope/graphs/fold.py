@@ -31,12 +31,16 @@ def fold(root: Group, marks: Mapping[int, Hashable] = MappingProxyType({}), loop
     folded: dict[int, Group] = {}
     for group in reversed(_groups(root)):
         members = [child for child in group.children if not isinstance(child, Repeat)]
+        keys: list[int] = []
+        children: list[Node | Group] = []
         for child in members:
-            if isinstance(child, Node):
+            if isinstance(child, Group):
+                keys.append(structure[id(child)])
+                children.append(folded[id(child)])
+            else:
                 key = (node_structure(child, seen.number), marks.get(child.id))
-                structure[id(child)] = numbers.setdefault(key, len(numbers))
-        keys = [structure[id(child)] for child in members]
-        children = [folded.get(id(child), child) for child in members]
+                keys.append(numbers.setdefault(key, len(numbers)))
+                children.append(child)
         siblings = _fold_siblings(children, keys, loops)
         same = len(siblings) == len(group.children) and all(map(is_, siblings, group.children))
         folded[id(group)] = group if same else replace(group, children=siblings)
@@ -59,7 +63,7 @@ def _itself(value: Hashable) -> Hashable:
 
 def node_structure(node: Node, number: Callable[[Hashable], Hashable] = _itself) -> Hashable:
     """What a node has in common with others of its kind; `number` may stand for what is slow to hash."""
-    saved = tuple((tensor.name, number(tensor.type)) for tensor in node.saved) if node.saved else ()
+    saved = tuple([(tensor.name, number(tensor.type)) for tensor in node.saved]) if node.saved else ()
     hooks = tuple((hook.kind, hook.name) for hook in node.hooks) if node.hooks else ()
     function = node.function.name if node.function else None
     return node.name, node.op, number(node.inputs_meta), saved, hooks, function, node.levels, node.order is None

@@ -31,18 +31,27 @@ def call_key(call: ModuleCall) -> CallKey:
 
 def homes(graph: Graph) -> list[Home]:
     """The home of each node, by id."""
-    calls = {id(node.module): Home(node.module) for node in graph.nodes}
+    modules = {id(node.module): node.module for node in graph.nodes}
+    calls = {number: Home(call) for number, call in modules.items()}
     found = [_forward_home(graph, node) if node.parent else calls[id(node.module)] for node in graph.nodes]
-    index = _calls_by_path(home.call for home in calls.values() if home.call)
-    consumers = {edge.target: edge.source for edge in reversed(graph.edges)}
-    forward = {edge.target for edge in graph.edges if not found[edge.source].in_backward}
-    for node in graph.nodes:
-        if node.accumulates:
-            consumer = consumers.get(node.id)
-            near = node.module or (found[consumer].call if consumer is not None else None)
-            in_backward = consumer is not None and node.id not in forward
-            found[node.id] = Home(_leaf_call(node.leaf, near, index), in_backward)
+    index = _calls_by_path(call for call in modules.values() if call)
+    leaves = [node for node in graph.nodes if node.accumulates]
+    users = _users(graph, leaves)
+    for node in leaves:
+        consumer = next(iter(users[node.id]), None)
+        near = node.module or (found[consumer].call if consumer is not None else None)
+        in_backward = consumer is not None and all(found[user].in_backward for user in users[node.id])
+        found[node.id] = Home(_leaf_call(node.leaf, near, index), in_backward)
     return found
+
+
+def _users(graph: Graph, leaves: list[Node]) -> dict[int, list[int]]:
+    """The nodes that hand each leaf's node a gradient, in the order of the edges."""
+    users: dict[int, list[int]] = {node.id: [] for node in leaves}
+    for edge in graph.edges:
+        if edge.target in users:
+            users[edge.target].append(edge.source)
+    return users
 
 
 def _forward_home(graph: Graph, node: Node) -> Home:

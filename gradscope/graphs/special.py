@@ -4,14 +4,15 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Hashable
+from operator import attrgetter
 
 from gradscope.model.graph import Graph, Node
 
 
 def shared_parameters(graph: Graph) -> frozenset[int]:
     """The ids of the nodes that add into a parameter which is used more than once."""
-    uses = Counter(edge.target for edge in graph.edges)
-    return frozenset(node.id for node in graph.nodes if node.accumulates and uses[node.id] > 1)
+    uses = Counter(map(attrgetter("target"), graph.edges))
+    return frozenset(node for node, count in uses.items() if count > 1 and graph.nodes[node].accumulates)
 
 
 def specials(graph: Graph, shared: frozenset[int]) -> frozenset[int]:

@@ -36,10 +36,14 @@ class Draft:
     def count_own(self) -> None:
         """Add the nodes that stand in this group itself, once they are all there."""
         self.nodes += len(self.own)
-        self.parameters += sum([node.accumulates for node in self.own])
-        self.hooks += sum([len(node.hooks) for node in self.own])
-        kept = [tensor for node in self.own for tensor in node.saved if tensor.leaf is None]
-        self.storages.update([(tensor.storage, tensor.bytes) for tensor in kept])
+        for node in self.own:
+            if node.accumulates:
+                self.parameters += 1
+            for tensor in node.saved:
+                if tensor.leaf is None:
+                    self.storages[tensor.storage] = tensor.bytes
+            if node.hooks:
+                self.hooks += len(node.hooks)
         places = [node.order for node in self.own if node.order is not None]
         if places:
             self._reach(places[0], places[-1])

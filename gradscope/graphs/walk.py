@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from operator import attrgetter
 
 from gradscope.model.graph import Node
 from gradscope.model.group import Group, Item, Repeat
@@ -10,7 +11,9 @@ from gradscope.model.group import Group, Item, Repeat
 
 def backward_order(nodes: Iterable[Node]) -> list[Node]:
     """Nodes as the engine ran them, then those that it did not run."""
-    return sorted(nodes, key=lambda node: (node.order is None, node.order or 0, node.id))
+    found = sorted(nodes, key=attrgetter("id"))
+    ran = sorted([node for node in found if node.order is not None], key=attrgetter("order"))
+    return ran if len(ran) == len(found) else ran + [node for node in found if node.order is None]
 
 
 def nodes_of(items: Iterable[Item]) -> Iterator[Node]:

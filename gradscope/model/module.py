@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True, unsafe_hash=True)  # not frozen: frozen ones take four times as long to make
 class ModuleCall:
     """One call of one module.
 
@@ -36,9 +36,10 @@ class ModuleCall:
     @property
     def chain(self) -> tuple[ModuleCall, ...]:
         """This call and those around it, outermost first."""
-        calls: list[ModuleCall] = []
-        call: ModuleCall | None = self
+        calls = [self]
+        call = self.parent
         while call is not None:
             calls.append(call)
             call = call.parent
-        return tuple(reversed(calls))
+        calls.reverse()
+        return tuple(calls)

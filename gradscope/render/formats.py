@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gradscope.errors import UsageError
-from gradscope.render import json, text
+from gradscope.render import text
 from gradscope.render.drawn import DRAWN, Drawn
 from gradscope.render.late import late
 from gradscope.view.scene import Scene
@@ -37,7 +37,7 @@ FORMATS = {
     format.name: format
     for format in (
         Format("text", ".txt", "a tree by module call, for a terminal", text.render),
-        Format("json", ".json", "the whole graph, unreduced, for programs", json.render),
+        Format("json", ".json", "the whole graph, unreduced, for programs", late("json", "render")),
         *map(_drawing, DRAWN.values()),
         Format(
             "html",

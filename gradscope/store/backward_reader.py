@@ -201,6 +201,8 @@ class BackwardReader:
     def _parents(
         self, parents: Sequence[int | None], names: Sequence[int], stacks: Sequence[int]
     ) -> list[Parent | None]:
+        if not any(names):
+            return [None] * len(names)
         string, stack_of = self._interned.string, self._interned.stack
         return [
             Parent(string(name), stack_of(stack), parent) if name else None
@@ -270,9 +272,12 @@ def _some(tensors: int | None) -> int:
 
 def _grouped(nodes: Iterable[int], values: Iterable[Found]) -> dict[int, list[Found]]:
     """The values of each node."""
-    found: dict[int, list[Found]] = defaultdict(list)
+    found: dict[int, list[Found]] = {}
     for node, value in zip(nodes, values, strict=True):
-        found[node].append(value)
+        if node in found:
+            found[node].append(value)
+        else:
+            found[node] = [value]
     return found
 
 

@@ -45,8 +45,11 @@ class Interned:
         """A string."""
         found = self._strings.get(number)
         if found is None:
-            (found,) = self._row("SELECT id, text FROM string", (TEXT,), number)
-            self._strings[number] = found
+            page = self._page("SELECT id, text FROM string", (TEXT,), number)
+            self._strings.update((one, text) for one, (text,) in page.items())
+            found = self._strings.get(number)
+            if found is None:
+                raise LookupError(f"there is no string {number}")
         return found
 
     def name(self, number: int) -> str | None:
@@ -127,14 +130,19 @@ class Interned:
 
     def _row(self, sql: str, columns: tuple[Column, ...], number: int) -> tuple[Any, ...]:
         """The row with a number, without it; LookupError when there is none."""
-        first = number - number % PAGE
-        if (sql, first) not in self._pages:
-            found = self._rows.select(f"{sql} WHERE id BETWEEN ? AND ?", (INTEGER, *columns), first, first + PAGE - 1)
-            self._pages[sql, first] = {row[0]: row[1:] for row in found}
-        row = self._pages[sql, first].get(number)
+        row = self._page(sql, columns, number).get(number)
         if row is None:
             raise LookupError(f"nothing found by {sql!r} with {number}")
         return row
+
+    def _page(self, sql: str, columns: tuple[Column, ...], number: int) -> dict[int, tuple[Any, ...]]:
+        """The rows around a number, by theirs."""
+        first = number - number % PAGE
+        page = self._pages.get((sql, first))
+        if page is None:
+            found = self._rows.select(f"{sql} WHERE id BETWEEN ? AND ?", (INTEGER, *columns), first, first + PAGE - 1)
+            page = self._pages[sql, first] = {row[0]: row[1:] for row in found}
+        return page
 
     def _line(self, file: int, line: int) -> str | None:
         if file not in self._lines:

@@ -9,7 +9,7 @@ from dataclasses import replace
 import pytest
 import torch
 
-from gradscope.engine.order import predict
+from gradscope.engine.order import predict, running_order
 from gradscope.model.graph import Root
 from tests.engine.live import Live, live_graph, observing
 from tests.engine.programs import OPERATIONS, drop, make_ties, random_tensors, reentrant
@@ -34,6 +34,7 @@ def assert_predicted(live: Live, outputs: Tensors, inputs: Tensors | None, creat
     prediction = predict(live.graph)
     assert prediction.order == observed.order
     assert prediction.exact
+    assert running_order(live.graph) == prediction.order
     assert_edges(live, prediction.edges, observed.edges)
     return gradients
 
