@@ -13,7 +13,7 @@ from gradscope.model.reduced import PieceKind, Reduced
 
 LONG_RUN = 8
 CROWDS = 40
-FEWEST_TWINS = 4  # of fewer, nothing would be gained
+FEWEST_TWINS = 4  # of one kind or of one line: of fewer, nothing would be gained
 
 
 def join_crowds(reduced: Reduced, most: int, may_join: frozenset[int]) -> Reduced:
@@ -55,7 +55,7 @@ def join_runs(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
 
 
 def join_rows(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
-    """Many nodes of one operator and line, such as an update of every parameter in a list, as one piece each time.
+    """Nodes of one operator and line, such as an update of every parameter in a list, as one piece each time.
 
     None of them leads to another without a call of a module, or what else may not join, in between.
     """
@@ -70,15 +70,16 @@ def join_rows(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
             for _, place in run if joins else ():
                 node = reduced.pieces[place].nodes[0]
                 alike[node.name, node.op, node.site, steps[place]].append(place)
-            rows += [row for row in alike.values() if len(row) > LONG_RUN]
+            rows += [row for row in alike.values() if len(row) >= FEWEST_TWINS]
     return join(reduced, rows, PieceKind.CROWD)
 
 
 def _steps(reduced: Reduced, among: frozenset[int]) -> list[int]:
-    """The longest way to each piece that goes through such pieces only."""
+    """The longest way to each piece that goes through such pieces of its frame only."""
     found = [0] * len(reduced.pieces)
     for link in sorted(reduced.links, key=lambda link: link.tail):  # pieces stand in backward order
-        if link.tail in among and link.head in among:
+        beside = reduced.pieces[link.tail].frame == reduced.pieces[link.head].frame
+        if beside and link.tail in among and link.head in among:
             found[link.head] = max(found[link.head], found[link.tail] + 1)
     return found
 

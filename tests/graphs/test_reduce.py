@@ -194,6 +194,23 @@ def test_an_update_of_each_parameter_in_a_list_is_a_box_for_each_operator() -> N
     assert [(link.tail, link.head, link.count) for link in reduced.links] == [(at, at + 1, 10) for at in range(6)]
 
 
+def test_the_updates_behind_layers_of_a_call_are_one_box_however_deep_each_layer_lies() -> None:
+    """MAML's inner step: four layers hand on to four updates of one line, each a layer later than the one before."""
+    nodes = [Node(number, f"Addmm{number}", None, module=NET) for number in range(4)]
+    nodes += [Node(4 + at, "SubBackward0", None, inputs_meta=(by_hand.floats(at + 1),)) for at in range(4)]
+    nodes += [Node(8, "LinearBackward0", None, inputs_meta=(by_hand.floats(8),))]
+    edges = [*(Edge(at, at + 1) for at in range(3)), *(Edge(at, 4 + at, 1) for at in range(4))]
+    reduced = reduce(by_hand.measured(nodes, [*edges, *(Edge(4 + at, 8) for at in range(4))]), Rules())
+    assert shown(reduced) == ["Addmm0", "Addmm1", "Addmm2", "Addmm3", "CROWD", "LinearBackward0"]
+
+
+def test_three_updates_of_a_line_keep_their_boxes() -> None:
+    nodes = [Node(0, "SumBackward0", None)]
+    nodes += [Node(1 + at, "SubBackward0", None, inputs_meta=(by_hand.floats(at + 1),)) for at in range(3)]
+    reduced = reduce(by_hand.measured(nodes, [Edge(0, 1 + at, at) for at in range(3)]), Rules())
+    assert shown(reduced) == ["SumBackward0", *["SubBackward0"] * 3]
+
+
 def test_pruned_links_are_known() -> None:
     reduced = reduce(by_hand.small(), Rules())
     pruned = [link for link in reduced.links if link.pruned]
