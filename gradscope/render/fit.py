@@ -9,7 +9,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from gradscope.errors import UsageError
-from gradscope.graphs.rules import MOST_BOXES
+from gradscope.graphs.rules import MOST_BOXES, Rules
+from gradscope.model.graph import Graph
 from gradscope.model.printable import printable
 from gradscope.render.engines import lay_out
 from gradscope.render.layout.columns import MOST_LED, balanced
@@ -20,6 +21,7 @@ from gradscope.view.draw import draw
 from gradscope.view.drawing import Drawing
 from gradscope.view.scene import Scene
 from gradscope.view.style import PAPERS, Direction, Paper, Style, silent
+from gradscope.view.words import amount
 
 SMALLEST_TYPE = 7.0
 STEEPEST, TALLEST = 2.0, 8000.0  # of a picture without a page: height by width, and height
@@ -56,16 +58,29 @@ def paper(words: str) -> Paper:
 
 
 def fitted(scene: Scene) -> Drawing:
-    """The drawing of a scene, with as few boxes as its page wants."""
-    page = scene.style.page
-    if page is None or scene.rules.depth is not None or not scene.rules.fold:
+    """The drawing of a scene, with as few boxes as its page wants; what was asked for and has no room is said."""
+    page, rules = scene.style.page, scene.rules
+    if page is None or not rules.fold:
         return draw(scene)
     quiet = replace(scene.style, say=silent)
-    for most in COUNTS:
-        drawing = draw(replace(scene, rules=replace(scene.rules, most=most)))
+    for chosen in _choices(scene.graph, rules):
+        drawing = draw(replace(scene, rules=chosen))
         if place(drawing, quiet, printable).scale * NOTE >= SMALLEST_TYPE:
             break
+    if rules.depth not in (None, chosen.depth):
+        opened = f"as {amount(len(drawing.boxes), 'box')}" if chosen.depth is None else f"with --depth {chosen.depth}"
+        smallest = f"type of {SMALLEST_TYPE:.0f} points"
+        scene.style.say(f"--depth {rules.depth} does not fit on {page.name} with {smallest}: drawn {opened}")
     return drawing
+
+
+def _choices(graph: Graph, rules: Rules) -> Iterator[Rules]:
+    """From what was asked for to what is closed further and further: depth by depth, then with fewer boxes."""
+    if rules.depth is not None:
+        deepest = 1 + max((len(node.module.chain) for node in graph.nodes if node.module is not None), default=0)
+        yield rules
+        yield from (replace(rules, depth=depth) for depth in range(min(rules.depth - 1, deepest), 0, -1))
+    yield from (replace(rules, depth=None, most=most) for most in COUNTS)
 
 
 def place(drawing: Drawing, style: Style, escape: Escape, without: tuple[str, ...] = (), pages: bool = False) -> Placed:

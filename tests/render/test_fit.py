@@ -49,6 +49,25 @@ def test_type_can_be_read_on_every_page(name: str, fit: str) -> None:
     assert found.picture.height * found.scale <= page.height + 0.5
 
 
+@pytest.mark.parametrize("fit", ["a4", "column"])
+def test_a_depth_that_has_no_room_is_taken_back_and_said(fit: str) -> None:
+    said: list[str] = []
+    style = replace(BUILTIN, page=paper(fit), say=said.append)
+    drawing = fitted(replace(by_hand.scene(by_hand.transformer(), depth=6), style=style))
+    assert place(drawing, style, printable).scale * NOTE >= SMALLEST_TYPE
+    assert [
+        line for line in said if line.startswith(f"--depth 6 does not fit on {fit} with type of 7 points: drawn as")
+    ]
+
+
+def test_a_depth_that_has_room_is_kept() -> None:
+    said: list[str] = []
+    scene = by_hand.scene(by_hand.small(), depth=1)
+    drawing = fitted(replace(scene, style=replace(BUILTIN, page=paper("a4"), say=said.append)))
+    assert drawing.boxes == draw(scene).boxes
+    assert not said
+
+
 @pytest.mark.parametrize("name", GRAPHS)
 def test_no_picture_is_a_tower(name: str) -> None:
     picture = figure(GRAPHS[name], None).picture
