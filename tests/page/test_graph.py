@@ -217,3 +217,18 @@ def test_no_width_needs_scrolling_sideways(opened: Opener, width: int) -> None:
         tab.click()
         assert page.evaluate("document.documentElement.scrollWidth") <= width
         assert page.locator("#panel").evaluate("panel => panel.scrollWidth <= panel.clientWidth + 1")
+
+
+def test_the_overview_goes_to_the_corner_where_it_hides_no_box(opened: Opener) -> None:
+    """A column of boxes, pushed to the right, where the overview stands."""
+    page = opened(by_hand.transformer(4))
+    page.evaluate("gradscope.move(-340, 300)")
+    page.wait_for_function(
+        """() => {
+          const sheet = document.getElementById("stage").getBoundingClientRect();
+          const map = document.getElementById("map").getBoundingClientRect();
+          const [left, top] = [map.left - sheet.left, map.top - sheet.top];
+          const over = ({x, y, w, h}) => x < left + map.width && left < x + w && y < top + map.height && top < y + h;
+          return left < 20 && !gradscope.boxes().some((box) => !box.open && over(gradscope.onScreen(box.item)));
+        }"""
+    )

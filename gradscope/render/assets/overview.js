@@ -1,10 +1,12 @@
 // The whole graph in a corner, with a frame around what shows; a press or a drag in it moves there.
 
-const MAP = { width: 170, height: 120 };
+const MAP = { width: 170, height: 120, gap: 8 };
+const CORNERS = [["right", "bottom"], ["left", "bottom"], ["right", "top"], ["left", "top"]];
 
 class Overview {
   constructor(app, holder) {
     this.app = app;
+    this.corner = CORNERS[0];
     this.canvas = make("canvas", { id: "map", role: "img", "aria-label": "overview: where the part that shows lies in the whole graph" });
     holder.append(this.canvas);
     const go = (event) => event.buttons && this.go(event);
@@ -49,6 +51,35 @@ class Overview {
     context.strokeStyle = accent(this.app.looks);
     context.lineWidth = 2;
     context.strokeRect(camera.x * this.scale, camera.y * this.scale, Math.max((width / camera.scale) * this.scale, 4), Math.max((height / camera.scale) * this.scale, 4));
+    clearTimeout(this.settling);
+    this.settling = setTimeout(() => this.settle(), 120);
+  }
+
+  // Once the drawing rests: to the corner where the fewest boxes lie, and thin where some lie in each.
+  settle() {
+    let [best, least] = [this.corner, this.hides(this.corner)];
+    for (const corner of CORNERS) {
+      const hidden = least && this.hides(corner);
+      if (hidden < least) [best, least] = [corner, hidden];
+    }
+    this.corner = best;
+    for (const side of ["left", "right", "top", "bottom"]) this.canvas.style[side] = best.includes(side) ? `${MAP.gap}px` : "auto";
+    this.canvas.classList.toggle("thin", least > 0);
+  }
+
+  // How much of closed boxes lies under the map in a corner, in square pixels.
+  hides([side, end]) {
+    const { layout, stage: { camera, width, height } } = this.app;
+    const [w, h] = [this.canvas.offsetWidth, this.canvas.offsetHeight];
+    const left = camera.x + (side === "left" ? MAP.gap : width - w - MAP.gap) / camera.scale;
+    const top = camera.y + (end === "top" ? MAP.gap : height - h - MAP.gap) / camera.scale;
+    const [right, bottom] = [left + w / camera.scale, top + h / camera.scale];
+    let area = 0;
+    for (const box of layout.boxes.values()) {
+      if (box.open || box.x >= right || box.y >= bottom || box.x + box.w <= left || box.y + box.h <= top) continue;
+      area += (Math.min(box.x + box.w, right) - Math.max(box.x, left)) * (Math.min(box.y + box.h, bottom) - Math.max(box.y, top));
+    }
+    return area * camera.scale ** 2;
   }
 
   go(event) {
