@@ -15,7 +15,7 @@ from gradscope.model.graph import Graph, OrderSource
 from gradscope.view.ordered import ordered
 from tests import by_hand
 from tests.page.browser import Opener, boxes
-from tests.page.stories import SOURCE, fan, ladder, several, with_finding
+from tests.page.stories import FINDING, SOURCE, fan, ladder, several, with_finding
 
 
 def panel(page: Page) -> str:
@@ -286,3 +286,12 @@ def test_the_policy_holds(opened: Opener) -> None:
     )
     assert len(opened.complaints) >= 1
     opened.complaints.clear()  # the browser says so in the console
+
+
+@pytest.mark.parametrize("width", [1440, 900, 390])
+def test_no_tab_is_cut_off(opened: Opener, width: int) -> None:
+    """Also where the findings are counted."""
+    story = replace(with_finding(), findings=(FINDING,) * 12)
+    page = opened(story, viewport={"width": width, "height": 700})
+    over = "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)"
+    assert page.evaluate(f"{over}(document.getElementById('tabs'))") <= 0

@@ -21,7 +21,7 @@ function route(edge, tree, plans, boxes) {
   if (edge.back) {
     edge.line = around(tail, head);
     edge.box = bounds([[Math.max(tail.x + tail.w, head.x + head.w) + 40, tail.y + tail.h], [head.x, head.y - 24]]);
-    edge.middle = [Math.max(tail.x + tail.w, head.x + head.w) + 20, (tail.y + head.y) / 2];
+    edge.middle = [tail.x + tail.w - 3, tail.y - 10];  // beside its foot, above the layer: farther up it passes boxes
     return;
   }
   const points = [];
