@@ -9,6 +9,20 @@ from gradscope.graphs.chain import join
 from gradscope.model.graph import Node
 from gradscope.model.reduced import PieceKind, Reduced
 
+FEWEST_PARAMETERS = 4  # of fewer, nothing would be gained
+
+
+def join_parameters(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
+    """Of these pieces, parameters with several users each, those that the same pieces use are one, such as all of a
+    network that is called twice."""
+    users: dict[int, set[int]] = defaultdict(set)
+    for link in reduced.links:
+        users[link.head].add(link.tail)
+    alike: dict[Hashable, list[int]] = defaultdict(list)
+    for place in sorted(may_join):
+        alike[reduced.pieces[place].frame, frozenset(users[place])].append(place)
+    return join(reduced, [places for places in alike.values() if len(places) >= FEWEST_PARAMETERS], PieceKind.ALIKE)
+
 
 def join_alike(reduced: Reduced, room: int, may_join: frozenset[int], key: Callable[[Node], Hashable]) -> Reduced:
     """At most `room` of these pieces where kinds allow it: in one frame, nodes with the same key become one piece.

@@ -8,7 +8,7 @@ from dataclasses import replace
 from functools import partial
 
 from gradscope.graphs.absorb import Absorbed, absorb
-from gradscope.graphs.alike import join_alike
+from gradscope.graphs.alike import join_alike, join_parameters
 from gradscope.graphs.around import groups_around, height
 from gradscope.graphs.chain import join_chains
 from gradscope.graphs.crowd import LONG_RUN, join_crowds, join_rows, join_runs, join_twins
@@ -106,6 +106,8 @@ def _joined(reduced: Reduced, rules: Rules, shared: frozenset[int], most: int) -
         return reduced
     reduced = join_twins(reduced, _loose(reduced, rules, shared))
     reduced = join_rows(reduced, _loose(reduced, rules, shared) & _singles(reduced).keys())
+    if rules.params is None:
+        reduced = join_parameters(reduced, _shared(reduced, rules, shared))
     if rules.depth is None and len(reduced.pieces) > most:
         loose = _loose(reduced, rules, shared, parameters=True)
         reduced = join_runs(reduced, loose & _singles(reduced).keys())
@@ -136,6 +138,13 @@ def _apart(reduced: Reduced, rules: Rules, shared: frozenset[int]) -> frozenset[
     return frozenset(
         place for place, node in singles if node.id not in rules.must and not _is_plain(node, rules, shared)
     )
+
+
+def _shared(reduced: Reduced, rules: Rules, shared: frozenset[int]) -> frozenset[int]:
+    """The parameters with several users, and nothing else about them."""
+    singles = _singles(reduced).items()
+    plain = {place for place, node in singles if not node.hooks and node.order is not None and node.id in shared}
+    return frozenset(place for place in plain if reduced.pieces[place].nodes[0].id not in rules.must)
 
 
 def _singles(reduced: Reduced) -> dict[int, Node]:

@@ -204,6 +204,17 @@ def test_the_updates_behind_layers_of_a_call_are_one_box_however_deep_each_layer
     assert shown(reduced) == ["Addmm0", "Addmm1", "Addmm2", "Addmm3", "CROWD", "LinearBackward0"]
 
 
+@pytest.mark.parametrize(("count", "boxes"), [(3, ["NODE"] * 3), (4, ["ALIKE"])])
+def test_parameters_that_the_same_two_use_are_one_box_from_four_on(count: int, boxes: list[str]) -> None:
+    """Such as all of a network that is called twice; whatever their shapes."""
+    nodes = [Node(number, f"Addmm{number}", None) for number in range(2)]
+    nodes += [Node(2 + at, LEAF, None, leaf=f"p{at}", inputs_meta=(by_hand.floats(at + 1),)) for at in range(count)]
+    edges = [Edge(0, 1), *(Edge(user, 2 + at, 1 + at) for user in range(2) for at in range(count))]
+    reduced = reduce(by_hand.measured(nodes, edges), Rules())
+    assert [piece.kind.name for piece in reduced.pieces[2:]] == boxes
+    assert len(reduce(by_hand.measured(nodes, edges), Rules(params=True)).pieces) == 2 + count
+
+
 def test_three_updates_of_a_line_keep_their_boxes() -> None:
     nodes = [Node(0, "SumBackward0", None)]
     nodes += [Node(1 + at, "SubBackward0", None, inputs_meta=(by_hand.floats(at + 1),)) for at in range(3)]
