@@ -89,9 +89,10 @@ def _fold_siblings(children: list[Node | Group], keys: list[int], loops: Loops) 
     if len(set(keys)) == len(keys):
         return tuple(children)
     folded: list[Item] = []
-    text, later = "".join([chr(key % _LETTERS) for key in keys]), _later(keys)
-    start = 0
+    text = "".join([chr(key % _LETTERS) for key in keys])
+    start, later = 0, list[int]()
     while found := _THRICE.search(text, start):
+        later = later or _later(keys)
         folded += children[start : found.start()]
         start = found.start()
         length, rounds = _best_repeat(children, keys, later, start, loops)

@@ -81,6 +81,8 @@ def _leaf_call(leaf: str | None, near: ModuleCall | None, index: Index) -> Modul
     chain = near.chain
     around = {call.path: call for call in chain}
     for path in _owners(leaf, chain[0].module_class):
+        if path == near.path:  # where nearly all parameters are used
+            return near
         call = around.get(path) or index.get((call_key(chain[0]), path))
         if call is not None:
             return call

@@ -70,6 +70,7 @@ class Builder:
         self.root = Draft("", "", None)
         self.drafts = [self.root]
         self._known: dict[tuple[int, bool, tuple[Level, ...]], Draft] = {}
+        self._last: tuple[Home, tuple[Level, ...], Draft] = (Home(), (), self.root)
 
     def add(self, node: Node, home: Home, levels: tuple[Level, ...] = (), absorbed: bool = False) -> None:
         """Put a node into its group; one that is absorbed is counted there and not shown."""
@@ -80,6 +81,9 @@ class Builder:
 
     def _innermost(self, home: Home, levels: tuple[Level, ...]) -> Draft:
         """The draft of a home; those around it are made with it."""
+        last, its_levels, draft = self._last
+        if last is home and its_levels is levels:  # as for nearly all neighbours
+            return draft
         key = (id(home.call), home.in_backward, levels)
         if key not in self._known:
             draft = self.root
@@ -91,6 +95,7 @@ class Builder:
             for call in home.call.chain if home.call else ():
                 draft = self._inside(draft, call_key(call), _name(call), call.module_class)
             self._known[key] = draft
+        self._last = home, levels, self._known[key]
         return self._known[key]
 
     def _inside(self, around: Draft, key: CallKey, name: str, module_class: str) -> Draft:

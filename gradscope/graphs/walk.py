@@ -8,6 +8,8 @@ from operator import attrgetter
 from gradscope.model.graph import Node
 from gradscope.model.group import Group, Item, Repeat
 
+_NODES = {Node}
+
 
 def backward_order(nodes: Iterable[Node]) -> list[Node]:
     """Nodes as the engine ran them, then those that it did not run."""
@@ -21,10 +23,15 @@ def nodes_of(items: Iterable[Item]) -> Iterator[Node]:
     waiting = [iter(items)]
     while waiting:
         for item in waiting[-1]:
-            if not isinstance(item, Node):
-                waiting.append(iter(parts(item)))
-                break
-            yield item
+            if isinstance(item, Node):
+                yield item
+                continue
+            inside = parts(item)
+            if set(map(type, inside)) == _NODES:  # the innermost groups, where nearly all nodes stand
+                yield from inside  # type: ignore[misc]
+                continue
+            waiting.append(iter(inside))
+            break
         else:
             waiting.pop()
 

@@ -16,7 +16,7 @@ MOST_FUNCTIONS = 6  # named in a box
 
 def marks(nodes: Sequence[Node], shared: frozenset[int], folder: str) -> Iterator[Row]:
     """Hooks, custom Functions and parameters, counted. `shared` are the ids of parameters with several users."""
-    hooks = [hook for node in nodes for hook in node.hooks]
+    hooks = [hook for node in nodes if node.hooks for hook in node.hooks]
     if hooks:
         yield Row(_hooks(hooks, folder), Role.HOOKED)
     yield from _functions(nodes)
