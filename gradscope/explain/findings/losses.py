@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from typing import TypeGuard
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.module_builds import chosen_at
@@ -12,6 +13,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
+from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.graph import Backward, Graph, Node
@@ -170,10 +172,11 @@ def labels_two_ahead(case: Case) -> Iterator[Cause]:
     Do instead: shift in one place, in the data or in the model.
 
     How it is found: in the first step, on a CPU, the labels of a cross entropy are the tokens that an embedding read,
-    each two places further on, and no loss has labels that are one place ahead. A hint.
+    each two places further on, no loss has labels that are one place ahead, and the first predictions are not left out
+    as well. A hint.
     """
     for notice in case.notices():
-        if notice.what == TWO_AHEAD and notice.site is not None:
+        if notice.what == TWO_AHEAD and notice.site is not None and not _cuts_predictions(case, notice.site):
             message = "the labels of this loss are the tokens that were read, two places ahead: they are shifted twice"
             shifts = _shifted_at(case, notice.site)
             called = (Related("called_at", notice.site, "the loss"),) if shifts not in (None, notice.site) else ()
@@ -189,6 +192,26 @@ def _shifted_at(case: Case, loss: Site) -> Site | None:
     ]
     sites = [syntax(case).site(loss.file, line) for line in sorted(set(lines))]
     return next((site for site in reversed(sites) if site.function == loss.function), None)
+
+
+def _cuts_predictions(case: Case, loss: Site) -> bool:
+    """Whether a loss leaves the first predictions out as well: then its labels are one place ahead of the others."""
+    statement, around = syntax(case).parsed(loss.file).whole_statements.get(loss.line), syntax(case).function(loss)
+    calls = [one for one in ast.walk(statement or ast.Module([], [])) if isinstance(one, ast.Call) and one.args]
+    used = {one.id for call in calls for one in ast.walk(call.args[0]) if isinstance(one, ast.Name)}
+    given = [one.value for one in ast.walk(around or ast.Module([], [])) if _gives_alone(one, used)]
+    expressions = [
+        call.args[0] for call in calls if "loss" in last_name(call.func) or "entropy" in last_name(call.func)
+    ]
+    found = (node for one in (*expressions, *given) for node in ast.walk(one))
+    return any(isinstance(node, ast.Subscript) and _leaves_first_out(node.slice) for node in found)
+
+
+def _gives_alone(node: ast.AST, names: set[str]) -> TypeGuard[ast.Assign]:
+    """`predictions = ...` of one of these names."""
+    if not isinstance(node, ast.Assign):
+        return False
+    return all(isinstance(one, ast.Name) and one.id in names for one in node.targets)
 
 
 def _leaves_first_out(index: ast.expr) -> bool:
