@@ -112,7 +112,7 @@ class Collective:
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """The norms of a rank's parameters at a look: the call's number, and names with norms as they are stored."""
+    """The norms of a rank's parameters or buffers at a look: the call's number, names, and norms as they are stored."""
 
     backward: int
     norms: tuple[tuple[str, str], ...]

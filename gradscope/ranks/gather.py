@@ -67,9 +67,9 @@ def _add(
         waited = read_wait(rows, interned, end.number)
         last = replace(kinds[end.kind], backward=end.backward, sequence=end.sequence, waited=waited)
     for weights in rank_reader.read_weights(rows):
-        content = hash(weights.norms)
-        found.weights[weights.backward][content].append(number)
-        found.first_weights.setdefault((weights.backward, content), weights)
+        found.weights.add(number, weights)
+    for buffers in rank_reader.read_buffers(rows):
+        found.buffers.add(number, buffers)
     found.averaging[number] = read_averaging(rows, interned)
     found.losses[rank_reader.read_losses_as_text(rows)].append(number)
     found.folder, found.torch = found.folder or run.cwd, found.torch or run.torch

@@ -11,11 +11,25 @@ from gradscope.model.rank import Collective, ProcessGroup, Rank, Weights
 
 
 @dataclass(slots=True)
+class Looks:
+    """What was measured at looks: by backward and content, the ranks with it, and one rank's content of each."""
+
+    ranks: dict[int, dict[int, list[int]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
+    first: dict[tuple[int, int], Weights] = field(default_factory=dict)
+
+    def add(self, rank: int, weights: Weights) -> None:
+        """What a rank has at a look."""
+        content = hash(weights.norms)
+        self.ranks[weights.backward][content].append(rank)
+        self.first.setdefault((weights.backward, content), weights)
+
+
+@dataclass(slots=True)
 class Ranks:
     """All ranks, by number, and what of them can be compared. Numbers in sequences stand for `collectives`.
 
     `starts`: by rank and group, the place in the group of the first collective that is known, None when some are not.
-    `weights` and `losses`: by backward and content, the ranks with it; `first_weights`: one rank's content of each.
+    `buffers`: those that DistributedDataParallel was told not to broadcast. `losses`: by content, the ranks with it.
     `of_group`: those of `collectives` that a group meets in, once they were asked for.
     """
 
@@ -23,8 +37,8 @@ class Ranks:
     collectives: list[Collective] = field(default_factory=list)
     sequences: dict[int, array[int]] = field(default_factory=dict)
     starts: dict[int, dict[ProcessGroup, int | None]] = field(default_factory=dict)
-    weights: dict[int, dict[int, list[int]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
-    first_weights: dict[tuple[int, int], Weights] = field(default_factory=dict)
+    weights: Looks = field(default_factory=Looks)
+    buffers: Looks = field(default_factory=Looks)
     averaging: dict[int, Averaging] = field(default_factory=dict)
     losses: dict[tuple[tuple[int, str], ...], list[int]] = field(default_factory=lambda: defaultdict(list))
     of_group: dict[tuple[str, tuple[int, ...]], set[int]] = field(default_factory=dict)

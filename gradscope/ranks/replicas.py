@@ -2,40 +2,17 @@
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterator
-from dataclasses import dataclass
 
-from gradscope.model.averaging import Averaging, GroupKey
+from gradscope.model.averaging import Averaging
 from gradscope.model.finding import Related
-from gradscope.model.rank import Weights
 from gradscope.model.site import Site
+from gradscope.ranks.copies import Apart, Replicas, apart_words, first_apart, looks_of, replicas_of
 from gradscope.ranks.keys import unwrapped
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
-from gradscope.ranks.stopped import named
 
-_NOISE = 1e-6  # relative: sums on several devices differ in their last bits
 _INSIDE = "module"  # the attribute in which DistributedDataParallel has what it wraps
-
-
-@dataclass(frozen=True, slots=True)
-class _Replicas:
-    """Ranks whose gradients are meant to be averaged; `leaves`: of these, None for those that the wrapper cares for."""
-
-    members: tuple[int, ...]
-    leaves: frozenset[str] | None = None
-
-
-@dataclass(frozen=True, slots=True)
-class _Apart:
-    """The first parameter whose norm is not the same on all ranks, at a look."""
-
-    backward: int
-    leaf: str
-    norms: tuple[str, ...]
-    odd: list[int]
-    members: tuple[int, ...]
 
 
 def start_apart(ranks: Ranks) -> Iterator[Blame]:
@@ -60,13 +37,13 @@ def start_apart(ranks: Ranks) -> Iterator[Blame]:
         The norms of the parameters at the first look, on ranks where DistributedDataParallel averages their gradients,
         or the program itself reduces the .grad of that very parameter.
     """
-    for replicas in _replicas(ranks):
-        found = _at(ranks, replicas, _looks(ranks, replicas)[:1])
+    for replicas in replicas_of(ranks):
+        found = _parameter_at(ranks, replicas, looks_of(ranks.weights, replicas)[:1])
         if found is not None:
             averaging = ranks.averaging[found.members[0]]
             by_hand = (one.site for one in averaging.by_hand if one.leaf == found.leaf)
             yield Blame(
-                f"{unwrapped(found.leaf)} is not the same on all ranks before the first step ({_words(found)}), "
+                f"{unwrapped(found.leaf)} is not the same on all ranks before the first step ({apart_words(found)}), "
                 "though its gradient is averaged",
                 averaging.wrapped or next(by_hand, None),
                 certain=False,
@@ -97,7 +74,7 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
     if found is not None:
         yield Blame(
             f"{unwrapped(found.leaf)} is not the same on all ranks before backward {found.backward} "
-            f"({_words(found)}); at the first backward it was equal",
+            f"({apart_words(found)}); at the first backward it was equal",
             None,
             certain=False,
             backward=found.backward,
@@ -135,7 +112,7 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
     wrapped = averaging.wrapped
     yield Blame(
         f"{why}: {unwrapped(found.leaf)} is not the same on all ranks before backward {found.backward} "
-        f"({_words(found)})",
+        f"({apart_words(found)})",
         site,
         (Related("cause_at", wrapped, "where the wrapper was made"),) if str(site) != str(wrapped) else (),
         certain=False,
@@ -165,31 +142,15 @@ def _why(averaging: Averaging, leaf: str) -> tuple[str, Site | None] | None:
     return "DistributedDataParallel averages no gradient", averaging.wrapped
 
 
-def _drift(ranks: Ranks) -> _Apart | None:
+def _drift(ranks: Ranks) -> Apart | None:
     """The first look at which replicas are apart that were not at the first one."""
-    for replicas in _replicas(ranks):
-        looks = _looks(ranks, replicas)
-        if len(looks) > 1 and _at(ranks, replicas, looks[:1]) is None:
-            found = _at(ranks, replicas, looks[1:])
+    for replicas in replicas_of(ranks):
+        looks = looks_of(ranks.weights, replicas)
+        if len(looks) > 1 and _parameter_at(ranks, replicas, looks[:1]) is None:
+            found = _parameter_at(ranks, replicas, looks[1:])
             if found is not None:
                 return found
     return None
-
-
-def _replicas(ranks: Ranks) -> Iterator[_Replicas]:
-    """The sets of ranks whose gradients are averaged, or are meant to be and never are."""
-    wrapped: dict[GroupKey | None, list[int]] = {}
-    by_hand: dict[GroupKey, list[int]] = {}
-    for number, one in sorted(ranks.averaging.items()):
-        if one.leaves and len(one.groups) < 2:  # else there are models that have a group each, say
-            wrapped.setdefault(one.group, []).append(number)
-        for key in {one.group for one in one.by_hand}:
-            by_hand.setdefault(key, []).append(number)
-    yield from (_Replicas(tuple(members)) for members in wrapped.values() if len(members) > 1)
-    for key, members in by_hand.items():
-        leaves = ({each.leaf for each in ranks.averaging[number].by_hand if each.group == key} for number in members)
-        if len(members) > 1:
-            yield _Replicas(tuple(members), frozenset(set.intersection(*leaves)))
 
 
 def _cares_for(averaging: Averaging, leaf: str) -> bool:
@@ -197,51 +158,12 @@ def _cares_for(averaging: Averaging, leaf: str) -> bool:
     return leaf in averaging.leaves or (not averaging.ignores and _INSIDE in leaf.split("."))
 
 
-def _looks(ranks: Ranks, replicas: _Replicas) -> list[int]:
-    """The backward calls after which the parameters of all of these ranks were measured."""
-    there = [{number for numbers in groups.values() for number in numbers} for groups in ranks.weights.values()]
-    return sorted(
-        backward for backward, known in zip(ranks.weights, there, strict=True) if known.issuperset(replicas.members)
-    )
+def _parameter_at(ranks: Ranks, replicas: Replicas, looks: list[int]) -> Apart | None:
+    """The first of these looks at which a parameter whose gradient is averaged is not the same on all ranks."""
 
-
-def _at(ranks: Ranks, replicas: _Replicas, looks: list[int]) -> _Apart | None:
-    """The first of these looks at which a parameter is not the same on all ranks."""
-    for backward in looks:
-        groups = {
-            content: [number for number in members if number in replicas.members]
-            for content, members in ranks.weights[backward].items()
-        }
-        told = [(ranks.first_weights[backward, content], members) for content, members in groups.items() if members]
-        if len(told) > 1:
-            found = _first_apart(told, ranks, replicas)
-            if found is not None:
-                leaf, values = found
-                usual = max(told, key=lambda one: (len(one[1]), -one[1][0]))[1]
-                odd = sorted(number for _, members in told if members is not usual for number in members)
-                return _Apart(backward, leaf, values, odd, replicas.members)
-    return None
-
-
-def _first_apart(
-    told: list[tuple[Weights, list[int]]], ranks: Ranks, replicas: _Replicas
-) -> tuple[str, tuple[str, ...]] | None:
-    """The first parameter whose norm differs, where all have the same parameters."""
-    if len({tuple(name for name, _ in one.norms) for one, _ in told}) != 1:
-        return None
-    for column in zip(*(one.norms for one, _ in told), strict=True):
-        leaf, values = column[0][0], [float(value) for _, value in column]
-        if not all(map(math.isfinite, values)):
-            return None  # what is not finite has a cause of its own
+    def is_meant(leaf: str) -> bool:
         if replicas.leaves is not None:
-            meant = leaf in replicas.leaves
-        else:
-            meant = all(_cares_for(ranks.averaging[number], leaf) for number in replicas.members)
-        if meant and max(values) - min(values) > _NOISE * max(values):
-            return leaf, tuple(sorted({f"{value:.6g}" for value in values}))
-    return None
+            return leaf in replicas.leaves
+        return all(_cares_for(ranks.averaging[number], leaf) for number in replicas.members)
 
-
-def _words(found: _Apart) -> str:
-    differ = "differs" if len(found.odd) == 1 else "differ"
-    return f"{named(found.odd)} {differ}: norms {', '.join(found.norms[:3])}"
+    return first_apart(ranks.weights, replicas, looks, is_meant)

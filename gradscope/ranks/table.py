@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
-from gradscope.ranks import apart, replicas, stopped
+from gradscope.ranks import apart, buffers, replicas, stopped
 from gradscope.ranks.kind import RankKind
 from gradscope.ranks.known import Ranks
 
@@ -17,6 +17,13 @@ RANK_KINDS = {
         RankKind("GS796", "gradients-not-averaged", Severity.ERROR, replicas.not_averaged, unless=("GS793",)),
         RankKind("GS795", "replicas-start-apart", Severity.WARNING, replicas.start_apart, unless=("GS793",)),
         RankKind("GS792", "replicas-drift", Severity.WARNING, replicas.drifted, unless=("GS793", "GS795", "GS796")),
+        RankKind(
+            "GS797",
+            "buffers-drift",
+            Severity.WARNING,
+            buffers.drifted,
+            unless=("GS793", "GS795", "GS796", "GS792"),
+        ),
         RankKind("GS794", "same-data", Severity.WARNING, apart.same_data),
     )
 }

@@ -80,6 +80,11 @@ def _from_8(memory: sqlite3.Connection) -> None:
     _add_tables(memory)
 
 
+def _from_9(memory: sqlite3.Connection) -> None:
+    """Buffers were not recorded."""
+    _add_tables(memory)
+
+
 def _add_tables(memory: sqlite3.Connection) -> None:
     """Add the tables of today that are missing, empty."""
     memory.executescript(TABLES.replace("CREATE TABLE ", "CREATE TABLE IF NOT EXISTS "))
@@ -124,5 +129,6 @@ _MIGRATIONS: tuple[Callable[[sqlite3.Connection], None], ...] = (
     _from_6,
     _from_7,
     _from_8,
+    _from_9,
 )
 assert len(_MIGRATIONS) == SCHEMA - 1, "each past schema has a migration"

@@ -23,10 +23,19 @@ def read_last_operator(rows: Rows, interned: Interned) -> tuple[str, Site | None
 
 def read_weights(rows: Rows) -> Iterator[Weights]:
     """The norms of parameters at every look."""
-    sql = "SELECT l.backward, s.text, l.weight FROM leaf_size l JOIN string s ON s.id = l.leaf ORDER BY 1, 2"
+    yield from _norms(rows, "SELECT l.backward, s.text, l.weight FROM leaf_size l JOIN string s ON s.id = l.leaf")
+
+
+def read_buffers(rows: Rows) -> Iterator[Weights]:
+    """The norms of buffers that nobody keeps equal, at every look."""
+    sql = "SELECT b.backward, s.text, b.norm FROM buffer_size b JOIN string s ON s.id = b.name WHERE b.left_alone"
+    yield from _norms(rows, sql)
+
+
+def _norms(rows: Rows, sql: str) -> Iterator[Weights]:
     now: int | None = None
     norms: list[tuple[str, str]] = []
-    for backward, leaf, weight in rows.select(sql, (INTEGER, TEXT, TEXT)):
+    for backward, leaf, weight in rows.select(f"{sql} ORDER BY 1, 2", (INTEGER, TEXT, TEXT)):
         if backward != now and norms:
             yield Weights(now or 0, tuple(norms))
             norms = []

@@ -13,12 +13,13 @@ interned by content, and a `backward` or a `block_run` only points at them. Hist
 7: gradients of nodes in a sample of the steps.
 8: the calls by which a program trains, learning rates, and how much steps change.
 9: what collectives were given, and their process groups.
+10: buffers of models of several ranks.
 """
 
 from __future__ import annotations
 
 APPLICATION_ID = 0x67534350  # "gSCP", shown by file(1)
-SCHEMA = 9
+SCHEMA = 10
 OPEN_BLOCK = 1 << 40  # block_run numbers from here on: blocks that threads were still filling at the last commit
 
 TABLES = """
@@ -202,6 +203,10 @@ CREATE TABLE nonfinite (backward INTEGER NOT NULL, place TEXT NOT NULL, leaf INT
 -- after the backward calls 0, 1, 2, 4, 8, ...: the norms of a leaf's gradient and of the leaf, as Python prints them
 CREATE TABLE leaf_size (backward INTEGER NOT NULL, leaf INTEGER NOT NULL, gradient TEXT NOT NULL, weight TEXT NOT NULL, zero_share REAL NOT NULL,
   count INTEGER NOT NULL, PRIMARY KEY (backward, leaf)) WITHOUT ROWID;
+-- after the same calls, where there are several ranks: the norm of a floating-point buffer that a state_dict() has, as Python
+-- prints it; left_alone: 1 where DistributedDataParallel was told not to broadcast it
+CREATE TABLE buffer_size (backward INTEGER NOT NULL, name INTEGER NOT NULL, norm TEXT NOT NULL, left_alone INTEGER NOT NULL,
+  PRIMARY KEY (backward, name)) WITHOUT ROWID;
 -- in the backward calls 0, 1, 2, 4, 8, ...: the largest magnitude of the gradient that a node received, of some of the
 -- nodes of each line that made many; as Python prints it
 CREATE TABLE node_size (backward INTEGER NOT NULL, node INTEGER NOT NULL, size TEXT NOT NULL, PRIMARY KEY (backward, node)) WITHOUT ROWID;

@@ -31,6 +31,7 @@ OWN |= {("birth", "kind"), ("nonfinite", "place"), ("notice", "what")}
 OWN |= {
     ("leaf_size", "gradient"),
     ("leaf_size", "weight"),
+    ("buffer_size", "norm"),
     ("node_size", "size"),
     ("learning_rate", "value"),
     ("loss", "value"),

@@ -259,6 +259,36 @@ def zero_by_zero(rank):
     train(Replicated(model()), rank, loss=loss)
 
 
+class Centred(nn.Module):
+    """Subtracts a running mean that it keeps by hand."""
+
+    def __init__(self, persistent=True):
+        super().__init__()
+        self.register_buffer("centre", torch.zeros(4), persistent=persistent)
+        self.inner = model()
+
+    def forward(self, x):
+        with torch.no_grad():
+            self.centre.lerp_(self.of_batch(x), 0.1)
+        return self.inner(x - self.centre)
+
+    def of_batch(self, x):
+        return x.mean(0)
+
+
+def with_statistics():
+    return nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))
+
+
+def statistics_of_its_own(rank):
+    torch.manual_seed(0)
+    train(Replicated(with_statistics(), broadcast_buffers=False), rank)  # expect: GS797
+
+
+def buffer_of_its_own(rank):
+    train(Replicated(Centred(), broadcast_buffers=False), rank)  # expect: GS797
+
+
 def one_seed_for_all(rank):  # expect: GS794
     train(Replicated(model()), 0)
 

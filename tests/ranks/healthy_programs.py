@@ -4,7 +4,7 @@ import sys
 
 import torch
 import torch.distributed as dist
-from group_programs import STEPS, data, model, run, train
+from group_programs import STEPS, Centred, data, model, run, train, with_statistics
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as Replicated
 
@@ -133,6 +133,27 @@ def healthy_unused(rank):
     net = nn.ModuleDict({"first": model(), "second": model(1)})
     net.forward = net["first" if rank else "second"].forward
     train(Replicated(net, find_unused_parameters=True), rank)
+
+
+def healthy_statistics(rank):
+    """Those of rank 0 are broadcast before each forward, so that they are apart after it."""
+    torch.manual_seed(0)
+    train(Replicated(with_statistics()), rank)
+
+
+class Together(Centred):
+    def of_batch(self, x):
+        mean = x.mean(0)
+        dist.all_reduce(mean)
+        return mean / 2
+
+
+def healthy_buffers(rank):
+    """One is computed from the batches of all ranks, one is not saved, one is a rank's own from the start."""
+    net = Replicated(nn.Sequential(Together(), nn.Unflatten(1, (1, 1)), nn.Flatten()), broadcast_buffers=False)
+    net.module.register_buffer("place", torch.tensor([float(rank)]))
+    train(net, rank)
+    train(Replicated(Centred(persistent=False), broadcast_buffers=False), rank)
 
 
 def healthy_functional(rank):

@@ -53,6 +53,11 @@ class QualifiedNames:
         path = self.path(module)
         return path or next((label for root, label in self._roots if root() is module), None) or _name(module)
 
+    def models(self) -> list[torch.nn.Module]:
+        """The living modules that were called from outside any other, in the order of their first calls."""
+        found = (root() for root, _ in self._roots)
+        return [one for one in found if one is not None]
+
     def leaf(self, tensor: torch.Tensor) -> str:
         """A leaf's name: a parameter's qualified name, a global variable's, or "leaf".
 

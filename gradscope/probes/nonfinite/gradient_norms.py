@@ -13,7 +13,9 @@ from gradscope.probes.core.collectives import is_distributed
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
+from gradscope.probes.nonfinite.buffer_norms import BufferNorms
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
+from gradscope.probes.nonfinite.norms import norm_of, read, wide
 from gradscope.probes.tensors.accelerators import is_capturing, is_far
 from gradscope.probes.tensors.value_samples import is_plain
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
@@ -26,7 +28,7 @@ class GradientNorms(Watcher):
 
     def __init__(self, context: Context) -> None:
         self._sink, self._names, self._faults = context.sink, context.names, context.faults
-        self._nonfinite = context.get(NonfiniteOnHost)
+        self._nonfinite, self._buffers = context.get(NonfiniteOnHost), BufferNorms(context)
         self._told = context.events.gradients_measured
         self._count = 0
 
@@ -45,8 +47,9 @@ class GradientNorms(Watcher):
         try:
             with unprofiled(), no_function(), no_dispatch(), no_autograd():
                 leaves = list(self._leaves(call))
-                self._far(call, [leaf for leaf in leaves if not self._measure(call, leaf)])
+                self._measure(call, leaves)
                 if is_distributed():
+                    self._buffers.measure(call)
                     self._tell([(leaf, self._name(leaf)) for leaf in leaves])
         except Exception as error:
             self._faults.note(self.probe, error)
@@ -61,19 +64,18 @@ class GradientNorms(Watcher):
             if leaf is not None and leaf.is_floating_point() and leaf.grad is not None and leaf.numel():
                 yield leaf
 
-    def _measure(self, call: BackwardCall, leaf: torch.Tensor) -> bool:
-        """Whether it could be measured at once."""
-        gradient = leaf.grad
-        if not is_plain(gradient) or not is_plain(leaf):
-            return False
-        self._write(call.number, (self._name(leaf), leaf.numel()), [float(one) for one in _norms(leaf, gradient)])
-        return True
-
-    def _far(self, call: BackwardCall, leaves: list[torch.Tensor]) -> None:
-        """Have those on accelerators measured, and write it when the numbers have come."""
+    def _measure(self, call: BackwardCall, leaves: list[torch.Tensor]) -> None:
+        """Measure them, those on accelerators later: it is written when the numbers have come."""
+        write = partial(self._write, call.number)
+        here = [leaf for leaf in leaves if is_plain(leaf) and is_plain(leaf.grad)]
         there = [leaf for leaf in leaves if is_far(leaf) and is_far(leaf.grad) and not is_capturing(leaf.device)]
-        asked = (((self._name(leaf), leaf.numel()), _norms(leaf, leaf.grad)) for leaf in there if leaf.grad is not None)
-        self._nonfinite.on_device.ask(call, asked, partial(self._write, call.number))
+        read(self._asked(here), write)
+        self._nonfinite.on_device.ask(call, self._asked(there), write)
+
+    def _asked(self, leaves: list[torch.Tensor]) -> Iterator[tuple[tuple[int, int], tuple[torch.Tensor, ...]]]:
+        for leaf in leaves:
+            if leaf.grad is not None:
+                yield (self._name(leaf), leaf.numel()), _norms(leaf, leaf.grad)
 
     def _name(self, leaf: torch.Tensor) -> int:
         return self._sink.string(self._names.leaf(leaf))
@@ -87,6 +89,5 @@ class GradientNorms(Watcher):
 
 def _norms(leaf: torch.Tensor, gradient: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """The norms of the gradient and of the leaf, and how many elements of the gradient are not zero."""
-    wide = torch.float64 if leaf.dtype is torch.float64 else torch.float32
-    nonzero = torch.count_nonzero(gradient).to(wide)
-    return torch.linalg.vector_norm(gradient, dtype=wide), torch.linalg.vector_norm(leaf, dtype=wide), nonzero
+    dtype = wide(leaf)
+    return norm_of(gradient).to(dtype), norm_of(leaf), torch.count_nonzero(gradient).to(dtype)

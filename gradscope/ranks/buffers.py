@@ -1,0 +1,51 @@
+"""GS797: buffers of copies of one model that nobody keeps equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradscope.ranks.copies import apart_words, first_apart, looks_of, replicas_of, values_at
+from gradscope.ranks.keys import unwrapped
+from gradscope.ranks.kind import Blame
+from gradscope.ranks.known import Looks, Ranks
+
+
+def drifted(ranks: Ranks) -> Iterator[Blame]:
+    """What it flags:
+        Buffers that each rank changes by itself in a model under DistributedDataParallel, which was told not to
+        broadcast them: broadcast_buffers=False, forward_sync_buffers=False.
+    Why:
+        Running statistics and other buffers are part of the model: in eval() each rank then computes something else,
+        and a checkpoint has the buffers of the rank that saves it, which saw a part of the data.
+    Wrong:
+        model = DistributedDataParallel(net, broadcast_buffers=False)
+    Right:
+        net = torch.nn.SyncBatchNorm.convert_sync_batchnorm(net)
+        model = DistributedDataParallel(net, broadcast_buffers=False)
+    Do instead:
+        Compute what goes into the buffer from the batches of all ranks (SyncBatchNorm, an all_reduce), leave
+        the broadcast on, or register what is each rank's own with persistent=False.
+    How it is found:
+        The norms of floating-point buffers that a state_dict() has, at the backward calls 0, 1, 2, 4, 8, ...: not the
+        same on all ranks, and changed since the first look, where the wrapper was told not to broadcast them.
+    """
+    for replicas in replicas_of(ranks):
+        looks = looks_of(ranks.buffers, replicas)
+        changing = _changing(ranks.buffers, looks)
+        found = first_apart(ranks.buffers, replicas, looks, changing.__contains__)
+        if found is not None:
+            yield Blame(
+                f"the buffer {unwrapped(found.leaf)} is not the same on all ranks from backward {found.backward} on "
+                f"({apart_words(found)}), and DistributedDataParallel was told not to broadcast it",
+                ranks.averaging[found.members[0]].wrapped,
+                certain=False,
+                backward=found.backward,
+                tensor=found.leaf,
+            )
+            return
+
+
+def _changing(measured: Looks, looks: list[int]) -> set[str]:
+    """The buffers that are not at the last look what they were at the first: a rank's own constants are none."""
+    first, last = values_at(measured, looks[:1]), values_at(measured, looks[-1:])
+    return {name for name, norms in last.items() if first.get(name) != norms}
