@@ -3,12 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from gradscope.model.finding import Related
 from gradscope.model.rank import Rank
+from gradscope.model.site import Site
+from gradscope.ranks.given import origin_of
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.stopped import named
+from gradscope.store.averaging_reader import read_first_forward
+from gradscope.store.file import damage_is_one_sentence
+from gradscope.store.reader import load
 
 _LOSSES = 3  # of one run, at least, that are the same on two ranks to the last bit
 
@@ -71,7 +77,8 @@ def same_data(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         The losses of at least three backward calls, which change from call to call and are equal on several ranks,
         between which DistributedDataParallel averages the gradients: ranks of one tensor-parallel group may see the
-        same.
+        same. The line is where the data of the first call of the model come from, by the names in the source: the
+        loader, the sampler, or the seed of what is drawn.
     """
     for losses, numbers in ranks.losses.items():
         values = {value for _, value in losses}
@@ -81,10 +88,16 @@ def same_data(ranks: Ranks) -> Iterator[Blame]:
             yield Blame(
                 f"{named(reduced)} compute the same losses in all of {len(losses):,} backward calls: "
                 "they see the same data",
-                None,
+                _given(ranks.rank(reduced[0])),
                 certain=False,
                 backward=losses[0][0],
             )
+
+
+def _given(one: Rank) -> Site | None:
+    """The line that the data of a rank go back to."""
+    with load(Path(one.path)) as recording, damage_is_one_sentence(recording.path):
+        return origin_of(recording, read_first_forward(recording.tables.rows, recording.tables.interned))
 
 
 def _averaged(ranks: Ranks, numbers: list[int]) -> list[list[int]]:

@@ -9,7 +9,6 @@ import ast
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
@@ -18,6 +17,7 @@ from gradscope.model.graph import Backward
 from gradscope.model.rank import Rank, State
 from gradscope.model.site import Site
 from gradscope.ranks.known import Ranks
+from gradscope.ranks.syntax import at_line, tree_of
 from gradscope.store.reader import Recording, load
 
 _JUMPS = (ast.Continue, ast.Break, ast.Return, ast.Raise)
@@ -41,7 +41,8 @@ def _left_loop(here: Recording, last: Site | None, others: list[Rank]) -> Site |
     for there in (other.place for other in others):
         if last is not None and there is not None and (there.file, there.function) == (last.file, last.function):
             lines = last.line, there.line
-            return _at(here, last, max(_loops(here, last, *lines), default=None))
+            line = max(_loops(here, last, *lines), default=None)
+            return None if line is None else at_line(here, last, line)
     return None
 
 
@@ -63,7 +64,7 @@ def _left_step(here: Recording, there: Recording) -> Site | None:
         if parted is not None:
             line = min(_turns(here, *parted), default=None)
             if line is not None:
-                return _at(here, parted[0], line)
+                return at_line(here, parted[0], line)
     return None
 
 
@@ -103,15 +104,4 @@ def _ways(recording: Recording) -> dict[int, list[Site]]:
 
 def _statements(recording: Recording, site: Site) -> list[ast.stmt]:
     """All statements of a file."""
-    try:
-        tree = ast.parse(recording.source(site.file) or "")
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a file can say anything
-        return []
-    return [node for node in ast.walk(tree) if isinstance(node, ast.stmt)]
-
-
-def _at(recording: Recording, site: Site, line: int | None) -> Site | None:
-    """A line of the same function, with its text."""
-    if line is None:
-        return None
-    return replace(site, line=line, source=(recording.source(site.file) or "").splitlines()[line - 1].strip())
+    return [node for node in ast.walk(tree_of(recording, site)) if isinstance(node, ast.stmt)]

@@ -80,9 +80,14 @@ def _is_called(rows: Rows) -> bool:
 
 def _past_the_wrapper(rows: Rows, interned: Interned) -> Site | None:
     """The line that asks for the module inside the wrapper, which may have a method that calls it; else of its call."""
-    stack = _first_call(rows, interned, "forward")
+    stack = read_first_forward(rows, interned)
     asks = (site for site in stack if site.origin is Origin.USER and _INSIDE.search(site.source or ""))
     return next(asks, user_site(stack))
+
+
+def read_first_forward(rows: Rows, interned: Interned) -> Stack:
+    """Where the program first called a model."""
+    return _first_call(rows, interned, "forward")
 
 
 def _first_call(rows: Rows, interned: Interned, kind: str) -> Stack:

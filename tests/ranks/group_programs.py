@@ -289,12 +289,18 @@ def buffer_of_its_own(rank):
     train(Replicated(Centred(), broadcast_buffers=False), rank)  # expect: GS797
 
 
-def one_seed_for_all(rank):  # expect: GS794
-    train(Replicated(model()), 0)
+def one_seed_for_all(rank):
+    net = Replicated(model())
+    torch.manual_seed(7)  # expect: GS794
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        net(torch.randn(5, 4)).square().mean().backward()
+        optimizer.step()
 
 
-def no_sampler(rank):  # expect: GS794
-    loader = torch.utils.data.DataLoader(torch.arange(48.0).reshape(12, 4) / 48, batch_size=2)
+def no_sampler(rank):
+    loader = torch.utils.data.DataLoader(torch.arange(48.0).reshape(12, 4) / 48, batch_size=2)  # expect: GS794
     net = Replicated(model())
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for batch in loader:
@@ -303,9 +309,9 @@ def no_sampler(rank):  # expect: GS794
         optimizer.step()
 
 
-def same_shuffle(rank):  # expect: GS794
+def same_shuffle(rank):
     net = Replicated(model())
-    order = torch.randperm(12, generator=torch.Generator().manual_seed(3))
+    order = torch.randperm(12, generator=torch.Generator().manual_seed(3))  # expect: GS794
     samples = torch.arange(48.0).reshape(12, 4) / 48
     optimizer = torch.optim.AdamW(net.parameters(), lr=0.01)
     for at in range(0, 12, 2):

@@ -1,0 +1,205 @@
+"""Where what a model is given comes from: the loader, the sampler, the draw or the seed, by the names in the source.
+
+It starts at the call of the model, and goes from a name to where that was bound: by a loop, by an assignment, or by the
+caller. What it cannot follow is the answer.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import chain
+
+from gradscope.model.site import Origin, Site, Stack
+from gradscope.ranks.syntax import at_line, tree_of
+from gradscope.store.reader import Recording
+
+_LONGEST = 32  # steps from name to name
+_THROUGH = frozenset(("enumerate", "iter", "next", "zip", "islice", "cycle", "list", "tuple", "reversed", "tqdm"))
+_CONVERTS = frozenset(("to", "cuda", "cpu", "float", "double", "half", "long", "clone", "detach", "view", "reshape"))
+_CHOOSES = ("batch_sampler", "sampler", "generator")  # arguments that say which samples are taken
+_DRAWS = frozenset(("rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "bernoulli"))
+_SEEDS = frozenset(("manual_seed", "manual_seed_all", "seed_everything", "set_seed"))
+
+Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
+
+
+@dataclass(frozen=True, slots=True)
+class _Frame:
+    """A function of the program's that runs, and its line."""
+
+    site: Site
+    tree: ast.Module
+    function: Function
+
+
+def origin_of(recording: Recording, stack: Stack) -> Site | None:
+    """The line that what a model is given goes back to; `stack` is that of the model's call."""
+    sites = [site for site in stack if site.origin is Origin.USER]
+    frames = [_Frame(site, tree, _around(tree, site)) for site in sites for tree in [tree_of(recording, site)]]
+    if not frames:
+        return None
+    calls = sorted(_calls(frames[0]), key=lambda call: not _calls_a_value(frames[0], call))
+    given = next(filter(None, map(_first_argument, calls)), None)
+    at, line = (0, frames[0].site.line) if given is None else _followed(frames, 0, given)
+    return at_line(recording, frames[at].site, line)
+
+
+def _followed(frames: list[_Frame], at: int, value: ast.expr) -> tuple[int, int]:
+    """The frame and the line in which a value is made."""
+    line = frames[at].site.line
+    for _ in range(_LONGEST):
+        inside = _inside(value)
+        if inside is not None:
+            value = inside
+            continue
+        if _last_name(value) in _DRAWS:
+            return at, _seeded(frames[at], line) or line
+        if not isinstance(value, ast.Name):
+            break
+        bound = _bound(frames[at], value.id, line)
+        if bound is not None:
+            line, value = bound
+            continue
+        passed = _passed(frames, at, value.id)
+        if passed is None:
+            break
+        at, value = at + 1, passed
+        line = frames[at].site.line
+    return at, line
+
+
+def _inside(value: ast.expr) -> ast.expr | None:
+    """The part of an expression that decides which data it is; None for a name, and for what makes data."""
+    if isinstance(value, ast.Subscript):
+        by_number = isinstance(value.slice, (ast.Slice, ast.Constant, ast.Tuple))
+        return value.value if by_number else value.slice
+    if isinstance(value, (ast.Attribute, ast.Starred)):
+        return value.value
+    if isinstance(value, (ast.Tuple, ast.List)) and value.elts:
+        return value.elts[0]
+    return _inside_call(value) if isinstance(value, ast.Call) else None
+
+
+def _inside_call(value: ast.Call) -> ast.expr | None:
+    chosen = {one.arg: one.value for one in value.keywords if not isinstance(one.value, ast.Constant)}
+    for name in _CHOOSES:
+        if name in chosen:
+            return chosen[name]
+    if _last_name(value) in _THROUGH:
+        return _first_argument(value)
+    if _last_name(value) in _CONVERTS and isinstance(value.func, ast.Attribute):
+        return value.func.value
+    return None
+
+
+def _bound(frame: _Frame, name: str, line: int) -> tuple[int, ast.expr] | None:
+    """The line that bound a name last above a line of a function, else in its module, and to what."""
+    for function, end in ((frame.function, line), (frame.tree, 0)):
+        found = [
+            (bound, value)
+            for node in _of(function)
+            for bound, targets, value in _bindings(node)
+            if any(isinstance(one, ast.Name) and one.id == name for each in targets for one in ast.walk(each))
+        ]
+        above = [one for one in found if not end or one[0] < end]
+        if above:
+            return max(above, key=lambda one: one[0])
+        if name in _parameters(function):
+            return None
+    return None
+
+
+def _bindings(node: ast.AST) -> Iterator[tuple[int, list[ast.expr], ast.expr]]:
+    if isinstance(node, (ast.For, ast.AsyncFor)):
+        yield node.lineno, [node.target], node.iter
+    elif isinstance(node, ast.Assign):
+        yield node.lineno, node.targets, node.value
+    elif isinstance(node, (ast.AnnAssign, ast.NamedExpr)) and node.value is not None:
+        yield node.lineno, [node.target], node.value
+
+
+def _passed(frames: list[_Frame], at: int, name: str) -> ast.expr | None:
+    """What the caller gives for a parameter."""
+    names = _parameters(frames[at].function)
+    if name not in names or at + 1 == len(frames):
+        return None
+    called = getattr(frames[at].function, "name", None)
+    for call in _calls(frames[at + 1]):
+        if called is not None and _last_name(call) != called:
+            continue
+        by_name = {one.arg: one.value for one in call.keywords}
+        place = names.index(name) - (names[0] == "self")
+        found = by_name.get(name) or (call.args[place] if place < len(call.args) else None)
+        if found is not None:
+            return found
+    return None
+
+
+def _calls(frame: _Frame) -> list[ast.Call]:
+    """The calls on a frame's line, the innermost first: what a call is made of, it is given."""
+    found = [
+        node
+        for node in _of(frame.function)
+        if isinstance(node, ast.Call) and node.lineno <= frame.site.line <= (node.end_lineno or 0)
+    ]
+    return [one for one in reversed(found) if _last_name(one) not in _CONVERTS]
+
+
+def _calls_a_value(frame: _Frame, call: ast.Call) -> bool:
+    """Whether what is called is held by a variable, as models are, and neither imported nor defined."""
+    called: ast.expr = call.func
+    while isinstance(called, (ast.Attribute, ast.Subscript)):
+        called = called.value
+    if not isinstance(called, ast.Name):
+        return False
+    return called.id in _parameters(frame.function) or _bound(frame, called.id, frame.site.line) is not None
+
+
+def _seeded(frame: _Frame, line: int) -> int | None:
+    """The last line above that seeds random numbers, in a function, else in its file."""
+    for place in (frame.function, frame.tree):
+        lines = [one.lineno for one in ast.walk(place) if isinstance(one, ast.Call) and _last_name(one) in _SEEDS]
+        above = [one for one in lines if one < line]
+        if above:
+            return max(above)
+    return None
+
+
+def _around(tree: ast.Module, site: Site) -> Function:
+    """The innermost function of a name around a line; the module where there is none."""
+    found: Function = tree
+    for node in ast.walk(tree):  # from outside in
+        if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            named = getattr(node, "name", "<lambda>") == site.function.rpartition(".")[2]
+            if named and node.lineno <= site.line <= (node.end_lineno or 0):
+                found = node
+    return found
+
+
+def _of(function: Function) -> Iterator[ast.AST]:
+    """What stands in a function and not in those inside of it, from outside in."""
+    waiting: list[ast.AST] = [function.body] if isinstance(function, ast.Lambda) else [*function.body]
+    while waiting:
+        yield from waiting
+        inner = (node for node in waiting if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)))
+        waiting = list(chain.from_iterable(map(ast.iter_child_nodes, inner)))
+
+
+def _parameters(function: Function) -> list[str]:
+    if isinstance(function, ast.Module):
+        return []
+    given = function.args
+    return [one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)]
+
+
+def _first_argument(call: ast.Call) -> ast.expr | None:
+    values = (*call.args, *(one.value for one in call.keywords))
+    return next((one for one in values if not isinstance(one, ast.Constant)), None)
+
+
+def _last_name(value: ast.expr) -> str:
+    """`randn` of `torch.randn(3)`."""
+    called = value.func if isinstance(value, ast.Call) else None
+    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""
