@@ -3,15 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from gradscope.model.finding import Related
 from gradscope.model.rank import Collective, Rank, State
+from gradscope.model.site import Site
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.leaving import left
 from gradscope.ranks.parting import Parting, circle_of, first_parting
+from gradscope.store.averaging_reader import read_beside_the_wrapper
+from gradscope.store.file import damage_is_one_sentence
+from gradscope.store.reader import load
 
 _MOST_RELATED = 16
+_TWICE = "Expected to mark a variable ready only once"  # what DistributedDataParallel raises
 
 
 def mismatched(ranks: Ranks) -> Iterator[Blame]:
@@ -104,7 +110,8 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         How each rank ended, the collectives that it had entered, and the line at which its main thread stood when its
         recording was written to last; of one that ended, the loop that it left while another rank went on in it, or
-        the way out of a step that it took before a backward which the other ran.
+        the way out of a step that it took before a backward which the other ran; of one in which the wrapper's hook
+        ran twice for a parameter, the line that calls the module inside as well.
         Exceptions about lost peers are taken as consequences.
     """
     others = {one.rank for one in ranks.ranks if one.state in (State.LOST, State.KILLED) and one.waits}
@@ -116,7 +123,7 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
     if len(ranks.ranks) < 2 or (not others - {first.rank} and first.state is not State.RAISED):
         return
     stay = others - {first.rank}
-    how, site = left(ranks, first) or ("", first.place)
+    how, site = left(ranks, first) or _beside_the_wrapper(first) or ("", first.place)
     yield Blame(
         f"rank {first.rank} {_did(first)}{how and f', {how}'}{f', while {_wait_words(stay)}' if stay else ''}",
         site,
@@ -125,6 +132,15 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
         backward=None if first.collective is None else first.collective.backward,
         operator=first.last if first.state is not State.RAISED else None,
     )
+
+
+def _beside_the_wrapper(one: Rank) -> tuple[str, Site] | None:
+    """Where a rank called what is inside DistributedDataParallel as well, when that says that it heard it twice."""
+    if _TWICE not in (one.exception or ""):
+        return None
+    with load(Path(one.path)) as recording, damage_is_one_sentence(recording.path):
+        site = read_beside_the_wrapper(recording.tables.rows, recording.tables.interned)
+    return None if site is None else ("after the module inside the wrapper was called as well", site)
 
 
 def _culprits(ranks: list[Rank]) -> list[Rank]:

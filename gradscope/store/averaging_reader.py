@@ -90,6 +90,17 @@ def read_first_forward(rows: Rows, interned: Interned) -> Stack:
     return _first_call(rows, interned, "forward")
 
 
+def read_beside_the_wrapper(rows: Rows, interned: Interned) -> Site | None:
+    """The first line that asks for the module inside a wrapper and calls it, or a part of it."""
+    sql = """SELECT t.stack FROM training_call t JOIN string s ON s.id = t.kind WHERE s.text = 'forward'
+      GROUP BY t.stack ORDER BY min(t.interval), min(t.position)"""
+    for (stack,) in rows.select(sql, (INTEGER,)):
+        for site in interned.stack(stack):
+            if site.origin is Origin.USER and _INSIDE.search(site.source or ""):
+                return site
+    return None
+
+
 def _first_call(rows: Rows, interned: Interned, kind: str) -> Stack:
     """Where the first call of a kind is by which the program trains."""
     sql = f"""SELECT t.stack FROM training_call t JOIN string s ON s.id = t.kind WHERE s.text = '{kind}'

@@ -187,6 +187,20 @@ def wrapper_bypassed_by_a_method(rank):
     train(Replicated(net), rank, loss=lambda net, x: net.module.loss(x))  # expect: GS796
 
 
+def wrapper_called_and_bypassed(rank):
+    inner = nn.ModuleDict({"first": model(), "second": model()})
+    inner.forward = inner["first"].forward
+    net = Replicated(inner, find_unused_parameters=True)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        x = data(rank, step)
+        out = net(x)
+        extra = net.module["second"](x)  # expect: GS791
+        optimizer.zero_grad()
+        (out.mean() + extra.mean()).backward()
+        optimizer.step()
+
+
 def no_sync_never_left(rank):
     net = Replicated(model())
     with net.no_sync():  # expect: GS796
