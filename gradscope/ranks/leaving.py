@@ -17,10 +17,8 @@ from gradscope.model.graph import Backward
 from gradscope.model.rank import Rank, State
 from gradscope.model.site import Site
 from gradscope.ranks.known import Ranks
-from gradscope.ranks.syntax import at_line, tree_of
+from gradscope.ranks.syntax import at_line, statements, turns
 from gradscope.store.reader import Recording, load
-
-_JUMPS = (ast.Continue, ast.Break, ast.Return, ast.Raise)
 
 
 def left(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
@@ -48,7 +46,7 @@ def _left_loop(here: Recording, last: Site | None, others: list[Rank]) -> Site |
 
 def _loops(recording: Recording, site: Site, *lines: int) -> Iterator[int]:
     """Where the loops begin that have all of these lines in them."""
-    for node in _statements(recording, site):
+    for node in statements(recording, site):
         around = all(node.lineno <= line <= (node.end_lineno or 0) for line in lines)
         if around and isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
             yield node.lineno
@@ -62,7 +60,7 @@ def _left_step(here: Recording, there: Recording) -> Site | None:
     for backward, ours in _ways(here).items():
         parted = _went_back(ours, theirs.get(backward, []))
         if parted is not None:
-            line = min(_turns(here, *parted), default=None)
+            line = min(turns(here, *parted), default=None)
             if line is not None:
                 return at_line(here, parted[0], line)
     return None
@@ -78,15 +76,6 @@ def _went_back(ours: list[Site], theirs: list[Site]) -> tuple[Site, Site] | None
     return (last, beyond) if (last.file, last.function) == (beyond.file, beyond.function) else None
 
 
-def _turns(recording: Recording, last: Site, beyond: Site) -> Iterator[int]:
-    """The lines after one line at which a program may turn away from another."""
-    for node in _statements(recording, last):
-        if isinstance(node, _JUMPS) and last.line < node.lineno < beyond.line:
-            yield node.lineno
-        if isinstance(node, ast.If) and last.line <= node.lineno < beyond.line <= (node.end_lineno or 0):
-            yield node.lineno
-
-
 def _ways(recording: Recording) -> dict[int, list[Site]]:
     """By backward: the user's lines whose operators ran on the way to it, each as often as it was come to."""
     calls: dict[int, list[Backward]] = defaultdict(list)
@@ -100,8 +89,3 @@ def _ways(recording: Recording) -> dict[int, list[Site]]:
             sites = (one.site for one in block.operations)
             found[after[place].number] += (site for site, _ in groupby(site for site in sites if site is not None))
     return found
-
-
-def _statements(recording: Recording, site: Site) -> list[ast.stmt]:
-    """All statements of a file."""
-    return [node for node in ast.walk(tree_of(recording, site)) if isinstance(node, ast.stmt)]

@@ -8,6 +8,7 @@ from gradscope.model.averaging import Averaging
 from gradscope.model.finding import Related
 from gradscope.model.site import Site
 from gradscope.ranks.copies import Apart, Replicas, apart_words, first_apart, looks_of, replicas_of
+from gradscope.ranks.drifting import why_apart
 from gradscope.ranks.keys import unwrapped
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
@@ -68,14 +69,17 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         Let every rank make the same steps with the same settings.
     How it is found:
         The norms of all parameters, measured at the backward calls 0, 1, 2, 4, 8, ...: of those whose gradients are
-        averaged, equal on all ranks at the first look, different at a later one by more than rounding explains.
+        averaged, equal on all ranks at the first look, different at a later one by more than rounding explains. The
+        line is that of the optimizer or the schedule whose learning rate is not the same, of the way past a call
+        (a step, say) that another rank makes, or the first that wrote the parameter since the last look.
     """
     found = _drift(ranks)
     if found is not None:
+        why, site = why_apart(ranks, found) or ("", None)
         yield Blame(
             f"{unwrapped(found.leaf)} is not the same on all ranks before backward {found.backward} "
-            f"({apart_words(found)}); at the first backward it was equal",
-            None,
+            f"({apart_words(found)}); at the first backward it was equal{why and f': {why}'}",
+            site,
             certain=False,
             backward=found.backward,
             tensor=found.leaf,

@@ -28,6 +28,7 @@ TRAINING = (
     "torch.amp.grad_scaler.GradScaler.unscale_",
     "torch.amp.grad_scaler.GradScaler.step",
     "torch.optim.lr_scheduler.LRScheduler.step",
+    "torch.optim.lr_scheduler.ReduceLROnPlateau.step",
     "torch.amp.autocast_mode.autocast.__enter__",
     "torch.nn.parallel.DistributedDataParallel.no_sync",
     "torch.utils.hooks.RemovableHandle.remove",

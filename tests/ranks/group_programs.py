@@ -219,8 +219,52 @@ def no_sync_at_the_last_as_well(rank):
             optimizer.zero_grad()
 
 
-def other_learning_rates(rank):  # expect: GS792
-    train(Replicated(model()), rank, lr=0.1 * (rank + 1))
+def loop(net, optimizer, rank, after=lambda loss, step: None):
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        loss = net(data(rank, step)).square().mean()
+        loss.backward()
+        optimizer.step()
+        after(loss.detach(), step)
+
+
+def other_learning_rates(rank):
+    net = Replicated(model())
+    loop(net, torch.optim.SGD(net.parameters(), lr=0.1 * (rank + 1)), rank)  # expect: GS792
+
+
+def schedule_by_its_own_loss(rank):
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+
+    def after(loss, step):
+        schedule.step(float(step if rank else -step))  # expect: GS792
+
+    loop(net, optimizer, rank, after)
+
+
+def written_on_each_rank(rank):
+    net = Replicated(model())
+
+    def after(loss, step):
+        if step == 2:
+            torch.manual_seed(rank)
+            nn.init.normal_(net.module[2].weight)  # expect: GS792
+
+    loop(net, torch.optim.SGD(net.parameters(), lr=0.1), rank, after)
+
+
+def step_left_out(rank):
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        loss = net(data(rank, step)).square().mean()
+        loss.backward()
+        if rank and step == 2:
+            continue  # expect: GS792
+        optimizer.step()
 
 
 def unfrozen_after_the_wrap(rank):

@@ -4,7 +4,7 @@ import sys
 
 import torch
 import torch.distributed as dist
-from group_programs import STEPS, Centred, data, model, run, train, with_statistics
+from group_programs import STEPS, Centred, data, loop, model, run, train, with_statistics
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as Replicated
 
@@ -133,6 +133,20 @@ def healthy_unused(rank):
     net = nn.ModuleDict({"first": model(), "second": model(1)})
     net.forward = net["first" if rank else "second"].forward
     train(Replicated(net, find_unused_parameters=True), rank)
+
+
+def healthy_schedule_by_all_losses(rank):
+    """And the last layer is written, alike on all ranks."""
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+
+    def after(loss, step):
+        dist.all_reduce(loss)
+        schedule.step(loss)
+        nn.init.zeros_(net.module[2].weight)
+
+    loop(net, optimizer, rank, after)
 
 
 def healthy_statistics(rank):

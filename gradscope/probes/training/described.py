@@ -159,6 +159,7 @@ HEARD: dict[str, Callable[[dict[str, Any]], Said | None]] = {
     "torch.amp.grad_scaler.GradScaler.unscale_": partial(_of_scaler, UNSCALE),
     "torch.amp.grad_scaler.GradScaler.step": partial(_of_scaler, SCALED_STEP),
     "torch.optim.lr_scheduler.LRScheduler.step": _scheduled,
+    "torch.optim.lr_scheduler.ReduceLROnPlateau.step": _scheduled,
     "torch.amp.autocast_mode.autocast.__enter__": _autocast,
     "torch.nn.parallel.DistributedDataParallel.no_sync": _unsynchronised,
     "torch.utils.hooks.RemovableHandle.remove": _unhooked,

@@ -1,0 +1,104 @@
+"""Why copies of a model drift apart: another learning rate, a call that one rank leaves out, weights that it writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gradscope.model.operation import Operation
+from gradscope.model.rank import Rank
+from gradscope.model.site import Site
+from gradscope.model.training import FORWARD, GAP, MADE, SCALED_STEP, SCHEDULE, STEP, Interval, TrainingCall
+from gradscope.ranks.copies import Apart, Replicas, looks_of
+from gradscope.ranks.known import Ranks
+from gradscope.ranks.syntax import at_line, turns
+from gradscope.store.reader import Recording, load
+
+_NO_DECISION = (FORWARD, GAP)  # kinds of calls that change no weight
+Side = tuple[Rank, Recording]
+
+
+def why_apart(ranks: Ranks, found: Apart) -> tuple[str, Site] | None:
+    """What a rank does that another one does not, and the line; None where that is not known."""
+    odd = ranks.rank(found.odd[0])
+    other = ranks.rank(next(number for number in found.members if number not in found.odd))
+    equal = max(look for look in looks_of(ranks.weights, Replicas(found.members)) if look < found.backward)
+    with load(Path(odd.path)) as here, load(Path(other.path)) as there:
+        return _rates(here, there) or _calls((odd, here), (other, there), found) or _writes(here, found, equal)
+
+
+def _rates(here: Recording, there: Recording) -> tuple[str, Site] | None:
+    """Another learning rate: the line that made the optimizer, or the schedule's."""
+    ours, theirs = (
+        {(one.count, one.optimizer, one.group): one.value for one in recording.learning_rates()}
+        for recording in (here, there)
+    )
+    unlike = [key for key in sorted(ours.keys() | theirs.keys()) if ours.get(key) != theirs.get(key)]
+    if not unlike:
+        return None
+    count, optimizer, _ = unlike[0]
+    at_first = count <= 0
+    calls = (call for interval in here.intervals() for call in interval.calls)
+    kinds = (MADE,) if at_first else (SCHEDULE,)
+    sites = (call.site for call in calls if call.kind in kinds and (not at_first or call.optimizer == optimizer))
+    site = next(filter(None, sites), None)
+    when = "" if at_first else f" from step {count} on"
+    return None if site is None else (f"their learning rates are not the same{when}", site)
+
+
+def _calls(odd: Side, other: Side, found: Apart) -> tuple[str, Site] | None:
+    """A call that one rank makes between two backward calls and the other does not."""
+    backwards = {one.number: one.site for one in odd[1].backwards()}
+    before: Site | None = None
+    for ours, theirs in zip(odd[1].intervals(), other[1].intervals(), strict=False):
+        if ours.backward != theirs.backward or ours.backward is None or ours.backward > found.backward:
+            return None
+        first, second = _deciding(ours), _deciding(theirs)
+        at = _common(first, second)
+        if at < max(len(first), len(second)):
+            more, without = (first, other) if len(first) > len(second) else (second, odd)
+            last = more[at - 1].site if at else before
+            return _left_out(without, more[at], last) if at < len(more) else None
+        before = backwards.get(ours.backward)
+    return None
+
+
+def _deciding(interval: Interval) -> list[TrainingCall]:
+    return [call for call in interval.calls if call.kind not in _NO_DECISION]
+
+
+def _common(first: list[TrainingCall], second: list[TrainingCall]) -> int:
+    """How many calls both begin with, by kind and line."""
+    pairs = enumerate(zip(first, second, strict=False))
+    unlike = (at for at, (one, other) in pairs if (one.kind, one.site) != (other.kind, other.site))
+    return next(unlike, min(len(first), len(second)))
+
+
+def _left_out(without: Side, call: TrainingCall, last: Site | None) -> tuple[str, Site] | None:
+    """The way past a call that a rank took, else the call's own line."""
+    (rank, recording), site = without, call.site
+    if site is None:
+        return None
+    together = last is not None and (last.file, last.function) == (site.file, site.function)
+    line = max(turns(recording, last, site), default=site.line) if last is not None and together else site.line
+    return f"rank {rank.rank} leaves a {call.kind.name} out that the other makes", at_line(recording, site, line)
+
+
+def _writes(here: Recording, found: Apart, equal: int) -> tuple[str, Site] | None:
+    """The first line that writes the leaf after a look at which all were equal, and did not before: no step does."""
+    steps = {call.site for each in here.intervals() for call in each.calls if call.kind in (STEP, SCALED_STEP)}
+    begun = {one.number: one.started for one in here.backwards()}
+    earlier = {*steps, None}
+    for block in here.blocks(versions=False):
+        sites = [one.site for one in block.operations if _writes_it(one, found.leaf)]
+        if block.started > begun.get(found.backward, 0.0):
+            return None
+        if block.started <= begun.get(equal, 0.0):
+            earlier.update(sites)
+        new = next((site for site in sites if site not in earlier), None)
+        if new is not None:
+            return "each rank writes it by itself", new
+    return None
+
+
+def _writes_it(one: Operation, leaf: str) -> bool:
+    return any(write.leaf == leaf for write in one.writes) and "c10d" not in one.name
