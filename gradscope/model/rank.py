@@ -43,6 +43,9 @@ _EQUAL = frozenset(
 )
 
 
+_EQUAL_BY_GLOO = frozenset(("allgather_",))  # which takes no lists of tensors of several sizes, as others do
+
+
 @dataclass(frozen=True, slots=True)
 class ProcessGroup:
     """Ranks that meet, and by what they talk. `before` counts what they had entered before the recording began."""
@@ -102,10 +105,15 @@ class Collective:
         return ", ".join(map(str, self.types))
 
     @property
+    def _by_gloo(self) -> bool:
+        here = all(one.device == "cpu" for one in self.types)
+        return here and self.group is not None and "gloo" in self.group.backend
+
+    @property
     def must_agree(self) -> tuple[str, tuple[tuple[int, str], ...]]:
         """What is the same on all ranks of a group that meet in it: operator, and sizes and dtypes where they count."""
         operator = self.operator.split(".")[1] if "." in self.operator else self.operator
-        if operator not in _EQUAL:
+        if operator not in _EQUAL and not (operator in _EQUAL_BY_GLOO and self._by_gloo):
             return operator, ()
         return operator, tuple((math.prod(one.shape), one.dtype) for one in self.types)
 

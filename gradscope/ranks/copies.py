@@ -6,12 +6,13 @@ import math
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from gradscope.model.averaging import GroupKey
+from gradscope.model.averaging import Averaging, GroupKey
 from gradscope.model.rank import Weights
 from gradscope.ranks.known import Looks, Ranks
 from gradscope.ranks.stopped import named
 
 _NOISE = 1e-6  # relative: sums on several devices differ in their last bits
+_INSIDE = "module"  # the attribute in which DistributedDataParallel has what it wraps
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +103,15 @@ def apart_words(found: Apart) -> str:
     """Which ranks differ, and in what."""
     differ = "differs" if len(found.odd) == 1 else "differ"
     return f"{named(found.odd)} {differ}: norms {', '.join(found.norms[:3])}"
+
+
+def is_averaged(ranks: Ranks, replicas: Replicas, leaf: str) -> bool:
+    """Whether a leaf's gradient is averaged between replicas, or is meant to be."""
+    if replicas.leaves is not None:
+        return leaf in replicas.leaves
+    return all(_cares_for(ranks.averaging[number], leaf) for number in replicas.members)
+
+
+def _cares_for(averaging: Averaging, leaf: str) -> bool:
+    """Whether the wrapper averages a leaf's gradient, or would if it had not been frozen."""
+    return leaf in averaging.leaves or (not averaging.ignores and _INSIDE in leaf.split("."))

@@ -3,17 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from functools import partial
 
 from gradscope.model.averaging import Averaging
 from gradscope.model.finding import Related
 from gradscope.model.site import Site
-from gradscope.ranks.copies import Apart, Replicas, apart_words, first_apart, looks_of, replicas_of
+from gradscope.ranks.copies import Apart, Replicas, apart_words, first_apart, is_averaged, looks_of, replicas_of
 from gradscope.ranks.drifting import why_apart
 from gradscope.ranks.keys import unwrapped
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
-
-_INSIDE = "module"  # the attribute in which DistributedDataParallel has what it wraps
+from gradscope.ranks.outside import outside
 
 
 def start_apart(ranks: Ranks) -> Iterator[Blame]:
@@ -71,7 +71,8 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         The norms of all parameters, measured at the backward calls 0, 1, 2, 4, 8, ...: of those whose gradients are
         averaged, equal on all ranks at the first look, different at a later one by more than rounding explains. The
         line is that of the optimizer or the schedule whose learning rate is not the same, of the way past a call
-        (a step, say) that another rank makes, or the first that wrote the parameter since the last look.
+        (a step, say) that another rank makes, or the first that wrote the parameter since the last look. So are
+        parameters told that were equal, and whose gradients nobody averages where those of most others are.
     """
     found = _drift(ranks)
     if found is not None:
@@ -84,6 +85,17 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
             backward=found.backward,
             tensor=found.leaf,
         )
+        return
+    for found, site in outside(ranks):
+        yield Blame(
+            f"{unwrapped(found.leaf)} is not the same on all ranks before backward {found.backward} "
+            f"({apart_words(found)}): it was at first, and its gradient is not averaged as others are",
+            site,
+            certain=False,
+            backward=found.backward,
+            tensor=found.leaf,
+        )
+        return
 
 
 def not_averaged(ranks: Ranks) -> Iterator[Blame]:
@@ -157,17 +169,6 @@ def _drift(ranks: Ranks) -> Apart | None:
     return None
 
 
-def _cares_for(averaging: Averaging, leaf: str) -> bool:
-    """Whether the wrapper averages a leaf's gradient, or would if it had not been frozen."""
-    return leaf in averaging.leaves or (not averaging.ignores and _INSIDE in leaf.split("."))
-
-
 def _parameter_at(ranks: Ranks, replicas: Replicas, looks: list[int]) -> Apart | None:
     """The first of these looks at which a parameter whose gradient is averaged is not the same on all ranks."""
-
-    def is_meant(leaf: str) -> bool:
-        if replicas.leaves is not None:
-            return leaf in replicas.leaves
-        return all(_cares_for(ranks.averaging[number], leaf) for number in replicas.members)
-
-    return first_apart(ranks.weights, replicas, looks, is_meant)
+    return first_apart(ranks.weights, replicas, looks, partial(is_averaged, ranks, replicas))

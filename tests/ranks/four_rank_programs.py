@@ -5,7 +5,7 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
-from group_programs import PATIENCE, STEPS, data, model, pipeline, run, train
+from group_programs import PATIENCE, STEPS, data, loop, model, pipeline, run, train
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as Replicated
 
@@ -53,12 +53,19 @@ def stage_raises(rank):
             dist.send(x, rank + 1)
 
 
-def two_see_the_same(rank):  # expect: GS794
-    train(Replicated(model()), 1 if rank == 3 else rank)
+def two_see_the_same(rank):
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    batches = [data(1 if rank == 3 else rank, step) for step in range(STEPS)]  # expect: GS794
+    for x in batches:
+        optimizer.zero_grad()
+        net(x).square().mean().backward()
+        optimizer.step()
 
 
-def one_steps_otherwise(rank):  # expect: GS792
-    train(Replicated(model()), rank, lr=0.2 if rank == 2 else 0.1)
+def one_steps_otherwise(rank):
+    net = Replicated(model())
+    loop(net, torch.optim.SGD(net.parameters(), lr=0.2 if rank == 2 else 0.1), rank)  # expect: GS792
 
 
 def healthy_mesh(rank):

@@ -267,6 +267,25 @@ def step_left_out(rank):
         optimizer.step()
 
 
+def criterion_beside_the_wrapper(rank):
+    net, scale = Replicated(model()), nn.Linear(1, 1)
+    optimizer = torch.optim.SGD([*net.parameters(), *scale.parameters()], lr=0.1)  # expect: GS792
+    loop(lambda x: scale(net(x)), optimizer, rank)
+
+
+def biases_forgotten_by_hand(rank):
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        for parameter in net.parameters():
+            if parameter.dim() > 1:
+                dist.all_reduce(parameter.grad)  # expect: GS792
+                parameter.grad /= 2
+        optimizer.step()
+
+
 def unfrozen_after_the_wrap(rank):
     net = model()
     net[0].weight.requires_grad_(False)

@@ -1,0 +1,55 @@
+"""Parameters beside those whose gradients are averaged: equal at the start, in the same backward, and then apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from gradscope.model.site import Site
+from gradscope.model.training import MADE
+from gradscope.ranks.copies import Apart, Replicas, first_apart, is_averaged, looks_of, replicas_of
+from gradscope.ranks.known import Looks, Ranks
+from gradscope.store.reader import load
+
+_MOST = 0.5  # of the parameters of a backward: else it may be a model in parts, some of which are alike
+
+
+def outside(ranks: Ranks) -> Iterator[tuple[Apart, Site | None]]:
+    """The first such parameter of each set of replicas, and the line that averages the others, or trains it."""
+    for replicas in replicas_of(ranks):
+        looks = looks_of(ranks.weights, replicas)
+        if not looks or any(ranks.averaging[number].ignores for number in replicas.members):
+            continue
+        alike = _alike(ranks.weights, looks[0], replicas)
+        averaged = {name for name in alike if is_averaged(ranks, replicas, name)}
+        left = alike - averaged
+        if len(averaged) < _MOST * len(alike) or not left:
+            continue
+        found = first_apart(ranks.weights, replicas, looks[1:], left.__contains__)
+        if found is not None:
+            yield found, _by_hand(ranks, found) or _trains(ranks, found)
+
+
+def _alike(measured: Looks, look: int, replicas: Replicas) -> set[str]:
+    """The parameters of a look that all ranks have alike; where the program averages, parts of a model may be zero."""
+    norms = [
+        set(measured.first[look, content].norms)
+        for content, members in measured.ranks[look].items()
+        if not set(members).isdisjoint(replicas.members)
+    ]
+    return {name for name, norm in set.intersection(*norms) if float(norm) or replicas.leaves is None}
+
+
+def _by_hand(ranks: Ranks, found: Apart) -> Site | None:
+    """The line that averages other gradients."""
+    return next((one.site for one in ranks.averaging[found.members[0]].by_hand if one.site is not None), None)
+
+
+def _trains(ranks: Ranks, found: Apart) -> Site | None:
+    """The line that makes the optimizer that has the parameter."""
+    with load(Path(ranks.rank(found.members[0]).path)) as recording:
+        looks = {
+            one.optimizer for one in recording.optimizer_looks() for each in one.parameters if each.name == found.leaf
+        }
+        calls = (call for interval in recording.intervals() for call in interval.calls)
+        return next((call.site for call in calls if call.kind is MADE and call.optimizer in looks), None)
