@@ -110,12 +110,13 @@ class Collective:
         return here and self.group is not None and "gloo" in self.group.backend
 
     @property
-    def must_agree(self) -> tuple[str, tuple[tuple[int, str], ...]]:
-        """What is the same on all ranks of a group that meet in it: operator, and sizes and dtypes where they count."""
+    def must_agree(self) -> tuple[str, tuple[tuple[int, str], ...], int | None]:
+        """What all ranks that meet in it must have alike: operator, sizes and dtypes where they count, and the root."""
         operator = self.operator.split(".")[1] if "." in self.operator else self.operator
+        root = None if self.between_two else self.peer
         if operator not in _EQUAL and not (operator in _EQUAL_BY_GLOO and self._by_gloo):
-            return operator, ()
-        return operator, tuple((math.prod(one.shape), one.dtype) for one in self.types)
+            return operator, (), root
+        return operator, tuple((math.prod(one.shape), one.dtype) for one in self.types), root
 
 
 @dataclass(frozen=True, slots=True)

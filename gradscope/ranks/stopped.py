@@ -27,8 +27,8 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
         in one and the same collective, whatever came of it.
     Why:
         A collective is one call of all ranks of a group. When one rank enters another collective, or the same one once
-        more or with another tensor, it is matched with what the others enter next: the run hangs, fails far away, or
-        adds up what does not belong together.
+        more or with another tensor or root, it is matched with what the others enter next: the run hangs, fails far
+        away, or adds up what does not belong together.
     Wrong:
         if rank == 0:
             dist.all_reduce(total)
@@ -56,12 +56,8 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
 def _parted(ranks: Ranks, parting: Parting) -> Blame:
     odd = parting.odd
     other, expected = parting.entered[odd[0]], parting.usual
-    by_tensors = other.must_agree != expected.must_agree and other.name == expected.name
     who, count = named(odd), len(parting.entered) - len(odd)
-    first, second = (
-        f"{one.name} with {one.tensors}{_at(one)}" if by_tensors else f"{one.name}{_at(one)}"
-        for one in (other, expected)
-    )
+    first, second = _told(other, expected), _told(expected, other)
     group = "the run" if len(ranks.ranks) == len(parting.members) else f"the group of {named(list(parting.members))}"
     return Blame(
         f"{who} entered {first} where {_others(count)} entered {second}: collective {parting.at + 1} of {group}",
@@ -73,6 +69,14 @@ def _parted(ranks: Ranks, parting: Parting) -> Blame:
         operator=other.operator,
         backward=other.backward if other.inside else None,
     )
+
+
+def _told(one: Collective, other: Collective) -> str:
+    """A collective with what tells it from another."""
+    if one.name != other.name or one.must_agree == other.must_agree:
+        return f"{one.name}{_at(one)}"
+    root = "" if one.peer == other.peer else f" with rank {one.peer} as its root"
+    return f"{one.name}{root or f' with {one.tensors}'}{_at(one)}"
 
 
 def _crossed(ranks: Ranks, circle: list[Rank]) -> Blame:

@@ -93,6 +93,11 @@ def another_dtype(rank):
     dist.all_reduce(total)  # expect: GS790
 
 
+def another_root(rank):
+    dist.all_reduce(torch.ones(1))
+    dist.broadcast(torch.ones(1), src=rank)  # expect: GS790
+
+
 def groups_in_another_order(rank):
     first, second = (dist.new_group([0, 1], timeout=timedelta(seconds=PATIENCE)) for _ in range(2))
     for group in (first, second) if rank == 0 else (second, first):

@@ -25,14 +25,19 @@ with gradscope.record(f"run.r{rank:05d}-of-00002.1.gscope"):
     store = dist.FileStore("store", 2)
     dist.init_process_group("gloo", store=store, rank=rank, world_size=2, timeout=timedelta(seconds=20))
     dist.all_reduce(torch.ones(4))
-    dist.all_reduce(torch.ones(4 + rank))  # line 12
+    {meeting}  # line 12
 """
+MEETINGS = {
+    "allreduce": "dist.all_reduce(torch.ones(4 + rank))",
+    "allgather": "dist.all_gather([torch.ones(4 + rank), torch.ones(4 + rank)], torch.ones(4 + rank))",
+}
 
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
 
 
-def test_the_sizes_are_named(tmp_path):
-    (tmp_path / "train.py").write_text(PROGRAM)
+@pytest.mark.parametrize("name", MEETINGS)
+def test_the_sizes_are_named(tmp_path, name):
+    (tmp_path / "train.py").write_text(PROGRAM.replace("{meeting}", MEETINGS[name]))
     ranks = [
         subprocess.Popen(
             [sys.executable, "train.py", str(rank)],
@@ -50,5 +55,5 @@ def test_the_sizes_are_named(tmp_path):
             rank.kill()
     first = findings(gather(sorted(tmp_path.glob("*.gscope"))), Choice())[0]
     assert (first.code, first.site.line) == ("GS790", 12)
-    assert "allreduce with float32[5]" in first.message
-    assert "allreduce with float32[4]" in first.message
+    assert f"{name} with float32[5]" in first.message
+    assert f"{name} with float32[4]" in first.message
