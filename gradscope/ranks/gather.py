@@ -15,7 +15,14 @@ from gradscope.ranks.known import Ranks
 from gradscope.ranks.meeting import missing
 from gradscope.store import rank_reader
 from gradscope.store.averaging_reader import read_averaging
-from gradscope.store.collective_reader import Entered, read_collectives, read_wait
+from gradscope.store.collective_reader import (
+    Entered,
+    read_collectives,
+    read_process_groups,
+    read_runs,
+    read_wait,
+    user_sites,
+)
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording, load
 
@@ -30,15 +37,16 @@ def gather(paths: Iterable[Path], doing: Callable[[int], None] = lambda count: N
     others: list[Path] = []  # workers of ranks, or all, where nothing says who they are
     for count, path in enumerate(paths, 1):
         with load(path) as recording, damage_is_one_sentence(path):
-            number = _number(recording.run(), path)
+            run = recording.run()
+            number = _number(run, path)
             if number is None:
                 others.append(path)
             else:
-                _add(found, recording, number, numbers, shared)
+                _add(found, recording, run, number, numbers, shared)
         doing(count)
     for place, path in enumerate(others if not found.ranks else ()):
         with load(path) as recording, damage_is_one_sentence(path):
-            _add(found, recording, place, numbers, shared)
+            _add(found, recording, recording.run(), place, numbers, shared)
     found.ranks.sort(key=lambda one: (one.rank, one.path))
     found.ranks = [replace(one, missing=missing(found, one)) for one in found.ranks]
     return found
@@ -47,12 +55,17 @@ def gather(paths: Iterable[Path], doing: Callable[[int], None] = lambda count: N
 def _add(
     found: Ranks,
     recording: Recording,
+    run: Run,
     number: int,
     numbers: dict[Collective, int],
     shared: dict[bytes, array[int]],
 ) -> None:
-    rows, interned, run = recording.tables.rows, recording.tables.interned, recording.run()
-    kinds, entered = read_collectives(rows, interned)
+    rows, interned = recording.tables.rows, recording.tables.interned
+    runs, groups = read_runs(rows), read_process_groups(rows, interned)
+    operator, wait = rank_reader.read_last_operator(rows), read_wait(rows, runs[-1][0]) if runs else None
+    stacks = {row[5] for row in runs} | ({operator[1]} if operator else set()) | ({wait} if wait else set())
+    sites = user_sites(rows, interned, stacks)
+    kinds, entered = read_collectives(rows, interned, runs, groups, sites)
     for kind in kinds:
         if kind not in numbers:
             numbers[kind] = len(found.collectives)
@@ -64,17 +77,19 @@ def _add(
     last = None
     if entered:
         end = entered[-1]
-        waited = read_wait(rows, interned, end.number)
+        waited = None if wait is None else sites.get(wait)
         last = replace(kinds[end.kind], backward=end.backward, sequence=end.sequence, waited=waited)
     for weights in rank_reader.read_weights(rows):
         found.weights.add(number, weights)
     for buffers in rank_reader.read_buffers(rows):
         found.buffers.add(number, buffers)
-    found.averaging[number] = read_averaging(rows, interned)
+    found.averaging[number] = read_averaging(rows, interned, groups)
     found.losses[rank_reader.read_losses_as_text(rows)].append(number)
     found.folder, found.torch = found.folder or run.cwd, found.torch or run.torch
     between_two = sum(kinds[one.kind].between_two for one in entered)
-    found.ranks.append(_rank(recording, run, number, len(sequence) - between_two, last))
+    name, stack = operator or (None, 0)
+    begun = None if name is None else interned.string(name), sites.get(stack)
+    found.ranks.append(_rank(recording, run, number, begun, len(sequence) - between_two, last))
 
 
 def _starts(kinds: list[Collective], entered: list[Entered]) -> dict[ProcessGroup, int | None]:
@@ -91,9 +106,16 @@ def _starts(kinds: list[Collective], entered: list[Entered]) -> dict[ProcessGrou
     return found
 
 
-def _rank(recording: Recording, run: Run, number: int, collectives: int, collective: Collective | None) -> Rank:
+def _rank(
+    recording: Recording,
+    run: Run,
+    number: int,
+    begun: tuple[str | None, Site | None],
+    collectives: int,
+    collective: Collective | None,
+) -> Rank:
+    """A rank; `begun` is the last operator that it began, and where."""
     rows, interned = recording.tables.rows, recording.tables.interned
-    last = rank_reader.read_last_operator(rows, interned)
     bad = rank_reader.read_nonfinite(rows, interned)
     failures = recording.failures() if run.exception else ()
     return Rank(
@@ -107,8 +129,8 @@ def _rank(recording: Recording, run: Run, number: int, collectives: int, collect
         exception=run.exception,
         failed_at=failures[-1].site if failures else None,
         backwards=rows.number("SELECT count(*) FROM backward"),
-        last=None if last is None else last[0],
-        last_site=None if last is None else last[1],
+        last=begun[0],
+        last_site=begun[1],
         at=None if run.ended else _with_text(recording, rank_reader.read_place(rows)),
         collectives=collectives,
         collective=collective,

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 
 from gradscope.model.averaging import Averaging, ByHand, GroupKey
 from gradscope.model.hook import IGNORED
 from gradscope.model.rank import ProcessGroup
 from gradscope.model.site import Origin, Site, Stack, user_site
-from gradscope.store.collective_reader import read_process_groups, user_sites
+from gradscope.store.collective_reader import user_sites
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows
 
@@ -21,9 +22,8 @@ _STEPS = """SELECT DISTINCT t.interval FROM training_call t JOIN string s ON s.i
   WHERE s.text IN ('step', 'scaled_step')"""
 
 
-def read_averaging(rows: Rows, interned: Interned) -> Averaging:
-    """What is known of it."""
-    groups = read_process_groups(rows, interned)
+def read_averaging(rows: Rows, interned: Interned, groups: Mapping[int, ProcessGroup]) -> Averaging:
+    """What is known of it; `groups`: the process groups by number."""
     reducers = list(rows.select("SELECT target, stack FROM hook WHERE kind = 'reducer'", (INTEGER, INTEGER)))
     by_hand = _by_hand(rows, interned, groups)
     if not reducers:
@@ -50,7 +50,7 @@ def _hooked(rows: Rows) -> frozenset[str]:
     return frozenset(name for (name,) in rows.select(sql, (TEXT,)))
 
 
-def _groups(rows: Rows, groups: dict[int, ProcessGroup]) -> frozenset[GroupKey]:
+def _groups(rows: Rows, groups: Mapping[int, ProcessGroup]) -> frozenset[GroupKey]:
     """The groups in which something was reduced while a leaf's node ran, else at the end of a backward."""
     sql = f"""SELECT DISTINCT x.process_group, coalesce(n.leaf, 0) != 0 FROM (
       SELECT DISTINCT c.process_group, w.graph, o.node FROM collective_run r
@@ -61,7 +61,7 @@ def _groups(rows: Rows, groups: dict[int, ProcessGroup]) -> frozenset[GroupKey]:
     return frozenset(groups[group].key for group in of_leaves or [group for group, _ in found])
 
 
-def _by_hand(rows: Rows, interned: Interned, groups: dict[int, ProcessGroup]) -> tuple[ByHand, ...]:
+def _by_hand(rows: Rows, interned: Interned, groups: Mapping[int, ProcessGroup]) -> tuple[ByHand, ...]:
     sql = f"""SELECT DISTINCT g.leaf, c.process_group, o.name, o.stack FROM reduced_gradient g
       CROSS JOIN collective_run r ON r.number = g.collective_run JOIN collective c ON c.id = r.collective {_OPERATOR}
       ORDER BY 1, 2, 4"""

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
 from gradscope.model.rank import Collective, ProcessGroup
-from gradscope.model.site import Site, user_site
+from gradscope.model.site import Site
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows, integers
 
@@ -15,6 +15,9 @@ _BETWEEN_TWO = ("send", "recv_", "recv_any_source_", "isend", "irecv", "batch_p2
 _RUNS = """SELECT r.number, r.block_run, r.collective, r.sequence, o.name, o.stack
   FROM collective_run r JOIN block_run b ON b.number = r.block_run JOIN block k ON k.id = b.block
   JOIN operation o ON o.block = k.id AND o.number = k.operations - 1 ORDER BY r.number"""
+
+
+Run = tuple[int, int, int, int | None, int, int]
 
 
 class Entered(NamedTuple):
@@ -37,15 +40,20 @@ def read_process_groups(rows: Rows, interned: Interned) -> dict[int, ProcessGrou
     }
 
 
-def read_collectives(rows: Rows, interned: Interned) -> tuple[list[Collective], list[Entered]]:
-    """What a run's collectives have in common that differ in their time alone, and those that it entered, in order."""
+def read_runs(rows: Rows) -> list[Run]:
+    """The collectives that a run entered: number, stretch of operators, what was given, place, operator and stack."""
+    return rows.all(_RUNS, (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, INTEGER, INTEGER))
+
+
+def read_collectives(
+    rows: Rows, interned: Interned, runs: list[Run], groups: Mapping[int, ProcessGroup], sites: Mapping[int, Site]
+) -> tuple[list[Collective], list[Entered]]:
+    """What these have in common that differ in their time alone, and each as it was entered, in order."""
     kinds: dict[tuple[int, ...], int] = {}
     found: list[Collective] = []
     entered: list[Entered] = []
-    runs = list(rows.select(_RUNS, (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, INTEGER, INTEGER)))
-    given = _given(rows, interned) if runs else {}
+    given = _given(rows, interned, groups) if runs else {}
     when = _moments(rows, {row[1] for row in runs}) if runs else {}
-    sites = user_sites(rows, interned, {row[5] for row in runs})
     for number, block_run, collective, sequence, name, stack in runs:
         backward, inside = when[block_run]
         key = (collective, name, stack, inside)
@@ -61,21 +69,21 @@ def read_collectives(rows: Rows, interned: Interned) -> tuple[list[Collective], 
 
 def user_sites(rows: Rows, interned: Interned, stacks: Iterable[int]) -> dict[int, Site]:
     """The user's innermost line of each of some stacks, without reading the rest of them."""
-    numbers = ", ".join(map(str, sorted(stacks)))
+    numbers = ", ".join(map(str, sorted(set(stacks))))
     sql = f"""WITH RECURSIVE up(stack, caller, frame) AS (
       SELECT id, caller, frame FROM stack WHERE id IN ({numbers}) UNION
       SELECT up.stack, s.caller, s.frame FROM up JOIN frame f ON f.id = up.frame AND f.origin != 0
       JOIN stack s ON s.id = up.caller
-    ) SELECT up.stack, up.frame FROM up JOIN frame f ON f.id = up.frame AND f.origin = 0"""
-    return {stack: interned.site(frame) for stack, frame in rows.select(sql, (INTEGER, INTEGER))}
+    ) SELECT up.stack, f.file, f.line, f.function, f.origin FROM up JOIN frame f ON f.id = up.frame AND f.origin = 0"""
+    return {stack: interned.place(*frame) for stack, *frame in rows.select(sql, (INTEGER,) * 5)}
 
 
-def read_wait(rows: Rows, interned: Interned, number: int) -> Site | None:
-    """The line that waited for the result of an asynchronous collective."""
+def read_wait(rows: Rows, number: int) -> int | None:
+    """The stack that waited for the result of an asynchronous collective."""
     sql = """SELECT o.stack FROM collective_wait w JOIN block_run b ON b.number = w.block_run
       JOIN block k ON k.id = b.block JOIN operation o ON o.block = k.id AND o.number = k.operations - 1
       WHERE w.collective_run = ?"""
-    return next((user_site(interned.stack(stack)) for (stack,) in rows.select(sql, (INTEGER,), number)), None)
+    return next((stack for (stack,) in rows.select(sql, (INTEGER,), number)), None)
 
 
 def _moments(rows: Rows, wanted: set[int]) -> dict[int, tuple[int, bool]]:
@@ -91,9 +99,8 @@ def _moments(rows: Rows, wanted: set[int]) -> dict[int, tuple[int, bool]]:
     return found
 
 
-def _given(rows: Rows, interned: Interned) -> dict[int, Collective]:
+def _given(rows: Rows, interned: Interned, groups: Mapping[int, ProcessGroup]) -> dict[int, Collective]:
     """What collectives were given, by number; neither operator nor line is known yet."""
-    groups = read_process_groups(rows, interned)
     sql = "SELECT id, process_group, types, bytes, peer, asynchronous FROM collective ORDER BY id"
     columns = (INTEGER, INTEGER, TEXT, INTEGER, INTEGER | MAYBE, INTEGER)
     found = {}

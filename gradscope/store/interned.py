@@ -61,11 +61,14 @@ class Interned:
         if number not in self._sites:
             sql = "SELECT id, file, line, function, origin FROM frame"
             file, line, function, origin = self._row(sql, (INTEGER,) * 4, number)
-            if origin not in range(len(ORIGINS)):
-                raise ValueError(f"a frame has origin {origin}")
-            text = self._line(file, line)
-            self._sites[number] = Site(self.string(file), line, self.string(function), text, ORIGINS[origin])
+            self._sites[number] = self.place(file, line, function, origin)
         return self._sites[number]
+
+    def place(self, file: int, line: int, function: int, origin: int) -> Site:
+        """What a frame's row says."""
+        if origin not in range(len(ORIGINS)):
+            raise ValueError(f"a frame has origin {origin}")
+        return Site(self.string(file), line, self.string(function), self._line(file, line), ORIGINS[origin])
 
     def stack(self, number: int) -> Stack:
         """A stack, innermost frame first."""
@@ -99,8 +102,8 @@ class Interned:
     def type(self, number: int) -> TensorType:
         """A tensor's type."""
         if number not in self._types:
-            sql = "SELECT shape, dtype, device FROM tensor_type WHERE id = ?"
-            shape, dtype, device = self._rows.one(sql, (TEXT, INTEGER, INTEGER), number)
+            sql = "SELECT id, shape, dtype, device FROM tensor_type"
+            shape, dtype, device = self._row(sql, (TEXT, INTEGER, INTEGER), number)
             self._types[number] = TensorType(tuple(integers(shape)), self.string(dtype), self.string(device))
         return self._types[number]
 

@@ -11,14 +11,12 @@ from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows
 
 
-def read_last_operator(rows: Rows, interned: Interned) -> tuple[str, Site | None] | None:
-    """The name and line of the last operator that a run began."""
+def read_last_operator(rows: Rows) -> tuple[int, int] | None:
+    """The name and stack of the last operator that a run began."""
     sql = """SELECT r.started, o.name, o.stack FROM block_run r JOIN operation o ON o.block = r.block
       WHERE r.number >= (SELECT min(number) FROM (SELECT number FROM block_run ORDER BY number DESC LIMIT 4))
       ORDER BY r.number DESC, o.number DESC LIMIT 1"""
-    for _, name, stack in rows.select(sql, (REAL, INTEGER, INTEGER)):
-        return interned.string(name), user_site(interned.stack(stack))
-    return None
+    return next(((name, stack) for _, name, stack in rows.select(sql, (REAL, INTEGER, INTEGER))), None)
 
 
 def read_weights(rows: Rows) -> Iterator[Weights]:

@@ -16,6 +16,7 @@ from gradscope.model.rank import Collective, ProcessGroup
 from gradscope.ranks.gather import gather
 from gradscope.ranks.known import Ranks
 from gradscope.store.averaging_reader import read_averaging
+from gradscope.store.collective_reader import read_process_groups
 
 if not torch.distributed.is_available():
     pytest.skip("needs torch.distributed", allow_module_level=True)
@@ -52,7 +53,8 @@ def entered(path: Path) -> list[Collective]:
 
 def averaging(path: Path) -> Averaging:
     with gradscope.load(path) as recording:
-        return read_averaging(recording.tables.rows, recording.tables.interned)
+        rows, interned = recording.tables.rows, recording.tables.interned
+        return read_averaging(rows, interned, read_process_groups(rows, interned))
 
 
 def group_of(one: Collective) -> ProcessGroup:
