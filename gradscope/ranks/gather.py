@@ -14,7 +14,7 @@ from gradscope.model.site import Site
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.meeting import missing
 from gradscope.store import rank_reader
-from gradscope.store.averaging_reader import read_averaging
+from gradscope.store.averaging_reader import read_averaging, read_reducers
 from gradscope.store.collective_reader import (
     Entered,
     read_collectives,
@@ -63,8 +63,9 @@ def _add(
     rows, interned = recording.tables.rows, recording.tables.interned
     runs, groups = read_runs(rows), read_process_groups(rows, interned)
     operator, wait = rank_reader.read_last_operator(rows), read_wait(rows, runs[-1][0]) if runs else None
-    stacks = {row[5] for row in runs} | ({operator[1]} if operator else set()) | ({wait} if wait else set())
-    sites = user_sites(rows, interned, stacks)
+    reducers = read_reducers(rows)
+    stacks = [*(row[5] for row in runs), *(stack for _, stack in reducers), operator and operator[1], wait]
+    sites = user_sites(rows, interned, filter(None, stacks))
     kinds, entered = read_collectives(rows, interned, runs, groups, sites)
     for kind in kinds:
         if kind not in numbers:
@@ -83,7 +84,7 @@ def _add(
         found.weights.add(number, weights)
     for buffers in rank_reader.read_buffers(rows):
         found.buffers.add(number, buffers)
-    found.averaging[number] = read_averaging(rows, interned, groups)
+    found.averaging[number] = read_averaging(rows, interned, reducers, groups, sites)
     found.losses[rank_reader.read_losses_as_text(rows)].append(number)
     found.folder, found.torch = found.folder or run.cwd, found.torch or run.torch
     between_two = sum(kinds[one.kind].between_two for one in entered)

@@ -9,7 +9,6 @@ from gradscope.model.averaging import Averaging, ByHand, GroupKey
 from gradscope.model.hook import IGNORED
 from gradscope.model.rank import ProcessGroup
 from gradscope.model.site import Origin, Site, Stack, user_site
-from gradscope.store.collective_reader import user_sites
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows
 
@@ -22,9 +21,19 @@ _STEPS = """SELECT DISTINCT t.interval FROM training_call t JOIN string s ON s.i
   WHERE s.text IN ('step', 'scaled_step')"""
 
 
-def read_averaging(rows: Rows, interned: Interned, groups: Mapping[int, ProcessGroup]) -> Averaging:
-    """What is known of it; `groups`: the process groups by number."""
-    reducers = list(rows.select("SELECT target, stack FROM hook WHERE kind = 'reducer'", (INTEGER, INTEGER)))
+def read_reducers(rows: Rows) -> list[tuple[int, int]]:
+    """Of each wrapper that averages gradients: what it is on, and the stack that made it, as numbers."""
+    return rows.all("SELECT target, stack FROM hook WHERE kind = 'reducer'", (INTEGER, INTEGER))
+
+
+def read_averaging(
+    rows: Rows,
+    interned: Interned,
+    reducers: list[tuple[int, int]],
+    groups: Mapping[int, ProcessGroup],
+    sites: Mapping[int, Site],
+) -> Averaging:
+    """What is known of it; `groups` are the process groups by number, `sites` the lines of the reducers' stacks."""
     by_hand = _by_hand(rows, interned, groups)
     if not reducers:
         return Averaging(by_hand=by_hand)
@@ -33,7 +42,7 @@ def read_averaging(rows: Rows, interned: Interned, groups: Mapping[int, ProcessG
     return Averaging(
         leaves=_hooked(rows),
         ignores=any(IGNORED in interned.string(target) for target, _ in reducers),
-        wrapped=user_sites(rows, interned, made[:1]).get(made[0]) if made else None,
+        wrapped=sites.get(made[0]) if made else None,
         groups=averaged,
         by_hand=by_hand,
         bypassed=None if averaged or _is_called(rows) else _past_the_wrapper(rows, interned),
@@ -62,6 +71,8 @@ def _groups(rows: Rows, groups: Mapping[int, ProcessGroup]) -> frozenset[GroupKe
 
 
 def _by_hand(rows: Rows, interned: Interned, groups: Mapping[int, ProcessGroup]) -> tuple[ByHand, ...]:
+    if not rows.number("SELECT count(*) FROM reduced_gradient"):
+        return ()
     sql = f"""SELECT DISTINCT g.leaf, c.process_group, o.name, o.stack FROM reduced_gradient g
       CROSS JOIN collective_run r ON r.number = g.collective_run JOIN collective c ON c.id = r.collective {_OPERATOR}
       ORDER BY 1, 2, 4"""

@@ -80,10 +80,10 @@ def user_sites(rows: Rows, interned: Interned, stacks: Iterable[int]) -> dict[in
 
 def read_wait(rows: Rows, number: int) -> int | None:
     """The stack that waited for the result of an asynchronous collective."""
-    sql = """SELECT o.stack FROM collective_wait w JOIN block_run b ON b.number = w.block_run
-      JOIN block k ON k.id = b.block JOIN operation o ON o.block = k.id AND o.number = k.operations - 1
-      WHERE w.collective_run = ?"""
-    return next((stack for (stack,) in rows.select(sql, (INTEGER,), number)), None)
+    sql = """SELECT o.stack FROM block_run b JOIN block k ON k.id = b.block
+      JOIN operation o ON o.block = k.id AND o.number = k.operations - 1 WHERE b.number = ?"""
+    runs = rows.all("SELECT block_run FROM collective_wait WHERE collective_run = ?", (INTEGER,), number)
+    return next((stack for (run,) in runs for (stack,) in rows.select(sql, (INTEGER,), run)), None)
 
 
 def _moments(rows: Rows, wanted: set[int]) -> dict[int, tuple[int, bool]]:

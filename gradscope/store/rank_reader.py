@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections import deque
 from collections.abc import Iterator
+from itertools import groupby
 
 from gradscope.model.rank import Weights
 from gradscope.model.site import Site, user_site
@@ -26,22 +28,20 @@ def read_weights(rows: Rows) -> Iterator[Weights]:
 
 def read_buffers(rows: Rows) -> Iterator[Weights]:
     """The norms of buffers that nobody keeps equal, at every look."""
+    if not rows.number("SELECT count(*) FROM buffer_size WHERE left_alone"):
+        return
     sql = "SELECT b.backward, s.text, b.norm FROM buffer_size b JOIN string s ON s.id = b.name WHERE b.left_alone"
     yield from _norms(rows, sql)
 
 
 def _norms(rows: Rows, sql: str) -> Iterator[Weights]:
-    now: int | None = None
-    norms: list[tuple[str, str]] = []
-    for backward, leaf, weight in rows.select(f"{sql} ORDER BY 1, 2", (INTEGER, TEXT, TEXT)):
-        if backward != now and norms:
-            yield Weights(now or 0, tuple(norms))
-            norms = []
-        now = backward
-        float(weight)  # ValueError for what is no number
-        norms.append((leaf, weight))
-    if norms:
-        yield Weights(now or 0, tuple(norms))
+    backwards, names, norms = rows.columns(f"{sql} ORDER BY 1, 2", (INTEGER, TEXT, TEXT))
+    deque(map(float, norms), 0)  # ValueError for what is no number
+    start = 0
+    for backward, alike in groupby(backwards):
+        end = start + sum(1 for _ in alike)
+        yield Weights(backward, tuple(zip(names[start:end], norms[start:end], strict=True)))
+        start = end
 
 
 def read_losses_as_text(rows: Rows) -> tuple[tuple[int, str], ...]:

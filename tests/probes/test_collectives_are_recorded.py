@@ -15,8 +15,8 @@ from gradscope.model.averaging import Averaging
 from gradscope.model.rank import Collective, ProcessGroup
 from gradscope.ranks.gather import gather
 from gradscope.ranks.known import Ranks
-from gradscope.store.averaging_reader import read_averaging
-from gradscope.store.collective_reader import read_process_groups
+from gradscope.store.averaging_reader import read_averaging, read_reducers
+from gradscope.store.collective_reader import read_process_groups, user_sites
 
 if not torch.distributed.is_available():
     pytest.skip("needs torch.distributed", allow_module_level=True)
@@ -54,7 +54,9 @@ def entered(path: Path) -> list[Collective]:
 def averaging(path: Path) -> Averaging:
     with gradscope.load(path) as recording:
         rows, interned = recording.tables.rows, recording.tables.interned
-        return read_averaging(rows, interned, read_process_groups(rows, interned))
+        reducers = read_reducers(rows)
+        sites = user_sites(rows, interned, [stack for _, stack in reducers])
+        return read_averaging(rows, interned, reducers, read_process_groups(rows, interned), sites)
 
 
 def group_of(one: Collective) -> ProcessGroup:
