@@ -61,6 +61,8 @@ def _add(
     shared: dict[bytes, array[int]],
 ) -> None:
     rows, interned = recording.tables.rows, recording.tables.interned
+    if run.ended:
+        recording.tables.file.hold()
     runs, groups = read_runs(rows), read_process_groups(rows, interned)
     operator, wait = rank_reader.read_last_operator(rows), read_wait(rows, runs[-1][0]) if runs else None
     reducers = read_reducers(rows)

@@ -39,6 +39,10 @@ class OpenFile:
     recovered: bool = False
     copy: Path | None = None
 
+    def hold(self) -> None:
+        """Lock it once for all that is read, and not for each read. Whoever writes it would wait: its run has ended."""
+        self.connection.execute("BEGIN")
+
     def close(self) -> None:
         """Close it, and remove the private copy if there is one."""
         self.connection.close()
