@@ -5,7 +5,8 @@ from datetime import timedelta
 
 import torch
 import torch.distributed as dist
-from group_programs import PATIENCE, STEPS, data, loop, model, pipeline, run, train
+from group_programs import PATIENCE, STEPS, data, model, pipeline, run, train
+from replica_programs import loop
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as Replicated
 

@@ -4,7 +4,8 @@ import sys
 
 import torch
 import torch.distributed as dist
-from group_programs import STEPS, Centred, data, loop, model, run, train, with_statistics
+from group_programs import STEPS, data, model, run, train
+from replica_programs import Centred, loop, with_statistics
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as Replicated
 

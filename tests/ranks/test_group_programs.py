@@ -13,7 +13,7 @@ from gradscope.model.choice import Choice
 from gradscope.ranks.gather import gather
 from gradscope.ranks.table import findings
 
-SCRIPTS = {"group_programs.py": 2, "healthy_programs.py": 2, "four_rank_programs.py": 4}  # and their ranks
+SCRIPTS = {"group_programs.py": 2, "replica_programs.py": 2, "healthy_programs.py": 2, "four_rank_programs.py": 4}
 HERE = Path(__file__).parent
 LIMIT = 540  # seconds
 

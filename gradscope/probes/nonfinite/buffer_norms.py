@@ -12,7 +12,7 @@ from torch.nn.parallel import DistributedDataParallel
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
-from gradscope.probes.nonfinite.norms import norm_of, read
+from gradscope.probes.nonfinite.norms import norm_of, read, wide
 from gradscope.probes.tensors.accelerators import is_capturing, is_far
 from gradscope.probes.tensors.value_samples import is_plain
 from gradscope.signals import attribute
@@ -30,9 +30,9 @@ class BufferNorms:
     def measure(self, call: BackwardCall) -> None:
         """Measure those of all models that have run; the caller's guards keep that out of what is recorded."""
         buffers, write = dict(self._buffers()), partial(self._write, call.number)
-        read(((key, (norm_of(one),)) for key, one in buffers.items() if is_plain(one)), write)
+        read(((key, (norm_of(one, wide(one)),)) for key, one in buffers.items() if is_plain(one)), write)
         there = ((key, one) for key, one in buffers.items() if is_far(one) and not is_capturing(one.device))
-        self._nonfinite.on_device.ask(call, ((key, (norm_of(one),)) for key, one in there), write)
+        self._nonfinite.on_device.ask(call, ((key, (norm_of(one, wide(one)),)) for key, one in there), write)
 
     def _buffers(self) -> Iterator[tuple[Key, torch.Tensor]]:
         names = set()
@@ -40,8 +40,7 @@ class BufferNorms:
             wrappers: list[
                 tuple[str, Container[str]]
             ] = []  # those that broadcast none: where they are, what they ignore
-            for path, module in model.named_modules():
-                prefix = f"{path}." if path else ""
+            for prefix, module in _inside(model):
                 if isinstance(module, DistributedDataParallel) and not module.broadcast_buffers:
                     wrappers.append((f"{prefix}module.", attribute(module, "parameters_to_ignore", ())))
                 for name, buffer in _saved(module):
@@ -53,6 +52,17 @@ class BufferNorms:
     def _write(self, backward: int, key: Key, numbers: list[float]) -> None:
         name, left_alone = key
         self._sink.add("buffer_size", (backward, self._sink.string(name), repr(numbers[0]), left_alone))
+
+
+def _inside(model: torch.nn.Module) -> Iterator[tuple[str, torch.nn.Module]]:
+    """A model and all modules in it, each once, with what stands before the names inside: `named_modules`, quicker."""
+    waiting, seen = [("", model)], {id(model)}
+    for prefix, module in waiting:  # grows while it is walked
+        yield prefix, module
+        for name, child in list(module._modules.items()):
+            if child is not None and id(child) not in seen:
+                seen.add(id(child))
+                waiting.append((f"{prefix}{name}.", child))
 
 
 def _is_left_alone(name: str, wrappers: list[tuple[str, Container[str]]]) -> bool:

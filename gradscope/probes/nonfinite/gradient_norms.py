@@ -90,4 +90,4 @@ class GradientNorms(Watcher):
 def _norms(leaf: torch.Tensor, gradient: torch.Tensor) -> tuple[torch.Tensor, ...]:
     """The norms of the gradient and of the leaf, and how many elements of the gradient are not zero."""
     dtype = wide(leaf)
-    return norm_of(gradient).to(dtype), norm_of(leaf), torch.count_nonzero(gradient).to(dtype)
+    return norm_of(gradient, dtype), norm_of(leaf, dtype), torch.count_nonzero(gradient).to(dtype)

@@ -17,9 +17,9 @@ def wide(tensor: torch.Tensor) -> torch.dtype:
     return torch.float64 if tensor.dtype is torch.float64 else torch.float32
 
 
-def norm_of(tensor: torch.Tensor) -> torch.Tensor:
+def norm_of(tensor: torch.Tensor, dtype: torch.dtype) -> torch.Tensor:
     """The 2-norm, as a tensor of one number."""
-    return torch.linalg.vector_norm(tensor, dtype=wide(tensor))
+    return torch.linalg.vector_norm(tensor, dtype=dtype)
 
 
 def read(asked: Iterable[tuple[_K, tuple[torch.Tensor, ...]]], answer: Callable[[_K, list[float]], None]) -> None:

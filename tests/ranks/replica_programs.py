@@ -1,0 +1,184 @@
+"""Programs of two ranks with a fault in the copies of a model, run as those of `group_programs.py` are."""
+
+import contextlib
+import sys
+
+import torch
+import torch.distributed as dist
+from group_programs import STEPS, chosen, data, model, run, train
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as Replicated
+
+
+def wrapper_bypassed(rank):
+    train(Replicated(model()), rank, loss=lambda net, x: net.module(x).square().mean())  # expect: GS796
+
+
+class Stepping(nn.Sequential):
+    def loss(self, x):
+        return self(x).square().mean()
+
+
+def wrapper_bypassed_by_a_method(rank):
+    net = Stepping(*model())
+    train(Replicated(net), rank, loss=lambda net, x: net.module.loss(x))  # expect: GS796
+
+
+def wrapper_called_and_bypassed(rank):
+    inner = nn.ModuleDict({"first": model(), "second": model()})
+    inner.forward = inner["first"].forward
+    net = Replicated(inner, find_unused_parameters=True)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        x = data(rank, step)
+        out = net(x)
+        extra = net.module["second"](x)  # expect: GS791
+        optimizer.zero_grad()
+        (out.mean() + extra.mean()).backward()
+        optimizer.step()
+
+
+def no_sync_never_left(rank):
+    net = Replicated(model())
+    with net.no_sync():  # expect: GS796
+        train(net, rank)
+
+
+def no_sync_at_the_last_as_well(rank):
+    """Accumulates over two batches, and leaves no_sync() at the third."""
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for batch in range(2 * STEPS):
+        with contextlib.nullcontext() if batch % 3 == 2 else net.no_sync():  # expect: GS796
+            net(data(rank, batch)).square().mean().backward()
+        if batch % 2:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def loop(net, optimizer, rank, after=lambda loss, step: None):
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        loss = net(data(rank, step)).square().mean()
+        loss.backward()
+        optimizer.step()
+        after(loss.detach(), step)
+
+
+def other_learning_rates(rank):
+    net = Replicated(model())
+    loop(net, torch.optim.SGD(net.parameters(), lr=0.1 * (rank + 1)), rank)  # expect: GS792
+
+
+def schedule_by_its_own_loss(rank):
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+
+    def after(loss, step):
+        schedule.step(float(step if rank else -step))  # expect: GS792
+
+    loop(net, optimizer, rank, after)
+
+
+def written_on_each_rank(rank):
+    net = Replicated(model())
+
+    def after(loss, step):
+        if step == 2:
+            torch.manual_seed(rank)
+            nn.init.normal_(net.module[2].weight)  # expect: GS792
+
+    loop(net, torch.optim.SGD(net.parameters(), lr=0.1), rank, after)
+
+
+def step_left_out(rank):
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        loss = net(data(rank, step)).square().mean()
+        loss.backward()
+        if rank and step == 2:
+            continue  # expect: GS792
+        optimizer.step()
+
+
+def criterion_beside_the_wrapper(rank):
+    net, scale = Replicated(model()), nn.Linear(1, 1)
+    optimizer = torch.optim.SGD([*net.parameters(), *scale.parameters()], lr=0.1)  # expect: GS792
+    loop(lambda x: scale(net(x)), optimizer, rank)
+
+
+def biases_forgotten_by_hand(rank):
+    net = model()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        for parameter in net.parameters():
+            if parameter.dim() > 1:
+                dist.all_reduce(parameter.grad)  # expect: GS792
+                parameter.grad /= 2
+        optimizer.step()
+
+
+def unfrozen_after_the_wrap(rank):
+    net = model()
+    net[0].weight.requires_grad_(False)
+    wrapped = Replicated(net)  # expect: GS796
+    net[0].weight.requires_grad_(True)
+    train(wrapped, rank)
+
+
+def reduced_by_hand_from_other_starts(rank):
+    net = model(seed=rank)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        for parameter in net.parameters():
+            dist.all_reduce(parameter.grad)  # expect: GS795
+            parameter.grad /= 2
+        optimizer.step()
+
+
+def loaded_on_one_rank(rank):
+    net = Replicated(model())  # expect: GS795
+    if rank == 0:
+        net.module.load_state_dict(model(seed=5).state_dict())
+    train(net, rank)
+
+
+class Centred(nn.Module):
+    """Subtracts a running mean that it keeps by hand."""
+
+    def __init__(self, persistent=True):
+        super().__init__()
+        self.register_buffer("centre", torch.zeros(4), persistent=persistent)
+        self.inner = model()
+
+    def forward(self, x):
+        with torch.no_grad():
+            self.centre.lerp_(self.of_batch(x), 0.1)
+        return self.inner(x - self.centre)
+
+    def of_batch(self, x):
+        return x.mean(0)
+
+
+def with_statistics():
+    return nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8), nn.Linear(8, 1))
+
+
+def statistics_of_its_own(rank):
+    torch.manual_seed(0)
+    train(Replicated(with_statistics(), broadcast_buffers=False), rank)  # expect: GS797
+
+
+def buffer_of_its_own(rank):
+    train(Replicated(Centred(), broadcast_buffers=False), rank)  # expect: GS797
+
+
+if __name__ == "__main__":
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)
