@@ -15,7 +15,7 @@ from gradscope.model.site import Origin, Site, Stack
 from gradscope.model.tensor import TensorType
 from gradscope.store.rows import INTEGER, TEXT, Column, Rows, integers
 
-PAGE = 64  # rows of a table that are read together: their neighbours are asked for next
+PAGE = 128  # rows of a table that are read together: their neighbours are asked for next
 ORIGINS = (Origin.USER, Origin.LIBRARY, Origin.TORCH)
 LONGEST_CHAIN = 100_000
 MOST_FRAMES = 20_000_000  # in all stacks together: a file of a few megabytes could ask for terabytes
