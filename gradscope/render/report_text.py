@@ -12,6 +12,7 @@ from pathlib import Path
 import click
 
 from gradscope.model.finding import Confidence, Finding, Related, Severity
+from gradscope.model.printable import printable
 from gradscope.model.report import Report, Status, SubjectReport, Unchecked, Verdict
 from gradscope.model.site import Site
 from gradscope.view.words import role_words
@@ -32,7 +33,7 @@ def render(report: Report) -> str:
     if report.unimported:
         blocks.append("\n".join(["not imported:", *(f"  {one.module}: {one.reason}" for one in report.unimported)]))
     told = (functions_checked(report.checked), functions_unchecked(report.unchecked), report.gap)
-    blocks += ["\n".join(wrapped(text)) for text in told if text]
+    blocks += ["\n".join(wrapped(printable(text))) for text in told if text]
     return "\n\n".join(blocks) + "\n"
 
 

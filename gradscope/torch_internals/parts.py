@@ -33,6 +33,7 @@ TRAINING = (
     "torch.nn.parallel.DistributedDataParallel.no_sync",
     "torch.utils.hooks.RemovableHandle.remove",
 )
+INHERITED = ("torch.optim.lr_scheduler.ReduceLROnPlateau.step",)  # where it is gone, another of the same name is heard
 TABLE: tuple[Part, ...] = (
     Part("torch._C._autograd._push_node_creation_hook", "nodes", "sees every node being made",
          variants=("torch.fx.traceback.format_stack",)),
@@ -64,7 +65,7 @@ TABLE: tuple[Part, ...] = (
     Part("torch._C.TensorBase.retain_grad", "retain_grad", "sees retain_grad, which is a hook as well"),
     Part("torch.distributed.Reducer", "reducers", "sees DistributedDataParallel's hooks being made"),
     Part("torch.nn.Module._wrapped_call_impl", "module calls", "sees module calls"),
-    *(Part(name, "training calls", "hears it being called") for name in TRAINING),
+    *(Part(name, "training calls", "hears it being called", refines=name in INHERITED) for name in TRAINING),
     Part("torch._C._autograd.SavedTensor.data", "saved tensors", "sees what a node keeps"),
     Part("torch.utils.checkpoint._CheckpointFrame", "saved tensors", "sees what a checkpoint keeps", refines=True),
     Part("torch._C._jit_get_schemas_for_operator", "saved tensors", "tells results from arguments"),

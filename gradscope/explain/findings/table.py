@@ -34,6 +34,7 @@ from gradscope.explain.findings import (
     unused_gradients,
     wrong_dimension,
 )
+from gradscope.explain.findings.attention_masks import sees_the_future
 from gradscope.explain.findings.exhausted import iterator_exhausted
 from gradscope.explain.findings.function_backward import backward_returns
 from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
@@ -50,6 +51,7 @@ from gradscope.explain.findings.inplace_hidden import hidden_edit
 from gradscope.explain.findings.inplace_on_saved import inplace_on_saved
 from gradscope.explain.findings.inplace_refused import inplace_on_expanded, inplace_on_leaf, inplace_on_view
 from gradscope.explain.findings.kind import Kind, Question
+from gradscope.explain.findings.last_batch import batch_of_one
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
 from gradscope.explain.findings.unused_input import unused_input
 from gradscope.functions.rules.table import RULES
@@ -115,6 +117,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS810", "left-in-evaluation", Severity.WARNING, training_modes.left_in_evaluation, points=False),
     Kind("GS811", "validated-in-training", Severity.INFO, training_modes.validated_in_training_mode, points=False),
     Kind("GS812", "thawed-by-train", Severity.INFO, training_modes.thawed_by_train, points=False),
+    Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
     Kind("GS813", "frozen-in-name", Severity.WARNING, training_modes.frozen_in_name, points=False),
     Kind("GS820", "clipped-after-step", Severity.WARNING, clipping.clipped_after_step, points=False),
     Kind("GS821", "clipped-while-scaled", Severity.WARNING, clipping.clipped_while_scaled, points=False),
@@ -133,6 +136,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS843", "softmax-over-batch", Severity.INFO, wrong_dimension.softmax_over_batch, points=False),
     Kind("GS844", "mean-over-mask", Severity.INFO, masked_means.mean_over_mask, points=False),
     Kind("GS845", "labels-two-ahead", Severity.INFO, losses.labels_two_ahead, points=False),
+    Kind("GS846", "sees-the-future", Severity.WARNING, sees_the_future, points=False),
     Kind("GS741", "graph-grows", Severity.WARNING, retained_graphs.grows),
     Kind("GS743", "create-graph-cycle", Severity.WARNING, retained_graphs.cycles),
     Kind("GS744", "output-on-ctx", Severity.WARNING, retained_graphs.on_ctx),

@@ -1,0 +1,99 @@
+"""GS846: a mask of attention that lets each token see only those after it.
+
+The surprise: F.scaled_dot_product_attention takes True for "may look at", nn.Transformer's layers for "is hidden".
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import last_name
+from gradscope.model.finding import Related
+from gradscope.model.flow import FlowOperation
+from gradscope.model.operation import base_name
+from gradscope.model.site import Site
+
+_ATTENTION = "scaled_dot_product_attention"
+_AS_IT_IS = (
+    "alias",
+    "slice",
+    "view",
+    "unsqueeze",
+    "squeeze",
+    "expand",
+    "select",
+    "_to_copy",
+    "clone",
+    "detach",
+    "reshape",
+)
+
+
+def sees_the_future(case: Case) -> Iterator[Cause]:
+    """What it flags: F.scaled_dot_product_attention with a truth mask that is the upper triangle.
+
+    Why: there, True says that a query may look at a key. With the upper triangle each token sees those that come after
+    it, and none before: a language model learns to copy what it is to predict, or nothing.
+
+    Wrong:
+        mask = torch.triu(torch.ones(n, n), diagonal=1).bool()
+        out = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=mask)
+
+    Right:
+        mask = torch.triu(torch.ones(n, n), diagonal=1).bool()
+        out = torch.nn.functional.scaled_dot_product_attention(q, k, v, attn_mask=~mask)
+
+    Do instead: pass ~mask, or leave the mask out and say is_causal=True.
+
+    How it is found: in the first steps, the mask that the call turns into numbers was made by triu, and between the two
+    nothing but views, copies and conversions touched it.
+    """
+    flow = dataflow(case)
+    said: set[Site] = set()
+    for at, operation in enumerate(flow.operations):
+        site = operation.site
+        if site is None or site in said or not _turns_a_mask(case, operation):
+            continue
+        made = _upper_triangle(flow, operation.reads[0].tensor, at)
+        if made is not None:
+            said.add(site)
+            yield Cause(
+                "this mask is True above the diagonal, where True lets a token look: each sees only those after it",
+                site,
+                (Related("made_at", made.site, "triu"),) if made.site is not None else (),
+                op=made.operation.name,
+            )
+
+
+def _turns_a_mask(case: Case, operation: FlowOperation) -> bool:
+    """Whether an operator is what the function itself does with a truth mask: `where(mask, 0, -inf)`."""
+    site = operation.site
+    if site is None or operation.backward is not None or base_name(operation.operation.name) != "where":
+        return False
+    statement = syntax(case).parsed(site.file).whole_statements.get(site.line)
+    calls = {last_name(node.func) for node in ast.walk(statement or ast.Module([], [])) if isinstance(node, ast.Call)}
+    return _ATTENTION in calls and "where" not in calls and len(operation.reads) > 0
+
+
+def _upper_triangle(flow: RecordedDataflow, tensor: int, before: int) -> FlowOperation | None:
+    """The triu that made a mask which has only been viewed, copied and converted since."""
+    known = flow.tensors.get(tensor)
+    if known is None or known.type.dtype != "bool":
+        return None
+    seen: set[int] = set()
+    while tensor not in seen:
+        seen.add(tensor)
+        makers = [flow.operations[at] for at in flow.sources(tensor, before)]
+        if len(makers) != 1 or not makers[0].reads:
+            return None
+        if base_name(makers[0].operation.name) == "triu":
+            return makers[0]
+        if base_name(makers[0].operation.name) not in _AS_IT_IS:
+            return None
+        tensor = makers[0].reads[0].tensor
+    return None
