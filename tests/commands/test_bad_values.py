@@ -77,6 +77,7 @@ TEXTS = {
     "value": "1",
     "shape": "[]",
     "size": "1",
+    "norm": "1",
     "members": "[]",
     "types": "[]",
 }
