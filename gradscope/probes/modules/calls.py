@@ -19,6 +19,7 @@ from gradscope.torch_internals.dynamo import skip_methods
 from gradscope.torch_internals.find import bound
 from gradscope.torch_internals.instrumented import around, call_instruction
 
+_LOOKS = 8  # calls of a module with an attribute requires_grad
 _ENTER, _LEAVE, _CALL = "_gradscope_enter", "_gradscope_leave", "_gradscope_call"
 
 
@@ -62,7 +63,7 @@ class ModuleCalls:
         try:
             outer, base = thread.call, thread.base
             known = self._describe(module, outer)
-            if "requires_grad" in module.__dict__ and not known.told:
+            if "requires_grad" in module.__dict__ and known.looks < _LOOKS:
                 self._look_at_switch(module, known, sys._getframe(2))
             path, module_class = ("" if outer is None else known.inner or ""), known.module_class
             stack = self._stacks.take(sys._getframe(2), base)
@@ -89,9 +90,10 @@ class ModuleCalls:
 
     def _look_at_switch(self, module: torch.nn.Module, known: Known, frame: FrameType) -> None:
         """`layer.requires_grad = False` gives the module an attribute, and leaves its parameters as they are."""
+        known.looks += 1  # a module may have such a setting of its own, and be frozen: that is not asked for ever
         says = module.__dict__["requires_grad"] is False and torch.is_grad_enabled()
         if says and any(one.requires_grad for one in module.parameters()):
-            known.told = True
+            known.looks = _LOOKS
             self._sink.add("notice", (FROZEN_IN_NAME, self._stacks.take(frame, self._threads.current.base)))
 
     def leave(self, call: RunningModuleCall | None) -> None:
@@ -124,7 +126,7 @@ class ModuleCalls:
 class Known:
     """What is known of a module: its number, its class, its path as an outermost and as an inner module."""
 
-    __slots__ = ("inner", "module", "module_class", "number", "root", "told")
+    __slots__ = ("inner", "looks", "module", "module_class", "number", "root")
 
     def __init__(self, module: torch.nn.Module, number: int) -> None:
         self.module = weakref.ref(module)
@@ -132,4 +134,4 @@ class Known:
         self.module_class = type(module).__name__
         self.root: str | None = None
         self.inner: str | None = None
-        self.told = False  # that it has an attribute by which nothing is frozen
+        self.looks = 0  # at an attribute by which nothing is frozen
