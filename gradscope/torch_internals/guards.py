@@ -17,6 +17,7 @@ from gradscope.torch_internals.find import bound
 
 no_autograd: Any = bound("torch._C._AutoDispatchBelowAutograd")
 no_function: Any = bound("torch._C.DisableTorchFunction")
+no_transforms: Any = bound("torch._C._DisableFuncTorch")  # of torch.func
 no_function_of_classes: Any = bound("torch._C.DisableTorchFunctionSubclass")  # function modes stay
 _exclude: Any = bound("torch._C._ExcludeDispatchKeyGuard", None)
 _key: Any = bound("torch._C._dispatch_key_parse", None)

@@ -312,3 +312,20 @@ def test_a_device_that_fails_costs_the_looks_only(recorded, far, monkeypatch):
         assert {fault.probe for fault in recording.faults()} == {"accelerators"}
         assert "switched off" in recording.faults()[-1].message
         assert len(recording.backwards()) == 10
+
+
+def test_numbers_are_asked_for_under_transforms(far, tmp_path):
+    """A transform of torch.func refuses that what it did not make is written to: our slots are none of its tensors."""
+
+    def loss(weight, x):
+        return (weight * x).square().sum()
+
+    def run():
+        for _ in range(4):
+            torch.func.vmap(torch.func.grad(loss), (None, 0))(torch.ones(3), torch.randn(5, 3))
+            torch.func.jacrev(torch.func.grad(loss))(torch.ones(3), torch.randn(3))
+
+    with gradscope.record(tmp_path / "run.gscope", detail="full"):
+        run()
+    with load(str(tmp_path / "run.gscope")) as recording:
+        assert recording.faults() == ()

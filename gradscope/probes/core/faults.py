@@ -7,10 +7,14 @@ may raise while our code runs; that one must go through.
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import Any
+
+import torch
 
 from gradscope.probes.core.sink import Sink
 from gradscope.signals import let_through
 
+_DEVICE_FAILED: Any = getattr(torch, "AcceleratorError", ())  # of any look at a device, once a kernel has failed
 LIMIT = 20  # faults after which a probe is switched off
 _LONGEST = 300  # characters of a message
 
@@ -31,18 +35,21 @@ class Faults:
     def note(self, probe: str, error: Exception) -> None:
         """Note one, or raise it again when it is the script's."""
         let_through(error)
+        if isinstance(error, _DEVICE_FAILED):  # the program's, which is told by its next use of the device
+            return self._switch_off(probe, "")
         count = self._counts[probe] = self._counts.get(probe, 0) + 1
         if count <= LIMIT:
             self._sink.fault(probe, described(error))
         if count == LIMIT:
-            self._switch_off(probe)
+            self._switch_off(probe, f"switched off after {LIMIT} faults")
 
-    def _switch_off(self, probe: str) -> None:
+    def _switch_off(self, probe: str, told: str) -> None:
         off = self._switches.pop(probe, None)
         if off is None:
             return
-        self.switched_off.append(probe)
-        self._sink.fault(probe, f"switched off after {LIMIT} faults")
+        if told:
+            self.switched_off.append(probe)
+            self._sink.fault(probe, told)
         try:
             off()
         except Exception as error:

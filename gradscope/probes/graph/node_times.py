@@ -10,6 +10,7 @@ import struct
 import time
 import weakref
 from collections.abc import Sequence
+from functools import partial
 from typing import Any, TypeGuard
 
 import torch
@@ -22,12 +23,15 @@ from gradscope.probes.core.sink import Gone, store
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.graph.buffer_requests import asks_for_buffers
 from gradscope.probes.graph.node_hooks import HookSet
-from gradscope.probes.tensors.statistics import WIDTH, has_values, is_dense, statistics_of
+from gradscope.probes.tensors import accelerators
+from gradscope.probes.tensors.device_statistics import DeviceStatistics
+from gradscope.probes.tensors.statistics import WIDTH, Statistics, has_values, is_dense, statistics_of
 from gradscope.torch_internals.dynamo import skip_methods
-from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, no_transforms, unprofiled
 
 _IN, _OUT = 0, 1
 
+_LATER: Statistics = (0.0, 0.0, 0.0, 0, 0)  # in the place of what a device has not answered yet
 _FEW = 4  # received gradients of a node that passed ones are compared with
 
 Passed = tuple[weakref.ref[torch.Tensor], int, int]  # a gradient that a node has passed on: its version, its row
@@ -41,6 +45,7 @@ class MeasuredBackward:
         "began",
         "call",
         "entered",
+        "far",
         "gradients",
         "hooks",
         "passed",
@@ -50,9 +55,10 @@ class MeasuredBackward:
         "times",
     )
 
-    def __init__(self, call: BackwardCall, hooks: HookSet) -> None:
+    def __init__(self, call: BackwardCall, hooks: HookSet, far: DeviceStatistics) -> None:
         self.call = call
         self.hooks = hooks
+        self.far = far
         self.began: dict[int, float] = {}
         self.entered: list[int] = []  # nodes
         self.ran: list[int] = []  # node, thread
@@ -66,7 +72,9 @@ class MeasuredBackward:
         """Measure what a node receives, unless it was measured when another passed it on."""
         received: list[Received] = []
         for position, gradient in enumerate(gradients):
-            row = -1 if gradient is None else self._known(gradient)
+            if gradient is None:
+                continue
+            row = self._known(gradient)
             if row < 0 and (row := self._measured(gradient)) < 0:
                 continue
             self.gradients += (number, _IN, position, row)
@@ -96,12 +104,19 @@ class MeasuredBackward:
 
     def _measured(self, gradient: Any) -> int:
         """The row of a gradient's statistics, -1 when it has none."""
-        with unprofiled(), no_dispatch(), no_autograd():
-            found = statistics_of(gradient)
+        with unprofiled(), no_dispatch(), no_autograd(), no_transforms():
+            if accelerators.is_on_accelerator(gradient):
+                found = _LATER if self.far.ask(gradient, partial(self._fill, len(self.statistics))) else None
+            else:
+                found = statistics_of(gradient)
         if found is None:
             return -1
         self.statistics.extend(found)
         return len(self.statistics) // WIDTH - 1
+
+    def _fill(self, place: int, found: Statistics) -> None:
+        """A device has answered."""
+        self.statistics[place : place + WIDTH] = found
 
 
 def _row_of(passed: torch.Tensor, received: Any, known: Sequence[Received]) -> int:
@@ -135,6 +150,7 @@ class NodeTimes(Watcher):
         self._sink, self._threads, self._faults = context.sink, context.threads, context.faults
         self._runs: dict[int, MeasuredBackward] = {}
         self._free: list[HookSet] = []
+        self._far = DeviceStatistics()
         self._latest: tuple[Any, int] = (None, 0)  # what was stored as a layout last
         self._off = False
         context.events.content_gone.append(self._gone)
@@ -145,7 +161,7 @@ class NodeTimes(Watcher):
     def before(self, call: BackwardCall, thread: Thread) -> None:
         """Hook every node; none where one may ask for gradient buffers, which torch refuses then."""
         hooks = self._free.pop() if self._free else HookSet(self._enter, self._leave)
-        run = self._runs[call.number] = MeasuredBackward(call, hooks)
+        run = self._runs[call.number] = MeasuredBackward(call, hooks, self._far)
         if not (call.compiled or self._off or any(map(asks_for_buffers, call.live))):
             hooks.place(run, call.live)
 
@@ -156,6 +172,7 @@ class NodeTimes(Watcher):
             (call.stopped,) = run.began
         if run is None or call.compiled or self._off:
             return
+        self._far.read()
         measured = [struct.pack(f"<{len(one)}d", *one) for one in (run.times, run.statistics)]
         self._sink.add("measurement", (call.number, self._layout(run), *measured))
 

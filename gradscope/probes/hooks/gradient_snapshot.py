@@ -8,9 +8,11 @@ from typing import Any
 import torch
 
 from gradscope.probes.core.thread_state import Thread
-from gradscope.probes.tensors.statistics import norm_of
+from gradscope.probes.tensors import accelerators
+from gradscope.probes.tensors.device_statistics import DeviceStatistics
+from gradscope.probes.tensors.statistics import Statistics, statistics_of
 from gradscope.signals import let_through
-from gradscope.torch_internals.guards import no_function
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, no_transforms, unprofiled
 
 
 class GradientSnapshot:
@@ -18,11 +20,28 @@ class GradientSnapshot:
 
     __slots__ = ("began", "ended", "identity", "norm")
 
-    def __init__(self, gradient: Any, measured: Thread | None) -> None:
-        """The norm is measured only when a thread is given to do it in."""
+    def __init__(self, gradient: Any, measured: Thread | None, far: DeviceStatistics) -> None:
+        """The norm is measured only when a thread is given to do it in; on a device it is known when `far` is read."""
         self.began = self.ended = time.perf_counter()
         self.identity = identity_of(gradient)
-        self.norm = None if measured is None else norm_of(measured, _first(gradient))
+        self.norm: float | None = None
+        if measured is not None:
+            busy, measured.busy = measured.busy, True
+            try:
+                with unprofiled(), no_function(), no_dispatch(), no_autograd(), no_transforms():
+                    self._measure(_first(gradient), far)
+            finally:
+                measured.busy = busy
+
+    def _measure(self, gradient: torch.Tensor | None, far: DeviceStatistics) -> None:
+        """Its 2-norm over finite values; nothing for what has no plain values to look at."""
+        if gradient is not None and accelerators.is_on_accelerator(gradient):
+            far.ask(gradient, self._take)
+        elif gradient is not None and (found := statistics_of(gradient)) is not None:
+            self._take(found)
+
+    def _take(self, found: Statistics) -> None:
+        self.norm = found[0]
 
 
 def identity_of(gradient: Any) -> Any:

@@ -16,6 +16,7 @@ from gradscope.probes.core.context import Context
 from gradscope.probes.core.node_token import token_of
 from gradscope.probes.hooks.gradient_snapshot import GradientSnapshot, change
 from gradscope.probes.hooks.registrations import Registration
+from gradscope.probes.tensors.device_statistics import DeviceStatistics
 from gradscope.torch_internals.dynamo import skip
 from gradscope.torch_internals.running import current_node
 
@@ -69,6 +70,7 @@ class Observers:
         self._placed: dict[int, list[Observed]] = {}  # backward -> the dicts that it has put observers in
         self._late: dict[Registration, Observed] = {}  # hooks that come while a backward runs, by any thread
         self._turns: dict[tuple[int, int], Turn] = {}  # (backward, place) -> the last time that its hooks ran
+        self._far = DeviceStatistics()
         self.off = False
 
     def place(self, backward: int, dicts: Iterable[Any], registered: dict[tuple[int, Any], Registration]) -> None:
@@ -211,7 +213,7 @@ class Observers:
         return self._guarded(ends)
 
     def _look(self, arguments: tuple[Any, ...]) -> GradientSnapshot:
-        return GradientSnapshot(arguments[0], self._threads.current if self._measured else None)
+        return GradientSnapshot(arguments[0], self._threads.current if self._measured else None, self._far)
 
     def _guarded(self, look: Callable[[tuple[Any, ...]], Turn | None]) -> Callable[..., None]:
         def observe(*arguments: Any) -> None:
@@ -234,11 +236,12 @@ class Observers:
             self._seen(registration, turn, changed, None, ())
 
     def settle(self, call: BackwardCall) -> None:
-        """A backward is over: tell of the hooks that had begun."""
+        """A backward is over: tell of the hooks that had begun, and have read what devices measured."""
         turns = [turn for (number, _), turn in self._turns.copy().items() if number == call.number]
         last = {turn.thread: turn for turn in turns}
         for turn in turns:
             self._settle(turn, call.failed and last[turn.thread] is turn)
+        self._far.read()
 
     def _settle(self, turn: Turn, failed: bool) -> None:
         """Tell of those that nothing stood behind; of a turn that failed the first has begun, and no other."""

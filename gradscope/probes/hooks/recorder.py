@@ -31,7 +31,8 @@ from gradscope.torch_internals.dynamo import skip, skip_methods
 from gradscope.torch_internals.find import Replacement
 from gradscope.torch_internals.guards import no_function
 
-Fired = tuple[int, int | None, int, float | None, float | None, float | None]  # the columns of `firing`
+# The columns of `firing`, the norms as the looks that know them, on a device when the backward is over.
+Fired = tuple[int, int | None, int, GradientSnapshot | None, GradientSnapshot | None, float | None]
 
 
 class HookRecorder(Watcher):
@@ -213,7 +214,7 @@ class HookRecorder(Watcher):
         self._observers.settle(call)
         self._observers.take_away(call.number)
         fired = self._fired.pop(call.number, [])
-        self._sink.add_all("firing", ((call.number, position, *row) for position, row in enumerate(fired)))
+        self._sink.add_all("firing", ((call.number, at, *_row(one)) for at, one in enumerate(fired)))
 
     def forget(self, call: BackwardCall) -> None:
         """Take away what is left of a call."""
@@ -248,8 +249,7 @@ class HookRecorder(Watcher):
         if turn.call.number in self._fired:
             before = turn.look
             took = now.began - before.ended if self._measured and now is not None else None
-            after = None if now is None else now.norm
-            self._fired[turn.call.number].append((one.number, turn.node, changed, before.norm, after, took))
+            self._fired[turn.call.number].append((one.number, turn.node, changed, before, now, took))
 
     def _around(self, module: Any, dictionary: str, hooks: Any) -> Any:
         """A module's backward hooks are copied at its forward: place the observers in the copy."""
@@ -334,6 +334,12 @@ class HookRecorder(Watcher):
         if not one.repeated:  # else it is a module's
             one.kind, one.on = kind, node.name()
             self._unwritten.append(one)
+
+
+def _row(fired: Fired) -> tuple[int, int | None, int, float | None, float | None, float | None]:
+    number, node, changed, before, after, took = fired
+    norms = before.norm if before else None, after.norm if after else None
+    return number, node, changed, *norms, took
 
 
 def _take(known: list[tuple[Any, Registration]], hook: Any) -> Registration | None:

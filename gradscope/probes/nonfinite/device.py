@@ -43,7 +43,7 @@ from gradscope.probes.tensors.is_leaf import is_leaf
 from gradscope.probes.tensors.metadata import storage_of
 from gradscope.probes.tensors.value_samples import is_plain, named, several
 from gradscope.torch_internals.dynamo import skip, skip_methods
-from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, no_transforms, unprofiled
 from gradscope.torch_internals.running import current_node
 
 _MARGIN = 16  # free slots for what an operator has read and gave
@@ -62,7 +62,7 @@ def _guarded(
         if self.off:
             return None
         try:
-            with self.lock, unprofiled(), no_function(), no_dispatch(), no_autograd():
+            with self.lock, unprofiled(), no_function(), no_dispatch(), no_autograd(), no_transforms():
                 return method(self, *arguments, **keywords)
         except Exception as error:
             self.faults.note(self.probe, error)

@@ -34,13 +34,11 @@ from gradscope.probes.tensors.storages import (
 from gradscope.signals import attribute
 from gradscope.torch_internals.dispatch_mode import mode_class
 from gradscope.torch_internals.dynamo import body_of, is_operator, skip, skip_methods
-from gradscope.torch_internals.find import bound
-from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, no_transforms, unprofiled
 from gradscope.torch_internals.running import current_task
 
 _UNDEFINED_CONTENT = ("empty", "empty_like", "empty_strided", "new_empty", "new_empty_strided", "resize_")
 _PREFIXED = (torch.dtype, torch.layout, torch.memory_format)
-_without_levels: Any = bound("torch._C._DisableFuncTorch")
 
 
 class BackwardToStore:
@@ -252,7 +250,7 @@ class TensorData(Watcher):
         thread = self._threads.current
         busy, thread.busy = thread.busy, True
         try:
-            with unprofiled(), no_function(), no_dispatch(), no_autograd(), _without_levels():
+            with unprofiled(), no_function(), no_dispatch(), no_autograd(), no_transforms():
                 yield
         finally:
             thread.busy = busy

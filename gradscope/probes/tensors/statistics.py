@@ -8,12 +8,9 @@ from __future__ import annotations
 
 import math
 import threading
-from typing import Any
 
 import torch
 
-from gradscope.probes.core.thread_state import Thread
-from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 from gradscope.torch_internals.tensors import is_wrapped
 
 Statistics = tuple[float, float, float, int, int]  # norm, largest magnitude, zero share, NaN and Inf count
@@ -95,14 +92,3 @@ def _of_all_kinds(values: torch.Tensor) -> Statistics:
     finite = torch.where(torch.isfinite(values), values, 0.0)
     zeros = values.numel() - int(torch.count_nonzero(values))
     return float(finite.norm()), float(finite.abs().max()), zeros / values.numel(), nan, inf
-
-
-def norm_of(thread: Thread, gradient: Any) -> float | None:
-    """A gradient's 2-norm over its finite values; None for what has no plain values to look at."""
-    busy, thread.busy = thread.busy, True
-    try:
-        with unprofiled(), no_function(), no_dispatch(), no_autograd():
-            found = statistics_of(gradient)
-    finally:
-        thread.busy = busy
-    return None if found is None else found[0]
