@@ -13,7 +13,8 @@ from tests.explain.corpus import Fault, faults, twin_of
 TOPICS = ("magnitudes/", "nonfinite/")
 FOUND = [fault for fault in faults() if fault.name.startswith(TOPICS)]
 LOOK_ALIKES = ("checkpointed", "gradient_penalty", "mixed_precision", "overflowing_scaler")
-TWINS = [twin_of(fault) for fault in FOUND if fault.name.startswith("nonfinite/")]
+CLEARED = ("no_gradient/cleared_to_zeros",)  # whose twins' gradients are zeros, which the device knows
+TWINS = [twin_of(one) for one in faults() if one.name.startswith("nonfinite/") or one.name in CLEARED]
 HEALTHY = [*TWINS, *(Path(__file__).parent / "healthy" / f"{name}.py" for name in LOOK_ALIKES)]
 CODES = {  # where less is known than on a CPU, where the same line has the code that comes second
     "magnitudes/rounded_weights": "GS735",  # that no gradient was ever other than zero is not read

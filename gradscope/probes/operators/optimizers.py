@@ -1,7 +1,8 @@
 """Sees which parameters optimizers hold, and what their gradients are when an optimizer steps and a backward starts.
 
-The state of a gradient is read in the first steps and at powers of two after them: on an accelerator it waits. That
-one is there or not costs nothing to ask: where this changes, the next steps are read, too.
+The state of a gradient is read in the first steps and at powers of two after them. That one is there or not costs
+nothing to ask: where this changes, the next steps are read, too. On an accelerator whether one is all zeros is asked
+for and written later, before a backward; when an optimizer steps it is not known there.
 """
 
 from __future__ import annotations
@@ -18,10 +19,12 @@ from gradscope.probes.core.context import Context
 from gradscope.probes.core.optimizer_numbers import OptimizerNumbers, parameters_of
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
+from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.operators.dataflow import Dataflow
+from gradscope.probes.tensors.accelerators import is_capturing, is_far
 from gradscope.probes.tensors.value_samples import is_plain
 from gradscope.torch_internals.dynamo import skip_methods
-from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
+from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, no_transforms, unprofiled
 
 _AFTER_CHANGE = 3  # steps that are looked at when a gradient has come or gone
 _FIRST_STEPS, _FIRST_BACKWARDS = 4, 64  # of an optimizer, of the run
@@ -48,7 +51,7 @@ class Optimizers(Watcher):
         self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
         self._names, self._faults = context.names, context.faults
         self._dataflow = context.get(Dataflow)
-        self._optimizers = context.get(OptimizerNumbers)
+        self._optimizers, self._on_device = context.get(OptimizerNumbers), context.get(NonfiniteOnHost).on_device
         self._known: dict[int, _Known] = {}  # by number
         self._looks = itertools.count(1)
         self._backwards = self._again = 0  # backward calls so far, and those to look at because of a change
@@ -70,12 +73,29 @@ class Optimizers(Watcher):
         if not call.accumulate or not (is_looked_at(self._backwards) or self._again or self._is_first()):
             return
         self._again = max(self._again - 1, 0)
+        far: list[tuple[tuple[int, int, int], Any]] = []
         for node in call.live:
             leaf = getattr(node, "variable", None)
             if isinstance(leaf, torch.Tensor) and call.walked is not None:
                 number = call.walked.leaves.get(id(leaf))
                 if number is not None:
-                    self._sink.add("leaf_gradient", (call.number, number, self._tensor(leaf), self._state(leaf)))
+                    self._look_at_leaf(leaf, (call.number, number, self._tensor(leaf)), far)
+        self._on_device.ask(call, far, self._write_far)
+
+    def _look_at_leaf(
+        self, leaf: torch.Tensor, place: tuple[int, int, int], far: list[tuple[tuple[int, int, int], Any]]
+    ) -> None:
+        """Write what a leaf's gradient is; add its largest magnitude to `far` where it is on an accelerator."""
+        with unprofiled(), no_function(), no_dispatch(), no_autograd(), no_transforms():
+            gradient = leaf.grad
+            if gradient is None or not leaf.requires_grad or not is_far(gradient):
+                self._sink.add("leaf_gradient", (*place, self._state(leaf)))
+            elif not is_capturing(gradient.device):
+                far.append((place, (torch.linalg.vector_norm(gradient, float("inf")),)))
+
+    def _write_far(self, place: tuple[int, int, int], sizes: list[float]) -> None:
+        """A device has answered: NaN is not zero."""
+        self._sink.add("leaf_gradient", (*place, _ZERO if sizes[0] == 0 else _SOME))
 
     def _is_first(self) -> bool:
         """Whether the optimizer that stepped last has done so a few times only: a step may take many backward calls."""
