@@ -12,12 +12,13 @@ import os
 import subprocess
 import sys
 import tempfile
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 from gradscope.probes.core.node_token import HAS_HOOK
 
 DETAILS = ("nodes", "ops", "full")
-CHUNK = 80  # operators a process
+CHUNK = 40  # operators a process
 HOURS = 2 * 3600
 OPERATORS = Path(__file__).with_name("operators.py")
 TESTS = (
@@ -61,17 +62,22 @@ def traced(detail: str, *command: str | Path, folder: Path | None = None) -> lis
         return run("-m", "gradscope", "trace", *options, *command, folder=folder)
 
 
-def samples(most: int) -> int:
-    """Compare torch's operator database in pieces; what differs between two plain runs proves nothing."""
-    count, differ = int(run(OPERATORS, "count")[-1]), 0
-    for start in range(0, count, CHUNK):
-        command = (OPERATORS, str(start), str(start + CHUNK), str(most))
-        plain, again = run(*command), run(*command)
-        steady = [one for one, other in zip(plain, again, strict=False) if one == other]
-        for detail in DETAILS:
-            seen = set(traced(detail, *command))
-            differ += report(detail, [one for one in steady if one not in seen], seen)
-        print(f"operators {start} to {min(start + CHUNK, count)}: {len(steady)} samples compared", flush=True)
+def samples(most: int, device: str, jobs: int) -> int:
+    """Compare torch's operator database in pieces, so many at once."""
+    starts = range(0, int(run(OPERATORS, "count")[-1]), CHUNK)
+    with ThreadPoolExecutor(jobs) as pool:
+        return sum(pool.map(lambda start: piece(start, start + CHUNK, most, device), starts))
+
+
+def piece(start: int, stop: int, most: int, device: str) -> int:
+    """Compare some operators; what differs between two plain runs proves nothing."""
+    command, differ = (OPERATORS, str(start), str(stop), str(most), device), 0
+    plain, again = run(*command), run(*command)
+    steady = [one for one, other in zip(plain, again, strict=False) if one == other]
+    for detail in DETAILS:
+        seen = set(traced(detail, *command))
+        differ += report(detail, [one for one in steady if one not in seen], seen)
+    print(f"operators {start} to {stop - 1}: {len(steady)} samples compared", flush=True)
     return differ
 
 
@@ -124,8 +130,10 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("folder", nargs="?", type=Path, help="torch's own tests")
     parser.add_argument("--samples", type=int, default=3, help="of each operator and dtype; 0: all")
+    parser.add_argument("--device", default="cpu", help="where the samples are: cpu, cuda")
+    parser.add_argument("--jobs", type=int, default=1, help="processes at once")
     given = parser.parse_args()
-    differ = samples(given.samples) + (tests(given.folder) if given.folder else 0)
+    differ = samples(given.samples, given.device, given.jobs) + (tests(given.folder) if given.folder else 0)
     print("all the same" if not differ else f"{differ} differ")
     return differ
 

@@ -29,7 +29,7 @@ def digest(tensors: list[Any]) -> str:
         kind = f"{one.dtype} {tuple(one.shape)} {one.stride() if one.layout is torch.strided else one.layout}"
         text.update(kind.encode())
         flat = plain.resolve_conj().resolve_neg().contiguous()
-        text.update(bytes(flat.flatten().view(torch.uint8).tolist()) if flat.numel() else b"")
+        text.update(bytes(flat.cpu().flatten().view(torch.uint8).tolist()) if flat.numel() else b"")
     return text.hexdigest()[:12]
 
 
@@ -47,10 +47,10 @@ def nodes(tensors: list[Any]) -> list[str]:
     return names
 
 
-def samples(operator: Any, dtype: torch.dtype, most: int | None) -> Iterator[Any]:
+def samples(operator: Any, device: str, dtype: torch.dtype, most: int | None) -> Iterator[Any]:
     """The first samples or all, drawn alike in each run."""
     torch.manual_seed(0)
-    yield from islice(operator.sample_inputs("cpu", dtype, requires_grad=operator.supports_autograd), most)
+    yield from islice(operator.sample_inputs(device, dtype, requires_grad=operator.supports_autograd), most)
 
 
 def compute(operator: Any, sample: Any) -> str:
@@ -73,16 +73,16 @@ def compute(operator: Any, sample: Any) -> str:
     return " ".join(words)
 
 
-def main(start: int, stop: int, most: int | None) -> None:
+def main(start: int, stop: int, most: int | None, device: str) -> None:
     """Print a line for each sample of some of the operators, or for the first ones of each operator and dtype."""
     warnings.simplefilter("ignore")
     torch.set_num_threads(1)
     for operator in op_db[start:stop]:
         name = f"{operator.name}.{operator.variant_test_name}".rstrip(".")
         for dtype in DTYPES:
-            if dtype not in operator.dtypes:
+            if dtype not in operator.supported_dtypes(device):
                 continue
-            for number, sample in enumerate(samples(operator, dtype, most)):
+            for number, sample in enumerate(samples(operator, device, dtype, most)):
                 try:
                     told = compute(operator, sample)
                 except Exception as error:
@@ -94,4 +94,4 @@ if __name__ == "__main__":
     if len(sys.argv) == 2:
         print(len(op_db))
     else:
-        main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]) or None)
+        main(int(sys.argv[1]), int(sys.argv[2]), int(sys.argv[3]) or None, sys.argv[4])
