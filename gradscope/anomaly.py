@@ -60,9 +60,10 @@ def _answers(case: Case, kinds: list[Kind]) -> tuple[list[Found], tuple[str, ...
 
 
 def _rank(found: Found) -> tuple[object, ...]:
-    """What explains a failure, then the worse, then the surer, then the heavier; the table's order decides the rest."""
+    """What explains a failure, then the worse, then what is no symptom, then the surer, then the heavier; the table's
+    order decides the rest."""
     kind, cause = found
-    return not cause.fails, _severity(kind, cause).rank, not cause.certain, -cause.weight
+    return not cause.fails, _severity(kind, cause).rank, kind.symptom, not cause.certain, -cause.weight
 
 
 def _severity(kind: Kind, cause: Cause) -> Severity:

@@ -29,9 +29,10 @@ class Accumulated:
     """What an optimizer's steps use. `windows` are the stretches between two steps that are known.
 
     `stale`: the names of parameters that were cleared in none of them. `cleared_elsewhere`: a zero_grad() in them that
-    left those as they were. `thrown_away`: a zero_grad() that cleared gradients of some of a window's backward calls of
-    one line, and that line; `lost_windows` in so many windows, `lost_calls` in each. `left_over`: a zero_grad() that
-    clears what several calls have added and no step has used, where other windows are whole; in how many it does so.
+    left those as they were. `seldom`: one in windows that are not known, where those that are have none.
+    `thrown_away`: a zero_grad() that cleared gradients of some of a window's backward calls of one line, and that line;
+    `lost_windows` in so many windows, `lost_calls` in each. `left_over`: a zero_grad() that clears what several calls
+    have added and no step has used, where other windows are whole; in how many it does so.
     """
 
     windows: int
@@ -39,6 +40,7 @@ class Accumulated:
     backward: Site | None
     step: Site | None
     cleared_elsewhere: Site | None
+    seldom: Site | None
     thrown_away: tuple[Site, Site | None] | None
     lost_windows: int
     lost_calls: int
@@ -109,11 +111,18 @@ def _accumulated(case: Case, optimizer: int) -> Accumulated | None:
         backwards[-1],
         _step_of(case, optimizer),
         clears[-1].site if clears else None,
+        None if clears or not stale else _seldom(case, optimizer),
         (lost[0][0], lost[0][1]) if lost and lost[0][0] is not None else None,
         len(lost) if len(lost) == len(known) else 0,
         min((calls for _, _, calls in lost), default=0),
         _left_over(_windows(case, optimizer)),
     )
+
+
+def _seldom(case: Case, optimizer: int) -> Site | None:
+    """A zero_grad() between any two steps."""
+    found = (one.site for window in _windows(case, optimizer) for one in window if one.has(ZERO_GRAD))
+    return next(found, None)
 
 
 def _windows(case: Case, optimizer: int) -> Iterator[tuple[Moment, ...]]:

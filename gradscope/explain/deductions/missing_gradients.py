@@ -12,6 +12,7 @@ from itertools import islice
 
 from gradscope.explain.deductions.cancelled_gradients import cancelled_gradients
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.dropped_results import is_run_for_a_part
 from gradscope.explain.deductions.graph_cuts import (
     CUT,
     DERIVATIVE,
@@ -281,7 +282,9 @@ def _led_nowhere(case: Case, one: SilentParameter, way: Way) -> MissingGradient 
         return _never_read(case, one)
     last = dataflow(case).operations[way.operations[-1]]
     related = (Related("unused_at", last.site, last.operation.name),)
-    cause = Cause("", last.site, related, op=last.operation.name, module=module_of(case, way.operations[-1]))
+    meant = Severity.INFO if is_run_for_a_part(case, way.operations[-1]) else None
+    module = module_of(case, way.operations[-1])
+    cause = Cause("", last.site, related, severity=meant, op=last.operation.name, module=module)
     return MissingGradient(UNUSED, Reason.RESULT_UNUSED, cause)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
 from gradscope.model.flow import FlowTensor
 from gradscope.store.asked import kept
 
@@ -57,7 +57,7 @@ def _writes(case: Case, tensor: FlowTensor) -> Iterator[bool]:
     for operation in flow.operations:
         if operation.backward is None and operation.operation.grad:
             used = used or any(read.tensor == tensor.number and read.requires_grad for read in operation.reads)
-        if used and operation.backward is None:
+        if used and operation.backward is None and not is_optimizer(operation):
             for made in operation.makes:
                 known = flow.tensors.get(made)
                 in_place = any(read.tensor == made for read in operation.reads)

@@ -23,7 +23,8 @@ class Kind:
     `unless` names codes that silence it wherever they were found, because they explain what it would name.
 
     `advises` replaces the page's advice, for a kind whose page is a rule of check-function. `points` is False where it
-    takes following values through the whole run, and no node is named in the end.
+    takes following values through the whole run, and no node is named in the end. A `symptom` is told after what may
+    have led to it.
     """
 
     code: str
@@ -34,6 +35,7 @@ class Kind:
     unless: tuple[str, ...] = ()
     advises: str = ""
     points: bool = True
+    symptom: bool = False
 
     @property
     def page(self) -> str:

@@ -14,7 +14,7 @@ from gradscope.explain.deductions.gradients_of_steps import (
 from gradscope.explain.deductions.source_calls import guard_of
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.timeline import is_whole, timelines
-from gradscope.explain.evidence.words import be, several
+from gradscope.explain.evidence.words import several
 from gradscope.model.finding import Related, Severity
 from gradscope.model.training import MADE, SCALED_STEP, STEP
 
@@ -50,12 +50,14 @@ def not_cleared(case: Case) -> Iterator[Cause]:
         if found.windows < _TIMES or not found.stale:
             continue
         names = [name for name in found.stale if name]
-        cleared = found.cleared_elsewhere
-        message = (
-            f"the gradients of {several(names)} {be(names)} never cleared: each step uses the sum of all since the run "
-            "began"
-        )
-        message += "; this clears those of others" if cleared is not None else ""
+        cleared, seldom = found.cleared_elsewhere, found.seldom
+        if seldom is not None:
+            cleared = seldom
+            message = f"the gradients of {several(names)} are cleared here only now and then: "
+            message += "each step uses the sum of all since"
+        else:
+            message = f"the gradients of {several(names)} are never cleared: each step uses the sum of all since the "
+            message += "run began" if cleared is None else "run began; this clears those of others"
         site = found.backward if cleared is None else cleared
         yield Cause(message, site, _related(found, site), tensor=names[0])
 

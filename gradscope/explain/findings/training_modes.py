@@ -9,10 +9,11 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.thawed import thawed
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import Timeline, is_whole, timelines
-from gradscope.explain.evidence.words import several
+from gradscope.explain.evidence.words import be, several
 from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import GradientState
@@ -90,6 +91,42 @@ def frozen_in_name(case: Case) -> Iterator[Cause]:
                     syntax(case).site(file, node.lineno),
                     tensor=parameter,
                 )
+
+
+def thawed_not_held(case: Case) -> Iterator[Cause]:
+    """What it flags: parameters that begin to learn in the middle of a run, and that no optimizer steps.
+
+    Why: an optimizer keeps the tensors that it was given. One that was made of those that required grad while a part
+    of the model was frozen does not come to know of the others when they are thawed: their gradients are computed, and
+    nothing uses them.
+
+    Wrong:
+        backbone.requires_grad_(False)
+        optimizer = Adam(p for p in model.parameters() if p.requires_grad)
+        train(model, optimizer)
+        backbone.requires_grad_(True)
+        train(model, optimizer)
+
+    Right:
+        backbone.requires_grad_(True)
+        optimizer.add_param_group({"params": backbone.parameters(), "lr": 1e-4})
+        train(model, optimizer)
+
+    Do instead: add the thawed parameters with add_param_group, build a new optimizer, or give it all parameters from
+    the start.
+
+    How it is found: the leaves that backward calls reach before an optimizer's steps, in the steps that are looked at.
+    Parameters came to them that were not reached before, and no optimizer that steps from then on holds them.
+    """
+    found = thawed(case)
+    if found is None:
+        return
+    names = tuple(one.leaf or "" for one in found.parameters)
+    message = f"{several(names)} {be(names)} in no optimizer that steps: gradients come since they are no longer frozen"
+    made = Related("declared_at", found.optimizer, "the optimizer, made without them")
+    site = found.site or found.optimizer
+    related = (made,) if found.optimizer is not None and site != found.optimizer else ()
+    yield Cause(message, site, related, certain=False, tensor=names[0], backward=found.backward, weight=len(names))
 
 
 def _layer_of_a_loop(node: ast.AST) -> str:

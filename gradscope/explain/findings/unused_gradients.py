@@ -11,7 +11,7 @@ from gradscope.explain.deductions.optimizer_parameters import optimizer_paramete
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.timeline import timelines
-from gradscope.explain.evidence.words import be, several
+from gradscope.explain.evidence.words import several
 from gradscope.model.flow import GradientState, LeafGradient, is_looked_at
 from gradscope.model.graph import Backward, Graph
 from gradscope.model.training import ZERO_GRAD
@@ -56,7 +56,7 @@ def thrown_away(case: Case) -> Iterator[Cause]:
         call, lost = calls[0]
         names = [dataflow(case).tensors[leaf.tensor].leaf or "a parameter" for leaf in lost]
         work = flops(case.graph(call.number), {leaf.node for leaf in lost})
-        message = f"the gradients of {several(names)} {be(names)} computed here and never used"
+        message = f"the gradients of {several(names)} are computed here and never used"
         message += f": about {_amount(work)} for the weights' gradients in every call" if work else ""
         yield Cause(message, call.site, tensor=names[0], backward=call.number, weight=work)
 

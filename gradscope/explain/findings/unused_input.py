@@ -14,6 +14,7 @@ from gradscope.model.finding import Related
 from gradscope.model.flow import FlowEnd
 from gradscope.model.graph import Backward
 from gradscope.model.operation import base_name
+from gradscope.model.site import Site
 
 NOT_USED = "appears to not have been used in the graph"
 NO_GRAD = "One of the differentiated Tensors does not require grad"
@@ -76,9 +77,7 @@ def _why_not_used(case: Case, call: Backward, end: FlowEnd) -> Cause:
         return replace(found.cause, message=f"the output does not depend on {what}: {reason_of(found)}", tensor=name)
     made = [at for at in flow.makers.get(end.tensor, ()) if flow.operations[at].backward is None]
     if made and not way.operations and any(read.tensor in flow.useful for read in flow.operations[made[-1]].reads):
-        maker = flow.operations[made[-1]]
-        message = f"{what} is a new tensor, made here by {base_name(maker.operation.name)}: the output was computed "
-        return Cause(f"{message}from the one that it was made of", maker.site, op=maker.operation.name, tensor=name)
+        return _made_anew(case, call, made[-1], what, name)
     if way.operations:
         last = flow.operations[way.operations[-1]]
         message = f"what is computed from {what} does not go into the output"
@@ -86,3 +85,30 @@ def _why_not_used(case: Case, call: Backward, end: FlowEnd) -> Cause:
     declared = born(case, end.tensor)
     related = (Related("declared_at", declared, name or ""),) if declared else ()
     return Cause(f"no operation that led to the output read {what}", declared or call.site, related, tensor=name)
+
+
+def _made_anew(case: Case, call: Backward, at: int, what: str, name: str | None) -> Cause:
+    """An input that was made of what the output was computed from: after that, or before."""
+    maker = dataflow(case).operations[at]
+    operator = base_name(maker.operation.name)
+    old = _old_one_read(case, call, at)
+    if old is None:
+        message = f"{what} is a new tensor, made here by {operator}: the output was computed from the one that it was "
+        return Cause(f"{message}made of", maker.site, op=maker.operation.name, tensor=name)
+    message = f"the output is computed here from what {what} was made of before, and not from {what}"
+    return Cause(message, old, (Related("made_at", maker.site, operator),), op=maker.operation.name, tensor=name)
+
+
+def _old_one_read(case: Case, call: Backward, maker: int) -> Site | None:
+    """The line that goes on to the output from what a new tensor was made of, once that was there.
+
+    In the function that asks for the derivative where it runs under it: a model is called there.
+    """
+    flow = dataflow(case)
+    old = {read.tensor for read in flow.operations[maker].reads if read.tensor in flow.useful}
+    for operation in flow.operations[maker + 1 :]:
+        reads_old = operation.backward is None and not old.isdisjoint(read.tensor for read in operation.reads)
+        if reads_old and not flow.useful.isdisjoint(operation.makes):
+            asking = None if call.site is None else call.site.function
+            return next((site for site in operation.operation.stack if site.function == asking), operation.site)
+    return None
