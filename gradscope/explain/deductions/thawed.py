@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_left
 from collections import defaultdict
 from dataclasses import dataclass
 from itertools import pairwise
@@ -16,6 +17,7 @@ from gradscope.functions.source import last_name
 from gradscope.model.flow import FlowTensor
 from gradscope.model.site import Site
 from gradscope.model.training import LEARN, MADE, STEP
+from gradscope.store.asked import kept
 
 _AROUND = 2  # steps of the optimizer between the looks at both sides of the change, and after it
 
@@ -38,6 +40,8 @@ def thawed(case: Case) -> Thawed | None:
     leaves: dict[int, set[int]] = defaultdict(set)
     for leaf in case.leaf_gradients():
         leaves[leaf.backward].add(leaf.tensor)
+    if len(set(map(frozenset, leaves.values()))) < 2:
+        return None
     held: dict[int, set[int]] = defaultdict(set)
     for look in case.optimizer_looks():
         held[look.optimizer].update(one.tensor for one in look.parameters)
@@ -55,18 +59,16 @@ def thawed(case: Case) -> Thawed | None:
     return None
 
 
+@kept
 def _steps(case: Case) -> dict[int, list[int]]:
     """The backward calls that an optimizer's steps followed, in order."""
     found: dict[int, list[int]] = defaultdict(list)
     for timeline in timelines(case):
-        last = None
-        for moment in timeline.moments:
-            if moment.backward is not None:
-                last = moment.backward.number
-            elif moment.call is not None and moment.has(STEP) and last is not None:
-                steps = found[moment.call.optimizer or 0]
-                if steps[-1:] != [last]:
-                    steps.append(last)
+        for at, call in timeline.of(STEP):
+            place = bisect_left(timeline.backwards, at) - 1
+            last = timeline.moments[timeline.backwards[place]].backward if place >= 0 else None
+            if last is not None and found[call.optimizer or 0][-1:] != [last.number]:
+                found[call.optimizer or 0].append(last.number)
     return found
 
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from functools import partial
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
@@ -16,7 +17,7 @@ from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
-from gradscope.model.site import Site
+from gradscope.model.site import Site, Stack, user_site
 
 _ATTENTION = "scaled_dot_product_attention"
 _AS_IT_IS = (
@@ -55,9 +56,9 @@ def sees_the_future(case: Case) -> Iterator[Cause]:
     """
     flow = dataflow(case)
     said: set[Site] = set()
-    for at, operation in enumerate(flow.operations):
-        site = operation.site
-        if site is None or site in said or not _turns_a_mask(case, operation):
+    for at in flow.under(partial(_attends, case)):
+        operation, site = flow.operations[at], flow.operations[at].site
+        if site is None or site in said or not _turns_a_mask(operation):
             continue
         made = _upper_triangle(flow, operation.reads[0].tensor, at)
         if made is not None:
@@ -70,14 +71,19 @@ def sees_the_future(case: Case) -> Iterator[Cause]:
             )
 
 
-def _turns_a_mask(case: Case, operation: FlowOperation) -> bool:
-    """Whether an operator is what the function itself does with a truth mask: `where(mask, 0, -inf)`."""
-    site = operation.site
-    if site is None or operation.backward is not None or base_name(operation.operation.name) != "where":
+def _attends(case: Case, stack: Stack) -> bool:
+    """Whether the user's line calls the function, and makes no choice of its own."""
+    site = user_site(stack)
+    if site is None:
         return False
     statement = syntax(case).parsed(site.file).whole_statements.get(site.line)
     calls = {last_name(node.func) for node in ast.walk(statement or ast.Module([], [])) if isinstance(node, ast.Call)}
-    return _ATTENTION in calls and "where" not in calls and len(operation.reads) > 0
+    return _ATTENTION in calls and "where" not in calls
+
+
+def _turns_a_mask(operation: FlowOperation) -> bool:
+    """Whether an operator is what the function itself does with a truth mask: `where(mask, 0, -inf)`."""
+    return operation.backward is None and bool(operation.reads) and base_name(operation.operation.name) == "where"
 
 
 def _upper_triangle(flow: RecordedDataflow, tensor: int, before: int) -> FlowOperation | None:
