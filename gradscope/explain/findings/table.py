@@ -35,6 +35,7 @@ from gradscope.explain.findings import (
     wrong_dimension,
 )
 from gradscope.explain.findings.attention_masks import sees_the_future
+from gradscope.explain.findings.averaged_buffers import average_without_buffers
 from gradscope.explain.findings.exhausted import iterator_exhausted
 from gradscope.explain.findings.function_backward import backward_returns
 from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
@@ -143,6 +144,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS825", "stale-weights", Severity.WARNING, stale_weights.stale_weights, points=False),
     Kind("GS830", "loads-itself", Severity.WARNING, shared_memory.loads_itself, points=False),
     Kind("GS831", "average-of-itself", Severity.WARNING, shared_memory.average_of_itself, points=False),
+    Kind("GS834", "average-without-buffers", Severity.WARNING, average_without_buffers, points=False),
     Kind("GS833", "parted-by-load", Severity.WARNING, shared_memory.parted_by_load, points=False),
     Kind("GS832", "stepped-twice", Severity.WARNING, shared_memory.stepped_twice, points=False),
     Kind("GS840", "sample-without-gradient", Severity.WARNING, estimators.sample_without_gradient, points=False),

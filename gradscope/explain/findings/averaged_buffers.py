@@ -1,0 +1,144 @@
+"""GS834: an averaged model whose batch normalisation keeps the running statistics that it began with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_optimizer
+from gradscope.explain.evidence.words import several
+from gradscope.model.finding import Related
+from gradscope.model.flow import FlowOperation
+from gradscope.model.operation import base_name
+
+_WRITES = ("add_", "lerp_", "copy_", "_foreach_add_", "_foreach_lerp_", "_foreach_copy_")
+_NORMALISES = "batch_norm"
+_INPUTS = 5  # of one that has weights and running statistics, in torch's order: input, weight, bias, mean, variance
+
+
+@dataclass(frozen=True, slots=True)
+class _Normalisation:
+    """A call of batch normalisation: its place, its weight's storage and name, the storage of its running mean."""
+
+    at: int
+    weight: int
+    name: str
+    mean: int
+    shape: tuple[int, ...]
+
+
+def average_without_buffers(case: Case) -> Iterator[Cause]:
+    """What it flags: a copy of a model that follows its parameters and not its running statistics.
+
+    Why: BatchNorm's running_mean and running_var are buffers: parameters() does not list them. An average, or a target
+    network, that is used in evaluation mode normalises by the statistics of the moment when it was copied, of an
+    untrained model as a rule, and computes something else than the weights that it holds would.
+
+    Wrong:
+        for averaged, one in zip(teacher.parameters(), model.parameters()):
+            averaged.mul_(0.99).add_(one, alpha=0.01)
+
+    Right:
+        for averaged, one in zip(teacher.parameters(), model.parameters()):
+            averaged.mul_(0.99).add_(one, alpha=0.01)
+        for kept, one in zip(teacher.buffers(), model.buffers()):
+            kept.copy_(one)
+
+    Do instead: copy the buffers as well, or average everything in state_dict(), as torch's AveragedModel does.
+
+    How it is found: outside of optimizers the weights of one model's batch normalisation are written from those of the
+    same name in another model, whose own normalises by the batch. The first one is called with its running statistics
+    after that, and no operator has written to them since.
+    """
+    flow = dataflow(case)
+    names = {one.storage: one.leaf or "" for one in flow.tensors.values() if "." in (one.leaf or "")}
+    calls = list(_normalisations(flow, names))
+    trained = {one.name for one in calls if _is_by_batch(flow, one)}
+    memory = _memories(flow)
+    written = {memory.get(one, one): at for at, storages in flow.written.items() for one in storages}  # last
+    followed = _followed(flow, names)
+    renewed = {one.mean for one in calls if _is_by_batch(flow, one)}
+    anonymous = _anonymous_writes(flow, names)
+    stale: dict[_Normalisation, int] = {}
+    for one in calls:
+        source, at = followed.get(one.weight, (None, -1))
+        rests = written.get(one.mean, -1) < at and one.mean not in renewed and anonymous.get(one.shape, -1) < at
+        if source in trained and at < one.at and rests:
+            stale[one] = at
+    if not stale:
+        return
+    first, at = next(iter(stale.items()))
+    operation, used = flow.operations[at], flow.operations[first.at]
+    layers = tuple(dict.fromkeys(one.name.rpartition(".")[0] for one in stale))
+    message = f"this follows the parameters of {several(layers)}, and not the running statistics: those are still as "
+    message += "they were copied"
+    related = (Related("used_at", used.site, "normalises by them"),)
+    yield Cause(message, operation.site, related, certain=False, module=layers[0], op=operation.operation.name)
+
+
+def _memories(flow: RecordedDataflow) -> dict[int, int]:
+    """Storages that are another's under a new number: deepcopy gives a tensor its memory after it was made."""
+    found: dict[int, int] = {}
+    for operation in flow.operations:
+        if base_name(operation.operation.name) == "detach" and operation.reads and operation.makes:
+            read, made = flow.tensors.get(operation.reads[0].tensor), flow.tensors.get(operation.makes[0])
+            if read is not None and made is not None and read.storage != made.storage:
+                found[made.storage] = found.get(read.storage, read.storage)
+    return found
+
+
+def _anonymous_writes(flow: RecordedDataflow, names: dict[int, str]) -> dict[tuple[int, ...], int]:
+    """By the shape of what is no parameter's memory, and may be a buffer's: where something was last written to it."""
+    found: dict[tuple[int, ...], int] = {}
+    for at, storages in flow.written.items():
+        operation = flow.operations[at]
+        if _follows(operation) and not storages <= names.keys():
+            tensors = (flow.tensors.get(number) for number in operation.makes)
+            found.update((one.type.shape, at) for one in tensors if one is not None and one.storage not in names)
+    return found
+
+
+def _follows(operation: FlowOperation) -> bool:
+    return base_name(operation.operation.name) in _WRITES and operation.backward is None and not is_optimizer(operation)
+
+
+def _normalisations(flow: RecordedDataflow, names: dict[int, str]) -> Iterator[_Normalisation]:
+    for at, operation in enumerate(flow.operations):
+        if operation.backward is None and len(operation.reads) == _INPUTS and _normalises(operation):
+            tensors = [flow.tensors.get(read.tensor) for read in operation.reads]
+            weight, mean = tensors[1], tensors[3]
+            if weight is not None and mean is not None and (name := names.get(weight.storage)):
+                yield _Normalisation(at, weight.storage, name, mean.storage, weight.type.shape)
+
+
+def _normalises(operation: FlowOperation) -> bool:
+    return _NORMALISES in base_name(operation.operation.name)
+
+
+def _is_by_batch(flow: RecordedDataflow, one: _Normalisation) -> bool:
+    """Whether it computes the batch's own statistics: it hands them to its backward, and nothing where it does not."""
+    made = [flow.tensors.get(number) for number in flow.operations[one.at].makes[1:2]]
+    return bool(made) and made[0] is not None and made[0].type.shape != (0,)
+
+
+def _followed(flow: RecordedDataflow, names: dict[int, str]) -> dict[int, tuple[str, int]]:
+    """By the storage of a weight: that of its name in another model, from which it is written, and where first."""
+    found: dict[int, tuple[str, int]] = {}
+    for at, storages in flow.written.items():
+        operation = flow.operations[at]
+        if not _follows(operation):
+            continue
+        read = {tensor.storage for one in operation.reads if (tensor := flow.tensors.get(one.tensor)) is not None}
+        sources = {name for one in read - storages if (name := names.get(one))}
+        for storage in storages - found.keys():
+            name = names.get(storage) or ""
+            source = next((one for one in sources if one != name and _end(one) == _end(name)), None)
+            if source is not None:
+                found[storage] = source, at
+    return found
+
+
+def _end(name: str) -> list[str]:
+    return name.split(".")[-2:]
