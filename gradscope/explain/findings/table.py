@@ -53,6 +53,7 @@ from gradscope.explain.findings.inplace_on_saved import inplace_on_saved
 from gradscope.explain.findings.inplace_refused import inplace_on_expanded, inplace_on_leaf, inplace_on_view
 from gradscope.explain.findings.kind import Kind, Question
 from gradscope.explain.findings.last_batch import batch_of_one
+from gradscope.explain.findings.mixed_dtypes import dtypes_differ
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
 from gradscope.explain.findings.unused_input import unused_input
 from gradscope.functions.rules.table import RULES
@@ -61,6 +62,7 @@ from gradscope.model.finding import Severity
 TABLE: tuple[Kind, ...] = (
     Kind("GS712", "state-carried-over", Severity.ERROR, carried_over, after=("GS725",)),
     Kind("GS711", "graph-freed", Severity.ERROR, graph_freed),
+    Kind("GS713", "dtypes-differ", Severity.ERROR, dtypes_differ),
     Kind("GS761", "backward-returns", Severity.ERROR, backward_returns),
     Kind("GS762", "unmarked-edit", Severity.ERROR, unmarked_edit),
     Kind("GS763", "kept-on-context", Severity.WARNING, kept_on_context),
