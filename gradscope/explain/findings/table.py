@@ -54,6 +54,7 @@ from gradscope.explain.findings.inplace_refused import inplace_on_expanded, inpl
 from gradscope.explain.findings.kind import Kind, Question
 from gradscope.explain.findings.last_batch import batch_of_one
 from gradscope.explain.findings.mixed_dtypes import dtypes_differ
+from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
 from gradscope.explain.findings.unused_input import unused_input
 from gradscope.functions.rules.table import RULES
@@ -156,6 +157,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS844", "mean-over-mask", Severity.INFO, masked_means.mean_over_mask, points=False),
     Kind("GS845", "labels-two-ahead", Severity.INFO, losses.labels_two_ahead, points=False),
     Kind("GS846", "sees-the-future", Severity.WARNING, sees_the_future, points=False),
+    Kind("GS847", "heads-scrambled", Severity.WARNING, heads_scrambled, points=False),
     Kind("GS741", "graph-grows", Severity.WARNING, retained_graphs.grows),
     Kind("GS743", "create-graph-cycle", Severity.WARNING, retained_graphs.cycles),
     Kind("GS744", "output-on-ctx", Severity.WARNING, retained_graphs.on_ctx),
