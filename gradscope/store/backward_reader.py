@@ -213,15 +213,16 @@ class BackwardReader:
         """What comes in at each node; nodes that get the same share it, which makes them quick to compare."""
         sql = "SELECT node, type FROM input_meta WHERE tensors = ? ORDER BY node, position"
         nodes, kinds = self._rows.columns(sql, (INTEGER, INTEGER), _some(tensors))
-        known: dict[tuple[int, ...], _Inputs] = {}
-        found: dict[int, _Inputs] = {}
-        for node, numbers in _grouped(nodes, kinds).items():
-            key = tuple(numbers)
-            if key not in known:
-                types = tuple(self._interned.type(kind) if kind else None for kind in numbers)
-                known[key] = _Inputs(types, _queue_device(types))
-            found[node] = known[key]
+        found = dict(zip(nodes, each(lambda kind: self._met((kind,)), kinds), strict=True))
+        if len(found) < len(nodes):  # some get several, as few do
+            grouped = {node: tuple(met) for node, met in _grouped(nodes, kinds).items() if len(met) > 1}
+            found.update(zip(grouped, each(self._met, list(grouped.values())), strict=True))
         return found
+
+    def _met(self, kinds: tuple[int, ...]) -> _Inputs:
+        """What comes in with these types, 0 for what is undefined."""
+        types = tuple(self._interned.type(kind) if kind else None for kind in kinds)
+        return _Inputs(types, _queue_device(types))
 
     def _saved(self, tensors: int | None) -> dict[int, list[SavedTensor]]:
         sql = "SELECT node, name, type, bytes, storage, leaf FROM saved WHERE tensors = ? ORDER BY node, position"

@@ -16,6 +16,7 @@ from gradscope.model.tensor import TensorType
 from gradscope.store.rows import INTEGER, TEXT, Column, Rows, integers
 
 PAGE = 128  # rows of a table that are read together: their neighbours are asked for next
+CALL: tuple[Column, ...] = (INTEGER,) * 6
 ORIGINS = (Origin.USER, Origin.LIBRARY, Origin.TORCH)
 LONGEST_CHAIN = 100_000
 MOST_FRAMES = 20_000_000  # in all stacks together: a file of a few megabytes could ask for terabytes
@@ -75,13 +76,12 @@ class Interned:
         if number in self._stacks:
             return self._stacks[number]
 
-        def link(stack: int) -> tuple[int, Callable[[Stack], Stack]]:
-            caller, frame = self._row("SELECT id, caller, frame FROM stack", (INTEGER, INTEGER), stack)
-            return caller, lambda outer: self._longer(frame, outer)
+        def link(stack: int) -> tuple[Any, ...]:
+            return self._row("SELECT id, caller, frame FROM stack", (INTEGER, INTEGER), stack)
 
-        return _follow(number, self._stacks, link)
+        return _follow(number, self._stacks, link, self._longer)
 
-    def _longer(self, frame: int, outer: Stack) -> Stack:
+    def _longer(self, outer: Stack, frame: int) -> Stack:
         self._frames += len(outer) + 1
         if self._frames > MOST_FRAMES:
             raise ValueError("its stacks are too long to be true")
@@ -92,12 +92,13 @@ class Interned:
         if number in self._calls:
             return self._calls[number]
 
-        def link(call: int) -> tuple[int, Callable[[ModuleCall | None], ModuleCall | None]]:
-            sql = "SELECT id, caller, path, class, position, ordinal, ordinals FROM call"
-            caller, path, name, *places = self._row(sql, (INTEGER,) * 6, call)
-            return caller, lambda parent: ModuleCall(self.string(path), self.string(name), parent, *places)
+        def link(call: int) -> tuple[Any, ...]:
+            return self._row("SELECT id, caller, path, class, position, ordinal, ordinals FROM call", CALL, call)
 
-        return _follow(number, self._calls, link)
+        def make(parent: ModuleCall | None, path: int, name: int, *places: int) -> ModuleCall:
+            return ModuleCall(self.string(path), self.string(name), parent, *places)
+
+        return _follow(number, self._calls, link, make)
 
     def type(self, number: int) -> TensorType:
         """A tensor's type."""
@@ -160,15 +161,17 @@ def each(look_up: Callable[[Asked], Found], asked: Sequence[Asked]) -> list[Foun
     return [known[one] for one in asked]
 
 
-def _follow(number: int, known: dict[int, Link], link: Callable[[int], tuple[int, Callable[[Link], Link]]]) -> Link:
-    """Walk outwards to what is known, then build inwards, remembering each step."""
-    steps: dict[int, Callable[[Link], Link]] = {}
+def _follow(
+    number: int, known: dict[int, Link], link: Callable[[int], tuple[Any, ...]], make: Callable[..., Link]
+) -> Link:
+    """Walk outwards by each row's caller to what is known, then build inwards, remembering each step."""
+    steps: dict[int, list[Any]] = {}
     while number not in known:
         if number in steps or len(steps) > LONGEST_CHAIN:
             raise ValueError("a chain of callers has no end")
-        caller, steps[number] = link(number)
+        caller, *steps[number] = link(number)
         number = caller
     found = known[number]
-    for step, make in reversed(steps.items()):
-        found = known[step] = make(found)
+    for step, rest in reversed(steps.items()):
+        found = known[step] = make(found, *rest)
     return found

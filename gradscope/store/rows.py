@@ -18,6 +18,7 @@ TEXT: Column = frozenset({str})
 BYTES: Column = frozenset({bytes})
 MAYBE: Column = frozenset({NoneType})
 
+_WHOLE = INTEGER | MAYBE
 BATCH = 500  # rows that are checked together
 
 
@@ -41,10 +42,22 @@ class Rows:
 
     def columns(self, sql: str, columns: tuple[Column, ...], *parameters: int) -> tuple[list[Any], ...]:
         """The columns of a query, each as a list: what is done to all of one is done much quicker than row by row."""
+        if all(map(_WHOLE.issuperset, columns)):
+            return self._of_integers(sql, columns, parameters)
         found: tuple[list[Any], ...] = tuple([] for _ in columns)
         for _, batch in self._batches(sql, columns, parameters):
             for column, values in zip(found, batch, strict=True):
                 column.extend(values)
+        return found
+
+    def _of_integers(self, sql: str, columns: tuple[Column, ...], parameters: tuple[int, ...]) -> tuple[list[Any], ...]:
+        """The same where all are integers, which come as a text of JSON each: for two thirds of the price of rows."""
+        names = [f"column_{number}" for number in range(len(columns))]
+        texts = ", ".join(f"json_group_array({name})" for name in names)
+        text = f"WITH found({', '.join(names)}) AS ({sql}) SELECT {texts} FROM found"
+        found = tuple(map(json.loads, self.one(text, (TEXT,) * len(columns), *parameters)))
+        if not all(column.issuperset(map(type, values)) for values, column in zip(found, columns, strict=True)):
+            raise ValueError(f"a value has the wrong type in {sql!r}")
         return found
 
     def _batches(
