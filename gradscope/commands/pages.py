@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from gradscope.commands import options
-from gradscope.measures.steps import course, updated
 from gradscope.model.finding import Finding
 from gradscope.store.reader import Recording
 from gradscope.view.ordered import ordered
-from gradscope.view.replay import Recorded
-from gradscope.view.story import Story
+
+if TYPE_CHECKING:  # loaded where a page is made: text does without
+    from gradscope.view.replay import Recorded
+    from gradscope.view.story import Story
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
@@ -52,6 +53,9 @@ def gather(
     opened: Recording, backward: int | None, others: int, source: bool, doing: Callable[[str], None] = _nothing
 ) -> Story:
     """What a page shows: a backward call, the last unless one is named, and others. `doing` is told what goes on."""
+    from gradscope.measures.steps import course
+    from gradscope.view.story import Story
+
     chosen = opened.chosen(backward)
     doing("looking for findings")
     findings = explained(opened)
@@ -92,6 +96,9 @@ def _beside(
 
 
 def _recorded(opened: Recording, number: int) -> Recorded:
+    from gradscope.measures.steps import updated
+    from gradscope.view.replay import Recorded
+
     return Recorded(
         ordered(opened.graph(number)),
         opened.node_runs(number),
