@@ -20,20 +20,20 @@ def groups_around(tree: Group, wanted: Collection[int], deepest: int = ANY_DEPTH
     innermost: set[int] = set()
     if not wanted or deepest < 1:
         return frozenset(), 0
-    waiting: list[tuple[Item, tuple[int, ...], int]] = [(child, (), 1) for child in tree.children]
+    waiting: list[tuple[tuple[Item, ...], tuple[int, ...], int]] = [(tree.children, (), 1)]
     while waiting:
-        item, path, level = waiting.pop()
-        if isinstance(item, Node):
-            if item.id in wanted:
-                found.update(path)
-                innermost.update(path[-1:])
-        elif isinstance(item, Group):
-            lone = _is_lone(item)
-            inner = (*path, id(item)) if level - lone <= deepest else path
-            deeper = level + (item.level is None and not lone)
-            waiting.extend((child, inner, deeper) for child in item.children)
-        else:
-            waiting.extend((part, path, level) for part in item.rounds[0])
+        items, path, level = waiting.pop()
+        for item in items:
+            if isinstance(item, Node):
+                if item.id in wanted:
+                    found.update(path)
+                    innermost.update(path[-1:])
+            elif isinstance(item, Group):
+                lone = _is_lone(item)
+                inner = (*path, id(item)) if level - lone <= deepest else path
+                waiting.append((item.children, inner, level + (item.level is None and not lone)))
+            else:
+                waiting.append((item.rounds[0], path, level))
     return frozenset(found), len(innermost)
 
 

@@ -8,7 +8,7 @@ from itertools import groupby
 from math import ceil
 
 from gradscope.graphs.chain import join
-from gradscope.graphs.fold import node_structure
+from gradscope.graphs.fold import structures
 from gradscope.model.reduced import PieceKind, Reduced
 
 LONG_RUN = 8
@@ -91,13 +91,11 @@ def join_twins(reduced: Reduced, may_join: frozenset[int]) -> Reduced:
         beside[link.tail][1].append(link.head)
         beside[link.head][0].append(link.tail)
     alike: dict[Hashable, list[int]] = defaultdict(list)
-    for place in sorted(may_join):
-        piece = reduced.pieces[place]
-        if piece.kind is PieceKind.NODE:
-            tails, heads = beside[place]
-            parts = (len(piece.leaves), len(piece.views))
-            key = (piece.frame, node_structure(piece.nodes[0]), parts, frozenset(tails), frozenset(heads))
-            alike[key].append(place)
+    single = [place for place in sorted(may_join) if reduced.pieces[place].kind is PieceKind.NODE]
+    for place, structure in zip(single, structures([reduced.pieces[one].nodes[0] for one in single]), strict=True):
+        piece, (tails, heads) = reduced.pieces[place], beside[place]
+        key = (piece.frame, structure, len(piece.leaves), len(piece.views), frozenset(tails), frozenset(heads))
+        alike[key].append(place)
     return join(reduced, [run[1:-1] for run in alike.values() if len(run) >= FEWEST_TWINS], PieceKind.CROWD)
 
 

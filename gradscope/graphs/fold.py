@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import is_
 from types import MappingProxyType
@@ -26,67 +26,60 @@ _THRICE, _LETTERS = re.compile(rf"(.{{1,{LONGEST_ROUND}}}?)\1\1", re.DOTALL), sy
 def fold(root: Group, marks: Mapping[int, Hashable] = MappingProxyType({}), loops: Loops = NO_LOOPS) -> Group:
     """The same tree with runs of identical siblings as Repeats. Nodes whose `marks`, by id, differ are not the same."""
     numbers: dict[Hashable, int] = {}
-    structure: dict[int, int] = {}
-    seen = _Seen()
+    groups = _groups(root)
+    structure = _of_nodes(groups, marks, numbers)
     folded: dict[int, Group] = {}
-    for group in reversed(_groups(root)):
+    for group in reversed(groups):
         members = [child for child in group.children if not isinstance(child, Repeat)]
-        keys: list[int] = []
-        children: list[Node | Group] = []
-        for child in members:
-            if isinstance(child, Group):
-                keys.append(structure[id(child)])
-                children.append(folded[id(child)])
-            else:
-                key = (node_structure(child, seen.number), marks.get(child.id))
-                keys.append(numbers.setdefault(key, len(numbers)))
-                children.append(child)
+        keys = [structure[id(child)] for child in members]
+        children = [folded.get(id(child), child) for child in members]
         siblings = _fold_siblings(children, keys, loops)
         same = len(siblings) == len(group.children) and all(map(is_, siblings, group.children))
         folded[id(group)] = group if same else replace(group, children=siblings)
-        names = tuple(child.name if isinstance(child, Group) else "" for child in members)
+        names = tuple([child.name if isinstance(child, Group) else "" for child in members])
         structure[id(group)] = numbers.setdefault((group.module_class, names, tuple(keys)), len(numbers))
     return folded[id(root)]
+
+
+def _of_nodes(groups: list[Group], marks: Mapping[int, Hashable], numbers: dict[Hashable, int]) -> dict[int, int]:
+    """The number of each node's structure, by the node's identity."""
+    nodes = [child for group in groups for child in group.children if isinstance(child, Node)]
+    found: dict[int, int] = {}
+    for node, structure in zip(nodes, structures(nodes), strict=True):
+        key = (structure, marks[node.id]) if node.id in marks else structure
+        found[id(node)] = numbers.setdefault(key, len(numbers))
+    return found
 
 
 def _groups(root: Group) -> list[Group]:
     """Every group, those around before those inside."""
     found = [root]
     for group in found:  # grows while it is walked
-        found.extend(child for child in group.children if isinstance(child, Group))
+        found += [child for child in group.children if isinstance(child, Group)]
     return found
 
 
-def _itself(value: Hashable) -> Hashable:
-    return value
+def structures(nodes: Sequence[Node]) -> Iterator[Hashable]:
+    """What each of some nodes has in common with others among them of its kind."""
+    inputs = _numbered([node.inputs_meta for node in nodes])
+    types = _numbered([tensor.type for node in nodes for tensor in node.saved])
+    for node in nodes:
+        saved = tuple([(tensor.name, types[id(tensor.type)]) for tensor in node.saved]) if node.saved else ()
+        hooks = tuple((hook.kind, hook.name) for hook in node.hooks) if node.hooks else ()
+        function = node.function.name if node.function else None
+        met = inputs[id(node.inputs_meta)]
+        yield node.name, node.op, met, saved, hooks, function, node.levels, node.order is None
 
 
-def node_structure(node: Node, number: Callable[[Hashable], Hashable] = _itself) -> Hashable:
-    """What a node has in common with others of its kind; `number` may stand for what is slow to hash."""
-    saved = tuple([(tensor.name, number(tensor.type)) for tensor in node.saved]) if node.saved else ()
-    hooks = tuple((hook.kind, hook.name) for hook in node.hooks) if node.hooks else ()
-    function = node.function.name if node.function else None
-    return node.name, node.op, number(node.inputs_meta), saved, hooks, function, node.levels, node.order is None
-
-
-class _Seen:
-    """Numbers for values that many nodes have: the same object is known by its identity, without hashing it again."""
-
-    def __init__(self) -> None:
-        self._by_identity: dict[int, int] = {}
-        self._by_value: dict[Hashable, int] = {}
-
-    def number(self, value: Hashable) -> int:
-        """The number of a value that lives as long as this does."""
-        found = self._by_identity.get(id(value))
-        if found is None:
-            found = self._by_value.setdefault(value, len(self._by_value))
-            self._by_identity[id(value)] = found
-        return found
+def _numbered(values: list[Hashable]) -> dict[int, int]:
+    """Numbers, equal for equal values, by the values' identities: many nodes share what is slow to hash."""
+    once = {id(value): value for value in values}
+    numbers: dict[Hashable, int] = {}
+    return {identity: numbers.setdefault(value, len(numbers)) for identity, value in once.items()}
 
 
 def _fold_siblings(children: list[Node | Group], keys: list[int], loops: Loops) -> tuple[Item, ...]:
-    if len(set(keys)) == len(keys):
+    if len(keys) < FEWEST or len(set(keys)) == len(keys):
         return tuple(children)
     folded: list[Item] = []
     text = "".join([chr(key % _LETTERS) for key in keys])

@@ -6,8 +6,9 @@ the parameter's module, wherever it happened to be used first.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 
 from gradscope.model.graph import Graph, Node
 from gradscope.model.module import ModuleCall
@@ -34,15 +35,48 @@ def homes(graph: Graph) -> list[Home]:
     modules = {id(node.module): node.module for node in graph.nodes}
     calls = {number: Home(call) for number, call in modules.items()}
     found = [_forward_home(graph, node) if node.parent else calls[id(node.module)] for node in graph.nodes]
-    index = _calls_by_path(call for call in modules.values() if call)
+    owners = Owners([call for call in modules.values() if call])
     leaves = [node for node in graph.nodes if node.accumulates]
-    users = _users(graph, leaves)
-    for node in leaves:
-        consumer = next(iter(users[node.id]), None)
-        near = node.module or (found[consumer].call if consumer is not None else None)
-        in_backward = consumer is not None and all(found[user].in_backward for user in users[node.id])
-        found[node.id] = Home(_leaf_call(node.leaf, near, index), in_backward)
+    for node, users in _users(graph, leaves).items():
+        leaf = graph.nodes[node]
+        near = leaf.module or (found[users[0]].call if users else None)
+        in_backward = bool(users) and all(found[user].in_backward for user in users)
+        owner = owners.find(leaf.leaf, near)
+        home = calls.get(id(owner))  # one home for all in a call, which makes neighbours quick to compare
+        found[node] = home if home and not in_backward else Home(owner, in_backward)
     return found
+
+
+class Owners:
+    """Finds the call of the module that owns a parameter, among these calls and those around them."""
+
+    def __init__(self, calls: list[ModuleCall]) -> None:
+        self._calls = calls
+
+    @cached_property
+    def _index(self) -> Index:
+        """By their outermost call and their path; few graphs ask for it."""
+        index: Index = {}
+        for call in self._calls:
+            outermost, *_ = chain = call.chain
+            for link in chain:
+                index.setdefault((call_key(outermost), link.path), link)
+        return index
+
+    def find(self, leaf: str | None, near: ModuleCall | None) -> ModuleCall | None:
+        """That call, or that of the closest module around it that was called; `near` uses the parameter."""
+        if leaf is None or near is None:
+            return near
+        outermost = near.outermost
+        around: dict[str, ModuleCall] = {}
+        for path in _owners(leaf, outermost.module_class):
+            if path == near.path:  # where nearly all parameters are used
+                return near
+            around = around or {call.path: call for call in near.chain}
+            call = around.get(path) or self._index.get((call_key(outermost), path))
+            if call is not None:
+                return call
+        return near
 
 
 def _users(graph: Graph, leaves: list[Node]) -> dict[int, list[int]]:
@@ -62,31 +96,6 @@ def _forward_home(graph: Graph, node: Node) -> Home:
         seen.add(origin.id)
         origin = graph.nodes[origin.parent.node]
     return Home(origin.module or node.module, in_backward=True)
-
-
-def _calls_by_path(calls: Iterable[ModuleCall]) -> Index:
-    """These calls and those around them by their outermost call and their path."""
-    index: Index = {}
-    for call in calls:
-        outermost, *_ = chain = call.chain
-        for link in chain:
-            index.setdefault((call_key(outermost), link.path), link)
-    return index
-
-
-def _leaf_call(leaf: str | None, near: ModuleCall | None, index: Index) -> ModuleCall | None:
-    """The call of the module that owns a parameter, or of the closest module around it that was called."""
-    if leaf is None or near is None:
-        return near
-    chain = near.chain
-    around = {call.path: call for call in chain}
-    for path in _owners(leaf, chain[0].module_class):
-        if path == near.path:  # where nearly all parameters are used
-            return near
-        call = around.get(path) or index.get((call_key(chain[0]), path))
-        if call is not None:
-            return call
-    return near
 
 
 def _owners(leaf: str, model: str) -> Iterator[str]:

@@ -44,9 +44,9 @@ class Draft:
                     self.storages[tensor.storage] = tensor.bytes
             if node.hooks:
                 self.hooks += len(node.hooks)
-        places = [node.order for node in self.own if node.order is not None]
-        if places:
-            self._reach(places[0], places[-1])
+        if self.own and self.own[0].order is not None:  # those that did not run stand last
+            last = next(node.order for node in reversed(self.own) if node.order is not None)
+            self._reach(self.own[0].order, last)
 
     def add_inner(self, inner: Draft) -> None:
         """Add what a group inside has counted."""
@@ -69,34 +69,43 @@ class Builder:
     def __init__(self) -> None:
         self.root = Draft("", "", None)
         self.drafts = [self.root]
-        self._known: dict[tuple[int, bool, tuple[Level, ...]], Draft] = {}
+        self._known: dict[tuple[bool, tuple[Level, ...]], dict[int, Draft]] = {}  # by the identity of the call
         self._last: tuple[Home, tuple[Level, ...], Draft] = (Home(), (), self.root)
 
     def add(self, node: Node, home: Home, levels: tuple[Level, ...] = (), absorbed: bool = False) -> None:
         """Put a node into its group; one that is absorbed is counted there and not shown."""
-        draft = self._innermost(home, levels)
+        last, its_levels, draft = self._last
+        if last is not home or its_levels is not levels:  # they are, for nearly all neighbours
+            draft = self._innermost(home, levels)
+            self._last = home, levels, draft
         draft.own.append(node)
         if not absorbed:
             draft.children.append(node)
 
     def _innermost(self, home: Home, levels: tuple[Level, ...]) -> Draft:
         """The draft of a home; those around it are made with it."""
-        last, its_levels, draft = self._last
-        if last is home and its_levels is levels:  # as for nearly all neighbours
-            return draft
-        key = (id(home.call), home.in_backward, levels)
-        if key not in self._known:
-            draft = self.root
-            if home.in_backward:
-                draft = self._inside(draft, (IN_BACKWARD, "", -1, 0), IN_BACKWARD, "")
-            for level in levels:
-                draft = self._inside(draft, (str(level), LEVEL, -1, 0), str(level), "")
-                draft.level = level
-            for call in home.call.chain if home.call else ():
-                draft = self._inside(draft, call_key(call), _name(call), call.module_class)
-            self._known[key] = draft
-        self._last = home, levels, self._known[key]
-        return self._known[key]
+        inside = self._known.setdefault((home.in_backward, levels), {})
+        if not inside:
+            inside[id(None)] = self._outermost(home.in_backward, levels)
+        missing: list[ModuleCall] = []
+        call = home.call
+        while call is not None and id(call) not in inside:
+            missing.append(call)
+            call = call.parent
+        draft = inside[id(call)]
+        for call in reversed(missing):
+            draft = inside[id(call)] = self._inside(draft, call_key(call), _name(call), call.module_class)
+        return draft
+
+    def _outermost(self, in_backward: bool, levels: tuple[Level, ...]) -> Draft:
+        """The draft of what belongs to no module call."""
+        draft = self.root
+        if in_backward:
+            draft = self._inside(draft, (IN_BACKWARD, "", -1, 0), IN_BACKWARD, "")
+        for level in levels:
+            draft = self._inside(draft, (str(level), LEVEL, -1, 0), str(level), "")
+            draft.level = level
+        return draft
 
     def _inside(self, around: Draft, key: CallKey, name: str, module_class: str) -> Draft:
         if key not in around.inner:

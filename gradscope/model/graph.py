@@ -96,14 +96,19 @@ class Node:
     @property
     def short_name(self) -> str:
         """Its name without C++ namespaces; a custom Function's as in eager mode, where torch.func gives it another."""
-        if self.function is not None and (self.name.endswith(GENERATED) or self.name.startswith(VMAPPED)):
-            return f"{self.function.name.rpartition('.')[2]}Backward"
-        return self.name.rpartition("::")[2]
+        return _short(self.name, self.function.name if self.function else None)
 
     @property
     def accumulates(self) -> bool:
         """Whether this node adds into a leaf's .grad."""
         return _accumulates(self.name)
+
+
+@lru_cache(maxsize=1024)
+def _short(name: str, function: str | None) -> str:
+    if function is not None and (name.endswith(GENERATED) or name.startswith(VMAPPED)):
+        return f"{function.rpartition('.')[2]}Backward"
+    return name.rpartition("::")[2]
 
 
 @lru_cache(maxsize=1024)  # a large graph has few names, and each of its nodes is asked

@@ -34,6 +34,14 @@ class ModuleCall:
         return f"{name}, call {self.ordinal}" if self.ordinals > 1 else name
 
     @property
+    def outermost(self) -> ModuleCall:
+        """The call around it that none is around."""
+        call = self
+        while call.parent is not None:
+            call = call.parent
+        return call
+
+    @property
     def chain(self) -> tuple[ModuleCall, ...]:
         """This call and those around it, outermost first."""
         calls = [self]

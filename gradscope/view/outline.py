@@ -64,16 +64,14 @@ def _plans(asked: int | None, deepest: int) -> Iterator[Plan]:
 def _depth(tree: Group) -> int:
     """How deep groups nest."""
     depth = 0
-    level: list[Item] = [tree]
+    level: list[Group | Repeat] = [tree]
     while level:
         depth += 1
-        level = [child for item in level for child in _inside(item)]
+        level = [child for item in level for child in _inside(item) if not isinstance(child, Node)]
     return depth
 
 
-def _inside(item: Item) -> tuple[Item, ...]:
-    if isinstance(item, Node):
-        return ()
+def _inside(item: Group | Repeat) -> tuple[Item, ...]:
     return item.children if isinstance(item, Group) else item.rounds[0]
 
 

@@ -33,7 +33,7 @@ def is_plain(node: Node) -> bool:
 
 def kinds(nodes: Iterable[Node]) -> str:
     """`ViewBackward0 x4 -> MulBackward0`: the kinds of node in order of appearance, each once."""
-    counts = Counter(short_name(node) for node in nodes)
+    counts = Counter([node.short_name for node in nodes])
     words = [name if count == 1 else f"{name} {TIMES}{count}" for name, count in counts.items()]
     more = [f"{len(words) - MOST_KINDS} more kinds"] if len(words) > MOST_KINDS else []
     return " → ".join(words[:MOST_KINDS] + more)
