@@ -13,7 +13,7 @@ from gradscope.graphs.rules import MOST_BOXES, Rules
 from gradscope.model.graph import Graph
 from gradscope.model.printable import printable
 from gradscope.render.engines import lay_out
-from gradscope.render.layout.columns import MOST_LED, balanced
+from gradscope.render.layout.columns import MOST_LED, MOST_LED_OF_TOWERS, balanced
 from gradscope.render.layout.geometry import Layout
 from gradscope.render.panel import NOTE, Escape, Panel, panel
 from gradscope.render.picture import MARGIN, NARROWEST, Picture, compose
@@ -28,6 +28,7 @@ STEEPEST, TALLEST = 2.0, 8000.0  # of a picture without a page: height by width,
 UNEVEN = 1.3  # of columns: the tallest by the mean
 UNITS = {"mm": 72 / 25.4, "cm": 72 / 2.54, "in": 72.0, "pt": 1.0, "": 1.0}
 AROUND = 170.0  # a heading and a legend, about
+MOST_COLUMNS = 12
 COUNTS = (MOST_BOXES, 100, 70, 50, 35, 25, 18, 12, 8, 5, 3)
 
 
@@ -102,23 +103,42 @@ def place(drawing: Drawing, style: Style, escape: Escape, without: tuple[str, ..
 
 def _arrangements(layout: Layout, style: Style) -> Iterator[Layout]:
     """The layout, and with a page in more and more columns; without one in as few as make it no tower."""
-    yield_first = style.page is not None or style.direction in (Direction.LEFT, Direction.RIGHT)
-    if yield_first or layout.height <= min(STEEPEST * max(layout.width, 420.0), TALLEST):
-        yield layout
-        if style.page is None or style.direction is not Direction.DOWN:
-            return
-    led = MOST_LED if style.page is not None or layout.height <= TALLEST else float("inf")
-    for columns in range(2, 13):
+    if style.page is None and style.direction not in (Direction.LEFT, Direction.RIGHT):
+        yield _no_tower(layout)
+        return
+    yield layout
+    if style.page is not None and style.direction is Direction.DOWN:
+        yield from (found for _, found in _in_columns(layout, MOST_LED))
+
+
+def _in_columns(layout: Layout, led: float) -> Iterator[tuple[int, Layout]]:
+    """The layout in more and more columns, as far as it can be cut."""
+    for columns in range(2, MOST_COLUMNS + 1):
         found = balanced(layout, columns, led)
         if found is layout:
-            break
-        if style.page is not None:
-            yield found
-        elif found.height <= STEEPEST * found.width or columns == 12:
-            yield found if _is_even(layout, found, columns) else layout
             return
-    if style.page is None:
-        yield layout
+        yield columns, found
+
+
+def _no_tower(layout: Layout) -> Layout:
+    """The layout in as few columns as make it no tower, with as few arrows from one to the next as can be."""
+    if not _is_steep(layout):
+        return layout
+    for led in (MOST_LED, MOST_LED_OF_TOWERS, float("inf")):
+        if led > MOST_LED_OF_TOWERS and layout.height <= TALLEST:
+            break
+        for columns, found in _in_columns(layout, led):
+            if not _is_steep(found) or columns == MOST_COLUMNS:
+                if _is_even(layout, found, columns):
+                    return found
+                break
+    return layout
+
+
+def _is_steep(layout: Layout) -> bool:
+    """Whether a picture of it would be too tall to be looked at, its heading and legend counted."""
+    width = max(layout.width, NARROWEST) + 2 * MARGIN
+    return layout.height + AROUND > STEEPEST * width or layout.height > TALLEST
 
 
 def _is_even(layout: Layout, found: Layout, columns: int) -> bool:

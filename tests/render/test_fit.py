@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
+from itertools import pairwise
 
 import pytest
 
@@ -12,7 +13,7 @@ from gradscope.model.graph import Graph
 from gradscope.model.printable import printable
 from gradscope.render import pdf, svg
 from gradscope.render.fit import SMALLEST_TYPE, Placed, fitted, paper, place
-from gradscope.render.layout.columns import MOST_LED, balanced
+from gradscope.render.layout.columns import MOST_LED, MOST_LED_OF_TOWERS, balanced
 from gradscope.render.layout.geometry import Layout
 from gradscope.render.layout.nested import lay_out
 from gradscope.render.panel import NOTE, panel
@@ -69,7 +70,7 @@ def test_a_depth_that_has_room_is_kept() -> None:
 @pytest.mark.parametrize("name", GRAPHS)
 def test_no_picture_is_a_tower(name: str) -> None:
     picture = figure(GRAPHS[name], None).picture
-    assert picture.height <= 2.4 * picture.width  # the heading and the legend come on top
+    assert picture.height <= 2.0 * picture.width
     assert picture.height <= 8000
 
 
@@ -112,6 +113,17 @@ def test_a_size_that_is_none_is_refused(wrong: str) -> None:
         paper(wrong)
 
 
+def through_boxes(drawing: Drawing, layout: Layout) -> list[Arrow]:
+    """The arrows that lead through boxes which are not theirs."""
+    found = []
+    for arrow, route in zip(drawing.arrows, layout.routes, strict=True):
+        others = [rect for number, rect in enumerate(layout.boxes) if number not in (arrow.tail, arrow.head)]
+        points = route.sampled(3.0)
+        if any(one.x < x < one.right and one.y < y < one.bottom for one in others for x, y in points):
+            found.append(arrow)
+    return found
+
+
 def tall(arrows: int) -> tuple[Drawing, Layout]:
     """Two frames, one in the other, around 20 boxes in a row, with so many arrows from the first box to the last."""
     boxes = tuple(Box(f"box {number}", (), frozenset(), 1) for number in range(20))
@@ -138,3 +150,30 @@ def test_no_cut_leaves_a_frames_name_behind_or_boxes_below_its_end() -> None:
 def test_where_many_arrows_pass_nothing_is_cut() -> None:
     _, layout = tall(MOST_LED)
     assert balanced(layout, 2) is layout
+
+
+def test_a_tower_is_cut_also_where_more_arrows_pass_than_are_easy_to_follow() -> None:
+    drawing, _ = tall(MOST_LED)
+    picture = place(drawing, BUILTIN, printable).picture
+    assert picture.height <= 2.0 * picture.width
+
+
+def test_each_arrow_across_a_cut_has_a_lane_of_its_own() -> None:
+    drawing, layout = tall(MOST_LED_OF_TOWERS - 1)
+    found = balanced(layout, 2, MOST_LED_OF_TOWERS)
+    ends = [
+        (one, two) for route in found.routes for one, two in pairwise((route.start, *(end for *_, end in route.curves)))
+    ]
+    lanes = [one[0] for one, two in ends if one[0] == two[0] and abs(one[1] - two[1]) > found.height / 2]
+    assert len(lanes) == len(set(lanes)) == MOST_LED_OF_TOWERS
+    assert not through_boxes(drawing, found)
+
+
+def test_an_arrow_that_goes_up_is_led_back_from_head_to_foot() -> None:
+    boxes = tuple(Box(f"box {number}", (), frozenset()) for number in range(20))
+    links = [Arrow(*pair) for number in range(19) for pair in ((number, number + 1), (number + 1, number))]
+    drawing = Drawing("", boxes, tuple(links), ())
+    layout = lay_out(drawing, [(60.0, 30.0)] * 20, [], Direction.DOWN)
+    found = balanced(layout, 2)
+    assert found is not layout
+    assert not through_boxes(drawing, found)

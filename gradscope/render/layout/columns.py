@@ -13,11 +13,11 @@ from itertools import accumulate, pairwise
 
 from gradscope.render.layout.geometry import Layout, Point, Rect, Route
 
-GUTTER, LANE, ROOM = 34.0, 7.0, 16.0  # between columns, between arrows there, above and below a cut
+GUTTER, LANE, ROOM = 34.0, 5.0, 16.0  # between columns, between arrows there, above and below a cut
+LANES, TIGHT = 6, 2.4  # arrows side by side between columns; between them above and below a cut
 HEAD = 20.0  # for the names of frames that go on
 STEP = 6.0  # between the points of a curve that is cut
-UPWARD = 1000.0  # arrows that one which goes up counts for
-MOST_LED = 3  # arrows across a cut that a reader can follow
+MOST_LED, MOST_LED_OF_TOWERS = 3, 6  # arrows across a cut that a reader can follow; where it is that or a tower
 
 Curve = tuple[Point, Point, Point]
 
@@ -83,15 +83,14 @@ def _beside_frames(layout: Layout, start: float, end: float) -> float:
     return (start + end) / 2
 
 
-def _passing(layout: Layout, cuts: list[float]) -> list[float]:
-    """How many arrows cross each cut; many where one of them goes up, which no reader could follow."""
-    changes = [0.0] * (len(cuts) + 1)
+def _passing(layout: Layout, cuts: list[float]) -> list[int]:
+    """How many arrows cross each cut."""
+    changes = [0] * (len(cuts) + 1)
     for route in layout.routes:
         heights = [y for _, y in route.points]
         first, last = bisect_left(cuts, min(heights)), bisect_left(cuts, max(heights))
-        weight = 1.0 if route.start[1] <= route.end[1] else UPWARD
-        changes[first] += weight
-        changes[last] -= weight
+        changes[first] += 1
+        changes[last] -= 1
     return list(accumulate(changes[:-1]))
 
 
@@ -141,20 +140,21 @@ def _led(route: Route, bands: list[Band], cuts: list[float], lanes: list[int]) -
         curves = tuple((_at(one, shift), _at(two, shift), _at(end, shift)) for one, two, end in route.curves)
         return Route(_at(route.start, shift), curves, _at(route.label, shift) if route.label else None)
     points = [_at(_held(point, bands[first]), bands[first].shift) for point in _until(route, first, cuts)]
-    points += _across(bands[first], bands[last], lanes, first, points[-1], _arrival(route, last, bands, cuts))
+    gutter = min(first, last)
+    lane, lanes[gutter] = lanes[gutter] % LANES, lanes[gutter] + 1
+    points += _across(bands[first], bands[last], lane, points[-1], _arrival(route, last, bands, cuts))
     points += [_at(_held(point, bands[last]), bands[last].shift) for point in _from(route, last, cuts)]
     label = points[0][0] + 4.0, points[0][1] + 8.0
     return Route(points[0], tuple(_straight(one, two) for one, two in pairwise(points)), label)
 
 
-def _across(one: Band, other: Band, lanes: list[int], number: int, start: Point, end: Point) -> list[Point]:
-    """From the foot of one column through the gutter behind it to the head of another."""
-    lane = lanes[number] % 4
-    lanes[number] += 1
-    foot = one.bottom + one.shift[1] + 2.0 + lane * 3.0
-    head = 2.0 + lane * 3.0
-    before = max(other.shift[0] - GUTTER / 2 + (lane - 1.5) * LANE, -GUTTER / 3)
-    beside = one.shift[0] + one.width + GUTTER / 2 + (lane - 1.5) * LANE
+def _across(one: Band, other: Band, lane: int, start: Point, end: Point) -> list[Point]:
+    """From the foot of a column through the gutter behind it to the head of a later one; back the other way round."""
+    if one.shift[0] > other.shift[0]:
+        return _across(other, one, lane, end, start)[::-1]
+    foot, head = one.bottom + one.shift[1] + 2.0 + lane * TIGHT, 2.0 + lane * TIGHT
+    aside = GUTTER / 2 + (lane - (LANES - 1) / 2) * LANE
+    beside, before = one.shift[0] + one.width + aside, other.shift[0] - GUTTER + aside
     return [(start[0], foot), (beside, foot), (beside, head), (before, head), (end[0], head)]
 
 
