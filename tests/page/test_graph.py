@@ -232,3 +232,20 @@ def test_the_overview_goes_to_the_corner_where_it_hides_no_box(opened: Opener) -
           return left < 20 && !gradscope.boxes().some((box) => !box.open && over(gradscope.onScreen(box.item)));
         }"""
     )
+
+
+def test_swatches_of_the_legend_are_whole(opened: Opener) -> None:
+    page = opened(by_hand.transformer(25))
+    marks = page.evaluate(
+        "[...document.querySelectorAll('.swatch path')].map((one) => one.getBBox()).map((one) => [one.x, one.width])"
+    )
+    assert len(marks) > 3
+    assert {round(x + width / 2, 3) for x, width in marks} == {17.0}  # no tab that hangs over
+    assert all(x >= 2 for x, _ in marks)
+
+
+def test_counts_of_what_is_folded_are_not_cut(opened: Opener) -> None:
+    page = opened(by_hand.transformer(25))
+    (repeat,) = [box for box in boxes(page) if " same " in box["title"]]
+    assert any(line.endswith(" params") for line in repeat["lines"])
+    assert not any(line.endswith("…") for line in repeat["lines"])

@@ -112,7 +112,9 @@ class Describer {
     const words = tree.groupClass(group);
     const lines = [];
     const parameters = nodes.reduce((sum, node) => sum + tree.graph.columns.accumulates[node], 0);
-    lines.push({ text: cut([words, amount(nodes.length, "node"), parameters ? amount(parameters, "param") : ""].filter(Boolean).join(" · ")) });
+    const counts = [amount(nodes.length, "node"), parameters ? amount(parameters, "param") : ""].filter(Boolean).join(" · ");
+    const about = words ? `${words} · ${counts}` : counts;
+    for (const text of about.length > LONGEST ? [cut(words), counts] : [about]) lines.push({ text });  // a number is never cut
     const keeps = tree.graph.savedBytes(nodes);
     if (keeps) lines.push({ text: `saves ${bytes(keeps)}`, role: "SAVED" });
     const { backward } = tree;
@@ -174,8 +176,14 @@ function rounded(x, y, w, h, r) {
 const SHAPES = {
   box: (x, y, w, h) => rounded(x, y, w, h, 4),
   round: (x, y, w, h) => rounded(x, y, w, h, Math.min(14, h / 2)),
-  hexagon: (x, y, w, h) => `M${x - 8} ${y + h / 2}L${x} ${y}h${w}L${x + w + 8} ${y + h / 2}L${x + w} ${y + h}h${-w}z`,
-  folder: (x, y, w, h) => `${rounded(x, y, w, h, 4)}M${x + 6} ${y}l4 -5h${Math.min(44, w / 3)}l4 5z`,
+  hexagon: (x, y, w, h) => {
+    const point = Math.min(8, h / 2);
+    return `M${x - point} ${y + h / 2}L${x} ${y}h${w}L${x + w + point} ${y + h / 2}L${x + w} ${y + h}h${-w}z`;
+  },
+  folder: (x, y, w, h) => {
+    const slope = Math.min(4, w / 8);
+    return `${rounded(x, y, w, h, 4)}M${x + 1.5 * slope} ${y}l${slope} -5h${Math.min(44, w / 3)}l${slope} 5z`;
+  },
   double: (x, y, w, h) => `${rounded(x - 3, y - 3, w + 6, h + 6, 6)}${rounded(x, y, w, h, 4)}`,
 };
 
@@ -285,7 +293,8 @@ function spot(box, describe, looks, eye) {
 }
 
 const accent = (looks) => looks.theme.looks.find(([role]) => role === "FOCUS")[2];
-const readable = (size, eye) => size * eye.scale >= 5;
+const SMALLEST = 5, SHORTEST = 6;  // pixels of letters that can be read; letters of a name that say something
+const readable = (size, eye) => size * eye.scale >= SMALLEST - 1e-6;
 const thick = (width, eye) => Math.max(width, 0.7 / eye.scale);  // lines stay visible from afar
 
 function paintFrame(pen, box, words, looks, eye) {
@@ -344,8 +353,11 @@ function paintBox(pen, box, words, looks, eye) {
 
 // Far away only the title shows, as large as the box allows.
 function paintFar(pen, box, words, theme, eye) {
-  const title = words.title.replace(/Backward\d*$/, "").split(": ")[0];
-  const size = Math.min(11 / eye.scale, (TITLE * (box.w - 8)) / textWidth(title, TITLE, 600), box.h * 0.7);
+  const whole = words.title.replace(/Backward\d*$/, "").split(": ")[0];
+  const fits = (TITLE * (box.w - 8)) / textWidth(whole, TITLE, 600);
+  const most = Math.floor((whole.length * fits * eye.scale) / SMALLEST);
+  const title = readable(fits, eye) || most < SHORTEST ? whole : cut(whole, most);
+  const size = Math.min(11 / eye.scale, title === whole ? fits : SMALLEST / eye.scale, box.h * 0.7);
   if (readable(size, eye)) pen.text(title, box.x + box.w / 2, box.y + box.h / 2 + size / 3, { size, color: theme.ink, weight: 600, anchor: "middle" });
 }
 

@@ -44,7 +44,7 @@ class RunSteps {
     const context = canvas.getContext("2d");
     context.scale(density, density);
     const { theme } = app.looks;
-    const x = (at) => 2 + (at / (rows.length - 1)) * (width - 4);
+    const x = (at) => 5 + (at / (rows.length - 1)) * (width - 10);  // room for a mark at each end
     const y = (loss) => 3 + (this.high > this.low ? (this.high - loss) / (this.high - this.low) : 0.5) * (height - 9);
     context.strokeStyle = theme.quiet;
     context.lineWidth = 1.5;
@@ -53,12 +53,13 @@ class RunSteps {
     context.stroke();
     context.fillStyle = theme.ink;
     context.font = `700 12px ${SANS}`;
-    rows.forEach(([, loss], at) => typeof loss === "string" && context.fillText("×", x(at) - 4, 11));
+    context.textAlign = "center";
+    rows.forEach(([, loss], at) => typeof loss === "string" && context.fillText("×", x(at), 11));
     context.fillStyle = accent(app.looks);
-    rows.forEach(([number], at) => {
+    rows.forEach(([number, loss], at) => {
       if (app.book.placeOf(number) < 0) return;
-      const here = number === app.backward.number;
-      context.fillRect(x(at) - 1, here ? 0 : height - 4, 2, here ? height : 4);
+      const top = number !== app.backward.number ? height - 4 : typeof loss === "string" ? 13 : 0;
+      context.fillRect(x(at) - 1, top, 2, height - top);
     });
     const here = rows.find(([number]) => number === app.backward.number);
     const words = `loss over ${amount(rows.length, "step")} of the run, from ${shown(rows[0][1] ?? this.known[0])} to ${shown(rows.at(-1)[1] ?? this.known.at(-1))}`;
