@@ -245,7 +245,7 @@ def test_swatches_of_the_legend_are_whole(opened: Opener) -> None:
 
 
 def test_counts_of_what_is_folded_are_not_cut(opened: Opener) -> None:
-    page = opened(by_hand.transformer(25))
+    page = opened(by_hand.transformer(120))
     (repeat,) = [box for box in boxes(page) if " same " in box["title"]]
     assert any(line.endswith(" params") for line in repeat["lines"])
     assert not any(line.endswith("…") for line in repeat["lines"])
