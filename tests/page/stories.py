@@ -72,10 +72,10 @@ def ladder(rungs: int) -> Graph:
     return by_hand.measured(nodes, edges + [Edge(one, one + 2, 1) for one in range(rungs - 2)])
 
 
-def modules(count: int, size: int) -> Graph:
-    """Calls of one module after the other, each a ladder of its own inside."""
+def modules(count: int, size: int, name: str = "Layer") -> Graph:
+    """Calls of one module after the other, each a ladder of its own inside; `name` is its class."""
     net = ModuleCall("", "Net")
-    calls = [ModuleCall(f"layers.{number}", "Layer", net, number) for number in range(count)]
+    calls = [ModuleCall(f"layers.{number}", name, net, number) for number in range(count)]
     graph = ladder(count * size)
     nodes = tuple(replace(node, module=calls[node.id // size]) for node in graph.nodes)
     return replace(graph, nodes=nodes)

@@ -14,7 +14,7 @@ from gradscope.view.story import story_of
 from gradscope.view.words import TIMES
 from tests import by_hand
 from tests.page.browser import Opener, boxes, click_on, titles
-from tests.page.stories import fan, ladder
+from tests.page.stories import fan, ladder, modules
 
 SVG = "{http://www.w3.org/2000/svg}"
 
@@ -244,8 +244,8 @@ def test_swatches_of_the_legend_are_whole(opened: Opener) -> None:
     assert all(x >= 2 for x, _ in marks)
 
 
-def test_counts_of_what_is_folded_are_not_cut(opened: Opener) -> None:
-    page = opened(by_hand.transformer(120))
-    (repeat,) = [box for box in boxes(page) if " same " in box["title"]]
-    assert any(line.endswith(" params") for line in repeat["lines"])
-    assert not any(line.endswith("…") for line in repeat["lines"])
+def test_counts_of_what_is_closed_are_not_cut(opened: Opener) -> None:
+    page = opened(modules(16, 100, "ResidualAttentionBlockWithGatesAndHeads"))
+    closed = [box for box in boxes(page) if not box["open"] and box["title"].startswith("layers.")]
+    assert closed
+    assert all(any(line.endswith("100 nodes") for line in box["lines"]) for box in closed)
