@@ -18,7 +18,7 @@ from gradscope.view.scene import Scene
 from gradscope.view.title import subtitles, title
 
 BRANCH = 4  # cells of rich's lines for each depth
-LEAST = 14  # cells that an elided name keeps
+LEAST = (14, 10)  # cells that an elided name keeps; where not even that fits
 
 
 def render(scene: Scene) -> str:
@@ -55,10 +55,11 @@ def _words(line: Line, room: int) -> Text:
     texts = [printable(part.text) for part in line.parts]
     if len(texts) > 1:
         over = sum(map(cell_len, texts)) + 2 * (len(texts) - 1) - room
-        while over > 0 and max(map(cell_len, texts)) > LEAST:
-            place = max(range(len(texts)), key=lambda one: cell_len(texts[one]))
-            shorter = elided(texts[place], max(cell_len(texts[place]) - over, LEAST))
-            over -= cell_len(texts[place]) - cell_len(shorter)
-            texts[place] = shorter
+        for least in LEAST:
+            while over > 0 and max(map(cell_len, texts)) > least:
+                place = max(range(len(texts)), key=lambda one: cell_len(texts[one]))
+                shorter = elided(texts[place], max(cell_len(texts[place]) - over, least))
+                over -= cell_len(texts[place]) - cell_len(shorter)
+                texts[place] = shorter
     styled = zip(texts, line.parts, strict=True)
     return Text("  ").join(Text(text, style=STYLES.get(part.role, "")) for text, part in styled)
