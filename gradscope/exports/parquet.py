@@ -5,16 +5,18 @@ pyarrow writes it; it is an extra, and one sentence says so where it is missing.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from itertools import islice
+from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from gradscope.errors import UsageError
-from gradscope.model.operation import Operation
+from gradscope.exports.columns import Columns
 from gradscope.store.reader import Recording
 
-_ROWS = 200_000  # in memory at a time
+if TYPE_CHECKING:
+    import pyarrow
+
+_ROWS = 200_000  # in memory at a time, and those of one stretch
 COLUMNS = {
     "step": "int32",
     "position": "int32",
@@ -48,55 +50,48 @@ def write(recording: Recording, folder: Path, rank: int) -> int:
     place.mkdir(parents=True, exist_ok=True)
     types = {"bool": pyarrow.bool_(), "string": pyarrow.dictionary(pyarrow.int32(), pyarrow.string())}
     fields = [(name, types.get(kind) or getattr(pyarrow, kind)()) for name, kind in COLUMNS.items()]
-    schema = pyarrow.schema(fields)
-    rows, count = _rows(recording), 0
+    schema, count = pyarrow.schema(fields), 0
     with pyarrow.parquet.ParquetWriter(place / f"{recording.path.stem}.parquet", schema, compression="zstd") as writer:
-        while batch := list(islice(rows, _ROWS)):
-            columns = list(zip(*batch, strict=True))
-            arrays = [pyarrow.array(column, type=kind) for column, (_, kind) in zip(columns, fields, strict=True)]
-            writer.write_table(pyarrow.Table.from_arrays(arrays, schema=schema))
-            count += len(batch)
+        for columns in _columns(recording):
+            writer.write_table(pyarrow.Table.from_arrays(_arrays(columns, schema), schema=schema))
+            count += len(columns)
     return count
 
 
-def _rows(recording: Recording) -> Iterator[tuple[Any, ...]]:
-    """A row for each operator, in the order of COLUMNS."""
-    steps = {call.number: call.step for call in recording.backwards()}
-    names = _names(recording)
-    known: dict[int, tuple[Any, ...]] = {}  # operations are interned for as long as there are more of them
-    step = position = 0
+def _columns(recording: Recording) -> Iterator[Columns]:
+    """The operators, as many at a time as are written together."""
+    columns = Columns(recording)
     for block in recording.blocks(versions=False):
-        number = block.backward
-        nodes = [] if number is None else names(number)
-        phase = "forward" if number is None else "backward"
-        here = step if number is None else steps.get(number, step)
-        for one in block.operations:
-            about = known.get(id(one)) or known.setdefault(id(one), _about(one))
-            node = nodes[one.node] if one.node is not None and one.node < len(nodes) else None
-            yield here, position, block.thread, number, phase, one.name, node, *about
-            position += 1
-        if number is not None:
-            step = here + 1
+        columns.add(block)
+        if len(columns) >= _ROWS:
+            yield columns
+            columns.clear()
+    if len(columns):
+        yield columns
 
 
-def _about(one: Operation) -> tuple[str | None, int | None, str | None, bool]:
-    """File, line, module and whether gradients were recorded."""
-    site = one.site
-    file, line = (None, None) if site is None else (site.file, site.line)
-    return file, line, None if one.module is None else one.module.path, one.grad
+def _arrays(columns: Columns, schema: pyarrow.Schema) -> list[pyarrow.Array]:
+    """The columns, in the order of COLUMNS. What operations that are equal share is looked up by pyarrow."""
+    import pyarrow
+
+    found: dict[str, Any] = {name: pyarrow.array(values) for name, values in columns.by_row.items()}
+    codes = pyarrow.array(columns.codes, type=pyarrow.int32())
+    for name, values in columns.by_code.items():
+        found[name] = pyarrow.array(values, type=_stored(schema.field(name).type)).take(codes)
+    return [_as(field, found[field.name], columns) for field in schema]
 
 
-def _names(recording: Recording) -> Callable[[int], list[str]]:
-    """What tells the names of the nodes that a backward call reached."""
-    graphs = {number: group[0] for group in recording.by_graph() for number in group}
-    known: dict[int, list[str]] = {}
+def _stored(kind: pyarrow.DataType) -> pyarrow.DataType:
+    """Of texts the numbers."""
+    import pyarrow
 
-    def names(number: int) -> list[str]:
-        graph = graphs.get(number)
-        if graph is None:
-            return []
-        if graph not in known:
-            known[graph] = [name for name, _ in recording.names(graph)]
-        return known[graph]
+    return kind.index_type if pyarrow.types.is_dictionary(kind) else kind
 
-    return names
+
+def _as(field: pyarrow.Field, values: pyarrow.Array, columns: Columns) -> pyarrow.Array:
+    import pyarrow
+
+    if not pyarrow.types.is_dictionary(field.type):
+        return values.cast(field.type)
+    words = pyarrow.array(columns.words[field.name], type=field.type.value_type)
+    return pyarrow.DictionaryArray.from_arrays(values.cast(field.type.index_type), words)

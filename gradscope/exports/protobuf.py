@@ -41,6 +41,14 @@ class Times:
             self._found = _TWO[value & 0x3FFF] + _TWO[value >> _BITS & 0x3FFF] + self._end
         return self._found
 
+    def evenly(self, start: int, each: int, count: int) -> list[bytes]:
+        """So many of them, from one on."""
+        values, high = range(start, start + each * count, each), start >> 2 * _BITS
+        if high != values[-1] >> 2 * _BITS:
+            return list(map(self.varint, values))
+        two, end = _TWO, _padded(high, TIME_BYTES - 4)
+        return [two[value & 0x3FFF] + two[value >> _BITS & 0x3FFF] + end for value in values]
+
 
 def _padded(value: int, length: int) -> bytes:
     """So many bytes, of which all but the last say that more follow."""

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterator
 from itertools import groupby
 
 from gradscope.exports.places import Places
-from gradscope.model.export import Kind, Slice, Stretch
+from gradscope.exports.spread import Spread, Timed
+from gradscope.model.export import Kind, Slice
 from gradscope.model.graph import Backward
 from gradscope.model.operation import Block
 from gradscope.model.statistics import NodeRun
@@ -22,8 +23,14 @@ _LATEST = 1 << 62  # a trace has no later times, but a file can say anything
 BACKWARD, STEP = "backward", "step"
 
 
+InThread = tuple[int, list[Timed]]
+
+
 class Slices:
-    """The slices of one recording. Forward operators are tied to the nodes that they made by line and module."""
+    """The slices of one recording, by thread. Forward operators are tied to the nodes that they made by their lines.
+
+    Once all were asked for, `drawn` are the flows that lead to a node: one that never does is not drawn.
+    """
 
     def __init__(self, recording: Recording) -> None:
         self._recording = recording
@@ -33,8 +40,9 @@ class Slices:
         self._places = Places(recording)
         self._measured: set[int | None] = set()
         self._flow = 0
+        self.drawn: set[int] = set()
 
-    def __iter__(self) -> Iterator[Stretch]:
+    def __iter__(self) -> Iterator[InThread]:
         yield from self._steps()
         yield from map(self._backward, self._calls)
         waiting = {call.number: call for call in self._calls}
@@ -49,50 +57,58 @@ class Slices:
     def _at(self, seconds: float) -> int:
         return min(max(self._begin + int(seconds * _NANOSECONDS), 0), _LATEST)
 
-    def _steps(self) -> Iterator[Stretch]:
+    def _steps(self) -> Iterator[InThread]:
         """From the end of an outermost backward to the end of the next."""
         last = 0.0
         for call in self._calls:
             if call.nested_in is None:
                 end = call.started + (call.duration or 0.0)
-                yield Stretch(call.thread, [(self._at(last), self._at(end), Kind(f"step {call.step}", STEP), 0)])
+                yield call.thread, [(self._at(last), self._at(end), Kind(f"step {call.step}", STEP), 0)]
                 last = end
 
-    def _backward(self, call: Backward) -> Stretch:
+    def _backward(self, call: Backward) -> InThread:
         end = self._at(call.started + (call.duration or 0.0))
         kind = Kind(f"backward {call.number}", BACKWARD, "" if call.site is None else str(call.site))
-        return Stretch(call.thread, [(self._at(call.started), end, kind, 0)])
+        return call.thread, [(self._at(call.started), end, kind, 0)]
 
-    def _measured_nodes(self, call: Backward) -> Iterator[Stretch]:
+    def _measured_nodes(self, call: Backward) -> Iterator[InThread]:
         runs = self._recording.node_runs(call.number)
         if not runs:
             return
         self._measured.add(call.number)
-        node = self._places.node(call.number, measured=True)
+        node = self._places.node(call.number)
 
         def ran(run: NodeRun) -> Slice:
             kind, made = node(run.node)
             start = self._at(call.started + run.started)
-            return start, start + int(run.duration * _NANOSECONDS), kind, made.pop() if made else 0
+            return start, start + int(run.duration * _NANOSECONDS), kind, self._arrived(made)
 
         for thread, group in groupby(runs, key=lambda run: run.thread):
-            yield Stretch(thread, list(map(ran, group)))
+            yield thread, list(map(ran, group))
 
-    def _block(self, block: Block) -> Stretch:
+    def _block(self, block: Block) -> InThread:
         """A stretch of operators, evenly spread from its start to its end."""
         start, end = self._at(block.started), self._at(self._ends(block))
         each = max((end - start) // len(block.operations), 1)
-        found: list[Slice] = []
-        for place in self._places.stretch(block.operations, block.backward, block.backward in self._measured):
-            flow, leaves, enters = 0, place.leaves, place.enters
-            if leaves is not None:
-                flow = self._flow = self._flow + 1
-                leaves.append(flow)
-            elif enters:
-                flow = enters.pop()
-            found.append((start, start + place.length * each, place.kind, flow))
-            start += place.moves * each
-        return Stretch(block.thread, found)
+        places = self._places.stretch(block.operations, block.backward, block.backward in self._measured)
+        flow, flows = self._flow, []
+        for place in places:
+            if place.leaves is not None:
+                flow += 1
+                place.leaves.append(flow)
+                flows.append(flow)
+            else:
+                flows.append(self._arrived(place.enters) if place.enters else 0)
+        self._flow = flow
+        return block.thread, [Spread(start, each, len(block.operations), places, flows)]
+
+    def _arrived(self, waiting: list[int]) -> int:
+        """The last of the flows that wait for such a node, or 0."""
+        if not waiting:
+            return 0
+        flow = waiting.pop()
+        self.drawn.add(flow)
+        return flow
 
 
 def _stretch_ends(recording: Recording, calls: tuple[Backward, ...]) -> Callable[[Block], float]:

@@ -18,11 +18,3 @@ class Kind:
     category: str
     place: str = ""
     measured: bool = True
-
-
-@dataclass(frozen=True, slots=True)
-class Stretch:
-    """Slices of one thread. Of two that start together the first is around the other."""
-
-    thread: int
-    slices: list[Slice]

@@ -7,7 +7,7 @@ from typing import Any
 
 from gradscope.model.graph import Node, Parent
 from gradscope.store.interned import Interned
-from gradscope.store.rows import INTEGER, Rows
+from gradscope.store.rows import INTEGER, Row, Rows, StandFor
 
 _NAMES = """SELECT n.name, n.stack, n.parent_name, n.parent_stack, n.function FROM backward b
   JOIN node n ON n.graph = b.graph WHERE b.number = ? ORDER BY n.number"""
@@ -40,15 +40,19 @@ def read_reached_leaves(rows: Rows, interned: Interned) -> frozenset[str]:
     return frozenset(interned.string(leaf) for (leaf,) in rows.select(_LEAVES, (INTEGER,)))
 
 
-def read_names(rows: Rows, interned: Interned, backward: int) -> list[tuple[str, str]]:
+def node_names(interned: Interned) -> StandFor[tuple[str, str]]:
+    """Short name and line of a node by its row, for `read_names`."""
+
+    def name(row: Row) -> tuple[str, str]:
+        name, stack, parent_name, parent_stack, function = row
+        parent = Parent(interned.string(parent_name), interned.stack(parent_stack)) if parent_name else None
+        custom = interned.function(function)
+        node = Node(0, interned.string(name), None, interned.stack(stack), parent=parent, function=custom)
+        return node.short_name, str(node.site or "")
+
+    return StandFor((INTEGER,) * 5, name)
+
+
+def read_names(rows: Rows, known: StandFor[tuple[str, str]], backward: int) -> list[tuple[str, str]]:
     """Short name and line of every node that a backward call reached; quicker than its graph."""
-    known: dict[tuple[Any, ...], tuple[str, str]] = {}
-    found = rows.all(_NAMES, (INTEGER,) * 5, backward)
-    for row in found:
-        if row not in known:
-            name, stack, parent_name, parent_stack, function = row
-            parent = Parent(interned.string(parent_name), interned.stack(parent_stack)) if parent_name else None
-            text, custom = interned.string(name), interned.function(function)
-            node = Node(0, text, None, interned.stack(stack), parent=parent, function=custom)
-            known[row] = node.short_name, str(node.site or "")
-    return [known[row] for row in found]
+    return rows.each(_NAMES, known, backward)

@@ -5,13 +5,11 @@ from __future__ import annotations
 import json
 from collections import defaultdict
 from collections.abc import Container, Iterator
-from typing import Any
+from dataclasses import replace
 
 from gradscope.model.operation import Block, Operation, Write
 from gradscope.store.interned import Interned
-from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows, finite
-
-Row = tuple[Any, ...]
+from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Row, Rows, StandFor, finite
 
 
 def read_blocks(
@@ -22,14 +20,15 @@ def read_blocks(
     Without `versions`, those of what a stretch writes are those of the first step that was like it.
     """
     known: dict[int, tuple[Operation, ...]] = {}  # steps repeat: a thousand stretches may point at one stored block
-    alike: dict[Row, Operation] = {}  # and blocks of other shapes are made of the same calls
-    sql = "SELECT number, block, thread, backward, started, versions, watched FROM block_run ORDER BY number"
-    columns = (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, REAL, TEXT | MAYBE, INTEGER)
-    for number, block, thread, backward, started, first, watched in rows.select(sql, columns):
+    alike = _Alike(interned)  # and blocks of other shapes are made of the same calls
+    sql = """SELECT number, block, thread, backward, started, versions, watched,
+      EXISTS (SELECT 1 FROM written w WHERE w.block = r.block) FROM block_run r ORDER BY number"""
+    columns = (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, REAL, TEXT | MAYBE, INTEGER, INTEGER)
+    for number, block, thread, backward, started, first, watched, writes in rows.select(sql, columns):
         if only is not None and number not in only:
             continue
         if block not in known:
-            known[block] = _operations(rows, interned, block, alike)
+            known[block] = tuple((_written if writes else _operations)(rows, block, alike))
         operations = known[block]
         if versions and first is not None:
             operations = _with_versions(operations, json.loads(first))
@@ -52,20 +51,41 @@ def _later(one: Operation, first: list[int]) -> Operation:
     return Operation(one.name, one.stack, one.module, one.node, writes, one.grad)
 
 
-def _operations(rows: Rows, interned: Interned, block: int, alike: dict[Row, Operation]) -> tuple[Operation, ...]:
-    writes = _writes(rows, interned, block)
-    sql = "SELECT number, name, stack, call, node, grad FROM operation WHERE block = ? ORDER BY number"
-    found = []
-    for row in rows.all(sql, (*(INTEGER,) * 4, INTEGER | MAYBE, INTEGER), block):
-        written = tuple(writes.get(row[0], ()))
-        key = (row[1:], written)
-        operation = alike.get(key)
-        if operation is None:
-            _, name, stack, call, node, grad = row
-            place = (interned.string(name), interned.stack(stack), interned.call(call))
-            operation = alike[key] = Operation(*place, node, written, bool(grad))
-        found.append(operation)
-    return tuple(found)
+class _Alike:
+    """Operations by their rows, each made once."""
+
+    def __init__(self, interned: Interned) -> None:
+        self.interned = interned
+        self._writing: dict[tuple[int, tuple[Write, ...]], Operation] = {}
+        self.by_row = StandFor((*(INTEGER,) * 3, INTEGER | MAYBE, INTEGER), self._made)
+
+    def writing(self, one: Operation, writes: tuple[Write, ...]) -> Operation:
+        """One that writes in place."""
+        key = id(one), writes
+        found = self._writing.get(key)
+        if found is None:
+            found = self._writing[key] = replace(one, writes=writes)
+        return found
+
+    def _made(self, row: Row) -> Operation:
+        name, stack, call, node, grad = row
+        place = (self.interned.string(name), self.interned.stack(stack), self.interned.call(call))
+        return Operation(*place, node, (), bool(grad))
+
+
+def _operations(rows: Rows, block: int, alike: _Alike) -> list[Operation]:
+    sql = "SELECT name, stack, call, node, grad FROM operation WHERE block = ? ORDER BY number"
+    return rows.each(sql, alike.by_row, block)
+
+
+def _written(rows: Rows, block: int, alike: _Alike) -> list[Operation]:
+    """Those of a block of which some write in place."""
+    found, writes = _operations(rows, block, alike), _writes(rows, alike.interned, block)
+    numbers = rows.all("SELECT number FROM operation WHERE block = ? ORDER BY number", (INTEGER,), block)
+    for place, (number,) in enumerate(numbers):
+        if number in writes:
+            found[place] = alike.writing(found[place], tuple(writes[number]))
+    return found
 
 
 def _writes(rows: Rows, interned: Interned, block: int) -> dict[int, list[Write]]:

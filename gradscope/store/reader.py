@@ -15,7 +15,7 @@ from gradscope.model.printable import printable
 from gradscope.store.asked import OpenTables
 from gradscope.store.facts import Facts
 from gradscope.store.file import OpenFile, damage_is_one_sentence, open_file, show
-from gradscope.store.in_graphs import read_names
+from gradscope.store.in_graphs import node_names, read_names
 from gradscope.store.measurements import read_gradients, read_node_runs
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT
 from gradscope.store.run_reader import read_calls
@@ -81,6 +81,7 @@ class Recording(Facts):
 
     def __init__(self, file: OpenFile) -> None:
         super().__init__(OpenTables.of(file))
+        self._node_names = node_names(self._interned)
 
     def __enter__(self) -> Recording:
         return self
@@ -144,7 +145,7 @@ class Recording(Facts):
     @_guarded
     def names(self, number: int) -> list[tuple[str, str]]:
         """Short name and line of every node that a backward call reached; quicker than its graph."""
-        return read_names(self._rows, self._interned, number)
+        return read_names(self._rows, self._node_names, number)
 
     def blocks(self, versions: bool = True) -> Iterator[Block]:
         """The stretches of operators, in order; quicker where `versions` of what they write may be another step's."""

@@ -5,9 +5,9 @@ from __future__ import annotations
 import json
 import math
 import sqlite3
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from types import NoneType
-from typing import Any
+from typing import Any, Generic, TypeVar
 
 Column = frozenset[type]
 Packed = tuple[str, ...]
@@ -19,7 +19,25 @@ BYTES: Column = frozenset({bytes})
 MAYBE: Column = frozenset({NoneType})
 
 _WHOLE = INTEGER | MAYBE
+Row = tuple[Any, ...]
+Stood = TypeVar("Stood")
+
 BATCH = 500  # rows that are checked together
+
+
+class StandFor(dict[Row, Stood], Generic[Stood]):
+    """What rows stand for. Of rows that are equal one is checked, and worked on: a run has millions, and few differ."""
+
+    def __init__(self, columns: tuple[Column, ...], make: Callable[[Row], Stood]) -> None:
+        super().__init__()
+        self._columns, self._make = columns, make
+
+    def __missing__(self, row: Row) -> Stood:
+        for value, column in zip(row, self._columns, strict=True):
+            if type(value) not in column:
+                raise ValueError(f"a value has the wrong type in {row!r}")
+        found = self[row] = self._make(row)
+        return found
 
 
 class Rows:
@@ -39,6 +57,10 @@ class Rows:
         for rows, _ in self._batches(sql, columns, parameters):
             found += rows
         return found
+
+    def each(self, sql: str, stand_for: StandFor[Stood], *parameters: int) -> list[Stood]:
+        """What each row of a query stands for, at once."""
+        return list(map(stand_for.__getitem__, self._connection.execute(sql, parameters)))
 
     def columns(self, sql: str, columns: tuple[Column, ...], *parameters: int) -> tuple[list[Any], ...]:
         """The columns of a query, each as a list: what is done to all of one is done much quicker than row by row."""

@@ -1,0 +1,85 @@
+"""Operators as columns, in which each text is a number: a table of millions is written without a row being built."""
+
+from __future__ import annotations
+
+from gradscope.model.operation import Block, Operation
+from gradscope.store.reader import Recording
+
+PHASES = ("forward", "backward")
+
+
+class Columns:
+    """The columns of some operators. `by_row`: values for each; `by_code`: values for each kind of operator, of which
+    `codes` holds one for each; `words`: the texts that the numbers of a column stand for."""
+
+    def __init__(self, recording: Recording) -> None:
+        self._recording = recording
+        self._steps = {call.number: call.step for call in recording.backwards()}
+        self._graphs = {number: group[0] for group in recording.by_graph() for number in group}
+        self._nodes: dict[int | None, list[int | None]] = {None: []}
+        self._codes: dict[int, int] = {}  # by identity: operations are interned for as long as there are more of them
+        self._numbers: dict[str, dict[str, int]] = {name: {} for name in ("operator", "node", "file", "module")}
+        self._numbers["phase"] = {phase: number for number, phase in enumerate(PHASES)}
+        self._step = self._position = 0
+        self.by_code: dict[str, list[int | None]] = {
+            name: [] for name in ("operator", "file", "line", "module", "grad")
+        }
+        self.clear()
+
+    def __len__(self) -> int:
+        return len(self.codes)
+
+    def clear(self) -> None:
+        """Begin anew, with the operators that follow."""
+        names = ("step", "position", "thread", "backward", "phase", "node")
+        self.by_row: dict[str, list[int | None]] = {name: [] for name in names}
+        self.codes: list[int] = []
+
+    @property
+    def words(self) -> dict[str, list[str]]:
+        """The texts of each column of texts, by their numbers."""
+        return {name: list(numbers) for name, numbers in self._numbers.items()}
+
+    def add(self, block: Block) -> None:
+        """The operators of a stretch."""
+        operations, number, rows = block.operations, block.backward, self.by_row
+        count = len(operations)
+        step = self._step if number is None else self._steps.get(number, self._step)
+        rows["step"] += [step] * count
+        rows["position"] += range(self._position, self._position + count)
+        rows["thread"] += [block.thread] * count
+        rows["backward"] += [number] * count
+        rows["phase"] += [0 if number is None else 1] * count
+        rows["node"] += self._nodes_of(operations, number)
+        known = self._codes.get
+        self.codes += [code if (code := known(id(one))) is not None else self._code(one) for one in operations]
+        self._position += count
+        if number is not None:
+            self._step = step + 1
+
+    def _nodes_of(self, operations: tuple[Operation, ...], backward: int | None) -> list[int | None]:
+        """The number of the name of the node in which each ran."""
+        graph = None if backward is None else self._graphs.get(backward)
+        if graph not in self._nodes:
+            assert graph is not None
+            self._nodes[graph] = [self._word("node", name) for name, _ in self._recording.names(graph)]
+        nodes = self._nodes[graph]
+        if not nodes:
+            return [None] * len(operations)
+        last = len(nodes) - 1
+        return [None if (node := one.node) is None or node > last else nodes[node] for one in operations]
+
+    def _code(self, one: Operation) -> int:
+        """The number of a kind of operator, at the first of them."""
+        site, module = one.site, one.module
+        self.by_code["operator"].append(self._word("operator", one.name))
+        self.by_code["file"].append(None if site is None else self._word("file", site.file))
+        self.by_code["line"].append(None if site is None else site.line)
+        self.by_code["module"].append(None if module is None else self._word("module", module.path))
+        self.by_code["grad"].append(one.grad)
+        code = self._codes[id(one)] = len(self._codes)
+        return code
+
+    def _word(self, column: str, text: str) -> int:
+        numbers = self._numbers[column]
+        return numbers.setdefault(text, len(numbers))
