@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from typing import NamedTuple
 
 from gradscope.model.rank import Collective, ProcessGroup
 from gradscope.model.site import Site
+from gradscope.model.tensor import TensorType
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows, integers
 
@@ -33,7 +33,7 @@ def read_process_groups(rows: Rows, interned: Interned) -> dict[int, ProcessGrou
     """The process groups that collectives were entered in, by number."""
     sql = "SELECT number, name, backend, members, before FROM process_group ORDER BY number"
     return {
-        number: ProcessGroup(interned.string(name), interned.string(backend), tuple(integers(members)), before)
+        number: ProcessGroup(interned.string(name), interned.string(backend), integers(members), before)
         for number, name, backend, members, before in rows.select(
             sql, (INTEGER, INTEGER, INTEGER, TEXT, INTEGER | MAYBE)
         )
@@ -62,7 +62,7 @@ def read_collectives(
             two = any(f".{one}." in operator for one in _BETWEEN_TWO)
             kinds[key] = len(found)
             line = sites.get(stack)
-            found.append(replace(given[collective], operator=operator, site=line, inside=inside, between_two=two))
+            found.append(Collective(operator, line, 0, inside, *given[collective], between_two=two))
         entered.append(Entered(number, kinds[key], sequence, backward))
     return found, entered
 
@@ -99,12 +99,13 @@ def _moments(rows: Rows, wanted: set[int]) -> dict[int, tuple[int, bool]]:
     return found
 
 
-def _given(rows: Rows, interned: Interned, groups: Mapping[int, ProcessGroup]) -> dict[int, Collective]:
-    """What collectives were given, by number; neither operator nor line is known yet."""
-    sql = "SELECT id, process_group, types, bytes, peer, asynchronous FROM collective ORDER BY id"
+def _given(
+    rows: Rows, interned: Interned, groups: Mapping[int, ProcessGroup]
+) -> dict[int, tuple[ProcessGroup, tuple[TensorType, ...], int, int | None, bool]]:
+    """What collectives were given, by number: group, types, size, peer and whether they were asynchronous."""
+    sql = "SELECT id, process_group, types, bytes, peer, asynchronous FROM collective"
     columns = (INTEGER, INTEGER, TEXT, INTEGER, INTEGER | MAYBE, INTEGER)
-    found = {}
-    for number, group, types, size, peer, asynchronous in rows.select(sql, columns):
-        given = tuple(map(interned.type, integers(types)))
-        found[number] = Collective("", None, 0, False, groups[group], given, size, peer, bool(asynchronous))
-    return found
+    return {
+        number: (groups[group], tuple(map(interned.type, integers(types))), size, peer, bool(asynchronous))
+        for number, group, types, size, peer, asynchronous in rows.all(sql, columns)
+    }

@@ -76,7 +76,7 @@ def read_compiled_runs(rows: Rows, interned: Interned) -> tuple[CompiledRun, ...
     for number, hit, stack, backward, sizes in rows.select(sql, (*(INTEGER,) * 3, INTEGER | MAYBE, TEXT)):
         if number not in known:
             raise ValueError("a run names a capture that is not there")
-        found.append(CompiledRun(number, bool(hit), interned.stack(stack), backward, tuple(integers(sizes))))
+        found.append(CompiledRun(number, bool(hit), interned.stack(stack), backward, integers(sizes)))
     return tuple(found)
 
 
@@ -86,7 +86,7 @@ def _steps(rows: Rows, interned: Interned, capture: int) -> tuple[CompiledStep, 
     columns = (INTEGER, TEXT, INTEGER, INTEGER, INTEGER | MAYBE, INTEGER, INTEGER, INTEGER, TEXT)
     found: list[CompiledStep] = []
     for position, kind, op, node, call, hook, label, stack, inputs in rows.select(sql, columns, capture):
-        before = tuple(integers(inputs))
+        before = integers(inputs)
         if position != len(found) or not all(0 <= one < position for one in before):
             raise ValueError("the steps of a capture are not in order")
         found.append(

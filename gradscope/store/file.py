@@ -6,6 +6,7 @@ still goes on is read the same way, up to its last commit.
 
 from __future__ import annotations
 
+import os
 import re
 import sqlite3
 from collections.abc import Iterator
@@ -26,6 +27,7 @@ TABLE_NAMES = frozenset(re.findall(r"CREATE TABLE (\w+)", TABLES))
 NAME_ONE = "name a .gscope file that `gradscope trace` wrote"
 ATTEMPTS = 5
 LONGEST_REASON = 200  # characters
+_PLAIN = frozenset({("table", True), ("index", True)})
 _STRANGE = "its tables are not those of a recording"
 RECORD_AGAIN = "record again with `gradscope trace SCRIPT`"
 
@@ -74,7 +76,7 @@ def open_file(path: Path) -> OpenFile:
             schema = _check(file)
             if schema < SCHEMA:
                 file = replace(file, connection=migrated(file.connection, schema))
-            _check_tables(file)
+                _check_tables(_entries(file.connection))
         except BaseException:
             file.close()
             raise
@@ -105,7 +107,7 @@ def _look_at_header(path: Path) -> None:
 
 def _open_or_recover(path: Path) -> OpenFile:
     """A journal beside the file is either a running writer's, and harmless, or left by a kill: SQLite can tell."""
-    journals = [journal for journal in (_beside(path, "-journal"), _beside(path, "-wal")) if _holds_something(journal)]
+    journals = [Path(f"{path}{ending}") for ending in ("-journal", "-wal") if _holds_something(f"{path}{ending}")]
     if not any(journal.name.endswith("-wal") for journal in journals):
         connection = _connect(path)
         try:
@@ -158,7 +160,7 @@ def _check(file: OpenFile) -> int:
     """Refuse other programs' databases, newer schemas, and anything that is not a plain table. Returns the schema."""
     (application,) = file.connection.execute("PRAGMA application_id").fetchone()
     (schema,) = file.connection.execute("PRAGMA user_version").fetchone()
-    entries = file.connection.execute("SELECT type, rootpage FROM sqlite_master").fetchall()
+    entries = _entries(file.connection)
     name = show(file.path)
     if not entries:
         raise UnreadableError(f"{name} is empty: the run ended before it recorded anything", RECORD_AGAIN)
@@ -175,15 +177,21 @@ def _check(file: OpenFile) -> int:
     if file.path.stat().st_size < pages * page_size and not file.recovered:
         raise ValueError("its end is missing")
     # A view or a virtual table in a table's place could run without end, and a trigger whatever it likes.
-    if schema < 1 or any(kind in ("view", "trigger") or (kind == "table" and not page) for kind, page in entries):
+    if schema < 1 or not {(kind, bool(page)) for kind, _, page in entries} <= _PLAIN:
         raise ValueError(_STRANGE)
+    if schema == SCHEMA:
+        _check_tables(entries)
     return int(schema)
 
 
-def _check_tables(file: OpenFile) -> None:
+def _entries(connection: sqlite3.Connection) -> list[tuple[str, str, int]]:
+    """Kind, name and first page of each table and index."""
+    return connection.execute("SELECT type, name, rootpage FROM sqlite_master").fetchall()
+
+
+def _check_tables(entries: list[tuple[str, str, int]]) -> None:
     """Refuse a file that lacks one of the tables."""
-    tables = {name for (name,) in file.connection.execute("SELECT name FROM sqlite_master WHERE type = 'table'")}
-    if not tables >= TABLE_NAMES:
+    if not {name for kind, name, _ in entries if kind == "table"} >= TABLE_NAMES:
         raise ValueError(_STRANGE)
 
 
@@ -193,13 +201,9 @@ def _damaged(path: Path, error: Exception) -> UnreadableError:
     return UnreadableError(f"{show(path)} is damaged: {short}", RECORD_AGAIN)
 
 
-def _beside(path: Path, ending: str) -> Path:
-    return path.with_name(path.name + ending)
-
-
-def _holds_something(path: Path) -> bool:
+def _holds_something(path: str) -> bool:
     try:
-        return path.stat().st_size > 0
+        return os.stat(path).st_size > 0
     except OSError:
         return False
 

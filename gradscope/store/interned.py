@@ -46,8 +46,7 @@ class Interned:
         """A string."""
         found = self._strings.get(number)
         if found is None:
-            page = self._page("SELECT id, text FROM string", (TEXT,), number)
-            self._strings.update((one, text) for one, (text,) in page.items())
+            self._strings.update(self._around("SELECT id, text FROM string", (TEXT,), number - number % PAGE))
             found = self._strings.get(number)
             if found is None:
                 raise LookupError(f"there is no string {number}")
@@ -105,7 +104,7 @@ class Interned:
         if number not in self._types:
             sql = "SELECT id, shape, dtype, device FROM tensor_type"
             shape, dtype, device = self._row(sql, (TEXT, INTEGER, INTEGER), number)
-            self._types[number] = TensorType(tuple(integers(shape)), self.string(dtype), self.string(device))
+            self._types[number] = TensorType(integers(shape), self.string(dtype), self.string(device))
         return self._types[number]
 
     def function(self, number: int) -> FunctionClass | None:
@@ -144,9 +143,12 @@ class Interned:
         first = number - number % PAGE
         page = self._pages.get((sql, first))
         if page is None:
-            found = self._rows.select(f"{sql} WHERE id BETWEEN ? AND ?", (INTEGER, *columns), first, first + PAGE - 1)
-            page = self._pages[sql, first] = {row[0]: row[1:] for row in found}
+            page = self._pages[sql, first] = {row[0]: row[1:] for row in self._around(sql, columns, first)}
         return page
+
+    def _around(self, sql: str, columns: tuple[Column, ...], first: int) -> list[tuple[Any, ...]]:
+        """The rows of a page."""
+        return self._rows.all(f"{sql} WHERE id BETWEEN ? AND ?", (INTEGER, *columns), first, first + PAGE - 1)
 
     def _line(self, file: int, line: int) -> str | None:
         if file not in self._lines:

@@ -130,11 +130,11 @@ def _nodes(rows: Rows, interned: Interned, region: int) -> Iterable[JointNode]:
             storage,
             interned.stack(stack),
             seq,
-            tuple(integers(inputs)),
+            integers(inputs),
             interned.name(module) or "",
             interned.name(label) or "",
             of,
-            tuple(integers(uses)),
+            integers(uses),
         )
 
 
@@ -146,14 +146,14 @@ def _partitions(rows: Rows, interned: Interned, region: int, nodes: int) -> Iter
     for position, name, saved, used in found:
         _check(integers(saved), nodes)
         halves = [tuple(_steps(rows, region, position, half, nodes)) for half in (0, 1)]
-        yield Partition(interned.string(name), tuple(integers(saved)), halves[0], halves[1], bool(used))
+        yield Partition(interned.string(name), integers(saved), halves[0], halves[1], bool(used))
 
 
 def _steps(rows: Rows, region: int, partition: int, half: int, nodes: int) -> Iterable[PartitionStep]:
     sql = "SELECT node, inputs FROM joint_step WHERE region = ? AND partition = ? AND half = ? ORDER BY position"
     for node, inputs in rows.select(sql, (INTEGER, TEXT), region, partition, half):
         _check((node, *integers(inputs)), nodes)
-        yield PartitionStep(node, tuple(integers(inputs)))
+        yield PartitionStep(node, integers(inputs))
 
 
 def _check(numbers: Iterable[int], nodes: int) -> None:

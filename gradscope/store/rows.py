@@ -6,6 +6,7 @@ import json
 import math
 import sqlite3
 from collections.abc import Callable, Iterator
+from functools import lru_cache
 from types import NoneType
 from typing import Any, Generic, TypeVar
 
@@ -119,12 +120,13 @@ def unpacked(text: str) -> tuple[int, ...]:
     return tuple(map(int, text.split(","))) if text else ()
 
 
-def integers(text: str) -> list[int]:
-    """A JSON list of integers."""
+@lru_cache(maxsize=1024)
+def integers(text: str) -> tuple[int, ...]:
+    """A JSON list of integers; shapes and members of groups are the same in all recordings of a run."""
     values = json.loads(text)
     if not isinstance(values, list) or any(type(value) is not int for value in values):
         raise ValueError("a list of integers was expected")
-    return values
+    return tuple(values)
 
 
 def finite(value: float) -> float:
