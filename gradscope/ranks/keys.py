@@ -9,13 +9,14 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from gradscope.model.site import user_site
 from gradscope.model.tensor import TensorType
 from gradscope.ranks.choice import CONVERSIONS, PROFILER, Ignored
 from gradscope.store.interned import Interned
-from gradscope.store.rows import unpacked
+from gradscope.store.rows import StandFor, unpacked
+from gradscope.store.sequence_reader import NODE
 
 Line = Callable[[str, int], Hashable]
 Operator = tuple[int, int, int, int | None]
@@ -95,13 +96,16 @@ class Once(dict[Asked, Told]):
 
 
 class Keys:
-    """The keys of one run. `line` tells a line as the first program's; `leaf` a leaf's name as the first run's."""
+    """The keys of one run. `line` tells a line as the first program's; `leaf` a leaf's name as the first run's.
+
+    `nodes`: the keys of nodes by their rows, None for those that are ignored.
+    """
 
     def __init__(
         self, interned: Interned, numbers: Numbers, ignored: Ignored, line: Line, leaf: Callable[[str], str]
     ) -> None:
         self._interned, self._numbers, self._ignored, self._line, self._leaf = interned, numbers, ignored, line, leaf
-        self._operators, self._nodes = Once(self._operator), Once(self._node)
+        self._operators, self.nodes = Once(self._operator), StandFor(NODE, self._node)
         self._types, self.types = Once(self._type), lru_cache(KEPT)(self._read_types)
         self._places, self._modules = Once(self._place), Once(self._module)
 
@@ -112,10 +116,6 @@ class Keys:
         asked = [(name, stack, call, node_of(node)) for name, stack, call, node in rows]
         return list(map(self._operators.__getitem__, asked))
 
-    def nodes(self, rows: list[tuple[int, ...]]) -> tuple[int | None, ...]:
-        """The keys of rows of `read_nodes`, None for those that are ignored."""
-        return tuple(map(self._nodes.__getitem__, rows))
-
     def _operator(self, asked: Operator) -> int | None:
         name, stack, call, node = asked
         text = self._interned.string(name)
@@ -124,7 +124,7 @@ class Keys:
         line = self._places[stack] if node is None else None  # inside a node, the node's line says more
         return self._numbers.of(OperatorKey(text, node, line, self._modules[call]))
 
-    def _node(self, row: tuple[int, ...]) -> int | None:
+    def _node(self, row: tuple[Any, ...]) -> int | None:
         name, stack, parent_stack, call, levels, leaf, function = row
         text, custom, line = self._interned.string(name), self._interned.function(function), self._places[stack]
         told = NodeKey(

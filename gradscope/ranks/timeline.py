@@ -9,17 +9,18 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
+from typing import Any
 
 from gradscope.model.comparison import Side
 from gradscope.model.graph import Backward
 from gradscope.model.module import ModuleCall
 from gradscope.model.site import Stack, user_site
 from gradscope.model.tensor import TensorType
-from gradscope.ranks.keys import KEPT, Keys, Types
+from gradscope.ranks.keys import KEPT, Keys, Operator, Types
 from gradscope.store import sequence_reader
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording
-from gradscope.store.rows import Packed, unpacked
+from gradscope.store.rows import Packed, StandFor, unpacked
 
 Sequence = tuple[int, ...]
 Typed = tuple[int, int, TensorType | None]  # a node, a place in what it receives (from 0) or saves (below 0), its type
@@ -41,6 +42,7 @@ class Timeline:
 
     def __init__(self, recording: Recording, keys: Keys) -> None:
         self.recording, self._keys = recording, keys
+        self._operator: StandFor[Operator] = StandFor(sequence_reader.OPERATOR, _itself)
         self._rows, self._interned = recording.tables.rows, recording.tables.interned
         self.backwards = {call.number: call for call in recording.backwards()}
         with damage_is_one_sentence(recording.path):
@@ -78,7 +80,7 @@ class Timeline:
     def _read_block(self, block: int, graph: int | None) -> Sequence:
         nodes = self.nodes_or_none(graph)
         with damage_is_one_sentence(self.recording.path):
-            found = self._keys.operators(sequence_reader.read_operators(self._rows, block), nodes)
+            found = self._keys.operators(sequence_reader.read_operators(self._rows, block, self._operator), nodes)
         return tuple(key for key in found if key is not None)
 
     def _read_nodes(self, graph: int | None) -> tuple[int | None, ...]:
@@ -86,7 +88,7 @@ class Timeline:
         if graph is None:
             return ()
         with damage_is_one_sentence(self.recording.path):
-            return self._keys.nodes(sequence_reader.read_nodes(self._rows, graph))
+            return tuple(sequence_reader.read_nodes(self._rows, graph, self._keys.nodes))
 
     def _read_edges(self, graph: int | None) -> Packed:
         """Source, output, target and input of every edge of a graph."""
@@ -182,14 +184,14 @@ class Timeline:
         if graph is None:
             return None
         with damage_is_one_sentence(self.recording.path):
-            rows = sequence_reader.read_nodes(self._rows, graph)
+            rows = sequence_reader.read_nodes(self._rows, graph, StandFor(sequence_reader.NODE, _itself))
             return next((row for at, row in enumerate(rows) if at == node), None)
 
     def _row(self, stretch: Stretch, position: int) -> tuple[int, int, int, int | None]:
         """An operator as it is stored; `position` counts those that are not ignored."""
         nodes = self.nodes_or_none(stretch.graph)
         with damage_is_one_sentence(self.recording.path):
-            rows = sequence_reader.read_operators(self._rows, stretch.block)
+            rows = sequence_reader.read_operators(self._rows, stretch.block, self._operator)
             keys = self._keys.operators(rows, nodes)
         return [row for row, key in zip(rows, keys, strict=True) if key is not None][position]
 
@@ -202,6 +204,11 @@ class Timeline:
             return Side(words, site, module)
         around = self.node(stretch.graph, node)
         return Side(f"{words} in {around.words}", around.site or site, around.module)
+
+
+def _itself(row: Any) -> Any:
+    """A row whose types were checked."""
+    return row
 
 
 def _path(module: ModuleCall | None) -> str | None:

@@ -4,10 +4,12 @@ in seconds, where building nouns takes minutes."""
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import TypeVar
 
-from gradscope.store.rows import INTEGER, MAYBE, REAL, Packed, Rows
+from gradscope.store.rows import INTEGER, MAYBE, REAL, Packed, Rows, StandFor
 
 Row = tuple[int, ...]
+Told = TypeVar("Told")
 
 
 def read_stretches(rows: Rows) -> Iterator[tuple[int, int, int, int | None, float]]:
@@ -16,16 +18,20 @@ def read_stretches(rows: Rows) -> Iterator[tuple[int, int, int, int | None, floa
     yield from rows.select(sql, (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, REAL))
 
 
-def read_operators(rows: Rows, block: int) -> list[tuple[int, int, int, int | None]]:
-    """Name, stack, module call and node of every operator of a block, as numbers."""
-    sql = "SELECT name, stack, call, node FROM operation WHERE block = ? ORDER BY number"
-    return rows.all(sql, (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE), block)
+OPERATOR = (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE)
+NODE = (INTEGER,) * 7
 
 
-def read_nodes(rows: Rows, graph: int) -> list[Row]:
-    """Name, stack, parent's stack, module call, levels, leaf and function of every node of a graph, as numbers."""
+def read_operators(rows: Rows, block: int, stand_for: StandFor[Told]) -> list[Told]:
+    """What every operator of a block stands for, by an OPERATOR: name, stack, module call and node, as numbers."""
+    return rows.each("SELECT name, stack, call, node FROM operation WHERE block = ? ORDER BY number", stand_for, block)
+
+
+def read_nodes(rows: Rows, graph: int, stand_for: StandFor[Told]) -> list[Told]:
+    """What every node of a graph stands for, by a NODE: name, stack, parent's stack, module call, levels, leaf and
+    function, as numbers."""
     sql = "SELECT name, stack, parent_stack, call, levels, leaf, function FROM node WHERE graph = ? ORDER BY number"
-    return rows.all(sql, (INTEGER,) * 7, graph)
+    return rows.each(sql, stand_for, graph)
 
 
 def read_edges(rows: Rows, graph: int) -> Packed:
