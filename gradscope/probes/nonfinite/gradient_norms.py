@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import partial
-from typing import Any
 
 import torch
 
@@ -19,6 +18,8 @@ from gradscope.probes.nonfinite.norms import norm_of, read, wide
 from gradscope.probes.tensors.accelerators import is_capturing, is_far
 from gradscope.probes.tensors.value_samples import is_plain
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
+
+Named = tuple[torch.Tensor, int]  # a leaf and the number of its name
 
 
 class GradientNorms(Watcher):
@@ -50,41 +51,40 @@ class GradientNorms(Watcher):
                 self._measure(call, leaves)
                 if is_distributed():
                     self._buffers.measure(call)
-                    self._tell([(leaf, self._name(leaf)) for leaf in leaves])
+                    self._tell(leaves)
         except Exception as error:
             self._faults.note(self.probe, error)
 
-    def _tell(self, leaves: list[tuple[Any, int]]) -> None:
+    def _tell(self, leaves: list[Named]) -> None:
         for tell in self._told:
             tell(leaves)
 
-    def _leaves(self, call: BackwardCall) -> Iterator[torch.Tensor]:
+    def _leaves(self, call: BackwardCall) -> Iterator[Named]:
         for identity in call.walked.leaves if call.walked is not None else ():
             leaf = self._names.tensor(identity)
             if leaf is not None and leaf.is_floating_point() and leaf.grad is not None and leaf.numel():
-                yield leaf
+                yield leaf, self._sink.string(self._names.leaf(leaf))
 
-    def _measure(self, call: BackwardCall, leaves: list[torch.Tensor]) -> None:
+    def _measure(self, call: BackwardCall, leaves: list[Named]) -> None:
         """Measure them, those on accelerators later: it is written when the numbers have come."""
         write = partial(self._write, call.number)
-        here = [leaf for leaf in leaves if is_plain(leaf) and is_plain(leaf.grad)]
-        there = [leaf for leaf in leaves if is_far(leaf) and is_far(leaf.grad) and not is_capturing(leaf.device)]
-        read(self._asked(here), write)
-        self._nonfinite.on_device.ask(call, self._asked(there), write)
-
-    def _asked(self, leaves: list[torch.Tensor]) -> Iterator[tuple[tuple[int, int], tuple[torch.Tensor, ...]]]:
-        for leaf in leaves:
-            if leaf.grad is not None:
-                yield (self._name(leaf), leaf.numel()), _norms(leaf, leaf.grad)
-
-    def _name(self, leaf: torch.Tensor) -> int:
-        return self._sink.string(self._names.leaf(leaf))
+        here = [named for named in leaves if is_plain(named[0]) and is_plain(named[0].grad)]
+        far = [named for named in leaves if is_far(named[0]) and is_far(named[0].grad)]
+        there = [named for named in far if not is_capturing(named[0].device)]
+        read(_asked(here), write)
+        self._nonfinite.on_device.ask(call, _asked(there), write)
 
     def _write(self, backward: int, leaf: tuple[int, int], numbers: list[float]) -> None:
         name, count = leaf
         gradient, weight, nonzero = numbers
         zeros = max(count - nonzero, 0.0) / count
         self._sink.add("leaf_size", (backward, name, repr(gradient), repr(weight), zeros, count))
+
+
+def _asked(leaves: list[Named]) -> Iterator[tuple[tuple[int, int], tuple[torch.Tensor, ...]]]:
+    for leaf, name in leaves:
+        if leaf.grad is not None:
+            yield (name, leaf.numel()), _norms(leaf, leaf.grad)
 
 
 def _norms(leaf: torch.Tensor, gradient: torch.Tensor) -> tuple[torch.Tensor, ...]:
