@@ -54,6 +54,7 @@ from gradscope.explain.findings.inplace_refused import inplace_on_expanded, inpl
 from gradscope.explain.findings.kind import Kind, Question
 from gradscope.explain.findings.last_batch import batch_of_one
 from gradscope.explain.findings.mixed_dtypes import dtypes_differ
+from gradscope.explain.findings.repeated_modules import repeated_module
 from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
 from gradscope.explain.findings.unused_input import unused_input
@@ -155,6 +156,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS830", "loads-itself", Severity.WARNING, shared_memory.loads_itself, points=False),
     Kind("GS831", "average-of-itself", Severity.WARNING, shared_memory.average_of_itself, points=False),
     Kind("GS834", "average-without-buffers", Severity.WARNING, average_without_buffers, points=False),
+    Kind("GS835", "repeated-module", Severity.WARNING, repeated_module, points=False),
     Kind("GS833", "parted-by-load", Severity.WARNING, shared_memory.parted_by_load, points=False),
     Kind("GS832", "stepped-twice", Severity.WARNING, shared_memory.stepped_twice, points=False),
     Kind("GS840", "sample-without-gradient", Severity.WARNING, estimators.sample_without_gradient, points=False),
