@@ -53,6 +53,7 @@ from gradscope.explain.findings.inplace_on_saved import inplace_on_saved
 from gradscope.explain.findings.inplace_refused import inplace_on_expanded, inplace_on_leaf, inplace_on_view
 from gradscope.explain.findings.kind import Kind, Question
 from gradscope.explain.findings.last_batch import batch_of_one
+from gradscope.explain.findings.misspelt import misspelt_attribute
 from gradscope.explain.findings.mixed_dtypes import dtypes_differ
 from gradscope.explain.findings.repeated_modules import repeated_module
 from gradscope.explain.findings.scrambled_heads import heads_scrambled
@@ -146,6 +147,7 @@ TABLE: tuple[Kind, ...] = (
         unless=("GS725", "GS727"),
         points=False,
     ),
+    Kind("GS816", "misspelt-attribute", Severity.WARNING, misspelt_attribute, points=False),
     Kind("GS820", "clipped-after-step", Severity.WARNING, clipping.clipped_after_step, points=False),
     Kind("GS821", "clipped-while-scaled", Severity.WARNING, clipping.clipped_while_scaled, points=False),
     Kind("GS824", "clips-nothing", Severity.WARNING, clipping.clips_nothing, points=False),
