@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Container, Iterator
+from collections.abc import Iterator
 from dataclasses import replace
 
 from gradscope.model.operation import Block, Operation, Write
@@ -12,21 +12,18 @@ from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Row, Rows, StandFor, finite
 
 
-def read_blocks(
-    rows: Rows, interned: Interned, only: Container[int] | None = None, versions: bool = True
-) -> Iterator[Block]:
-    """Every stretch of operators, or only those with these numbers, in the order in which they were recorded.
+def read_blocks(rows: Rows, interned: Interned, among: str = "", versions: bool = True) -> Iterator[Block]:
+    """Every stretch of operators in the order of recording, or only those `among` the numbers that a query selects.
 
     Without `versions`, those of what a stretch writes are those of the first step that was like it.
     """
     known: dict[int, tuple[Operation, ...]] = {}  # steps repeat: a thousand stretches may point at one stored block
     alike = _Alike(interned)  # and blocks of other shapes are made of the same calls
-    sql = """SELECT number, block, thread, backward, started, versions, watched,
-      EXISTS (SELECT 1 FROM written w WHERE w.block = r.block) FROM block_run r ORDER BY number"""
+    chosen = f"WHERE number IN ({among})" if among else ""
+    sql = f"""SELECT number, block, thread, backward, started, versions, watched,
+      EXISTS (SELECT 1 FROM written w WHERE w.block = r.block) FROM block_run r {chosen} ORDER BY number"""
     columns = (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, REAL, TEXT | MAYBE, INTEGER, INTEGER)
     for number, block, thread, backward, started, first, watched, writes in rows.select(sql, columns):
-        if only is not None and number not in only:
-            continue
         if block not in known:
             known[block] = tuple((_written if writes else _operations)(rows, block, alike))
         operations = known[block]

@@ -6,6 +6,7 @@ other, just before the first operator that read it: what follows tensors through
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import replace
 
@@ -20,38 +21,44 @@ _TRANSFORMS = "/torch/_functorch/"  # which take tensors out of their wrappers
 
 
 class _Touched:
-    """The tensor of each memory that was touched last, and whether it required grad."""
+    """The tensor of each memory that was touched last, and whether it required grad; of memory that several have."""
 
     def __init__(self, tensors: Mapping[int, FlowTensor]) -> None:
         self._tensors = tensors
-        self._storages = {number: one.storage for number, one in tensors.items()}
+        users = Counter([one.storage for one in tensors.values()])
+        self._storages = {number: one.storage for number, one in tensors.items() if users[one.storage] > 1}
         self._parameters = {one.storage: one.number for one in tensors.values() if one.parameter}
         self._last: dict[int, tuple[int, Read | None, FlowOperation]] = {}  # by storage; no Read of what was made
-        self.seen: set[int] = set()
+        self._seen: set[int] = set()
 
     def note(self, operation: FlowOperation) -> None:
-        seen, storages, last = self.seen, self._storages, self._last  # asked of a hundred thousand
+        storages = self._storages  # asked of a hundred thousand
         for read in operation.reads:
-            number = read.tensor
-            seen.add(number)
-            if number in storages:
-                last[storages[number]] = number, read, operation
+            if read.tensor in storages:
+                self._note(read.tensor, read, operation)
         for number in operation.makes:
-            seen.add(number)
             if number in storages:
-                last[storages[number]] = number, None, operation
+                self._note(number, None, operation)
+
+    def _note(self, number: int, read: Read | None, operation: FlowOperation) -> None:
+        self._seen.add(number)
+        self._last[self._storages[number]] = number, read, operation
+
+    def is_new(self, number: int) -> bool:
+        """Whether nobody has seen a tensor yet, on memory that others have too."""
+        return number in self._storages and number not in self._seen
 
     def before(self, number: int) -> tuple[Read, FlowOperation | None] | None:
-        """What was touched last on the memory of a tensor that nobody has seen yet, and by which operator.
+        """What was touched last on the memory of a new tensor, and by which operator.
 
         None for the operator where it is a parameter that none has touched, only the values that it was made of.
         """
-        tensor = self._tensors.get(number)
-        if tensor is None or tensor.storage not in self._last:
+        storage = self._storages[number]
+        if storage not in self._last:
             return None
-        last, read, operation = self._last[tensor.storage]
-        parameter = self._parameters.get(tensor.storage, number)
-        if parameter != number and parameter not in self.seen:
+        last, read, operation = self._last[storage]
+        parameter = self._parameters.get(storage, number)
+        if parameter != number and parameter not in self._seen:
             return Read(parameter, requires_grad=True, leaf=True), None
         return read or self._made(last, operation), operation
 
@@ -69,7 +76,7 @@ def with_aliases(
     for operation in operations:
         if operation.backward is None:
             for read in operation.reads:
-                known = None if read.tensor in touched.seen else touched.before(read.tensor)
+                known = touched.before(read.tensor) if touched.is_new(read.tensor) else None
                 if known is not None and not _is_transformed(operation):
                     origin, last = known
                     stack = _stack(last, operation, syntax)

@@ -5,10 +5,12 @@ A cut is an operator that read a tensor which required grad, and whose result di
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import cached_property, lru_cache
+from heapq import merge
 
 from gradscope.explain.evidence.aliases import with_aliases
 from gradscope.explain.evidence.function_forwards import runs_in_a_function
@@ -64,7 +66,7 @@ class RecordedDataflow:
         self.ends = tuple(ends)
         self.readers: dict[int, list[int]] = defaultdict(list)
         self.makers: dict[int, list[int]] = defaultdict(list)
-        self.flags: dict[int, list[tuple[int, Read]]] = defaultdict(list)
+        self._shape_readers: dict[int, list[int]] = defaultdict(list)
         self._writers: dict[int, list[tuple[int, int]]] = defaultdict(list)  # storage -> (operator, tensor written)
         self._set: set[tuple[int, int]] = set()  # (operator, leaf that it gives new values)
         self.written: dict[int, set[int]] = {}  # the storages that operators write in place, where there are any
@@ -77,14 +79,13 @@ class RecordedDataflow:
         return RecordedDataflow(self.operations, self.tensors.values(), ends, first, self.inside_functions)
 
     def _add(self, at: int, operation: FlowOperation) -> None:
-        flags, readers = self.flags, None if reads_shape_only(operation) else self.readers
-        for one in operation.reads:
-            flags[one.tensor].append((at, one))
-            if readers is not None:
-                readers[one.tensor].append(at)
+        reads, makers = operation.reads, self.makers
+        readers = self._shape_readers if reads_shape_only(operation) else self.readers
+        for one in reads:
+            readers[one.tensor].append(at)
         for tensor in operation.makes:
-            self.makers[tensor].append(at)
-            for one in operation.reads:
+            makers[tensor].append(at)
+            for one in reads:
                 if one.tensor == tensor:
                     self._add_write(at, operation, one)
 
@@ -162,10 +163,20 @@ class RecordedDataflow:
 
     def later(self, tensor: int, after: int) -> Read | FlowEnd | None:
         """How a tensor was first seen after an operator; None when nothing saw it again."""
-        for at, read in self.flags.get(tensor, ()):
-            if at > after:
-                return read
-        return self._ends.get(tensor)
+        both = (self.readers.get(tensor, ()), self._shape_readers.get(tensor, ()))
+        following = [readers[place] for readers in both if (place := bisect_right(readers, after)) < len(readers)]
+        if not following:
+            return self._ends.get(tensor)
+        return next(read for read in self.operations[min(following)].reads if read.tensor == tensor)
+
+    def met(self, tensor: int) -> Iterator[tuple[int, Read]]:
+        """Each operator that read a tensor, its values or its shape only, with how it was then."""
+        values, shapes = self.readers.get(tensor, ()), self._shape_readers.get(tensor, ())
+        before = -1
+        for at in merge(values, shapes) if shapes else values:
+            if at != before:  # what reads it twice stands there twice
+                yield from ((at, read) for read in self.operations[at].reads if read.tensor == tensor)
+            before = at
 
     @cached_property
     def _parameters(self) -> frozenset[int]:
@@ -220,7 +231,7 @@ class RecordedDataflow:
             seen.add(one)
             met, known = self.later(one, -1), self.tensors.get(one)
             view = known is not None and known.storage in self._parameters  # made under no_grad, it looks like a leaf
-            leaf = any(read.leaf for _, read in self.flags.get(one, ())) or (met is not None and met.leaf)
+            leaf = any(read.leaf for _, read in self.met(one)) or (met is not None and met.leaf)
             if leaf and not view:
                 return True
             for at in self.readers.get(one, ()):
@@ -250,16 +261,17 @@ class RecordedDataflow:
         """Follow what depends on a leaf as long as it requires grad."""
         way = Way()
         waiting, seen = [tensor], {tensor}
+        passed: set[int] = set()
         while waiting:
             one = waiting.pop()
             way.live.add(one)
             for at in self.readers.get(one, ()):
-                if at in way.operations or not self._goes_on(at, one):
+                if at in passed or not self._goes_on(at, one):
                     continue
-                way.operations.append(at)
+                passed.add(at)
                 waiting += [made for made in self._onward(at, one, way) if made not in seen]
                 seen.update(waiting)
-        way.operations.sort()
+        way.operations += sorted(passed)
         way.cuts.sort(key=lambda cut: cut.operation)
         return way
 

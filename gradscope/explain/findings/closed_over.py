@@ -167,7 +167,7 @@ def _is_useful(case: Case, operation: FlowOperation) -> bool:
         tensor = waiting.pop()
         if tensor in roots:
             return True
-        for at, read in flow.flags.get(tensor, ()):
+        for at, read in flow.met(tensor):
             if read.requires_grad and flow.operations[at].backward is None:
                 found = [made for made in flow.operations[at].makes if made not in seen]
                 waiting += found

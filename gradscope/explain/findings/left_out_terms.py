@@ -115,11 +115,11 @@ def _is_visited(case: Case, operation: Operation) -> bool:
 def _is_unused_number(flow: RecordedDataflow, operation: FlowOperation) -> bool:
     if operation.backward is not None or not operation.operation.grad or len(operation.makes) != 1:
         return False
-    if _detaches(operation):  # what it makes is there to be looked at
-        return False
     (made,) = operation.makes
     known = flow.tensors.get(made)
     if known is None or known.type.shape or not known.type.dtype.startswith(("float", "bfloat")) or made in flow.useful:
+        return False
+    if _detaches(operation):  # what it makes is there to be looked at
         return False
     computing = [at for at in flow.readers.get(made, ()) if flow.operations[at].operation.grad]
     return not any(flow.operations[at].makes and not _detaches(flow.operations[at]) for at in computing) and any(
