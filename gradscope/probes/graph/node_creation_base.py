@@ -56,6 +56,10 @@ class NodeCreation:
     def mend(self, error: BaseException) -> None:
         """Give an exception of the engine the words of a plain run."""
 
+    def walked(self, live: list[Any], tokens: list[Token]) -> None:
+        """The nodes of a graph were seen from Python, and it is about to run."""
+        self.deep.walked(live)
+
     def release(self) -> None:
         """Undo what seeing nodes has done to those that were made in a backward, and let the dead ones end."""
         self.deep.let_go()

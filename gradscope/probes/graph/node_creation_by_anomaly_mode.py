@@ -16,10 +16,10 @@ from typing import Any
 
 import torch.fx.traceback as fx_traceback
 
-from gradscope.probes.core.node_token import HOOK, Token
+from gradscope.probes.core.node_token import HOOK, KEY, OWN_KEY, DerivedToken, Token
 from gradscope.probes.graph.anomaly_mode import AnomalyMode
 from gradscope.probes.graph.node_creation_base import NodeCreation
-from gradscope.probes.graph.parent_references import ParentReferences
+from gradscope.probes.graph.parent_references import PARENT, ParentReferences
 from gradscope.torch_internals.dynamo import skip
 from gradscope.torch_internals.find import Replacement
 from gradscope.torch_internals.hints import WITH_ANOMALY_MODE, hint_without_anomaly_mode
@@ -35,7 +35,7 @@ class NodeCreationByAnomalyMode(NodeCreation):
 
     def __enter__(self) -> NodeCreationByAnomalyMode:
         super().__enter__()
-        self._anomaly, self._left = AnomalyMode(), False
+        self._anomaly, self._left = AnomalyMode(self.youngest), False
         self._parents = ParentReferences()
         self._hint = hint_without_anomaly_mode()
         self._place = Replacement(HOOK)
@@ -92,7 +92,30 @@ class NodeCreationByAnomalyMode(NodeCreation):
         """Take the references to their parents from the nodes that were made in a backward."""
         if made := self.made_in_backward:
             super().release()
-            self._parents.release(made)
+            self._parents.release([token for token in made if not self._anomaly.made(token.uid)])
+
+    def walked(self, live: list[Any], tokens: list[Token]) -> None:
+        """Where the program has not asked for them when a node was made, torch must find no traceback of it and no
+        parent: it prints them when the node fails.
+        """
+        super().walked(live, tokens)
+        if self._anomaly.on:
+            self._hide_tracebacks(live)
+        elif DerivedToken in set(map(type, tokens)):
+            for node, token in zip(live, tokens, strict=True):
+                if token.parent_name and not self._anomaly.made(token.uid):
+                    node.metadata.pop(PARENT, None)
+
+    def _hide_tracebacks(self, nodes: list[Any]) -> None:
+        """Take tokens, of nodes and of those that they were made by, out of torch's sight."""
+        while nodes:
+            metadata = [node.metadata for node in nodes]
+            for one in metadata:
+                token = one.get(KEY)
+                if isinstance(token, Token) and not self._anomaly.made(token.uid):
+                    one[OWN_KEY] = one.pop(KEY)
+                    one.pop(PARENT, None)
+            nodes = [one[PARENT] for one in metadata if PARENT in one]
 
     def _callback(self) -> Callable[[], Any]:
         """The function that torch will call for every node: hot, so what it uses is bound here."""

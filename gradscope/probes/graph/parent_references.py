@@ -11,6 +11,7 @@ from typing import Any
 from gradscope.probes.core.node_token import KEY, Token
 from gradscope.probes.core.young_objects import SearchesOfAll, young_generations
 
+PARENT = "parent_"  # torch's key in a node's metadata
 _REFERENCES_OF_A_DEAD_ONE = 3  # the list, the loop and getrefcount itself
 
 
@@ -38,10 +39,10 @@ class ParentReferences:
 
 def _drop(objects: Iterable[Any], left: set[int]) -> None:
     for candidate in objects:
-        if type(candidate) is dict and "parent_" in candidate:
+        if type(candidate) is dict and PARENT in candidate:
             token = candidate.get(KEY)
             if isinstance(token, Token):
-                candidate.pop("parent_", None)  # gone when another thread has just done the same
+                candidate.pop(PARENT, None)  # gone when another thread has just done the same
                 left.discard(token.uid)
                 if not left:
                     return

@@ -64,8 +64,8 @@ class Walker:
     def walk(self, roots: Iterable[Any]) -> tuple[WalkedGraph, list[Any]]:
         """Walk from root nodes. Returns the result, and the live nodes by number: drop these soon."""
         live, edges = discover(roots)
-        self._nodes.deep.walked(live)
         tokens = self._tokens(live)
+        self._nodes.walked(live, tokens)
         numbers = {token.uid: number for number, token in enumerate(tokens)}
         sequence = [node._sequence_nr() for node in live]
         variables = {
