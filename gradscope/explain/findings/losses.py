@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 from typing import TypeGuard
 
 from gradscope.explain.deductions.cause import Cause
@@ -49,7 +50,8 @@ _SAME_VALUES = (
     "Alias",
     "Expand",
 )
-_DIFFERENCES = ("sub", "mul")
+_DIFFERENCES, _WEIGHTS = ("sub", "mul"), ("mul", "div")
+_RESHAPES = ("unsqueeze", "view", "reshape", "expand")
 
 
 def softmax_twice(case: Case) -> Iterator[Cause]:
@@ -99,19 +101,23 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
     Do instead: give both the same shape, by squeeze(-1) or unsqueeze(-1).
 
     How it is found: the shapes of what an operator reads and makes, where one side requires grad and comes from a layer
-    as a column, and the other is data with one dimension.
+    as a column, and the other is data with one dimension. Or a column and a row are multiplied, of which one requires
+    grad, and all that is made of the products is one number: their sum is the product of two sums, so that no weight
+    belongs to a sample.
     """
     flow = dataflow(case)
     told = set()
     for at, operation in enumerate(flow.operations):
-        if operation.backward is None and (shapes := _outer(flow, at, operation)) and operation.site not in told:
-            told.add(operation.site)
-            column, row, size = shapes
-            yield Cause(
-                f"{list(column)} against {list(row)} gives {list(size)}: each prediction is compared with each target",
-                operation.site,
-                op=operation.operation.name,
-            )
+        if operation.backward is not None or operation.site in told or (pair := _outer(flow, at, operation)) is None:
+            continue
+        if base_name(operation.operation.name) in _WEIGHTS and _is_summed_up(flow, operation):
+            message = f"{pair.shapes}: each sample is weighted with the weights of all"
+        elif pair.is_compared:
+            message = f"{pair.shapes}: each prediction is compared with each target"
+        else:
+            continue
+        told.add(operation.site)
+        yield Cause(message, operation.site, op=operation.operation.name)
 
 
 def added_twice(case: Case) -> Iterator[Cause]:
@@ -248,28 +254,48 @@ def _behind(graph: Graph, following: dict[int, list[int]], node: Node) -> Node |
     return None
 
 
-def _outer(
-    flow: RecordedDataflow, at: int, operation: FlowOperation
-) -> tuple[tuple[int, ...], tuple[int, ...], tuple[int, ...]] | None:
-    if (
-        base_name(operation.operation.name) not in _DIFFERENCES
-        or len(operation.reads) != 2
-        or len(operation.makes) != 1
-    ):
+@dataclass(frozen=True, slots=True)
+class _Outer:
+    """A column of so many samples and a row of as many. `is_compared`: predictions and what they are held against."""
+
+    count: int
+    is_compared: bool
+
+    @property
+    def shapes(self) -> str:
+        """What an operator makes of both."""
+        return f"[{self.count}, 1] against [{self.count}] gives [{self.count}, {self.count}]"
+
+
+def _outer(flow: RecordedDataflow, at: int, operation: FlowOperation) -> _Outer | None:
+    """What an operator broadcasts, which nobody made a column of in so many words."""
+    name = base_name(operation.operation.name)
+    if name not in (*_DIFFERENCES, *_WEIGHTS) or len(operation.reads) != 2 or len(operation.makes) != 1:
         return None
-    sides = sorted(operation.reads, key=lambda read: not read.requires_grad)
-    known = [flow.tensors.get(one) for one in (sides[0].tensor, sides[1].tensor, operation.makes[0])]
-    if any(one is None for one in known) or not sides[0].requires_grad or sides[1].requires_grad:
+    known = [flow.tensors.get(one) for one in (*(read.tensor for read in operation.reads), *operation.makes)]
+    first, second, made = (None if one is None else one.type.shape for one in known)
+    column_first = first is not None and len(first) == 2
+    column, row = (first, second) if column_first else (second, first)
+    if not row or column != (*row, 1) or made != (*row, *row) or row[0] < 2:
         return None
-    column, row, made = (one.type.shape for one in known if one is not None)
-    count = column[0] if column else 0
-    if count < 2 or column != (count, 1) or row != (count,) or made != (count, count):
+    of_column, of_row = operation.reads if column_first else reversed(operation.reads)
+    compared = name in _DIFFERENCES and of_column.requires_grad and not of_row.requires_grad
+    weighted = name in _WEIGHTS and (of_column.requires_grad or of_row.requires_grad)
+    makers = (flow.operations[maker] for maker in flow.sources(of_column.tensor, at))
+    if not (compared or weighted) or all(base_name(one.operation.name) in _RESHAPES for one in makers):
         return None
-    makers = (flow.operations[maker] for maker in flow.sources(sides[0].tensor, at))
-    is_column = any(
-        base_name(maker.operation.name) not in ("unsqueeze", "view", "reshape", "expand") for maker in makers
+    return _Outer(row[0], compared)
+
+
+def _is_summed_up(flow: RecordedDataflow, operation: FlowOperation) -> bool:
+    """Whether all that is made of an operator's result is one number, its sum or its mean."""
+    readers = [flow.operations[at] for at in flow.readers.get(operation.makes[0], ())]
+    forward = [one for one in readers if one.backward is None]
+    return bool(forward) and all(
+        base_name(one.operation.name) in ("sum", "mean")
+        and all((known := flow.tensors.get(made)) is not None and not known.type.shape for made in one.makes)
+        for one in forward
     )
-    return (column, row, made) if is_column else None
 
 
 def _contains(whole: Graph, part: Graph) -> bool:

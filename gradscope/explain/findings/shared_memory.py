@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
@@ -9,6 +10,7 @@ from gradscope.explain.deductions.gradients_of_steps import held_by, steps_of
 from gradscope.explain.deductions.small_updates import made_at
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_optimizer
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import Timeline, timelines
 from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
@@ -50,15 +52,33 @@ def loads_itself(case: Case) -> Iterator[Cause]:
             if call.total and call.count == call.total:
                 states = [one for place, one in timeline.of(STATE) if place < at and one.site != call.site]
                 kept = next((one.site for one in reversed(states) if one.module == call.module), None)
+                named = None if kept is not None else _same_object(case, call.site)
+                why = "what this keeps has changed with the model" if kept is not None else "nothing changes"
+                why = "this is a second name of it and no copy" if named is not None else why
+                line = kept or named
                 yield Cause(
-                    f"{call.module or 'the module'} loads its own memory: what this keeps has changed with the model"
-                    if kept is not None
-                    else f"{call.module or 'the module'} loads its own memory: nothing changes",
-                    kept or call.site,
-                    (Related("called_at", call.site, "load_state_dict"),) if kept is not None else (),
+                    f"{call.module or 'the module'} loads its own memory: {why}",
+                    line or call.site,
+                    (Related("called_at", call.site, "load_state_dict"),) if line is not None else (),
                     module=call.module,
                 )
                 break
+
+
+def _same_object(case: Case, load: Site | None) -> Site | None:
+    """The line that gives a second name to the module whose state is loaded into itself."""
+    statement = None if load is None else syntax(case).statement(load)
+    if load is None or statement is None:
+        return None
+    names = {ast.unparse(one.value) for one in ast.walk(statement) if isinstance(one, ast.Attribute)}
+    known: dict[tuple[str, str], str] = {}
+    for node in syntax(case).nodes(load.file):
+        if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Name, ast.Attribute)):
+            name, value = ast.unparse(node.targets[0]), ast.unparse(node.value)
+            site = syntax(case).site(load.file, node.lineno)
+            if name in names and (value in names or known.setdefault((site.function, value), name) != name):
+                return site
+    return None
 
 
 def average_of_itself(case: Case) -> Iterator[Cause]:

@@ -19,7 +19,7 @@ def build_q():
 class Agent:
     def __init__(self, model, lr=0.01, sync_every=10):
         self.policy_net = model
-        self.target_net = model
+        self.target_net = model  # expect: GS830
         self.target_net.eval()
         self.optimizer = torch.optim.Adam(self.policy_net.parameters(), lr=lr)
         self.sync_every = sync_every
@@ -36,7 +36,7 @@ class Agent:
         self.optimizer.step()
         self.updates += 1
         if self.updates % self.sync_every == 0:
-            self.target_net.load_state_dict(self.policy_net.state_dict())  # expect: GS830
+            self.target_net.load_state_dict(self.policy_net.state_dict())
         return loss.item()
 
 
