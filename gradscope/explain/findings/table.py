@@ -55,6 +55,7 @@ from gradscope.explain.findings.kind import Kind, Question
 from gradscope.explain.findings.last_batch import batch_of_one
 from gradscope.explain.findings.misspelt import misspelt_attribute
 from gradscope.explain.findings.mixed_dtypes import dtypes_differ
+from gradscope.explain.findings.modules_not_held import module_not_held
 from gradscope.explain.findings.repeated_modules import repeated_module
 from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
@@ -147,6 +148,7 @@ TABLE: tuple[Kind, ...] = (
         unless=("GS725", "GS727"),
         points=False,
     ),
+    Kind("GS817", "module-not-held", Severity.INFO, module_not_held, unless=("GS725", "GS727", "GS815"), points=False),
     Kind("GS816", "misspelt-attribute", Severity.WARNING, misspelt_attribute, points=False),
     Kind("GS820", "clipped-after-step", Severity.WARNING, clipping.clipped_after_step, points=False),
     Kind("GS821", "clipped-while-scaled", Severity.WARNING, clipping.clipped_while_scaled, points=False),
@@ -178,7 +180,7 @@ TABLE: tuple[Kind, ...] = (
         "gradient-thrown-away",
         Severity.INFO,
         unused_gradients.thrown_away,
-        unless=("GS725", "GS727", "GS802"),
+        unless=("GS725", "GS727", "GS802", "GS817"),
         points=False,
     ),
 )

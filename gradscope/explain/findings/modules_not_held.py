@@ -1,0 +1,127 @@
+"""GS817: a module between the trained one and the loss, whose parameters were given to no optimizer."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
+from gradscope.explain.deductions.small_updates import made_at
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.timeline import timelines
+from gradscope.explain.evidence.words import several
+from gradscope.model.finding import Related
+from gradscope.model.flow import FlowOperation, FlowTensor, Read
+from gradscope.model.site import Site
+from gradscope.model.training import FORWARD, LOAD
+
+_TIMES = 3  # backward calls that give the parameter a gradient
+_PLAIN = ""  # the place of parameters that no module call reads
+
+
+def module_not_held(case: Case) -> Iterator[Cause]:
+    """What it flags: parameters that work on what a trained model made and that no optimizer was given.
+
+    Why: an optimizer changes what it was given. A loss with weights that are to be learned, or with a classifier of its
+    own, is a module like any other: its parameters get gradients, and stay as they were initialised.
+
+    Wrong:
+        criterion = MarginLoss(classes)  # has a weight of its own
+        optimizer = torch.optim.Adam(model.parameters())
+
+    Right:
+        optimizer = torch.optim.Adam([*model.parameters(), *criterion.parameters()])
+
+    Do instead: give the optimizer its parameters as well; or say that it rests, with requires_grad_(False).
+
+    How it is found: backward calls gave the parameters gradients, three times or more; no optimizer holds any parameter
+    of their outermost module, or they are in none; the program did not write to them, did not load them and called the
+    module in training mode; and an operator combined them with what was computed from parameters that an optimizer
+    holds. A hint: a network that is left as it is on purpose looks the same.
+    """
+    found = optimizer_parameters(case)
+    reached: dict[int, set[int]] = defaultdict(set)
+    for leaf in case.leaf_gradients():
+        reached[leaf.tensor].add(leaf.backward)
+    asked = {one.number: one for one in found.named if len(reached[one.number]) >= _TIMES}
+    if asked:
+        places = _places(dataflow(case), found.held, asked)
+        if not any(place.held for name, place in places.items() if name != _PLAIN):
+            return  # an input is optimized, or a prompt, and the model rests
+        for name, place in places.items():
+            silent = place.held or place.meets is None or not place.parameters
+            if not silent and (name == _PLAIN or _is_trained(case, name)):
+                yield _cause(case, name, place)
+
+
+@dataclass(slots=True)
+class _Place:
+    """What is read in the calls of one outermost module: such parameters, and whether an optimizer holds one of others.
+
+    `meets` is the operator that combines one with what a held parameter led to.
+    """
+
+    parameters: dict[int, FlowTensor] = field(default_factory=dict)
+    held: bool = False
+    meets: FlowOperation | None = None
+
+
+def _places(flow: RecordedDataflow, held: frozenset[int], asked: dict[int, FlowTensor]) -> dict[str, _Place]:
+    found: dict[str, _Place] = defaultdict(_Place)
+    trained: set[int] = set()  # what was computed from held parameters
+    weights = {one: {one} for one in asked}  # what was computed of nothing but asked ones, and of which
+    for operation in flow.operations:
+        if operation.backward is not None or not operation.operation.grad:
+            continue
+        place = found[_outermost(operation)]
+        own = [one.tensor for one in operation.reads if one.tensor in weights]
+        led = [one for one in operation.reads if one.tensor in trained and one.requires_grad]
+        for one in (one for one in own if one in asked):
+            place.parameters[one] = asked[one]
+        place.held = place.held or any(one.tensor in held for one in operation.reads)
+        if own and led and place.meets is None:
+            place.meets = operation
+        if led or any(_is_held(one, held) for one in operation.reads):
+            trained.update(operation.makes)
+        elif own and len(own) == len(operation.reads):
+            for made in operation.makes:
+                weights[made] = set().union(*(weights[one] for one in own))
+    return found
+
+
+def _is_held(read: Read, held: frozenset[int]) -> bool:
+    return read.requires_grad and read.tensor in held
+
+
+def _outermost(operation: FlowOperation) -> str:
+    module = operation.operation.module
+    return _PLAIN if module is None else module.outermost.module_class
+
+
+def _is_trained(case: Case, name: str) -> bool:
+    """Whether a module is called in training mode, and nothing was loaded into it."""
+    calls = [call for timeline in timelines(case) for _, call in timeline.of(FORWARD, LOAD) if call.module == name]
+    modes = [call.count for call in calls if call.kind is FORWARD]
+    return len(modes) == len(calls) and (not modes or any(modes))
+
+
+def _cause(case: Case, name: str, place: _Place) -> Cause:
+    names = [one.leaf or "a parameter" for one in place.parameters.values()]
+    meets = place.meets.site if place.meets is not None else None
+    whose = f"the parameters of {name} ({several(names)})" if name else several(names)
+    return Cause(
+        f"no optimizer was given {whose}: the gradients of each step are computed and change nothing",
+        _optimizer(case) or meets,
+        (Related("used_at", meets, "works on what is trained"),),
+        tensor=names[0],
+        weight=len(names),
+    )
+
+
+def _optimizer(case: Case) -> Site | None:
+    """Where the optimizer was made that holds most."""
+    looks = sorted(case.optimizer_looks(), key=lambda look: -len(look.parameters))
+    return made_at(case, looks[0].optimizer) if looks else None
