@@ -20,12 +20,13 @@ from gradscope.model.call import RecordedCall
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Confidence, Finding, Severity
 from gradscope.model.graph import FunctionClass
-from gradscope.model.report import Report, Unchecked, Verdict
+from gradscope.model.report import Report, SubjectReport, Unchecked, Verdict
 
 _VALUES = ("eager_fwd", "eager_bwd", "float32", "expanded_gout")  # of the first derivative
 _SECOND = ("eager_bwd2", "bwd2_engine")
 _CONTRACT = ("gout_mutated", "input_mutated", "backward_twice", "subset_grad", "one_output", "threads")
 _LOCAL = "<locals>"
+_REFUSES = "it raises on values of our own, in the shapes that it was called with"
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,9 +58,18 @@ def check_met(met: Iterable[Met], twice: bool, choice: Choice) -> Report:
     settings = replace(Settings(level="eager", choice=choice, recorded=samples), only=trials)
     report = check(targets, settings)
     why = {one.function: "; ".join(one.not_checked) for one in report.subjects if one.verdict is Verdict.NOT_CHECKED}
+    why |= {one.function: _REFUSES for one in report.subjects if _refuses_what_fits(one)}
     unchecked += [Unchecked(name.rpartition(".")[2], reason) for name, reason in why.items()]
     checked = tuple(name.rpartition(".")[2] for name, _ in targets if name not in why)
-    return Report(_told(report), torch=report.torch, checked=checked, unchecked=tuple(unchecked))
+    told = tuple(one for one in _told(report) if one.function not in why)
+    return Report(told, torch=report.torch, checked=checked, unchecked=tuple(unchecked))
+
+
+def _refuses_what_fits(subject: SubjectReport) -> bool:
+    """Whether its forward, which ran when it was recorded, raises: a recording has shapes and no values, and a length
+    or an index that fits no other input is ours.
+    """
+    return "eager_fwd" in subject.trials and subject.trials["eager_fwd"].status.failed
 
 
 def _told(report: Report) -> tuple[Finding, ...]:

@@ -66,6 +66,17 @@ def local():
     return Local
 
 
+class Segments(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, lengths):
+        ctx.lengths = lengths
+        return torch.stack([part.sum(0) for part in x.split(lengths.tolist())])
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient.repeat_interleave(ctx.lengths, 0), None
+
+
 torch.manual_seed(0)
 first, second = nn.Linear(4, 8), nn.Linear(8, 1)
 for step in range(3):
@@ -73,6 +84,7 @@ for step in range(3):
     Round.apply(Scale.apply(second(x), torch.ones(1) * 2)).square().mean().backward()
     with torch.no_grad():
         local().apply(x)
+Segments.apply(first(torch.randn(8, 4)), torch.tensor([3, 5])).sum().backward()
 print("trained")
 """
 Asked = Callable[..., dict[str, Any]]
@@ -107,6 +119,14 @@ def test_a_wrong_derivative_is_found(asked: Asked) -> None:
 
 def test_right_ones_and_those_that_differ_on_purpose_are_silent(asked: Asked) -> None:
     assert found(asked("--check-functions")) == []
+
+
+def test_one_whose_inputs_must_fit_each_other_is_not_accused(asked: Asked) -> None:
+    report = asked("--check-functions")
+    assert found(report) == []
+    assert [one for one in report["unchecked"] if one["function"] == "Segments"] == [
+        {"function": "Segments", "reason": "it raises on values of our own, in the shapes that it was called with"}
+    ]
 
 
 def test_state_on_the_class_is_found_with_and_without_trying(asked: Asked) -> None:
