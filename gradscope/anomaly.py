@@ -41,7 +41,11 @@ def explain(
     heard = [(kind, cause) for kind, cause in found if not _silenced(case, kind, cause)]
     ranked = sorted(_without_echoes(heard), key=_rank)
     findings = tuple(with_steps(case, _finding(kind, cause)) for kind, cause in _joined(ranked))
-    return Report(findings, torch=case.run().torch, recording=str(recording.path), left_out=left_out)
+    ended = next((one for one in case.failures() if one.kind != KeyboardInterrupt.__name__), None)
+    if any(cause.fails for _, cause in heard):
+        ended = None
+    run = case.run()
+    return Report(findings, torch=run.torch, recording=str(recording.path), left_out=left_out, unexplained=ended)
 
 
 def _answers(case: Case, kinds: list[Kind]) -> tuple[list[Found], tuple[str, ...]]:

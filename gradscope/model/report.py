@@ -5,6 +5,7 @@ from __future__ import annotations
 import enum
 from dataclasses import dataclass, field, replace
 
+from gradscope.model.failure import Failure
 from gradscope.model.finding import Finding, Severity
 from gradscope.model.site import Site
 
@@ -90,6 +91,7 @@ class Report:
 
     `left_out` are the codes that were not looked for to the end, because it took too long. Of the custom Functions that
     a recording met, `checked` names those that check-function tried. `unimported` are modules of a checked package.
+    `unexplained` is what ended the run, where no finding explains it.
     """
 
     findings: tuple[Finding, ...] = ()
@@ -100,6 +102,7 @@ class Report:
     checked: tuple[str, ...] = ()
     unchecked: tuple[Unchecked, ...] = ()
     unimported: tuple[Unimported, ...] = ()
+    unexplained: Failure | None = None
 
     @property
     def gap(self) -> str | None:

@@ -27,6 +27,9 @@ def as_object(report: Report) -> dict[str, Any]:
     content["findings"] = [finding_object(finding) for finding in report.findings]
     if report.left_out:
         content["left_out"] = list(report.left_out)
+    if (failure := report.unexplained) is not None:
+        site = None if failure.site is None else site_object(failure.site)
+        content["unexplained"] = {"exception": failure.kind, "message": failure.message, "site": site}
     if report.checked:
         content["checked"] = list(report.checked)
     if report.unchecked:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from gradscope.model.failure import Failure
 from gradscope.model.finding import Confidence, Finding, Related, Severity
 from gradscope.model.printable import printable
 from gradscope.model.report import Report, Status, SubjectReport, Unchecked, Verdict
@@ -32,9 +33,23 @@ def render(report: Report) -> str:
         blocks.append(totals(report))
     if report.unimported:
         blocks.append("\n".join(["not imported:", *(f"  {one.module}: {one.reason}" for one in report.unimported)]))
-    told = (functions_checked(report.checked), functions_unchecked(report.unchecked), report.gap)
+    told = (
+        ended(report.unexplained),
+        functions_checked(report.checked),
+        functions_unchecked(report.unchecked),
+        report.gap,
+    )
     blocks += ["\n".join(wrapped(printable(text))) for text in told if text]
     return "\n\n".join(blocks) + "\n"
+
+
+def ended(failure: Failure | None) -> str:
+    """What ended the run, where nothing that was found explains it."""
+    if failure is None:
+        return ""
+    where = f" at {place(failure.site)}" if failure.site is not None else ""
+    message = textwrap.shorten(failure.message, WIDTH * 2, placeholder=" ...")
+    return f"not explained: the run ended with {failure.kind}{': ' * bool(message)}{message}{where}"
 
 
 def functions_checked(names: tuple[str, ...]) -> str:
