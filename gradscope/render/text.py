@@ -1,56 +1,58 @@
-"""Text for a terminal: a tree by module call, as wide as the terminal, coloured only when asked."""
+"""Text for a terminal: a tree by module call, as wide as the terminal, coloured only when asked.
+
+Without rich, which takes longer to load than most recordings to read.
+"""
 
 from __future__ import annotations
 
-import io
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from rich.cells import cell_len
-from rich.console import Console
-from rich.text import Text
-from rich.tree import Tree
 
 from gradscope.model.printable import printable
 from gradscope.render.elide import elided
-from gradscope.render.styles import STYLES
+from gradscope.render.styles import STYLES, styled
+from gradscope.render.wrap import breaks, cut
 from gradscope.view.line import Line
 from gradscope.view.outline import outline
 from gradscope.view.scene import Scene
 from gradscope.view.title import subtitles, title
 
-BRANCH = 4  # cells of rich's lines for each depth
+FORK, END, CONTINUE, SPACE = "├── ", "└── ", "│   ", "    "
 LEAST = (14, 10)  # cells that an elided name keeps; where not even that fits
+Words = tuple[str, str]  # and their style
 
 
 def render(scene: Scene) -> str:
     """The scene as a tree."""
-    page = io.StringIO()
-    console = Console(
-        file=page,
-        width=scene.width,
-        force_terminal=scene.color,
-        no_color=not scene.color,
-        color_system="standard" if scene.color else None,
-        legacy_windows=False,
-        markup=False,
-        emoji=False,
-        highlight=False,
-    )
-    lines = "\n".join(printable(line) for line in (title(scene), *subtitles(scene)))  # each escaped by itself
-    heading = Text(lines, style="bold" if scene.color else "")
-    console.print(_tree(heading, outline(scene), scene.width))
-    return "\n".join(line.rstrip() for line in page.getvalue().splitlines()) + "\n"
+    heading = [[(printable(line), "bold")] for line in (title(scene), *subtitles(scene))]  # each escaped by itself
+    rows = [row for words in heading for row in _rows(words, scene.width)]
+    lines = outline(scene)
+    for line, (first, rest) in zip(lines, _guides([line.depth for line in lines]), strict=True):
+        row, *more = _rows(_words(line, scene.width - len(first)), scene.width - len(first))
+        rows += [[(first, ""), *row], *([(rest, ""), *one] for one in more)]
+    if scene.color:
+        return "".join("".join(styled(*words) for words in row).rstrip() + "\n" for row in rows)
+    return "".join("".join(text for text, _ in row).rstrip() + "\n" for row in rows)
 
 
-def _tree(heading: Text, lines: list[Line], width: int) -> Tree:
-    """Rich's tree, built with the branch that is open at each depth. A line stays one: its longest names are elided."""
-    open_branches = [Tree(heading, highlight=False)]
-    for line in lines:
-        del open_branches[line.depth :]
-        open_branches.append(open_branches[-1].add(_words(line, width - BRANCH * line.depth)))
-    return open_branches[0]
+def _guides(depths: Sequence[int]) -> Iterator[tuple[str, str]]:
+    """What stands left of each line of a tree, by how deep they are, and left of what does not fit on it."""
+    open_at: set[int] = set()
+    follows = list[bool]()
+    for depth in reversed(depths):
+        follows.append(depth in open_at)
+        open_at = {one for one in open_at if one < depth} | {depth}
+    around = list[str]()
+    for depth, more in zip(depths, reversed(follows), strict=True):
+        del around[depth - 1 :]
+        left, rest = "".join(around), CONTINUE if more else SPACE
+        yield left + (FORK if more else END), left + rest
+        around.append(rest)
 
 
-def _words(line: Line, room: int) -> Text:
+def _words(line: Line, room: int) -> list[Words]:
     """The parts of a line, the longest elided until all fit; what only one part says is said in full."""
     texts = [printable(part.text) for part in line.parts]
     if len(texts) > 1:
@@ -61,5 +63,14 @@ def _words(line: Line, room: int) -> Text:
                 shorter = elided(texts[place], max(cell_len(texts[place]) - over, least))
                 over -= cell_len(texts[place]) - cell_len(shorter)
                 texts[place] = shorter
-    styled = zip(texts, line.parts, strict=True)
-    return Text("  ").join(Text(text, style=STYLES.get(part.role, "")) for text, part in styled)
+    parts = [(text, STYLES.get(part.role, "")) for text, part in zip(texts, line.parts, strict=True)]
+    return [words for part in parts for words in (("  ", ""), part)][1:]
+
+
+def _rows(words: list[Words], room: int) -> list[list[Words]]:
+    """The words on one line, or on as many as it takes."""
+    text = "".join(text for text, _ in words)
+    if cell_len(text) <= room:
+        return [words]
+    places = [0, *breaks(text, room), len(text)]
+    return [cut(words, start, stop, room) for start, stop in pairwise(places)]
