@@ -12,33 +12,40 @@ from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import is_
 from types import MappingProxyType
+from typing import cast
 
 from gradscope.graphs.loops import FEWEST, NO_LOOPS, Loops
 from gradscope.model.graph import Node
-from gradscope.model.group import Group, Item, Repeat
+from gradscope.model.group import Group, Item
 
 LONGEST_ROUND, LONGEST_OF_CALLS = 100, 4  # items of a round; of one that is folded without being a step of a loop
-# Where the same comes three times in a row: keys as letters, because nothing looks faster than this. That some keys
-# may share a letter only costs a look at the keys.
-_THRICE, _LETTERS = re.compile(rf"(.{{1,{LONGEST_ROUND}}}?)\1\1", re.DOTALL), sys.maxunicode + 1
+# Where the same may come often enough: keys as letters, because nothing looks faster than this. That some may share a
+# letter only costs another look. Short rounds are looked for themselves, of longer ones what even the shortest repeat.
+LETTERS, SHORT = sys.maxunicode + 1, 3
+_SHORT_ROUNDS = re.compile(rf"(?=(.{{1,{SHORT}}}?)\1{{{FEWEST - 1}}})", re.DOTALL)
+_REPEATED = (SHORT + 1) * (FEWEST - 1)
 
 
 def fold(root: Group, marks: Mapping[int, Hashable] = MappingProxyType({}), loops: Loops = NO_LOOPS) -> Group:
-    """The same tree with runs of identical siblings as Repeats. Nodes whose `marks`, by id, differ are not the same."""
+    """The same tree, in which nothing is folded yet, with runs of identical siblings as Repeats.
+
+    Nodes whose `marks`, by id, differ are not the same.
+    """
     numbers: dict[Hashable, int] = {}
     groups = _groups(root)
     structure = _of_nodes(groups, marks, numbers)
     folded: dict[int, Group] = {}
     for group in reversed(groups):
-        members = [child for child in group.children if not isinstance(child, Repeat)]
-        keys = [structure[id(child)] for child in members]
-        children = [folded.get(id(child), child) for child in members]
+        children = cast("Sequence[Node | Group]", group.children)
+        keys = [structure[id(child)] for child in children]
+        names = tuple([child.name for child in children if isinstance(child, Group)])
+        if names:
+            children = [folded.get(id(child), child) for child in children]
         siblings = _fold_siblings(children, keys, loops)
-        same = len(siblings) == len(group.children) and all(map(is_, siblings, group.children))
-        folded[id(group)] = group if same else replace(group, children=siblings)
-        names = tuple([child.name if isinstance(child, Group) else "" for child in members])
+        if len(siblings) != len(keys) or not all(map(is_, siblings, group.children)):
+            folded[id(group)] = replace(group, children=tuple(siblings))
         structure[id(group)] = numbers.setdefault((group.module_class, names, tuple(keys)), len(numbers))
-    return folded[id(root)]
+    return folded.get(id(root), root)
 
 
 def _of_nodes(groups: list[Group], marks: Mapping[int, Hashable], numbers: dict[Hashable, int]) -> dict[int, int]:
@@ -61,33 +68,35 @@ def _groups(root: Group) -> list[Group]:
 
 def structures(nodes: Sequence[Node]) -> Iterator[Hashable]:
     """What each of some nodes has in common with others among them of its kind."""
-    inputs = _numbered([node.inputs_meta for node in nodes])
-    types = _numbered([tensor.type for node in nodes for tensor in node.saved])
+    inputs = _numbered({id(node.inputs_meta): node.inputs_meta for node in nodes})
+    types = _numbered({id(tensor.type): tensor.type for node in nodes for tensor in node.saved})
     for node in nodes:
-        saved = tuple([(tensor.name, types[id(tensor.type)]) for tensor in node.saved]) if node.saved else ()
+        saved: tuple[object, ...] = node.saved
+        if saved:
+            saved = tuple([(tensor.name, types[id(tensor.type)]) for tensor in node.saved])
         hooks = tuple((hook.kind, hook.name) for hook in node.hooks) if node.hooks else ()
         function = node.function.name if node.function else None
         met = inputs[id(node.inputs_meta)]
         yield node.name, node.op, met, saved, hooks, function, node.levels, node.order is None
 
 
-def _numbered(values: list[Hashable]) -> dict[int, int]:
+def _numbered(values: Mapping[int, Hashable]) -> dict[int, int]:
     """Numbers, equal for equal values, by the values' identities: many nodes share what is slow to hash."""
-    once = {id(value): value for value in values}
     numbers: dict[Hashable, int] = {}
-    return {identity: numbers.setdefault(value, len(numbers)) for identity, value in once.items()}
+    return {identity: numbers.setdefault(value, len(numbers)) for identity, value in values.items()}
 
 
-def _fold_siblings(children: list[Node | Group], keys: list[int], loops: Loops) -> tuple[Item, ...]:
+def _fold_siblings(children: Sequence[Node | Group], keys: list[int], loops: Loops) -> Sequence[Item]:
     if len(keys) < FEWEST or len(set(keys)) == len(keys):
-        return tuple(children)
+        return children
     folded: list[Item] = []
-    text = "".join([chr(key % _LETTERS) for key in keys])
     start, later = 0, list[int]()
-    while found := _THRICE.search(text, start):
+    for place in _candidates(keys):
+        if place < start:
+            continue
         later = later or _later(keys)
-        folded += children[start : found.start()]
-        start = found.start()
+        folded += children[start:place]
+        start = place
         length, rounds = _best_repeat(children, keys, later, start, loops)
         stop = start + length * rounds
         if rounds == 1:
@@ -95,12 +104,21 @@ def _fold_siblings(children: list[Node | Group], keys: list[int], loops: Loops) 
         else:
             folded += loops.split([tuple(children[at : at + length]) for at in range(start, stop, length)])
         start = stop
-    return (*folded, *children[start:])
+    return [*folded, *children[start:]]
 
 
-def _later(keys: list[int]) -> list[int]:
+def _candidates(keys: list[int]) -> list[int]:
+    """The places where a round may begin that comes often enough, and all where one does."""
+    text = "".join([chr(key % LETTERS) for key in keys])
+    found = {short.start() for short in _SHORT_ROUNDS.finditer(text)}
+    begun = [text[place : place + _REPEATED] for place in range(len(text))]
+    found.update([place for place, again in enumerate(_later(begun)) if 0 < again - place <= LONGEST_ROUND])
+    return sorted(found)
+
+
+def _later(keys: Sequence[Hashable]) -> list[int]:
     """For each place the next one with the same key; -1 behind the last."""
-    found, seen = [-1] * len(keys), dict[int, int]()
+    found, seen = [-1] * len(keys), dict[Hashable, int]()
     for place in range(len(keys) - 1, -1, -1):
         found[place] = seen.get(keys[place], -1)
         seen[keys[place]] = place
@@ -108,7 +126,7 @@ def _later(keys: list[int]) -> list[int]:
 
 
 def _best_repeat(
-    children: list[Node | Group], keys: list[int], later: list[int], start: int, loops: Loops
+    children: Sequence[Node | Group], keys: list[int], later: list[int], start: int, loops: Loops
 ) -> tuple[int, int]:
     """Length of the round and number of rounds of the shortest repeat; (1, 1) when there is none."""
     again = later[start]
@@ -122,7 +140,7 @@ def _best_repeat(
     return 1, 1
 
 
-def _rounds(children: list[Node | Group], keys: list[int], start: int, length: int, loops: Loops) -> int:
+def _rounds(children: Sequence[Node | Group], keys: list[int], start: int, length: int, loops: Loops) -> int:
     """How many rounds are the same, 1 where a fold is not worth it: calls of modules are; nodes are in a loop.
 
     The first two tell whether it is one, so that no row of 100,000 nodes is walked from each of them.

@@ -6,7 +6,6 @@ the parameter's module, wherever it happened to be used first.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
 
@@ -68,8 +67,10 @@ class Owners:
         if leaf is None or near is None:
             return near
         outermost = near.outermost
+        path = _inside(leaf, outermost.module_class)
         around: dict[str, ModuleCall] = {}
-        for path in _owners(leaf, outermost.module_class):
+        while path:
+            path = path.rpartition(".")[0]
             if path == near.path:  # where nearly all parameters are used
                 return near
             around = around or {call.path: call for call in near.chain}
@@ -98,13 +99,10 @@ def _forward_home(graph: Graph, node: Node) -> Home:
     return Home(origin.module or node.module, in_backward=True)
 
 
-def _owners(leaf: str, model: str) -> Iterator[str]:
+def _inside(leaf: str, model: str) -> str:
     """`a.b.weight` is owned by `a.b`, which stands in `a`, which stands in the outermost module.
 
     Where two models have parameters of the same name, the model's class stands in front: `Net.a.b.weight`.
     """
     front, _, rest = leaf.partition(".")
-    path = rest if rest and front.partition("#")[0] == model else leaf
-    while path:
-        path = path.rpartition(".")[0]
-        yield path
+    return rest if rest and front.partition("#")[0] == model else leaf

@@ -6,17 +6,15 @@ from collections import defaultdict
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
+from operator import attrgetter, pos
 
 from gradscope.graphs.walk import nodes_of
 from gradscope.model.graph import Edge, Node
 from gradscope.model.group import Group, Item, Repeat
 
 FEWEST = 4  # rounds that are worth a fold: the first and the last show, and a box for one between is no fold
+_TAIL, _HEAD = attrgetter("source"), attrgetter("target")
 Round = tuple[Node | Group, ...]
-
-
-def _itself(node: int) -> int:
-    return node
 
 
 @dataclass(frozen=True)
@@ -24,7 +22,7 @@ class Loops:
     """The edges of a graph, `find` for the node that stands for each, and the number of a step to open, from 1."""
 
     edges: Sequence[Edge] = ()
-    find: Callable[[int], int] = field(default=_itself)
+    find: Callable[[int], int] = field(default=pos)
     step: int | None = None
 
     def chained(self, one: Iterable[Item], two: Iterable[Item]) -> bool:
@@ -41,12 +39,12 @@ class Loops:
 
     @cached_property
     def _heads(self) -> dict[int, list[int]]:
-        heads: dict[int, list[int]] = defaultdict(list)
-        for edge in self.edges:
-            tail, head = self.find(edge.source), self.find(edge.target)
+        found: dict[int, list[int]] = defaultdict(list)
+        tails, heads = (map(self.find, map(end, self.edges)) for end in (_TAIL, _HEAD))
+        for tail, head in zip(tails, heads, strict=True):
             if tail != head:
-                heads[tail].append(head)
-        return dict(heads)
+                found[tail].append(head)
+        return dict(found)
 
 
 NO_LOOPS = Loops()

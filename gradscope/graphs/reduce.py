@@ -53,12 +53,11 @@ def unabridged(graph: Graph, rules: Rules) -> Group:
 
     Of the rules the focus holds, repeats are folded, and parameters may be left out.
     """
-    inside = frozenset(range(len(graph.nodes)))
-    if rules.focus is not None:
-        inside = around(graph, rules.focus, rules.radius)
+    inside = None if rules.focus is None else around(graph, rules.focus, rules.radius)
     if rules.params is False:
         kept = rules.must | set(graph.roots)
-        inside -= {node.id for node in graph.nodes if node.accumulates and node.id not in kept}
+        shown = range(len(graph.nodes)) if inside is None else inside
+        inside = frozenset(node for node in shown if node in kept or not graph.nodes[node].accumulates)
     tree = build(graph, inside=inside)
     if not rules.fold:
         return tree

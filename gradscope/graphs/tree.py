@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field
+from typing import cast
 
 from gradscope.graphs.home import CallKey, Home, call_key, homes
 from gradscope.graphs.walk import backward_order
@@ -70,17 +71,17 @@ class Builder:
         self.root = Draft("", "", None)
         self.drafts = [self.root]
         self._known: dict[tuple[bool, tuple[Level, ...]], dict[int, Draft]] = {}  # by the identity of the call
-        self._last: tuple[Home, tuple[Level, ...], Draft] = (Home(), (), self.root)
 
-    def add(self, node: Node, home: Home, levels: tuple[Level, ...] = (), absorbed: bool = False) -> None:
-        """Put a node into its group; one that is absorbed is counted there and not shown."""
-        last, its_levels, draft = self._last
-        if last is not home or its_levels is not levels:  # they are, for nearly all neighbours
-            draft = self._innermost(home, levels)
-            self._last = home, levels, draft
-        draft.own.append(node)
-        if not absorbed:
-            draft.children.append(node)
+    def fill(self, nodes: Iterable[Node], places: Sequence[Home], absorbed: Collection[int], by_level: bool) -> None:
+        """Put nodes into their groups; those that are absorbed are counted there and not shown."""
+        last, its_levels, draft = Home(), tuple[Level, ...](), self.root
+        for node in nodes:
+            home, levels = places[node.id], node.levels if by_level else ()
+            if home is not last or levels is not its_levels:  # they are not, for nearly all neighbours
+                last, its_levels, draft = home, levels, self._innermost(home, levels)
+            draft.own.append(node)
+            if node.id not in absorbed:
+                draft.children.append(node)
 
     def _innermost(self, home: Home, levels: tuple[Level, ...]) -> Draft:
         """The draft of a home; those around it are made with it."""
@@ -128,10 +129,9 @@ def build(
     `by_level` what was made under torch.func transforms stands in a group for each level.
     """
     places = homes(graph) if where is None else where
+    nodes = backward_order(graph.nodes)
     builder = Builder()
-    for node in backward_order(graph.nodes):
-        if inside is None or node.id in inside:
-            builder.add(node, places[node.id], node.levels if by_level else (), node.id in absorbed)
+    builder.fill(nodes if inside is None else [one for one in nodes if one.id in inside], places, absorbed, by_level)
     frozen: dict[int, Group] = {}
     for draft in reversed(builder.drafts):
         draft.count_own()
@@ -142,13 +142,12 @@ def build(
     return frozen[id(builder.root)]
 
 
-def _children(draft: Draft, frozen: dict[int, Group]) -> Iterator[Node | Group]:
+def _children(draft: Draft, frozen: dict[int, Group]) -> Iterable[Node | Group]:
     """What shows in a group: a group whose nodes are all part of others has nothing left to show."""
-    for child in draft.children:
-        if isinstance(child, Node):
-            yield child
-        elif frozen[id(child)].children:
-            yield frozen[id(child)]
+    if not draft.inner:
+        return cast("list[Node | Group]", draft.children)
+    found = [child if isinstance(child, Node) else frozen[id(child)] for child in draft.children]
+    return [child for child in found if isinstance(child, Node) or child.children]
 
 
 def _totals(draft: Draft) -> Totals:

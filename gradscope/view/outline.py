@@ -88,6 +88,7 @@ class OutlineWriter:
         self._sums = sums(scene.graph) if Show.GRADS in scene.show else {}
         self._shared = shared_parameters(scene.graph)
         self._folder = scene.run.cwd
+        self._special = any(node.hooks or node.function is not None for node in scene.graph.nodes)
         self._told: dict[tuple[int, int], Line] = {}
 
     def lines(self, plan: Plan) -> Iterator[Line]:
@@ -122,8 +123,9 @@ class OutlineWriter:
                 self._told[id(item), depth] = repeat_line(depth, item, held, self._folder)
         return self._told[id(item), depth]
 
-    def _marks(self, items: Iterable[Item]) -> Iterator[Row]:
-        return marks(list(nodes_of(items)), self._shared, self._folder)
+    def _marks(self, items: Iterable[Item]) -> Iterable[Row]:
+        """What a closed line says of the nodes behind it; of parameters it counts, most graphs have nothing else."""
+        return marks(list(nodes_of(items)), self._shared, self._folder) if self._special else ()
 
     def _node(self, depth: int, node: Node) -> Iterator[Line]:
         """A node, and below it what was asked for."""

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import chain
 
 from gradscope.graphs.walk import nodes_of
 from gradscope.model.graph import Node
@@ -38,7 +39,7 @@ def round_words(repeat: Repeat, folder: str = "") -> RoundWords:
     """What is said of those between."""
     rounds = between(repeat)
     title = f"{len(rounds):,}{TIMES} same {kind_of(repeat)}"
-    nodes = amount(sum(1 for one in rounds for _ in nodes_of(one)), "node")
+    nodes = amount(sum(1 for _ in nodes_of(chain.from_iterable(rounds))), "node")
     first, last = name_of(repeat, 1), name_of(repeat, len(rounds))
     span = first if len(rounds) == 1 else f"{first} … {last}"
     if is_step(repeat):
