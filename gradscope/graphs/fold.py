@@ -87,7 +87,7 @@ def _numbered(values: Mapping[int, Hashable]) -> dict[int, int]:
 
 
 def _fold_siblings(children: Sequence[Node | Group], keys: list[int], loops: Loops) -> Sequence[Item]:
-    if len(keys) < FEWEST or len(set(keys)) == len(keys):
+    if len(keys) - len(set(keys)) < FEWEST - 1:  # what is folded is there as often
         return children
     folded: list[Item] = []
     start, later = 0, list[int]()

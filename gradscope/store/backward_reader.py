@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections import defaultdict
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
+from itertools import chain, pairwise
 from typing import Any, NamedTuple, TypeVar
 
 from gradscope.model.graph import Backward, Edge, Graph, Node, OrderSource, Parent, Root
@@ -27,9 +28,13 @@ BACKWARD_COLUMNS = (
 Found = TypeVar("Found")
 
 EFFECTS = tuple(Effect)  # by firing.changed
-NODE = """SELECT number, name, seq, stack, call, op, levels, thread, parent, parent_name, parent_stack, leaf, function
-  FROM node WHERE graph = ? ORDER BY number"""
-NODE_COLUMNS = (*(INTEGER, INTEGER, INTEGER | MAYBE), *(INTEGER,) * 5, INTEGER | MAYBE, *(INTEGER,) * 4)
+NODE = "SELECT number, name, seq, stack, call, op, leaf FROM node WHERE graph = ? ORDER BY number"
+NODE_COLUMNS = (*(INTEGER, INTEGER, INTEGER | MAYBE), *(INTEGER,) * 4)
+# what most graphs have none of
+RARE = "SELECT levels, thread, parent, parent_name, parent_stack, function FROM node WHERE graph = ? ORDER BY number"
+RARE_COLUMNS = (INTEGER, INTEGER, INTEGER | MAYBE, *(INTEGER,) * 3)
+ANY_RARE = """SELECT EXISTS (SELECT 1 FROM node WHERE graph = ? AND NOT (levels IS 0 AND thread IS 0
+  AND parent IS NULL AND parent_name IS 0 AND parent_stack IS 0 AND function IS 0))"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +174,11 @@ class BackwardReader:
     def _nodes(self, call: StoredCall) -> tuple[Node, ...]:
         """The nodes of its graph, a column at a time: each number that is looked up is looked up once."""
         assert call.graph is not None
-        numbers, names, seqs, *places, leaves, functions = self._rows.columns(NODE, NODE_COLUMNS, call.graph)
-        stacks, calls, ops, levels, threads, *parents = places
+        numbers, names, seqs, stacks, calls, ops, leaves = self._rows.columns(NODE, NODE_COLUMNS, call.graph)
         (expected,) = self._rows.one("SELECT nodes FROM graph WHERE id = ?", (INTEGER,), call.graph)
         if len(numbers) != expected or numbers != list(range(len(numbers))):
             raise ValueError(f"a graph of {expected} nodes holds {len(numbers)}, or others than it says")
+        levels, threads, parents, functions = self._rare(call.graph, len(numbers))
         known, beside = self._interned, self._inputs(call.tensors)
         inputs = [beside.get(node, _NOTHING) for node in numbers]
         order = {node: position for position, node in enumerate(call.measured or ())}
@@ -184,25 +189,31 @@ class BackwardReader:
             each(known.stack, stacks),
             each(known.name, ops),
             each(known.call, calls),
-            each(known.levels, levels),
+            levels,
             threads,
-            self._parents(*parents),
+            parents,
             [one.device for one in inputs],
             [one.types for one in inputs],
             _held(self._saved(call.tensors), numbers),
             _held(self._again(call.tensors), numbers),
             _held(self._hooks_on(call.backward.number), numbers),
             each(known.name, leaves),
-            each(known.function, functions),
+            functions,
             map(order.get, numbers),
         )
         return tuple(map(Node, *columns))
 
+    def _rare(self, graph: int, nodes: int) -> tuple[list[Any], ...]:
+        """Levels, threads, parents and functions of the nodes."""
+        if self._rows.one(ANY_RARE, (INTEGER,), graph) == (0,):
+            return [()] * nodes, [0] * nodes, [None] * nodes, [None] * nodes
+        levels, threads, *parents, functions = self._rows.columns(RARE, RARE_COLUMNS, graph)
+        known = self._interned
+        return each(known.levels, levels), threads, self._parents(*parents), each(known.function, functions)
+
     def _parents(
         self, parents: Sequence[int | None], names: Sequence[int], stacks: Sequence[int]
     ) -> list[Parent | None]:
-        if not any(names):
-            return [None] * len(names)
         string, stack_of = self._interned.string, self._interned.stack
         return [
             Parent(string(name), stack_of(stack), parent) if name else None
@@ -215,7 +226,7 @@ class BackwardReader:
         nodes, kinds = self._rows.columns(sql, (INTEGER, INTEGER), _some(tensors))
         found = dict(zip(nodes, each(lambda kind: self._met((kind,)), kinds), strict=True))
         if len(found) < len(nodes):  # some get several, as few do
-            grouped = {node: tuple(met) for node, met in _grouped(nodes, kinds).items() if len(met) > 1}
+            grouped = {node: met for node, met in _runs(nodes, tuple(kinds)).items() if len(met) > 1}
             found.update(zip(grouped, each(self._met, list(grouped.values())), strict=True))
         return found
 
@@ -224,7 +235,7 @@ class BackwardReader:
         types = tuple(self._interned.type(kind) if kind else None for kind in kinds)
         return _Inputs(types, _queue_device(types))
 
-    def _saved(self, tensors: int | None) -> dict[int, list[SavedTensor]]:
+    def _saved(self, tensors: int | None) -> dict[int, tuple[SavedTensor, ...]]:
         sql = "SELECT node, name, type, bytes, storage, leaf FROM saved WHERE tensors = ? ORDER BY node, position"
         nodes, names, types, sizes, storages, leaves = self._rows.columns(sql, (INTEGER,) * 6, _some(tensors))
         sql = "SELECT storage FROM given WHERE tensors = ?"
@@ -238,7 +249,7 @@ class BackwardReader:
             each(known.name, leaves),
             [storage in given for storage in storages],
         )
-        return _grouped(nodes, map(SavedTensor, *columns))
+        return _runs(nodes, tuple(map(SavedTensor, *columns)))
 
     def _again(self, tensors: int | None) -> dict[int, list[Recomputed]]:
         found: dict[int, list[Recomputed]] = defaultdict(list)
@@ -271,20 +282,17 @@ def _some(tensors: int | None) -> int:
     return -1 if tensors is None else tensors
 
 
-def _grouped(nodes: Iterable[int], values: Iterable[Found]) -> dict[int, list[Found]]:
-    """The values of each node."""
-    found: dict[int, list[Found]] = {}
-    for node, value in zip(nodes, values, strict=True):
-        if node in found:
-            found[node].append(value)
-        else:
-            found[node] = [value]
-    return found
+def _runs(nodes: Sequence[int], values: tuple[Found, ...]) -> dict[int, tuple[Found, ...]]:
+    """The values of each node, which stand in order."""
+    starts = [
+        place for place, (node, before) in enumerate(zip(nodes, chain((None,), nodes), strict=False)) if node != before
+    ]
+    return {nodes[start]: values[start:stop] for start, stop in pairwise((*starts, len(nodes)))}
 
 
-def _held(found: Mapping[int, Sequence[Found]], nodes: Iterable[int]) -> list[tuple[Found, ...]]:
+def _held(found: Mapping[int, Sequence[Found]], nodes: Sequence[int]) -> list[tuple[Found, ...]]:
     """What each node has of something that most have none of."""
-    return [tuple(found[node]) if node in found else () for node in nodes]
+    return [tuple(found[node]) if node in found else () for node in nodes] if found else [()] * len(nodes)
 
 
 def _effect(changed: int) -> Effect:

@@ -16,6 +16,7 @@ from gradscope.model.tensor import TensorType
 from gradscope.store.rows import INTEGER, TEXT, Column, Rows, integers
 
 PAGE = 128  # rows of a table that are read together: their neighbours are asked for next
+CALLS = "SELECT id, caller, path, class, position, ordinal, ordinals FROM call"
 CALL: tuple[Column, ...] = (INTEGER,) * 6
 ORIGINS = (Origin.USER, Origin.LIBRARY, Origin.TORCH)
 LONGEST_CHAIN = 100_000
@@ -88,16 +89,22 @@ class Interned:
 
     def call(self, number: int) -> ModuleCall | None:
         """A module call, None for 0."""
+        if number not in self._calls:
+            self._calls_around(number)
         if number in self._calls:
             return self._calls[number]
+        return _follow(number, self._calls, lambda call: self._row(CALLS, CALL, call), self._call)
 
-        def link(call: int) -> tuple[Any, ...]:
-            return self._row("SELECT id, caller, path, class, position, ordinal, ordinals FROM call", CALL, call)
+    def _calls_around(self, number: int) -> None:
+        """Make the calls of a page whose callers are known, as nearly all are: a caller is written before."""
+        first = number - number % PAGE
+        if (CALLS, first) not in self._pages:
+            for call, (caller, *rest) in self._page(CALLS, CALL, number).items():
+                if caller in self._calls and call not in self._calls:
+                    self._calls[call] = self._call(self._calls[caller], *rest)
 
-        def make(parent: ModuleCall | None, path: int, name: int, *places: int) -> ModuleCall:
-            return ModuleCall(self.string(path), self.string(name), parent, *places)
-
-        return _follow(number, self._calls, link, make)
+    def _call(self, parent: ModuleCall | None, path: int, name: int, *places: int) -> ModuleCall:
+        return ModuleCall(self.string(path), self.string(name), parent, *places)
 
     def type(self, number: int) -> TensorType:
         """A tensor's type."""
