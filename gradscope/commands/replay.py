@@ -68,10 +68,11 @@ def command(
             return _execute(opened, told, fmt, output, quiet)
         steps = _range(told, start, end)
         colored = options.wants_color(color, output)
+        width = options.page_width(output) if options.to_terminal(output) else None
         if step:
-            _walk(Stepper(told, colored, told.steps.index(steps[0])))
+            _walk(Stepper(told, colored, told.steps.index(steps[0]), width))
             return Exit.OK
-        text = replay_json.to_json(told, steps) if fmt == "json" else replay_text.listing(told, steps, colored)
+        text = replay_json.to_json(told, steps) if fmt == "json" else replay_text.listing(told, steps, colored, width)
         options.deliver(text, output, quiet)
     return Exit.OK
 

@@ -5,15 +5,13 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterable
 
-import click
-
 from gradscope.engine.replay import Sent
 from gradscope.engine.waste import Waste
 from gradscope.model.graph import Node
 from gradscope.model.hook import Firing
 from gradscope.model.printable import printable
 from gradscope.model.statistics import GradientStatistics, statistics_words
-from gradscope.render.styles import STYLES
+from gradscope.render.styles import STYLES, styled
 from gradscope.view.line import LinePart, node_line
 from gradscope.view.replay import Replay, ReplayStep
 from gradscope.view.role import Role
@@ -22,14 +20,14 @@ from gradscope.view.title import subtitles, title
 from gradscope.view.words import TIMES, amount, first_line, leaf_words, place, seconds, short_name
 
 MOST = 8  # of differences, moves, queued nodes and operators that are named
-_INDENT = "      "
+_INDENT, _WHAT = "      ", 7  # cells of what a line is about
 
 
-def listing(replay: Replay, steps: Iterable[ReplayStep], color: bool) -> str:
-    """The head and the steps."""
+def listing(replay: Replay, steps: Iterable[ReplayStep], color: bool, width: int | None = None) -> str:
+    """The head and the steps, whose lines keep to a width."""
     lines = [*head(replay, color), ""]
     for step in steps:
-        lines += step_lines(replay, step, color)
+        lines += step_lines(replay, step, color, width)
     return "\n".join(lines) + "\n"
 
 
@@ -44,13 +42,14 @@ def head(replay: Replay, color: bool) -> list[str]:
     return [_styled(printable(line), Role.MODULE if line is said[0] else Role.PLAIN, color) for line in said]
 
 
-def step_lines(replay: Replay, step: ReplayStep, color: bool) -> list[str]:
+def step_lines(replay: Replay, step: ReplayStep, color: bool, width: int | None = None) -> list[str]:
     """A step: the node, what came, hooks, operators, what goes where, the queue."""
     moment, details, graph = step.moment, step.details, replay.graph
     shown = node_line(0, step.node, step.node.id in graph.roots, replay.run.cwd)
     place_of = f"#{moment.position}" if moment.position is not None else "not run" if moment.stopped else "captured"
     parts = [LinePart(place_of, Role.PLACE), *shown.parts[1:], LinePart(f"[{step.node.id}]", Role.PLACE)]
-    lines = ["  ".join(_styled(printable(part.text), part.role, color) for part in parts)]
+    texts = zip(_fitting([printable(part.text) for part in parts], width), parts, strict=True)
+    lines = ["  ".join(_styled(text, part.role, color) for text, part in texts)]
     rest = [("in", f"{_index(one)}{statistics(one)}") for one in details.received]
     rest += [("hook", _hook(replay, firing)) for firing in details.firings]
     if details.operators:
@@ -63,7 +62,9 @@ def step_lines(replay: Replay, step: ReplayStep, color: bool) -> list[str]:
     if moment.stopped:
         rest.append(("raised", first_line(graph.backward.exception or "")))
     rest.append(("queue", queue(replay, step)))
-    return lines + [f"{_INDENT}{_styled(f'{what:<7}', Role.PLACE, color)}{printable(text)}" for what, text in rest]
+    room = width and width - len(_INDENT) - _WHAT
+    rows = ((_styled(f"{what:<{_WHAT}}", Role.PLACE, color), *_fitting([printable(text)], room)) for what, text in rest)
+    return lines + [f"{_INDENT}{what}{text}" for what, text in rows]
 
 
 def queue(replay: Replay, step: ReplayStep) -> str:
@@ -173,10 +174,14 @@ def _place(position: int | None) -> str:
     return "not at all" if position is None else f"#{position}"
 
 
+def _fitting(texts: list[str], room: int | None) -> list[str]:
+    """The texts of a line, elided where there is a room to keep to."""
+    if room is None:
+        return texts
+    from gradscope.render.elide import fitting  # loaded where a terminal has a width
+
+    return fitting(texts, room)
+
+
 def _styled(text: str, role: Role, color: bool) -> str:
-    if not color:
-        return text
-    words = frozenset(STYLES.get(role, "").split())
-    colors = words - {"bold", "dim", "italic", "strike", "default"}
-    styles = {"bold": "bold" in words, "dim": "dim" in words, "italic": "italic" in words}
-    return click.style(text, fg=next(iter(colors), None), strikethrough="strike" in words, **styles)
+    return styled(text, STYLES.get(role, "")) if color else text

@@ -27,8 +27,8 @@ quit          leave (also: exit, end of input)"""
 class Stepper:
     """Where the reader is. `answer` gives the text for a command, None to leave."""
 
-    def __init__(self, replay: Replay, color: bool, start: int = 0) -> None:
-        self._replay, self._color, self._at = replay, color, start
+    def __init__(self, replay: Replay, color: bool, start: int = 0, width: int | None = None) -> None:
+        self._replay, self._color, self._at, self._width = replay, color, start, width
         table: tuple[tuple[str, str, Callable[[str], str | None]], ...] = (
             ("next", "n", lambda words: self._move(_count(words))),
             ("back", "b", lambda words: self._move(-_count(words))),
@@ -55,7 +55,7 @@ class Stepper:
 
     def show(self) -> str:
         """The step where the reader is."""
-        return "\n".join(step_lines(self._replay, self._step, self._color))
+        return "\n".join(step_lines(self._replay, self._step, self._color, self._width))
 
     @property
     def _step(self) -> ReplayStep:
@@ -80,7 +80,9 @@ class Stepper:
     def _find(self, text: str) -> str:
         wanted = {node.id for node in find(self._replay.graph, text, self._replay.places)}
         heads = [
-            step_lines(self._replay, step, self._color)[0] for step in self._replay.steps if step.node.id in wanted
+            step_lines(self._replay, step, self._color, self._width)[0]
+            for step in self._replay.steps
+            if step.node.id in wanted
         ]
         return "\n".join(heads) or f"no step is at {text!r}"
 

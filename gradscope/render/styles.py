@@ -1,4 +1,4 @@
-"""How each role looks in a terminal: words of rich, which also name what click can do."""
+"""How each role looks in a terminal."""
 
 from __future__ import annotations
 

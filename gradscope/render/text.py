@@ -11,16 +11,16 @@ from itertools import pairwise
 from rich.cells import cell_len
 
 from gradscope.model.printable import printable
-from gradscope.render.elide import elided
+from gradscope.render.elide import GAP, fitting
 from gradscope.render.styles import STYLES, styled
 from gradscope.render.wrap import breaks, cut
 from gradscope.view.line import Line
 from gradscope.view.outline import outline
+from gradscope.view.role import Role
 from gradscope.view.scene import Scene
 from gradscope.view.title import subtitles, title
 
 FORK, END, CONTINUE, SPACE = "├── ", "└── ", "│   ", "    "
-LEAST = (14, 10)  # cells that an elided name keeps; where not even that fits
 Words = tuple[str, str]  # and their style
 
 
@@ -29,7 +29,7 @@ def render(scene: Scene) -> str:
     heading = [[(printable(line), "bold")] for line in (title(scene), *subtitles(scene))]  # each escaped by itself
     rows = [row for words in heading for row in _rows(words, scene.width)]
     lines = outline(scene)
-    for line, (first, rest) in zip(lines, _guides([line.depth for line in lines]), strict=True):
+    for line, (first, rest) in zip(lines, guides([line.depth for line in lines]), strict=True):
         row, *more = _rows(_words(line, scene.width - len(first)), scene.width - len(first))
         rows += [[(first, ""), *row], *([(rest, ""), *one] for one in more)]
     if scene.color:
@@ -37,7 +37,7 @@ def render(scene: Scene) -> str:
     return "".join("".join(text for text, _ in row).rstrip() + "\n" for row in rows)
 
 
-def _guides(depths: Sequence[int]) -> Iterator[tuple[str, str]]:
+def guides(depths: Sequence[int]) -> Iterator[tuple[str, str]]:
     """What stands left of each line of a tree, by how deep they are, and left of what does not fit on it."""
     open_at: set[int] = set()
     follows = list[bool]()
@@ -53,18 +53,12 @@ def _guides(depths: Sequence[int]) -> Iterator[tuple[str, str]]:
 
 
 def _words(line: Line, room: int) -> list[Words]:
-    """The parts of a line, the longest elided until all fit; what only one part says is said in full."""
+    """The parts of a line, elided until all fit; what only one part says is said in full, unless it sums up others."""
     texts = [printable(part.text) for part in line.parts]
-    if len(texts) > 1:
-        over = sum(map(cell_len, texts)) + 2 * (len(texts) - 1) - room
-        for least in LEAST:
-            while over > 0 and max(map(cell_len, texts)) > least:
-                place = max(range(len(texts)), key=lambda one: cell_len(texts[one]))
-                shorter = elided(texts[place], max(cell_len(texts[place]) - over, least))
-                over -= cell_len(texts[place]) - cell_len(shorter)
-                texts[place] = shorter
+    if len(texts) > 1 or line.parts[0].role is Role.FOLDED:
+        texts = fitting(texts, room)
     parts = [(text, STYLES.get(part.role, "")) for text, part in zip(texts, line.parts, strict=True)]
-    return [words for part in parts for words in (("  ", ""), part)][1:]
+    return [words for part in parts for words in ((GAP, ""), part)][1:]
 
 
 def _rows(words: list[Words], room: int) -> list[list[Words]]:

@@ -29,8 +29,9 @@ def breaks(text: str, room: int) -> Iterator[int]:
 
 def cut(words: Sequence[tuple[str, str]], start: int, stop: int, room: int) -> list[tuple[str, str]]:
     """What stands between two places of words with their styles, without the blanks that reach past the room."""
-    text = "".join(text for text, _ in words)[start:stop]
-    stop = max(start + len(text.rstrip()), min(stop, start + room))
+    text = "".join(text for text, _ in words)
+    while stop > start and text[stop - 1].isspace() and cell_len(text[start:stop]) > room:
+        stop -= 1
     found, place = list[tuple[str, str]](), 0
     for text, style in words:
         found.append((text[max(start - place, 0) : max(stop - place, 0)], style))
