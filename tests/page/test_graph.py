@@ -249,3 +249,28 @@ def test_counts_of_what_is_closed_are_not_cut(opened: Opener) -> None:
     closed = [box for box in boxes(page) if not box["open"] and box["title"].startswith("layers.")]
     assert closed
     assert all(any(line.endswith("100 nodes") for line in box["lines"]) for box in closed)
+
+
+PHONE = {"width": 390, "height": 844}
+SIDES = "['left', 'right'].filter((side) => document.getElementById('stage').hasAttribute(`data-${side}`))"
+
+
+def test_on_a_phone_a_drawing_begins_whole_where_it_can_be_read_so(opened: Opener) -> None:
+    page = opened(fan(12), viewport=PHONE)
+    extent, camera = page.evaluate("gradscope.extent()"), page.evaluate("gradscope.camera()")
+    assert extent["width"] * 0.9 > extent["wide"]
+    assert camera["x"] <= 0
+    assert camera["x"] + extent["wide"] / camera["scale"] >= extent["width"]
+    assert page.evaluate(SIDES) == []
+
+
+def test_a_drawing_that_is_much_wider_begins_readable_and_says_where_it_goes_on(opened: Opener) -> None:
+    page = opened(by_hand.fan(12, alike=False), viewport=PHONE)
+    extent, camera = page.evaluate("gradscope.extent()"), page.evaluate("gradscope.camera()")
+    assert extent["width"] * 0.6 > extent["wide"]
+    assert camera["scale"] == 0.9
+    assert page.evaluate(SIDES) == ["left", "right"]
+    page.evaluate("gradscope.move(-1e6, 0)")
+    assert page.evaluate(SIDES) == ["right"]
+    page.evaluate("gradscope.fit()")
+    assert page.evaluate(SIDES) == []

@@ -1,6 +1,6 @@
 // The sheet on the screen: moving, zooming, what lies under the pointer, and steps from box to box by keys.
 
-const CLOSEST = 2.5, FARTHEST = 0.02, LEFT = 80, COMFORTABLE = 0.9;
+const CLOSEST = 2.5, FARTHEST = 0.02, LEFT = 80, COMFORTABLE = 0.9, READABLE = 0.6;
 const calm = () => matchMedia("(prefers-reduced-motion: reduce)").matches;
 
 class Stage {
@@ -34,11 +34,12 @@ class Stage {
     this.paint();
   }
 
-  // From the top, as large as the width allows, but so that words can be read.
+  // From the top, as wide as the sheet where words can be read so; else the middle of it, with signs where it goes on.
   begin() {
     this.fits = false;
     const { width } = this.app.layout;
-    const scale = Math.min(Math.max((this.width - 24) / width, COMFORTABLE), 1.15);
+    const whole = (this.width - 24) / width;
+    const scale = whole < READABLE ? COMFORTABLE : Math.min(whole, 1.15);
     const root = this.app.layout.boxes.get(this.app.tree.shown(this.app.backward.roots[0] ?? 0));
     const middle = root && width * scale > this.width ? root.x + root.w / 2 : width / 2;
     this.camera = { scale, x: middle - this.width / 2 / scale, y: -8 / scale };
@@ -192,6 +193,9 @@ class Stage {
     const part = [camera.x, camera.y, camera.x + this.width / camera.scale, camera.y + this.height / camera.scale];
     paint(this.pen, { layout: app.layout, describe: app.describe, looks: app.looks, eye: app.eye(camera.scale, part) });
     app.overview.frame();
+    const stage = this.canvas.parentElement;
+    stage.toggleAttribute("data-left", part[0] > 0);
+    stage.toggleAttribute("data-right", part[2] < app.layout.width);
   }
 
   // Some of the drawing always stays on the sheet.
