@@ -30,7 +30,7 @@ def lay_out(
 
     Engines `without` which it is to be done are not tried.
     """
-    labels = [width(shorten(cluster.title), NOTE, bold=True) * 1.06 for cluster in drawing.clusters]
+    labels = _labels(drawing)
     for engine, program in programs(style):
         if engine in without or (style.engine == "auto" and is_large(drawing)):
             continue
@@ -43,6 +43,16 @@ def lay_out(
         return found
     tell(style, "the built-in layout", drawing)
     return nested.lay_out(drawing, sizes, labels, style.direction)
+
+
+def in_rows(drawing: Drawing, sizes: Sequence[tuple[float, float]], style: Style, beside: int) -> Layout:
+    """The built-in layout, with rows of what else would be more than so many side by side."""
+    return nested.lay_out(drawing, sizes, _labels(drawing), style.direction, beside)
+
+
+def _labels(drawing: Drawing) -> list[float]:
+    """How wide the names of clusters are."""
+    return [width(shorten(cluster.title), NOTE, bold=True) * 1.06 for cluster in drawing.clusters]
 
 
 def programs(style: Style) -> Iterator[tuple[str, str]]:

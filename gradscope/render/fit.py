@@ -12,7 +12,7 @@ from gradscope.errors import UsageError
 from gradscope.graphs.rules import MOST_BOXES, Rules
 from gradscope.model.graph import Graph
 from gradscope.model.printable import printable
-from gradscope.render.engines import lay_out
+from gradscope.render.engines import in_rows, lay_out
 from gradscope.render.layout.columns import MOST_LED, MOST_LED_OF_TOWERS, balanced
 from gradscope.render.layout.geometry import Layout
 from gradscope.render.panel import NOTE, Escape, Panel, panel
@@ -25,6 +25,11 @@ from gradscope.view.words import amount
 
 SMALLEST_TYPE = 7.0
 STEEPEST, TALLEST = 2.0, 8000.0  # of a picture without a page: height by width, and height
+WIDEST, BESIDE = (
+    1900.0,
+    (20, 14, 10, 7, 5, 3),
+)  # of what a screen shows; boxes side by side, where they would be too many
+FREE = ("auto", "builtin")  # the engines that may be left, or told to make rows
 UNEVEN = 1.3  # of columns: the tallest by the mean
 UNITS = {"mm": 72 / 25.4, "cm": 72 / 2.54, "in": 72.0, "pt": 1.0, "": 1.0}
 AROUND = 170.0  # a heading and a legend, about
@@ -90,7 +95,8 @@ def place(drawing: Drawing, style: Style, escape: Escape, without: tuple[str, ..
     With `pages` one that cannot be read on a single page is left as it is, to be cut into several.
     """
     panels = [panel(box, escape) for box in drawing.boxes]
-    layout = lay_out(drawing, [(one.width, one.height) for one in panels], style, without)
+    sizes = [(one.width, one.height) for one in panels]
+    layout = _no_strip(lay_out(drawing, sizes, style, without), drawing, sizes, style)
     best = max(_arrangements(layout, style), key=lambda one: _likely_scale(one, style.page))
     found = _placed(drawing, panels, best, escape, style.page)
     if style.page is not None and found.scale * NOTE < SMALLEST_TYPE:
@@ -99,6 +105,26 @@ def place(drawing: Drawing, style: Style, escape: Escape, without: tuple[str, ..
             return Placed(picture, max(SMALLEST_TYPE / NOTE, min(style.page.width / picture.width, 1.0)))
         style.say(f"type is {found.scale * NOTE:.1f} points on {style.page.name}: --depth and --focus show less")
     return found
+
+
+def _no_strip(layout: Layout, drawing: Drawing, sizes: Sequence[tuple[float, float]], style: Style) -> Layout:
+    """The layout, or where it is much wider than tall, the built-in one with as long rows as make it no strip."""
+    if style.page is not None or style.engine not in FREE or style.direction not in (Direction.DOWN, Direction.UP):
+        return layout
+    if not _is_flat(layout):
+        return layout
+    style.say("that would be a strip: the built-in layout makes rows of it")
+    rows = [layout]
+    for beside in BESIDE:
+        rows.append(in_rows(drawing, sizes, style, beside))
+        if not _is_flat(rows[-1]):
+            return rows[-1]
+    return min(rows, key=lambda one: one.width / one.height)
+
+
+def _is_flat(layout: Layout) -> bool:
+    """Whether a picture of it would be wider than a screen and a strip there, or too wide to be looked at."""
+    return layout.width > min(max(STEEPEST * (layout.height + AROUND), WIDEST), TALLEST)
 
 
 def _arrangements(layout: Layout, style: Style) -> Iterator[Layout]:

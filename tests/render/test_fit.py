@@ -177,3 +177,21 @@ def test_an_arrow_that_goes_up_is_led_back_from_head_to_foot() -> None:
     found = balanced(layout, 2)
     assert found is not layout
     assert not through_boxes(drawing, found)
+
+
+@pytest.mark.parametrize("engine", ["auto", "builtin"])
+@pytest.mark.parametrize("width", [40, 120])
+def test_a_fan_is_no_strip(engine: str, width: int) -> None:
+    style = Style(engine=engine)
+    drawing = fitted(replace(by_hand.scene(by_hand.fan(width, alike=False)), style=style))
+    picture = place(drawing, style, printable).picture
+    assert picture.width <= 2 * picture.height
+    assert picture.width < 8000
+
+
+def test_a_fan_that_runs_sideways_is_left_as_it_is() -> None:
+    scene = by_hand.scene(by_hand.fan(40, alike=False))
+    style = replace(BUILTIN, direction=Direction.RIGHT)
+    drawing = fitted(replace(scene, style=style))
+    assert len(drawing.boxes) == 41
+    assert place(drawing, style, printable).picture.height > 1000

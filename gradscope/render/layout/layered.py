@@ -12,7 +12,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 
-from gradscope.render.layout.rows import make_rows
+from gradscope.render.layout.rows import WIDE, make_rows
 
 APART = 24.0  # between boxes of a layer
 STRANDS_APART = 14.0  # between arrows that pass
@@ -45,7 +45,8 @@ class Strand:
 class Layering:
     """Vertices with sizes, which grow while strands are led through; `order` breaks ties and cycles.
 
-    `ceiling` and `floor` are vertices that stand above and below all others. What is found: `x` of each middle, and the
+    `ceiling` and `floor` are vertices that stand above and below all others, `beside` how many may stand side by side.
+    What is found: `x` of each middle, and the
     `tops` and `heights` of the layers; `wrapped` tells whether rows were made of some.
     """
 
@@ -55,6 +56,7 @@ class Layering:
     strands: list[Strand]
     ceiling: frozenset[int] = frozenset()
     floor: frozenset[int] = frozenset()
+    beside: int = WIDE
     layer: list[int] = field(default_factory=list)
     layers: list[list[int]] = field(default_factory=list)
     x: list[float] = field(default_factory=list)
@@ -130,7 +132,7 @@ def _assign_layers(level: Layering) -> None:
     if level.ceiling:
         layer = [number + 1 for number in layer]
     in_order = sorted((one for one in turns if one not in fixed), key=level.order.__getitem__)
-    level.wrapped = make_rows(layer, in_order, after)
+    level.wrapped = make_rows(layer, in_order, after, level.beside)
     bottom = max((layer[vertex] for vertex in turns if vertex not in fixed), default=0) + 1
     for vertex in fixed:
         layer[vertex] = 0 if vertex in level.ceiling else bottom

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from gradscope.render.layout.geometry import Layout, Point, Rect, Route
 from gradscope.render.layout.layered import Layering, Strand, arrange, sequence
+from gradscope.render.layout.rows import WIDE
 from gradscope.view.drawing import Drawing
 from gradscope.view.style import Direction
 
@@ -38,16 +39,20 @@ class Room:
     ways: dict[int, Way] = field(default_factory=dict)
 
 
-def lay_out(drawing: Drawing, sizes: Sequence[Size], labels: Sequence[float], direction: Direction) -> Layout:
-    """Places for boxes of these sizes, and for clusters whose names are so wide."""
-    return Nest(drawing, sizes, labels, direction).layout()
+def lay_out(
+    drawing: Drawing, sizes: Sequence[Size], labels: Sequence[float], direction: Direction, beside: int = WIDE
+) -> Layout:
+    """Places for boxes of these sizes, about so many side by side, and for clusters whose names are so wide."""
+    return Nest(drawing, sizes, labels, direction, beside).layout()
 
 
 class Nest:
     """One drawing while it is laid out. Items are boxes, and behind them, numbered on, clusters."""
 
-    def __init__(self, drawing: Drawing, sizes: Sequence[Size], labels: Sequence[float], direction: Direction) -> None:
-        self._direction = direction
+    def __init__(
+        self, drawing: Drawing, sizes: Sequence[Size], labels: Sequence[float], direction: Direction, beside: int
+    ) -> None:
+        self._direction, self._beside = direction, beside
         self._sideways = direction in (Direction.RIGHT, Direction.LEFT)
         self._boxes = len(drawing.boxes)
         self._arrows = drawing.arrows
@@ -167,6 +172,7 @@ class Nest:
             strands,
             frozenset(at for at, (_, above) in numbered if above),
             frozenset(at for at, (_, above) in numbered if not above),
+            beside=self._beside,
         )
 
     def _rooms_inside(self, number: int | None) -> dict[int, int]:
