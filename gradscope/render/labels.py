@@ -1,9 +1,12 @@
-"""Where the words beside arrows stand: clear of boxes, of frames' names, and of each other; or nowhere."""
+"""Where the words beside arrows stand: clear of boxes, of frames' names, and of each other; or nowhere.
+
+Where there is such a place, also clear of frames' edges and of arrows.
+"""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from gradscope.render.layout.geometry import Point, Rect, Route
 from gradscope.render.metrics import width
@@ -11,37 +14,67 @@ from gradscope.render.metrics import width
 SIZE = 9.5
 BESIDE, HALF = 5.0, 5.5  # how far from the arrow they begin, and half of their height
 APART = 14.0  # between the places on the way that are tried
-MOST_TRIES = 60  # of a long way, those nearest to its middle
+MOST_TRIES = 60  # of a long way, spread over it
 ROW = 32.0  # of the index of what is taken
+FINE, THIN = 6.0, 0.8  # apart: the points of a line that words stand clear of; half of its width
+MOST_LINES = 2_000  # arrows; among more nobody looks at each
 
 
 class Labels:
     """Gives each arrow's words a place and remembers it."""
 
-    def __init__(self, taken: Iterable[Rect]) -> None:
+    def __init__(self, taken: Iterable[Rect], lines: Iterable[Rect] = ()) -> None:
         self._taken: dict[int, list[Rect]] = defaultdict(list)
-        for rect in taken:
-            self._take(rect)
+        self._lines: dict[int, list[Rect]] = defaultdict(list)
+        for rects, index in ((taken, self._taken), (lines, self._lines)):
+            for rect in rects:
+                for row in _rows(rect):
+                    index[row].append(rect)
 
     def place(self, route: Route, text: str) -> Point | None:
         """The point of a route beside which words have room, as near to its middle as can be; None: there is none."""
-        for point in _places(route):
-            rect = Rect(point[0] + BESIDE, point[1] - HALF, width(text, SIZE), 2 * HALF)
-            if not any(_overlap(rect, other) for row in _rows(rect) for other in self._taken.get(row, ())):
-                self._take(rect)
-                return point
-        return None
-
-    def _take(self, rect: Rect) -> None:
+        free = (point for point in _places(route) if not _meets(_beside(point, text), self._taken))
+        second = next(free, None)
+        if second is None:
+            return None
+        clear = (point for point in (second, *free) if not _meets(_beside(point, text), self._lines))
+        found = next(clear, second)
+        rect = _beside(found, text)
         for row in _rows(rect):
             self._taken[row].append(rect)
+        return found
+
+
+def edges(rect: Rect) -> Iterator[Rect]:
+    """The edges of a frame."""
+    yield Rect(rect.x - THIN, rect.y - THIN, rect.width, 2 * THIN)
+    yield Rect(rect.x - THIN, rect.bottom - THIN, rect.width, 2 * THIN)
+    yield Rect(rect.x - THIN, rect.y - THIN, 2 * THIN, rect.height)
+    yield Rect(rect.right - THIN, rect.y - THIN, 2 * THIN, rect.height)
+
+
+def along(routes: Sequence[Route]) -> Iterator[Rect]:
+    """What arrows cover."""
+    for route in routes if len(routes) <= MOST_LINES else ():
+        for x, y in route.sampled(FINE):
+            yield Rect(x - THIN, y - THIN, 2 * THIN, 2 * THIN)
+
+
+def _beside(point: Point, text: str) -> Rect:
+    """What words cover beside a point of their arrow."""
+    return Rect(point[0] + BESIDE, point[1] - HALF, width(text, SIZE), 2 * HALF)
+
+
+def _meets(rect: Rect, index: Mapping[int, Sequence[Rect]]) -> bool:
+    return any(_overlap(rect, other) for row in _rows(rect) for other in index.get(row, ()))
 
 
 def _places(route: Route) -> list[Point]:
     """The layout's own place, then the points of the way from its middle outwards."""
     points = route.sampled(APART)
+    points = points[:: 1 + len(points) // MOST_TRIES]
     middle = (len(points) - 1) / 2
-    nearest = sorted(range(len(points)), key=lambda at: (abs(at - middle), at))[:MOST_TRIES]
+    nearest = sorted(range(len(points)), key=lambda at: (abs(at - middle), at))
     return [*([] if route.label is None else [route.label]), *(points[at] for at in nearest)]
 
 

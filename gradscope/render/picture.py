@@ -6,8 +6,9 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
-from gradscope.render.labels import BESIDE, SIZE, Labels
+from gradscope.render.labels import BESIDE, SIZE, Labels, along, edges
 from gradscope.render.layout.geometry import Layout, Point, Rect, Route
 from gradscope.render.legend import legend
 from gradscope.render.metrics import shorten, width, wrap
@@ -55,13 +56,16 @@ def compose(
     at = (MARGIN + (across - layout.width) / 2, top)
     keys, bottom = legend(drawing, escape, MARGIN, across, top + layout.height + 14.0)
     crossings = _crossings(layout, at)
-    labels = Labels([*layout.boxes, *map(_title_row, (*layout.clusters, *(rect for _, rect in layout.parts)))])
+    frames = (*layout.clusters, *(rect for _, rect in layout.parts))
+    counted = any(arrow.count > 1 for arrow in drawing.arrows)
+    lines = [*chain.from_iterable(map(edges, frames)), *along(layout.routes)] if counted else ()
+    labels = Labels([*layout.boxes, *map(_title_row, frames)], lines)
     parts = [
         PicturePart("heading", tuple(heading)),
         *(_frame(drawing, number, _moved(rect, at), escape) for number, rect in _outermost_first(layout)),
         *(_arrow(drawing, number, route, at, labels) for number, route in enumerate(layout.routes)),
         *(_name(drawing, number, _moved(rect, at), escape, crossings) for number, rect in enumerate(layout.clusters)),
-        *(_again(drawing, chain, _moved(rect, at), escape, crossings) for chain, rect in _going_on(drawing, layout)),
+        *(_again(drawing, names, _moved(rect, at), escape, crossings) for names, rect in _going_on(drawing, layout)),
         *(_box(drawing, number, _moved(rect, at), panels[number]) for number, rect in enumerate(layout.boxes)),
         PicturePart("legend", tuple(keys)),
     ]

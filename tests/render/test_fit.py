@@ -17,7 +17,8 @@ from gradscope.render.layout.columns import MOST_LED, MOST_LED_OF_TOWERS, balanc
 from gradscope.render.layout.geometry import Layout
 from gradscope.render.layout.nested import lay_out
 from gradscope.render.panel import NOTE, panel
-from gradscope.render.picture import PicturePart, Shape, Words, compose
+from gradscope.render.picture import PicturePart, compose
+from gradscope.render.shapes import Shape, Words
 from gradscope.view.draw import draw
 from gradscope.view.drawing import Arrow, Box, Cluster, Drawing
 from gradscope.view.style import PAPERS, Direction, Style

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import combinations
 
-from gradscope.render.labels import BESIDE, HALF, SIZE, Labels
+from gradscope.render.labels import BESIDE, HALF, SIZE, Labels, along, edges
 from gradscope.render.layout.geometry import Rect, Route
 from gradscope.render.metrics import width
 from gradscope.view.words import TIMES
@@ -43,3 +43,16 @@ def test_where_no_room_is_left_nothing_is_said():
 
 def test_alone_they_stand_where_the_layout_says():
     assert Labels([]).place(straight(10.0), WORDS) == (10.0, 100.0)
+
+
+def test_words_stand_clear_of_frames_edges_and_arrows_where_they_can() -> None:
+    """Between two lanes there is no room; below the frame on the right of them there is."""
+    frame, lanes = Rect(20.0, -20.0, 100.0, 160.0), [straight(10.0), straight(16.0)]
+    lines = [*edges(frame), *along(lanes)]
+    (found,) = placed(Labels([], lines), lanes[1])
+    assert not any(overlap(found, line) for line in lines)
+
+
+def test_words_stand_on_a_line_rather_than_nowhere() -> None:
+    lanes = [straight(10.0), straight(18.0)]
+    assert len(placed(Labels([], along(lanes)), lanes[0])) == 1
