@@ -40,7 +40,8 @@ from gradscope.explain.findings.exhausted import iterator_exhausted
 from gradscope.explain.findings.function_backward import backward_returns
 from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
 from gradscope.explain.findings.grad_is_none import grad_is_none
-from gradscope.explain.findings.hook_edits import hook_edits_gradient, hook_edits_parameter
+from gradscope.explain.findings.hook_edits import hook_edits_gradient
+from gradscope.explain.findings.hook_edits_parameter import hook_edits_parameter
 from gradscope.explain.findings.hook_piles import hooks_pile_up
 from gradscope.explain.findings.hook_places import (
     gradient_before_hooks,

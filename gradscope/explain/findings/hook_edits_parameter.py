@@ -1,0 +1,218 @@
+"""GS753: hooks that take the parameter which they get for its gradient."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import takewhile
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.inplace_writes import in_optimizer
+from gradscope.explain.evidence import source_lines
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.words import several
+from gradscope.model.finding import Related, Severity
+from gradscope.model.flow import FlowOperation, FlowTensor
+from gradscope.model.hook import Hook, HookPlace
+from gradscope.model.operation import Operation, base_name
+from gradscope.model.site import Origin, Site
+from gradscope.store.asked import kept
+
+_KIND = "post_accumulate"
+_ENGINE = "_engine_run_backward"
+_RETURNED = "post accumulate grad hooks should return None"
+_SCALES = ("div_", "mul_")
+_DECAYS = re.compile(r"decay|\bwd\b", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class _HookCall:
+    """One call of a hook on a parameter, and the operators that ran in it, in order.
+
+    `flow` tells what they read; it is empty in a backward in which tensors were not followed.
+    """
+
+    hook: Hook
+    leaf: str
+    backward: int
+    node: int
+    operations: Sequence[Operation]
+    flow: Sequence[FlowOperation] = ()
+
+
+def hook_edits_parameter(case: Case) -> Iterator[Cause]:
+    """A post-accumulate hook that takes the parameter for its gradient.
+
+    What it flags: a hook of `register_post_accumulate_grad_hook` edits, or returns, what it gets as if it were the
+        gradient.
+    Why: such a hook gets the parameter; the gradient is in `parameter.grad`. A backward runs without autograd, so that
+        an edit of the parameter raises no error: the weights change silently.
+    Wrong:
+        def clip(gradient):
+            gradient.clamp_(-1, 1)               # clips the weights
+        weight.register_post_accumulate_grad_hook(clip)
+    Right:
+        def clip(parameter):
+            parameter.grad.clamp_(-1, 1)
+        weight.register_post_accumulate_grad_hook(clip)
+    Do instead: edit `parameter.grad` in it; or use `register_hook`, whose hooks get the gradient and may return
+        another.
+    How it is found: an operator that ran in the hook wrote to the parameter, and none of that call read the gradient or
+        another tensor of the program's, as an update does. Where the function does not call its argument a gradient,
+        it is a warning, and told only of a parameter that an optimizer steps and the hook divides or multiplies.
+    """
+    said: dict[Site | None, tuple[Cause, list[str]]] = {}
+    for call in _calls(case):
+        write = None if _is_an_update(case, call) else next(_writes(case, call), None)
+        if write is not None and (_says_gradient(case, call, write) or _scales(case, call, write)):
+            leaves = said.setdefault(write.site, (_edits(case, call, write), []))[1]
+            leaves.extend({call.leaf}.difference(leaves))
+    for cause, leaves in said.values():
+        yield replace(cause, message=cause.message.format(parameters=several(leaves)), weight=len(leaves))
+    yield from _returns(case)
+
+
+def _returns(case: Case) -> Iterator[Cause]:
+    for failure in case.failures():
+        if _RETURNED in failure.message:
+            hooks = _hooks(case)
+            yield Cause(
+                "a post-accumulate hook returned something: it gets the parameter, and what it returns is no gradient",
+                hooks[0].site if hooks else failure.site,
+                (Related("fails_at", failure.site),),
+                fails=True,
+                certain=len({one.stack for one in hooks}) == 1,
+                backward=failure.backward,
+            )
+
+
+def _edits(case: Case, call: _HookCall, write: Operation) -> Cause:
+    says_gradient = _says_gradient(case, call, write)
+    return Cause(
+        f"the hook {call.hook.name} gets a parameter itself ({{parameters}}), not its gradient, and edits it: "
+        f"{base_name(write.name)} changes the weights",
+        write.site,
+        (Related("registered_at", call.hook.site, f"on {call.hook.on}"),),
+        severity=None if says_gradient else Severity.WARNING,
+        certain=says_gradient and bool(call.flow),
+        node=call.node,
+        op=write.name,
+        tensor=call.leaf,
+        backward=call.backward,
+    )
+
+
+def _hooks(case: Case) -> list[Hook]:
+    return [one for one in case.hooks() if one.kind == _KIND]
+
+
+def _calls(case: Case) -> Iterator[_HookCall]:
+    """The calls of hooks on parameters: where none of a line was followed, the first that edited one."""
+    followed = list(_followed(case))
+    known = {one.site for call in followed for one in call.operations}
+    yield from followed
+    yield from (call for call in _seen(case) if known.isdisjoint(one.site for one in call.operations))
+
+
+def _followed(case: Case) -> Iterator[_HookCall]:
+    """The calls of hooks on parameters in backward calls whose tensors were followed."""
+    hooks: dict[str, list[Hook]] = defaultdict(list)
+    for hook in _hooks(case):
+        hooks[hook.on].append(hook)
+    ran: dict[tuple[int, int], list[FlowOperation]] = defaultdict(list)
+    for operation in case.flow() if hooks else ():
+        node = operation.operation.node
+        if operation.backward is not None and node is not None:
+            ran[operation.backward, node].append(operation)
+    for (backward, node), operations in ran.items():
+        leaf = case.graph(case.like().get(backward, backward)).nodes[node].leaf or ""
+        for hook in hooks.get(leaf, ()):
+            inside = [one for one in operations if _ran_in(one.operation, hook)]
+            if inside:
+                yield _HookCall(hook, leaf, backward, node, [one.operation for one in inside], inside)
+
+
+def _seen(case: Case) -> Iterator[_HookCall]:
+    """The first calls of hooks that edited their parameter, whose operators are known and not what these read."""
+    places = {(place.backward, place.node): place for place in case.hook_edits() if place.hook.kind == _KIND}
+    for block in case.blocks() if places else ():
+        inside: dict[HookPlace, list[Operation]] = defaultdict(list)
+        for one in block.operations if block.backward is not None else ():
+            place = places.get((block.backward or 0, -1 if one.node is None else one.node))
+            if place is not None and _ran_in(one, place.hook):
+                inside[place].append(one)
+        for place, operations in inside.items():
+            yield _HookCall(place.hook, place.hook.on, place.backward, place.node, operations)
+
+
+def _is_an_update(case: Case, call: _HookCall) -> bool:
+    """Whether a call knows of the gradient, or reads a tensor that it neither got nor made: a mask, a moment."""
+    if any(in_optimizer(one) or _asks_for_gradient(case, one) for one in call.operations):
+        return True
+    parameter, tensors = _parameters(case).get(call.leaf), _tensors(case)
+    own = {parameter.storage} if parameter is not None else set()
+    for one in call.flow:
+        for tensor in (tensors[read.tensor] for read in one.reads):
+            is_number = parameter is not None and tensor.type.shape == () != parameter.type.shape
+            if tensor.storage not in own and not is_number:
+                return True
+        own.update(tensors[made].storage for made in one.makes)
+    return False
+
+
+def _writes(case: Case, call: _HookCall) -> Iterator[Operation]:
+    """The operators of a call that wrote to the parameter, `.data` of it too where tensors were followed."""
+    parameter, tensors = _parameters(case).get(call.leaf), _tensors(case)
+    for one in call.flow:
+        if parameter is not None and any(tensors[made].storage == parameter.storage for made in one.makes):
+            yield one.operation
+    yield from (one for one in call.operations if any(write.leaf == call.leaf for write in one.writes))
+
+
+def _scales(case: Case, call: _HookCall, write: Operation) -> bool:
+    """Whether a write does what is done to gradients and hardly to weights; not so a weight decay."""
+    held = {parameter.name for look in case.optimizer_looks() for parameter in look.parameters}
+    text = write.site.source if write.site is not None else None
+    by_a_number = any(one.operation is write and len(one.reads) == 1 for one in call.flow)
+    return by_a_number and base_name(write.name) in _SCALES and call.leaf in held and not _DECAYS.search(text or "")
+
+
+def _asks_for_gradient(case: Case, operation: Operation) -> bool:
+    functions = _functions(case, operation)
+    return any(isinstance(node, ast.Attribute) and node.attr == "grad" for one in functions for node in ast.walk(one))
+
+
+def _says_gradient(case: Case, call: _HookCall, write: Operation) -> bool:
+    """Whether the hook calls its argument a gradient; or, where no gradient was read, a function that it calls."""
+    functions = _functions(case, write) if call.flow else _functions(case, write)[-1:]
+    names = [one.arg.lower() for function in functions for one in function.args.args]
+    return any(name == "g" or "grad" in name for name in names)
+
+
+def _functions(case: Case, operation: Operation) -> list[source_lines.Definition]:
+    """The program's functions around an operator, out to the hook that the engine called."""
+    found = [source_lines.enclosing(case, site) for site in _inside_hook(operation) if site.origin is Origin.USER]
+    return [one for one in found if one is not None]
+
+
+def _ran_in(operation: Operation, hook: Hook) -> bool:
+    names = (hook.name.rpartition(".")[2], "__call__")  # the one of an object
+    return any(site.function.rpartition(".")[2] in names for site in _inside_hook(operation))
+
+
+def _inside_hook(operation: Operation) -> Iterator[Site]:
+    """The frames above the engine's."""
+    return takewhile(lambda site: site.function != _ENGINE, operation.stack)
+
+
+@kept
+def _tensors(case: Case) -> dict[int, FlowTensor]:
+    return {one.number: one for one in case.flow_tensors()}
+
+
+@kept
+def _parameters(case: Case) -> dict[str, FlowTensor]:
+    return {one.leaf: one for one in case.flow_tensors() if one.leaf is not None and one.parameter}
