@@ -13,6 +13,7 @@ HEALTHY = Path(__file__).parent / "healthy"
 SILENT = {
     "GS809": ("warmup_cosine.py",),
     "GS841": ("softmaxes_over_rows.py", "sinkhorn_prototypes.py", "value_of_another_loss.py"),
+    "GS849": ("heads_on_one_encoder.py", "gan_discriminator_cleared.py", "alternating_optimizers.py"),
     "GS843": ("softmaxes_over_rows.py", "sinkhorn_prototypes.py", "clip_infonce.py"),
     "GS844": ("constant_mask_forecast.py", "masked_autoencoder.py"),
 }

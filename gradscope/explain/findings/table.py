@@ -40,6 +40,7 @@ from gradscope.explain.findings.exhausted import iterator_exhausted
 from gradscope.explain.findings.function_backward import backward_returns
 from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
 from gradscope.explain.findings.grad_is_none import grad_is_none
+from gradscope.explain.findings.gradients_of_another import left_by_another
 from gradscope.explain.findings.hook_edits import hook_edits_gradient
 from gradscope.explain.findings.hook_edits_parameter import hook_edits_parameter
 from gradscope.explain.findings.hook_piles import hooks_pile_up
@@ -172,6 +173,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS845", "labels-two-ahead", Severity.INFO, losses.labels_two_ahead, points=False),
     Kind("GS846", "sees-the-future", Severity.WARNING, sees_the_future, points=False),
     Kind("GS847", "heads-scrambled", Severity.WARNING, heads_scrambled, points=False),
+    Kind("GS849", "left-by-another-loss", Severity.INFO, left_by_another, unless=("GS801",), points=False),
     Kind("GS741", "graph-grows", Severity.WARNING, retained_graphs.grows),
     Kind("GS743", "create-graph-cycle", Severity.WARNING, retained_graphs.cycles),
     Kind("GS744", "output-on-ctx", Severity.WARNING, retained_graphs.on_ctx),
