@@ -97,15 +97,23 @@ def _steps(case: Case, optimizer: int) -> Iterator[tuple[Moment, ...]]:
 
 def _left(moments: tuple[Moment, ...], optimizer: int) -> _Left | None:
     """What the last backward before a step may have added to, if nothing of the optimizer's was cleared in between."""
-    own = next((at for at in reversed(range(len(moments))) if moments[at].backward is not None), 0)
-    step = next((at for at in reversed(range(own)) if moments[at].has(STEP)), 0)
-    others = next((at for at in reversed(range(step)) if moments[at].backward is not None), None)
-    first, last, stepped = moments[others or 0].backward, moments[own].backward if own else None, moments[step].call
-    if others is None or first is None or last is None or stepped is None or stepped.optimizer is None:
-        return None
-    between = (one.call for one in moments[others:own] if one.call is not None)
-    cleared = any(call.kind is ZERO_GRAD and call.optimizer == optimizer for call in between)
-    return None if cleared or first.site == last.site else _Left(first, stepped.optimizer, last)
+    back = iter(reversed(moments))
+    between: list[Moment] = []
+    own = next((one.backward for one in back if one.backward is not None), None)
+    step = None
+    for one in back:
+        if step is not None and one.backward is not None:
+            cleared = any(call.has(ZERO_GRAD) and _is_of(call, optimizer) for call in between)
+            is_another = own is not None and own.site != one.site
+            return _Left(one.backward, step, own) if own is not None and is_another and not cleared else None
+        if step is None and one.has(STEP) and one.call is not None:
+            step = one.call.optimizer
+        between.append(one)
+    return None
+
+
+def _is_of(moment: Moment, optimizer: int) -> bool:
+    return moment.call is not None and moment.call.optimizer == optimizer
 
 
 @kept
