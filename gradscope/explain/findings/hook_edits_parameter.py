@@ -155,11 +155,11 @@ def _is_an_update(case: Case, call: _HookCall) -> bool:
     parameter, tensors = _parameters(case).get(call.leaf), _tensors(case)
     own = {parameter.storage} if parameter is not None else set()
     for one in call.flow:
-        for tensor in (tensors[read.tensor] for read in one.reads):
-            is_number = parameter is not None and tensor.type.shape == () != parameter.type.shape
-            if tensor.storage not in own and not is_number:
+        for tensor in (tensors.get(read.tensor) for read in one.reads):
+            is_number = parameter is not None and tensor is not None and tensor.type.shape == () != parameter.type.shape
+            if tensor is None or (tensor.storage not in own and not is_number):
                 return True
-        own.update(tensors[made].storage for made in one.makes)
+        own.update(tensors[made].storage for made in one.makes if made in tensors)
     return False
 
 
@@ -167,7 +167,9 @@ def _writes(case: Case, call: _HookCall) -> Iterator[Operation]:
     """The operators of a call that wrote to the parameter, `.data` of it too where tensors were followed."""
     parameter, tensors = _parameters(case).get(call.leaf), _tensors(case)
     for one in call.flow:
-        if parameter is not None and any(tensors[made].storage == parameter.storage for made in one.makes):
+        if parameter is not None and parameter.storage in (
+            tensors[made].storage for made in one.makes if made in tensors
+        ):
             yield one.operation
     yield from (one for one in call.operations if any(write.leaf == call.leaf for write in one.writes))
 
