@@ -55,6 +55,8 @@ def average_without_buffers(case: Case) -> Iterator[Cause]:
     flow = dataflow(case)
     names = {one.storage: one.leaf or "" for one in flow.tensors.values() if "." in (one.leaf or "")}
     calls = list(_normalisations(flow, names))
+    if not calls:
+        return
     trained = {one.name for one in calls if _is_by_batch(flow, one)}
     memory = _memories(flow)
     written = {memory.get(one, one): at for at, storages in flow.written.items() for one in storages}  # last

@@ -59,7 +59,8 @@ def left_by_another(case: Case) -> Iterator[Cause]:
     those of another optimizer, which then steps; a backward on another line reaches none of those, and adds to what is
     there. A hint, for both losses may be meant. Nothing is said where the two lie side by side, or the other behind.
     """
-    for optimizer in steps_of(case) if is_whole(case) else ():
+    optimizers = steps_of(case)
+    for optimizer in optimizers if len(optimizers) > 1 and is_whole(case) else ():
         steps = list(_steps(case, optimizer))
         left = [one for one in (_left(step, optimizer) for step in steps) if one is not None]
         first = bool(steps) and _left(steps[0], optimizer) is None  # there is nothing to leave before it

@@ -51,6 +51,7 @@ _SAME_VALUES = (
     "Expand",
 )
 _DIFFERENCES, _WEIGHTS = ("sub", "mul"), ("mul", "div")
+_BROADCASTS = frozenset([*_DIFFERENCES, *_WEIGHTS])
 _RESHAPES = ("unsqueeze", "view", "reshape", "expand")
 
 
@@ -108,7 +109,8 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
     flow = dataflow(case)
     told = set()
     for at, operation in enumerate(flow.operations):
-        if operation.backward is not None or operation.site in told or (pair := _outer(flow, at, operation)) is None:
+        pair = _outer(flow, at, operation) if operation.backward is None and len(operation.reads) == 2 else None
+        if pair is None or operation.site in told:
             continue
         if base_name(operation.operation.name) in _WEIGHTS and _is_summed_up(flow, operation):
             message = f"{pair.shapes}: each sample is weighted with the weights of all"
@@ -270,7 +272,7 @@ class _Outer:
 def _outer(flow: RecordedDataflow, at: int, operation: FlowOperation) -> _Outer | None:
     """What an operator broadcasts, which nobody made a column of in so many words."""
     name = base_name(operation.operation.name)
-    if name not in (*_DIFFERENCES, *_WEIGHTS) or len(operation.reads) != 2 or len(operation.makes) != 1:
+    if name not in _BROADCASTS or len(operation.reads) != 2 or len(operation.makes) != 1:
         return None
     known = [flow.tensors.get(one) for one in (*(read.tensor for read in operation.reads), *operation.makes)]
     first, second, made = (None if one is None else one.type.shape for one in known)
