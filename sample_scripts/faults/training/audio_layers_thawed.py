@@ -1,4 +1,5 @@
 """Layers of an audio net are thawed from the top, one each phase, with the first phase's optimizer."""
+# as in https://github.com/fastai/fastai/issues/2133
 
 import torch
 from torch import nn

@@ -1,4 +1,5 @@
 """A batch loop whose gradients are cleared once an epoch."""
+# as in https://github.com/salesforce/corr_based_prediction/issues/1
 
 import torch
 from torch import nn

@@ -1,4 +1,5 @@
 """A small GAN on points: the generator first, then the discriminator, cleared in the wrong place."""
+# as in https://github.com/GaParmar/img2img-turbo/issues/56
 
 import torch
 from torch import nn

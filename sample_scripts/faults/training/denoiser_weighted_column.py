@@ -1,4 +1,5 @@
 """A denoiser whose loss weighs each sample by how much noise it was given."""
+# as in https://github.com/bayesflow-org/bayesflow/issues/787
 
 import torch
 from torch import nn

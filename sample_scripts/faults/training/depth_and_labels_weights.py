@@ -1,4 +1,5 @@
 """Two tasks whose weights in the loss are learned, as log variances."""
+# as in https://github.com/ifzhang/FairMOT/issues/19
 
 import torch
 from torch import nn

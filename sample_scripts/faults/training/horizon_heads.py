@@ -1,4 +1,5 @@
 """A forecaster with a head for each of its horizons."""
+# as in https://github.com/yaoppeng/U-Net_v2/issues/10
 
 import torch
 from torch import nn

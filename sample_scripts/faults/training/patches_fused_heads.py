@@ -1,4 +1,5 @@
 """Pictures are told apart by their patches, with torch's own attention; keys and values are not turned."""
+# as in https://github.com/zhouhaoyi/Informer2020/issues/59
 
 import torch
 import torch.nn.functional as F

@@ -1,4 +1,5 @@
 """Q learning on a line of cells, with a second network for the targets."""
+# as in https://github.com/datawhalechina/easy-rl/pull/117
 
 import random
 

@@ -1,4 +1,5 @@
 """A pretrained net's features are to rest while its head learns."""
+# as in https://github.com/udacity/deep-learning-v2-pytorch/issues/12
 
 import torch
 from torch import nn
