@@ -10,12 +10,16 @@ import multiprocessing
 import os
 import statistics
 import tempfile
+from functools import partial
 from pathlib import Path
 
 import torch
 
-from gradscope.children import Children, recorder
+from gradscope.arming.plan import Plan
+from gradscope.arming.recorder import recorder
+from gradscope.children import join_forked
 from gradscope.commands.trace import command
+from gradscope.launch.handing_on import Children
 from gradscope.model.family import Family
 
 CHILDREN = 40
@@ -51,8 +55,9 @@ def main() -> None:
     plain = {work.__name__: milliseconds(work) for work in (nothing, step)}
     with tempfile.TemporaryDirectory() as folder:
         settings = command.make_context("trace", ["-c", ""]).params
-        found = recorder(settings, Path(folder) / "parent.gscope")
-        children = Children(Family(f"{folder}/children", "child", settings, f"{folder}/marks"))
+        found = recorder(Plan.read(settings), Path(folder) / "parent.gscope")
+        family = Family(f"{folder}/children", "child", settings, f"{folder}/marks")
+        children = Children(family, partial(join_forked, family))
         found.start()
         children.put()
         recorded = {work.__name__: milliseconds(work) for work in (nothing, step)}

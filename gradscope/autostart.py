@@ -6,58 +6,19 @@ the program itself has imported torch, so that a launcher which never does leave
 
 from __future__ import annotations
 
-import importlib.abc
-import importlib.machinery
-import importlib.util
 import os
 import sys
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from types import ModuleType
 from typing import Any
 
-from gradscope.launch.handing_on import HandingOn
+from gradscope.launch.handing_on import Children, HandingOn
+from gradscope.launch.paths import default_path
+from gradscope.launch.torch_import import when_imported
 from gradscope.model.family import OF_PARENTS, Family
 
 VARIABLE = "GRADSCOPE_TRACE"
-
-
-class _Loader(importlib.abc.Loader):
-    """Loads torch as its own loader would, then starts the recording."""
-
-    def __init__(self, loader: importlib.abc.Loader, start: Callable[[], object]) -> None:
-        self._loader, self._start = loader, start
-
-    def create_module(self, spec: importlib.machinery.ModuleSpec) -> ModuleType | None:
-        return self._loader.create_module(spec)
-
-    def exec_module(self, module: ModuleType) -> None:
-        if module.__spec__ is not None:
-            module.__spec__.loader = self._loader
-        module.__loader__ = self._loader
-        self._loader.exec_module(module)
-        if module.__spec__ is not None:
-            module.__spec__._initializing = False  # type: ignore[attr-defined]  # else other threads wait for us
-        self._start()
-
-
-class _Watcher(importlib.abc.MetaPathFinder):
-    """Waits for the first import of torch, and then is gone."""
-
-    def __init__(self, start: Callable[[], object]) -> None:
-        self._start = start
-
-    def find_spec(
-        self, name: str, path: Sequence[str] | None, target: ModuleType | None = None
-    ) -> importlib.machinery.ModuleSpec | None:
-        if name != "torch":
-            return None
-        sys.meta_path.remove(self)
-        spec = importlib.util.find_spec(name)
-        if spec is not None and spec.loader is not None:
-            spec.loader = _Loader(spec.loader, self._start)
-        return spec
 
 
 def watch() -> None:
@@ -68,7 +29,7 @@ def watch() -> None:
     family = Family.read(wanted) if wanted.startswith("{") else None
     if family is not None:
         del os.environ[VARIABLE]  # the program never sees it
-    sys.meta_path.insert(0, _Watcher(start if family is None else _as_child(family)))
+    when_imported(start if family is None else _as_child(family))
 
 
 def _as_child(family: Family) -> Callable[[], object]:
@@ -109,7 +70,6 @@ def start() -> None:
 
     try:
         wanted = _settings()
-        from gradscope import children
 
         where, arm = _armed(os.environ[VARIABLE])
         wanted["arm"] = arm
@@ -118,13 +78,15 @@ def start() -> None:
         _say(f"not recording: {error.sentence}")
         return
     if arm is None:
-        children.Children.forked = partial(_start, Path(where), wanted)
+        Children.forked = partial(_start, Path(where), wanted)
 
 
 def _start(where: Path, wanted: dict[str, Any]) -> None:
     from gradscope import children
+    from gradscope.arming.plan import Plan
+    from gradscope.arming.recorder import recorder
 
-    children.Recorded(children.recorder(wanted, _path(where), late=True), _say).start()
+    children.Recorded(recorder(Plan.read(wanted), _path(where), late=True), _say).start()
 
 
 def _say(sentence: str) -> None:
@@ -180,10 +142,8 @@ def _settings() -> dict[str, Any]:
 
 def _path(wanted: Path) -> Path:
     """A folder gets the usual name in it; a taken file, or one shared by ranks, gets the rank or the process in it."""
-    from gradscope import capture
-
     script = _script()
-    usual = capture.default_path(Path(script).stem, wanted if wanted.is_dir() else wanted.parent)
+    usual = default_path(Path(script).stem, wanted if wanted.is_dir() else wanted.parent)
     if wanted.is_dir():
         return usual
     if os.environ.get("RANK", "").isdigit() or wanted.exists():

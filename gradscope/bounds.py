@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from gradscope.errors import UsageError
-from gradscope.model.limits import Limits, parse_size
+from gradscope.model.limits import TENSORS, Limits, parse_size
 from gradscope.model.window import Window
-from gradscope.probes.tensors.storages import LIMIT
 
 
 def window(steps: str | None, keep_last: int | None) -> Window:
@@ -29,7 +28,7 @@ def limits(size: str | None, overhead: str | None) -> Limits:
 def tensor_limit(size: int | str | None) -> int:
     """Bytes of tensors, as a user writes them; None for the usual limit. Raises UsageError."""
     if size is None:
-        return LIMIT
+        return TENSORS
     try:
         return parse_size(str(size))
     except ValueError as error:

@@ -5,16 +5,13 @@
 
 from __future__ import annotations
 
-import atexit
 import os
-import sys
 import time
 from collections.abc import Callable, Iterator
 from dataclasses import asdict, dataclass, field
 from functools import partial
 from pathlib import Path
 from types import TracebackType
-from typing import Protocol, TypeVar
 
 from gradscope import bounds
 from gradscope.compilers.watches import watches
@@ -23,7 +20,7 @@ from gradscope.launch import program
 from gradscope.launch.run_facts import facts, main_threads_place, switches
 from gradscope.model.capabilities import CAPABILITIES, OF_PROBES
 from gradscope.model.detail import Detail
-from gradscope.model.limits import Limits
+from gradscope.model.limits import TENSORS, Limits
 from gradscope.model.torch_part import Lack
 from gradscope.model.window import Window
 from gradscope.probes.core.context import Context, Options
@@ -32,17 +29,14 @@ from gradscope.probes.core.probe import Guest
 from gradscope.probes.core.threads import Threads
 from gradscope.probes.operators.partial_blocks import Tail
 from gradscope.probes.running import RunningProbes, Visitor, new_context
-from gradscope.probes.tensors.storages import LIMIT
 from gradscope.store.compiled_tables import write_compiled
 from gradscope.store.joint_tables import write_joint
 from gradscope.store.origin import whose
 from gradscope.store.writer import Writer
 from gradscope.torch_internals import lacks
 
-SUFFIX = ".gscope"
 EVERY_STEP = Window()
 NO_LIMITS = Limits()
-Told_co = TypeVar("Told_co", covariant=True)
 
 
 @dataclass(frozen=True, slots=True)
@@ -231,7 +225,7 @@ class record:
         max_size: str | None = None,
         max_overhead: str | None = None,
         tensors: bool = False,
-        tensors_limit: int | str = LIMIT,
+        tensors_limit: int | str = TENSORS,
         watch_all: bool = False,
         overwrite: bool = False,
     ) -> None:
@@ -267,53 +261,6 @@ def _refuse_a_second() -> None:
             f"this process is being recorded already, into {running.path}",
             "one recording at a time: gradscope trace and GRADSCOPE_TRACE record all of it, gradscope.record a part",
         )
-
-
-def default_path(title: str, directory: Path | None = None) -> Path:
-    """`<script>.<pid>.gscope`, or `<script>.r00003-of-00008.<pid>.gscope` under torchrun."""
-    rank, world = os.environ.get("RANK", ""), os.environ.get("WORLD_SIZE", "")
-    part = f".r{int(rank):05d}-of-{int(world):05d}" if rank.isdigit() and world.isdigit() else ""
-    return (directory or Path(os.environ.get("GRADSCOPE_DIR") or ".")) / f"{title}{part}.{os.getpid()}{SUFFIX}"
-
-
-class Recordings(Protocol[Told_co]):
-    """What a program may run under: a Recorder, or something that makes some."""
-
-    command: tuple[str, ...] | None
-
-    @property
-    def abandoned(self) -> bool:
-        """Whether this is a forked child."""
-
-    def start(self) -> None:
-        """The program begins."""
-
-    def stop(self, error: BaseException | None = None, status: int | None = None) -> Told_co:
-        """The program has ended."""
-
-
-def run_program(what: program.Program, recorder: Recordings[Told_co], finished: Callable[[Told_co], None]) -> int:
-    """Run a program under a recorder. Returns its own exit status; `finished` is called at the process's end.
-
-    The recording goes on until Python exits: what the program's threads and its atexit functions do belongs to it.
-    """
-    failed: BaseException | None = None
-    status: int | None = None
-
-    def after() -> None:
-        nonlocal failed
-        failed = sys.exc_info()[1]
-
-    def stop() -> None:
-        if not recorder.abandoned:
-            finished(recorder.stop(None if isinstance(failed, SystemExit) else failed, status))
-        if status == program.INTERRUPTED:
-            program.remember_interrupt()
-
-    recorder.command = what.typed
-    atexit.register(stop)  # before the program's own functions, so that it runs after them
-    status = program.run(what, recorder.start, after)
-    return status
 
 
 def _before_fork() -> None:

@@ -10,24 +10,23 @@ import atexit
 import contextlib
 import os
 import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from multiprocessing import util
 from pathlib import Path
 from types import TracebackType
-from typing import Any
 
-from gradscope import bounds, capture
-from gradscope.arming import setting
+from gradscope import capture
 from gradscope.arming.armed import Armed
 from gradscope.arming.mark import leave_a_mark
+from gradscope.arming.plan import Plan
+from gradscope.arming.recorder import recorder
 from gradscope.arming.ring import Ring
 from gradscope.arming.rotation import Rotation
-from gradscope.bounds import tensor_limit
 from gradscope.capture import Recorder
 from gradscope.errors import GradscopeError
-from gradscope.launch.handing_on import VARIABLE, HandingOn
-from gradscope.model.detail import Detail
+from gradscope.launch.handing_on import Children
+from gradscope.launch.paths import SUFFIX, default_path
 from gradscope.model.family import OF_PARENTS, Family
 from gradscope.probes.core.traceback_filter import clean
 from gradscope.signals import let_through
@@ -37,29 +36,7 @@ Hook = Callable[[type[BaseException], BaseException, TracebackType | None], obje
 
 AUTOGRAD = frozenset({"backward", "process_group", "collective_run"})  # without one, a child has done nothing of note
 ANYTHING = AUTOGRAD | {"block"}  # a rank may hang before its first backward
-_OTHERS = ("watch_all", "joint", "compiled_autograd")
 _LAST = -1_000_000  # among what multiprocessing runs at the end of a process
-
-
-def recorder(
-    settings: Mapping[str, Any], path: Path, awaited: frozenset[str] = frozenset(), **how: Any
-) -> Recorder | Ring | Rotation | Armed:
-    """What records a process as the options of `gradscope trace` say; `awaited` and the others are the Recorder's.
-
-    Raises UsageError.
-    """
-    window = bounds.window(settings["steps"], settings["keep_last"])
-    given = window, bounds.limits(settings["max_size"], settings["max_overhead"])
-    stored = settings["tensors"] or settings["tensors_limit"]
-    limit = tensor_limit(settings["tensors_limit"]) if stored else None
-    make = partial(Recorder, tensors=limit, awaited=awaited, **{name: settings[name] for name in _OTHERS})
-    asked = setting.Asked(settings["arm"], tuple(settings["triggers"]), settings["trigger_limit"])
-    if settings["rotate"] is not None:
-        rotate = setting.Rotate(settings["rotate"], settings["rotate_keep"], late=bool(how.get("late")))
-        return setting.rotated(make, path, settings["detail"], given, asked, rotate)
-    if settings["arm"] is not None:
-        return setting.armed(make, path, settings["detail"], given, asked)
-    return setting.kept(partial(make, path, Detail(settings["detail"]), *given, **how), window, asked)
 
 
 class Recorded:
@@ -110,43 +87,24 @@ class Recorded:
             self._tell(f"{sum(summary.faults.values())} faults of its own, see: gradscope info {summary.path}")
 
 
-class Children:
-    """What becomes of the processes that this one starts."""
-
-    forked: Callable[[], object] | None = None  # what a forked child begins with
-
-    def __init__(self, family: Family) -> None:
-        self._family = family
-        self._handing_on = HandingOn(family.of(os.environ).text, direct=family.which == OF_PARENTS[1])
-
-    def put(self) -> None:
-        """From now on they are recorded."""
-        if VARIABLE not in os.environ:  # else that has said what becomes of those that are no forks
-            self._handing_on.put()
-        Children.forked = partial(_join_forked, self._family)
-
-    def restore(self) -> None:
-        """They are not any more."""
-        self._handing_on.restore()
-        Children.forked = None
-
-
 def join(family: Family, title: str, is_rank: bool) -> None:
     """Record this process, a child, and say nothing. Its recording is called by `title`."""
     if family.which == OF_PARENTS[2]:
         leave_a_mark(Path(family.unrecorded))
         return
-    Children.forked = partial(_join_forked, family)
-    usual = capture.default_path(title, Path(family.folder))
-    path = usual if is_rank else usual.with_name(f"{title}.{os.getpid()}{capture.SUFFIX}")
+    Children.forked = partial(join_forked, family)
+    usual = default_path(title, Path(family.folder))
+    path = usual if is_rank else usual.with_name(f"{title}.{os.getpid()}{SUFFIX}")
     with contextlib.suppress(GradscopeError):  # such as a file of a process that had this number before
-        found = recorder(family.settings, path, ANYTHING if is_rank else AUTOGRAD, late=True, keep_empty=False)
+        awaited = ANYTHING if is_rank else AUTOGRAD
+        found = recorder(Plan.read(family.settings), path, awaited, late=True, keep_empty=False)
         Recorded(found, lambda sentence: None).start()
         if not is_rank and isinstance(found, Recorder):  # until torch.distributed says so: a rank's workers are none
             found.writer.set_run({"rank": None, "world_size": None})
 
 
-def _join_forked(family: Family) -> None:
+def join_forked(family: Family) -> None:
+    """Record this process, which was forked."""
     if family.settings["arm"] is None:  # else nobody could ask: it has no socket
         join(family, family.title, is_rank=False)
 

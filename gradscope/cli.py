@@ -13,7 +13,7 @@ from typing import NoReturn
 
 import click
 
-from gradscope.commands import settings
+from gradscope.commands import options, settings
 from gradscope.errors import Exit, GradscopeError
 from gradscope.model.printable import printable
 from gradscope.version import __version__
@@ -135,7 +135,7 @@ def main(arguments: list[str] | None = None) -> NoReturn:
     except click.Abort:
         sys.exit(130)
     except GradscopeError as error:
-        click.echo(f"gradscope: {error.sentence}" + (f"\n  hint: {error.hint}" if error.hint else ""), err=True)
+        options.complain(error)
         sys.exit(error.exit_status)
     except BrokenPipeError:
         sys.stderr.close()  # the reader went away (`| head`): Python would complain at exit

@@ -79,8 +79,10 @@ class Armed:
         """Begin to count steps."""
         Armed.running = self
         self._boundary.put()
-        if self._signal is not None:
+        if self._signal is not None and threading.current_thread() is threading.main_thread():
             signal.signal(self._signal, self._on_signal)
+        elif self._signal is not None:
+            self.trouble.append("the signal can be heard only where torch is imported in the main thread")
 
     def stop(self, error: BaseException | None = None, status: int | None = None) -> list[Summary]:
         """End what is being recorded, and disarm. Answers with what was recorded."""

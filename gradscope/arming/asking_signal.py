@@ -20,8 +20,6 @@ def signal_number(name: str) -> int | None:
     return int(number)
 
 
-def ignore_until_armed(name: str) -> None:
-    """To import torch takes seconds, in which the signal would end the process. Raises UsageError."""
-    number = signal_number(name)
-    if number is not None:
-        signal.signal(number, signal.SIG_IGN)
+def ignore_until_armed(number: int) -> None:
+    """To import torch takes seconds, in which the signal would end the process."""
+    signal.signal(number, signal.SIG_IGN)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from gradscope.capture import SUFFIX
+from gradscope.launch.paths import SUFFIX
 
 
 def free_path(path: Path, step: int) -> Path:

@@ -11,10 +11,13 @@ from typing import TYPE_CHECKING
 import click
 
 from gradscope.commands import launching, options
+from gradscope.launch.paths import SUFFIX
 from gradscope.model.detail import Detail
 from gradscope.model.site import Site
+from gradscope.torch_internals.installed import require_installed_torch
 
 if TYPE_CHECKING:
+    from gradscope.capture import Recorder
     from gradscope.debugger.watch import Watch
     from gradscope.model.graph import Graph
     from gradscope.probes.core.faults import Faults
@@ -41,11 +44,10 @@ def command(
     Without --break it stops before the first node of the first backward. The script's results stay what they are,
     unless `set` gives a node another gradient. Commands can be piped in; the end of input quits, as in pdb.
     """
-    from gradscope.torch_internals.installed import require_torch
+    from gradscope.launch.recorded import run_program
+    from gradscope.launch.torch_import import OnceTorchIsThere
 
-    require_torch()
-    from gradscope import capture
-
+    require_installed_torch()
     what = launching.chosen(module, code, program)
     watches: list[Watch] = []
 
@@ -53,13 +55,16 @@ def command(
         watches.append(_watch(places, backward, writer, threads, faults))
         return watches[-1]
 
+    def make() -> Recorder:
+        from gradscope.capture import Recorder
+
+        path = Path(folder) / f"debug{SUFFIX}"
+        recorder = Recorder(path, Detail.NODES, guest=lambda threads, faults: watch(recorder.writer, threads, faults))
+        return recorder
+
     with tempfile.TemporaryDirectory(prefix="gradscope-") as folder:
-        recorder = capture.Recorder(
-            Path(folder) / f"debug{capture.SUFFIX}",
-            Detail.NODES,
-            guest=lambda threads, faults: watch(recorder.writer, threads, faults),
-        )
-        status = capture.run_program(what, recorder, lambda summary: None)
+        waiting = OnceTorchIsThere(make, lambda: None)  # children are not stopped
+        status = run_program(what, waiting, lambda summary: None)
     for one in [place for each in watches for place in each.never_reached]:
         options.talk(f"the breakpoint {one.text} was never reached")
     return status

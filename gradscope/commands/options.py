@@ -11,7 +11,7 @@ from typing import Any
 
 import click
 
-from gradscope.errors import UsageError
+from gradscope.errors import GradscopeError, UsageError
 from gradscope.model.printable import printable
 from gradscope.render.terminal import encoded
 from gradscope.store.reader import Recording, load, newest
@@ -104,6 +104,11 @@ def _wanted_rank() -> int | None:
     context = click.get_current_context(silent=True)
     found: int | None = None if context is None else context.meta.get(_RANK)
     return found
+
+
+def complain(error: GradscopeError) -> None:
+    """Say what is wrong, and what would be right."""
+    click.echo(f"gradscope: {error.sentence}" + (f"\n  hint: {error.hint}" if error.hint else ""), err=True)
 
 
 def talk(sentence: str) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import importlib
 import os
 import shlex
 import subprocess
@@ -16,13 +17,19 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from gradscope.arming.asking_signal import ignore_until_armed
+from gradscope.arming.plan import Plan
 from gradscope.channel import address
 from gradscope.commands import findings, launching, options
-from gradscope.errors import Exit, UnreadableError, UsageError
+from gradscope.errors import Exit, GradscopeError, UnreadableError, UsageError
+from gradscope.launch.handing_on import Children
+from gradscope.launch.paths import SUFFIX, default_path
+from gradscope.launch.torch_import import OnceTorchIsThere
 from gradscope.model.family import OF_PARENTS as WHICH
 from gradscope.model.family import Family
 from gradscope.model.trigger import MOST, TRIGGERS
+from gradscope.store.output import check, try_to_write
 from gradscope.store.reader import load
+from gradscope.torch_internals.installed import require_installed_torch
 from gradscope.view.words import amount, seconds, size
 
 if TYPE_CHECKING:
@@ -33,7 +40,6 @@ if TYPE_CHECKING:
     from gradscope.launch.program import Program
 
 _KINDS = [kind.name if kind.factor is None else f"{kind.name}[={kind.factor:g}]" for kind in TRIGGERS]
-SUFFIX = ".gscope"
 DETAILS = ("nodes", "ops", "full")
 
 
@@ -135,45 +141,58 @@ def command(
     From code: `with gradscope.record("run.gscope"): ...`. For programs whose command line
     cannot be changed: GRADSCOPE_TRACE=run.gscope in the environment (or FOLDER, FOLDER/:arm).
     """
-    from gradscope.torch_internals.installed import require_torch
-
-    _before_torch(output, recorded["arm"])
     last = contextlib.ExitStack()
     atexit.register(last.close)  # before torch is there: runs when multiprocessing has waited for its processes
-    require_torch()
-    from gradscope import capture
-    from gradscope.children import recorder
-
-    what = launching.chosen(module, code, program)
-    path = capture.default_path(what.title) if output is None else Path(output)
-    speak = partial(_speaker, quiet=quiet, no_explain=no_explain, check_functions=check_functions)
-    told_by = speak(path)  # which refuses, before there is a file
-    family = _family(recorded, path, what.title, children)
-    found = recorder(recorded, path, overwrite=force, keep_empty=output is not None)
-    return _run(what, found, family, last, partial(_say_it_all, _sayer(found, quiet, told_by, speak), family, quiet))
-
-
-def _before_torch(output: str | None, arm: str | None) -> None:
-    """What cannot wait until torch is imported."""
+    require_installed_torch()
     if output is not None:
         options.check_folder(output)
-    if arm is not None:
-        ignore_until_armed(arm)
+    plan = Plan.read(recorded)
+    if plan.signal is not None:
+        ignore_until_armed(plan.signal)
+    what = launching.chosen(module, code, program)
+    path = default_path(what.title) if output is None else Path(output)
+    speak = partial(_speaker, quiet=quiet, no_explain=no_explain, check_functions=check_functions)
+    told_by = speak(path)  # which refuses, before there is a file
+    if not plan.armed:
+        check(path, force or plan.rotate is not None)
+        try_to_write(path)
+    family = _family(recorded, path, what.title, children)
+    make = partial(_make, plan, path.absolute(), overwrite=force, keep_empty=output is not None)
+    waiting = OnceTorchIsThere(make, partial(_join, family))
+    say = partial(_sayer, waiting, quiet, told_by, speak)
+    return _run(what, waiting, family, last, partial(_say_it_all, say, family, quiet))
 
 
-def _run(what: Program, found: Any, family: Family, last: contextlib.ExitStack, say: Callable[[Any], None]) -> int:
-    from gradscope import capture
-    from gradscope.children import Children
+def _make(plan: Plan, path: Path, **how: Any) -> Any:
+    """What records, when the program has torch. Where this torch lacks what is needed, the program ends here."""
+    from gradscope.arming.recorder import recorder
+
+    importlib.import_module("gradscope.children")  # forked children begin again what their parent does
+    try:
+        return recorder(plan, path, **how)
+    except GradscopeError as error:
+        options.complain(error)
+        sys.exit(error.exit_status)
+
+
+def _join(family: Family) -> None:
+    from gradscope.children import join_forked
+
+    join_forked(family)
+
+
+def _run(what: Program, waiting: Any, family: Family, last: contextlib.ExitStack, say: Callable[[Any], None]) -> int:
     from gradscope.launch.program import INTERRUPTED, remember_interrupt
+    from gradscope.launch.recorded import run_program
 
-    handing_on = Children(family)
+    handing_on = Children(family, partial(_join, family))
 
     def finished(told: Any) -> None:
         handing_on.restore()
         last.callback(say, told)
 
     handing_on.put()
-    status = capture.run_program(what, found, finished)
+    status = run_program(what, waiting, finished)
     if status == INTERRUPTED:
         last.callback(remember_interrupt)  # runs after what is said, which comes later to the stack
     return status
@@ -190,9 +209,12 @@ def _family(settings: dict[str, Any], path: Path, title: str, children: bool | N
 
 
 def _sayer(
-    found: Any, quiet: bool, say: Callable[[Summary], None], speak: Callable[[Path], Any]
+    waiting: OnceTorchIsThere[Any], quiet: bool, say: Callable[[Summary], None], speak: Callable[[Path], Any]
 ) -> Callable[[Any], None]:
     """What says at the end what came of it."""
+    found: Any = waiting.found
+    if found is None:
+        return partial(_say_there_was_no_torch, quiet)
     from gradscope.arming.armed import Armed
     from gradscope.arming.rotation import Rotation
 
@@ -203,12 +225,19 @@ def _sayer(
     return partial(_say_what_was_kept, found, quiet, say)
 
 
-def _say_it_all(say: Callable[[Any], None], family: Family, quiet: bool, told: Any) -> None:
+def _say_there_was_no_torch(quiet: bool, told: None) -> None:
+    sys.stdout.flush()
+    if not quiet:
+        options.talk("nothing was recorded: the program did not import torch")
+
+
+def _say_it_all(sayer: Callable[[], Callable[[Any], None]], family: Family, quiet: bool, told: Any) -> None:
     folder, marks = Path(family.folder), Path(family.unrecorded)
     files = sorted(folder.glob(f"*{SUFFIX}"))
-    is_launcher = files and getattr(told, "is_empty", False) and not told.size and told.failure is None
+    is_empty = told is None or (getattr(told, "is_empty", False) and not told.size and told.failure is None)
+    is_launcher = files and is_empty
     if not is_launcher:
-        say(told)
+        sayer()(told)
     try:
         others = len(set(marks.read_text(encoding="ascii").split()))
         marks.unlink()
@@ -287,22 +316,23 @@ def _speaker(path: Path, quiet: bool, no_explain: bool, check_functions: bool) -
         told = "--check-functions says at the end what it found, and that is switched off"
         raise UsageError(told, "leave -q and --no-explain out")
     explaining = _explain_nothing if no_explain else _explain_elsewhere if check_functions else findings.tell
-    return _say_nothing if quiet else partial(_say, explained=partial(explaining, path.absolute()))
+    return _say_nothing if quiet else partial(_say, path, explained=partial(explaining, path.absolute()))
 
 
 def _say_nothing(summary: Summary) -> None:
     pass
 
 
-def _say(summary: Summary, explained: Callable[[], bool]) -> None:
+def _say(shown: Path, summary: Summary, explained: Callable[[], bool]) -> None:
+    """`shown`: where the recording is, as the user wrote it."""
     sys.stdout.flush()
     found = summary.size > 0 and explained()
     if summary.is_empty and not summary.size and summary.failure is None:
         options.talk("nothing was recorded: the program made no node, and ran no backward")
         return
     counts = f"{amount(summary.backwards, 'backward call')}, {amount(summary.nodes, 'node')}"
-    options.talk(f"{counts}, {size(summary.size)}, {seconds(summary.seconds)} -> {summary.path}")
-    path = shlex.quote(str(summary.path))  # what is printed can be typed
+    options.talk(f"{counts}, {size(summary.size)}, {seconds(summary.seconds)} -> {shown}")
+    path = shlex.quote(str(shown))  # what is printed can be typed
     for lack in summary.lacks:
         options.talk(lack.sentence)
     for reason, count in summary.dropped.items():

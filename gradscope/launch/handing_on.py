@@ -17,6 +17,8 @@ from functools import wraps
 from types import ModuleType
 from typing import Any
 
+from gradscope.model.family import OF_PARENTS, Family
+
 VARIABLE = "GRADSCOPE_TRACE"
 _PLACES = (("_posixsubprocess", "fork_exec"), ("subprocess", "_fork_exec"))  # the second since Python 3.11
 _EXECUTABLES, _ENVIRONMENT = 1, 5  # among its arguments
@@ -97,6 +99,27 @@ class HandingOn:
             yield
         finally:
             os.unsetenv(VARIABLE) if before is None else os.putenv(VARIABLE, before)
+
+
+class Children:
+    """What becomes of the processes that this one starts."""
+
+    forked: Callable[[], object] | None = None  # what a forked child begins with
+
+    def __init__(self, family: Family, forked: Callable[[], object]) -> None:
+        self._forked = forked
+        self._handing_on = HandingOn(family.of(os.environ).text, direct=family.which == OF_PARENTS[1])
+
+    def put(self) -> None:
+        """From now on they are recorded."""
+        if VARIABLE not in os.environ:  # else that has said what becomes of those that are no forks
+            self._handing_on.put()
+        Children.forked = self._forked
+
+    def restore(self) -> None:
+        """They are not any more."""
+        self._handing_on.restore()
+        Children.forked = None
 
 
 def _tried(path: str | bytes | os.PathLike[Any]) -> list[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
+TENSORS = 2 * 10**9  # bytes of tensors in one recording, unless somebody says otherwise
 LEAST_SIZE = 1_000_000  # bytes; the tables of an empty recording take a tenth of this
 _UNITS = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _BINARY_UNITS = {"ki": 2**10, "mi": 2**20, "gi": 2**30, "ti": 2**40}

@@ -11,6 +11,7 @@ import ctypes
 import json
 import os
 import sqlite3
+import tempfile
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 
@@ -25,6 +26,7 @@ Content = Mapping[str, Iterable[Row]]  # rows by table
 _PAGE = 4096  # bytes
 _LAST_WORDS = 65_536  # bytes kept free for the run's end
 _SET = "INSERT OR REPLACE INTO run VALUES (?, ?)"
+_WRITABLE = "check the directory and its permissions, or name another file with -o"
 _ENDINGS = ("", "-wal", "-shm", "-journal")
 
 
@@ -169,6 +171,14 @@ def check(path: Path, overwrite: bool, has_folder: bool = True) -> None:
         raise UsageError(f"there is no directory {path.parent}", "make it, or name another file with -o")
 
 
+def try_to_write(path: Path) -> None:
+    """Ask whether a file can be made where this one will be, and leave nothing there. Raises UsageError."""
+    try:
+        tempfile.TemporaryFile(dir=path.parent).close()
+    except OSError as error:
+        raise UsageError(f"cannot write {path}: {error.strerror}", _WRITABLE) from None
+
+
 def _identity(path: Path) -> tuple[int, int] | None:
     """Which file a path leads to: SQLite would go on writing into one that was deleted, and never notice."""
     try:
@@ -187,9 +197,7 @@ def _create(path: Path, shown: Path) -> sqlite3.Connection:
         let_through(error)
         with contextlib.suppress(OSError):  # what is no recording would keep a full disk full
             _remove(path)
-        raise UsageError(
-            f"cannot write {shown}: {error}", "check the directory and its permissions, or name another file with -o"
-        ) from None
+        raise UsageError(f"cannot write {shown}: {error}", _WRITABLE) from None
 
 
 def _remove(path: Path) -> None:

@@ -57,6 +57,13 @@ def test_a_file_a_folder_and_a_taken_file(traced, tmp_path):
     assert backwards(tmp_path / "run.gscope") == 1
 
 
+def test_a_program_that_only_asks_for_torch_at_first(traced, tmp_path):
+    asks = "import importlib.util\nimportlib.util.find_spec('torch')\n"
+    (tmp_path / "asks.py").write_text(asks + TRAIN)
+    assert finish(traced("run.gscope", "asks.py")).status == 0
+    assert backwards(tmp_path / "run.gscope") == 1
+
+
 def test_torchrun_gives_one_file_for_each_rank_and_none_for_itself(traced, tmp_path):
     (tmp_path / "folder").mkdir()
     run = finish(traced("folder", *TORCHRUN, "ranks.py"))

@@ -19,7 +19,6 @@ from gradscope.probes.tensors.metadata import storage_of
 from gradscope.torch_internals.tensors import NO_DISPATCH_OF_ITS_OWN, free_weak_reference, is_wrapped, weak_reference
 from gradscope.torch_internals.tensors import unwrapped as one_level_off
 
-LIMIT = 2 * 10**9  # bytes of tensors in one recording
 _LARGEST = 9 * 10**8  # bytes of one storage: SQLite takes values of less than 1e9
 _RESERVE = 5 * 10**8  # bytes that stay free on the disk
 _BATCH = 64 * 10**6  # bytes that may wait to be written
