@@ -300,6 +300,10 @@ class NonfiniteOnDevice:
         if os.getpid() == self._process:
             self._wait()
             self.lineage.close()
+            self.off = True
+            for readback in self._readbacks.values():
+                readback.close()
+            self._readbacks.clear()
 
     def _readback_of(self, tensor: torch.Tensor) -> Readback:
         device, dtype = tensor.device, torch.float64 if tensor.dtype is torch.float64 else torch.float32

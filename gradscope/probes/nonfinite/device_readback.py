@@ -86,6 +86,10 @@ class Readback:
                 raise TimeoutError("the device did not finish what it was given")
             time.sleep(_PAUSE)
 
+    def close(self) -> None:
+        """All has come, and nothing more will be asked for."""
+        accelerators.give_back(self._host)
+
     def take(self, least: float, wanted: set[int]) -> dict[int, float]:
         """The numbers that are not finite, more than `least` or wanted, by look. The host's side is free then."""
         host = self._host[: len(self.sent)]

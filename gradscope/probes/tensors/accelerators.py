@@ -6,6 +6,7 @@ An accelerator does later what it is told now. To ask for one number is to wait 
 from __future__ import annotations
 
 import contextlib
+import ctypes
 from typing import Any, TypeGuard
 
 import torch
@@ -13,6 +14,7 @@ import torch
 from gradscope.probes.tensors.value_samples import has_values
 from gradscope.signals import attribute
 
+_free_rooms: dict[torch.dtype, list[torch.Tensor]] = {}
 LOOKED_AT = (torch.float32, torch.float16, torch.bfloat16, torch.float64)
 
 
@@ -63,8 +65,23 @@ def room_on(device: torch.device, count: int, dtype: torch.dtype) -> torch.Tenso
 
 
 def host_room(count: int, dtype: torch.dtype) -> torch.Tensor:
-    """Room on the host into which a device copies while the program goes on: pinned memory."""
-    return torch.empty(count, dtype=dtype, device="cpu", pin_memory=True)
+    """Room on the host into which a device copies while the program goes on: pinned memory, of `count` numbers or more.
+
+    The surprise: it is never freed but given back. To free it asks the device, and that ends the process where the
+    device has failed since (torch 2.11: an exception in a destructor), and in a forked child.
+    """
+    free = _free_rooms.setdefault(dtype, [])
+    for at in range(len(free)):
+        if free[at].numel() >= count:
+            return free.pop(at)
+    room = torch.empty(1 << (count - 1).bit_length(), dtype=dtype, device="cpu", pin_memory=True)
+    ctypes.pythonapi.Py_IncRef(ctypes.py_object(room))
+    return room
+
+
+def give_back(room: torch.Tensor) -> None:
+    """Nothing is copied into it any more: the next who asks may have it."""
+    _free_rooms.setdefault(room.dtype, []).append(room)
 
 
 def event_on(device: torch.device) -> Any:

@@ -109,7 +109,7 @@ def _fetched(stream: Any, rows: list[torch.Tensor]) -> list[list[float]]:
     with accelerators.on_stream(stream):
         whole = torch.stack(rows)
         host = accelerators.host_room(whole.numel(), whole.dtype)
-        host.copy_(whole.flatten(), non_blocking=True)
+        host[: whole.numel()].copy_(whole.flatten(), non_blocking=True)
         event = accelerators.event_on(device)
         event.record(stream)
     deadline = time.monotonic() + _LONGEST
@@ -117,7 +117,8 @@ def _fetched(stream: Any, rows: list[torch.Tensor]) -> list[list[float]]:
         if time.monotonic() > deadline:
             raise TimeoutError("the device did not finish what it was given")
         time.sleep(_PAUSE)
-    found: list[list[float]] = host.reshape(whole.shape).tolist()
+    found: list[list[float]] = host[: whole.numel()].reshape(whole.shape).tolist()
+    accelerators.give_back(host)
     return found
 
 
