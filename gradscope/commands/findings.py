@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import click
 
 from gradscope.commands import options
 from gradscope.commands.collector import paused
+
+STDERR = 2
 
 
 def tell(path: Path) -> bool:
@@ -17,7 +20,7 @@ def tell(path: Path) -> bool:
     """
     from gradscope.anomaly import explain
     from gradscope.errors import GradscopeError
-    from gradscope.render.report_text import render
+    from gradscope.render.report_text import WIDTH, render
     from gradscope.store.reader import load
 
     try:
@@ -30,7 +33,7 @@ def tell(path: Path) -> bool:
         options.talk(f"nothing is explained, because of a bug in gradscope ({type(error).__name__}: {error})")
         return False
     if report.findings:
-        click.echo(render(report), err=True)
+        click.echo(render(report, options.text_width(os.isatty(STDERR)) or WIDTH), err=True)
     elif report.gap is not None:
         options.talk(report.gap)
     return bool(report.findings)

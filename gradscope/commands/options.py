@@ -17,6 +17,7 @@ from gradscope.render.terminal import encoded
 from gradscope.store.reader import Recording, load, newest
 
 PIPE_WIDTH = 200
+WIDEST_TEXT = 120
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
 _RANK = "gradscope.rank"  # in the context's meta
@@ -129,6 +130,13 @@ def page_width(output: str | None) -> int:
     import shutil
 
     return shutil.get_terminal_size().columns if to_terminal(output) else PIPE_WIDTH
+
+
+def text_width(is_terminal: bool) -> int | None:
+    """As wide as the terminal, and no wider than is pleasant to read; None for files and pipes."""
+    import shutil
+
+    return min(shutil.get_terminal_size().columns, WIDEST_TEXT) if is_terminal else None
 
 
 def to_terminal(output: str | None) -> bool:

@@ -43,7 +43,8 @@ exit_zero: Decorator = click.option("--exit-zero", is_flag=True, help="Exit with
 
 def write(report: Report, form: str | None, output: str, force: bool) -> None:
     """To standard output, or to a file that is not overwritten unless asked."""
-    put(REPORT_FORMATS[form or guess_format(output)].render(report), output, force)
+    width = options.text_width(options.to_terminal(output))
+    put(REPORT_FORMATS[form or guess_format(output)].render(report, width), output, force)
 
 
 def put(text: str, output: str, force: bool) -> None:

@@ -10,23 +10,31 @@ from gradscope.model.report import Report
 
 @dataclass(frozen=True, slots=True)
 class ReportFormat:
-    """A name for `--fmt`, the suffix that `-o` guesses it from, and the module of this room that writes it."""
+    """A name for `--fmt`, the suffix that `-o` guesses it from, and the module of this room that writes it.
+
+    `wraps`: it is for people, and its lines end where the page does.
+    """
 
     name: str
     suffix: str
     module: str
+    wraps: bool = False
 
-    def render(self, report: Report) -> str:
-        """Write a report. Only then is the module loaded: one format is asked for, and some need much."""
-        written: str = importlib.import_module(f"gradscope.render.{self.module}").render(report)
+    def render(self, report: Report, width: int | None = None) -> str:
+        """Write a report, for a page of so many columns where there is one.
+
+        Only then is the module loaded: one format is asked for, and some need much.
+        """
+        page = (width,) if self.wraps and width is not None else ()
+        written: str = importlib.import_module(f"gradscope.render.{self.module}").render(report, *page)
         return written
 
 
 REPORT_FORMATS = {
     chosen.name: chosen
     for chosen in (
-        ReportFormat("text", ".txt", "report_summary"),
-        ReportFormat("details", "", "report_text"),
+        ReportFormat("text", ".txt", "report_summary", wraps=True),
+        ReportFormat("details", "", "report_text", wraps=True),
         ReportFormat("markdown", ".md", "markdown"),
         ReportFormat("json", ".json", "report_json"),
         ReportFormat("sarif", ".sarif", "sarif"),

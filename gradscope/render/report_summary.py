@@ -11,10 +11,11 @@ import click
 from gradscope.model.finding import Finding, Severity
 from gradscope.model.report import Report, SubjectReport, Unimported, Verdict
 from gradscope.render import report_text
-from gradscope.render.report_text import COLOURS, WIDTH, count, place
+from gradscope.render.report_text import COLOURS, count, place
 
 FEW = 6  # Functions whose details fit on a screen
 LINES = 16  # of one section
+WIDTH = 120  # columns where it is for no terminal
 NAME = 34  # columns for a Function's name; more where a longer one is shown
 
 
@@ -28,11 +29,11 @@ class Row:
     text: str
 
 
-def render(report: Report) -> str:
+def render(report: Report, width: int | None = None) -> str:
     """All details of a few Functions; of many, a summary."""
     if len(report.subjects) <= FEW and not report.unimported:
-        return report_text.render(report)
-    blocks = [[headline(report)], *(section(title, lines) for title, lines in sections(report))]
+        return report_text.render(report, width or report_text.WIDTH)
+    blocks = [[headline(report)], *(section(title, lines) for title, lines in sections(report, width or WIDTH))]
     shown = "\n\n".join("\n".join(block) for block in blocks if block)
     return f"{shown}\n\ndetails: --fmt details, or the name of one Function\n"
 
@@ -46,27 +47,27 @@ def headline(report: Report) -> str:
     return click.style(", ".join(filter(None, parts)), bold=True)
 
 
-def sections(report: Report) -> Iterator[tuple[str, list[str]]]:
+def sections(report: Report, width: int) -> Iterator[tuple[str, list[str]]]:
     """The sections in order, worst first."""
     for severity in (Severity.ERROR, Severity.WARNING):
         rows = [row for row in rows_of(report) if row.finding and row.finding.severity is severity]
         widest = max((len(short(row.subject)) for row in rows[:LINES]), default=0)
-        lines = [row_line(row, max(NAME, widest)) for row in rows]
+        lines = [row_line(row, max(NAME, widest), width) for row in rows]
         yield click.style(f"{severity.value}s", fg=COLOURS[severity]), lines
     unchecked = [row for row in rows_of(report) if row.subject.verdict is Verdict.NOT_CHECKED]
-    yield "not checked", [cut(f"  {short(row.subject):{NAME}}  {row.text}") for row in unchecked]
-    yield "not to be checked", [cut(f"  {one.function:{NAME}}  {one.reason}") for one in report.unchecked]
-    yield "not imported", list(by_reason(report.unimported))
+    yield "not checked", [cut(f"  {short(row.subject):{NAME}}  {row.text}", width) for row in unchecked]
+    yield "not to be checked", [cut(f"  {one.function:{NAME}}  {one.reason}", width) for one in report.unchecked]
+    yield "not imported", list(by_reason(report.unimported, width))
 
 
-def by_reason(modules: Iterable[Unimported]) -> Iterator[str]:
+def by_reason(modules: Iterable[Unimported], width: int) -> Iterator[str]:
     """A line for each reason, with the modules that could not be imported: one missing package stops many."""
     reasons: dict[str, list[str]] = {}
     for one in modules:
         reasons.setdefault(one.reason, []).append(one.module)
     for reason, names in reasons.items():
         how_many = f"{len(names)} modules: " * (len(names) > 1)
-        yield cut(f"  {reason}: {how_many}{', '.join(names)}")
+        yield cut(f"  {reason}: {how_many}{', '.join(names)}", width)
 
 
 def section(title: str, lines: list[str]) -> list[str]:
@@ -84,13 +85,13 @@ def rows_of(report: Report) -> Iterator[Row]:
         yield Row(subject, worst, max(more, 0), "; ".join(subject.not_checked))
 
 
-def row_line(row: Row, width: int) -> str:
+def row_line(row: Row, name: int, width: int) -> str:
     """Code, name, message and place of a Function's worst finding."""
     assert row.finding is not None
     where = f"  {place(row.finding.site).rpartition('/')[2]}" if row.finding.site else ""
     more = f" (+{row.more})" if row.more else ""
-    head = f"  {row.finding.code} {short(row.subject):{width}}  "
-    room = max(WIDTH + 20 - len(head) - len(where) - len(more), 20)
+    head = f"  {row.finding.code} {short(row.subject):{name}}  "
+    room = max(width - len(head) - len(where) - len(more), 20)
     return head + cut(row.finding.message, room) + more + where
 
 
@@ -99,7 +100,7 @@ def short(subject: SubjectReport) -> str:
     return ".".join(subject.function.split(".")[-2:])
 
 
-def cut(text: str, width: int = WIDTH + 20) -> str:
+def cut(text: str, width: int = WIDTH) -> str:
     """A text in one line that is not wider."""
     line = " ".join(text.split()) if not text.startswith(" ") else text.replace("\n", " ")
     return line if len(line) <= width else line[: width - 3] + "..."

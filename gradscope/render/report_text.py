@@ -6,7 +6,8 @@ The text carries colours; click takes them out where the output is no terminal.
 from __future__ import annotations
 
 import textwrap
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from pathlib import Path
 
 import click
@@ -18,29 +19,53 @@ from gradscope.model.report import Report, Status, SubjectReport, Unchecked, Ver
 from gradscope.model.site import Site
 from gradscope.view.words import role_words
 
-WIDTH = 100
+WIDTH = 100  # columns where it is for no terminal
 TELLING = ("values", "torch.func")  # the families of trials whose details are worth a line when all is well
 COLOURS = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.INFO: "cyan"}
 STATUS_COLOURS = {Status.OK: "green", Status.WRONG: "red", Status.RAISES: "red"}
 
 
-def render(report: Report) -> str:
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """Text that is broken where the page ends: what stands before its first row, and before the others."""
+
+    text: str
+    first: str
+    rest: str
+
+    def rows(self, width: int) -> list[str]:
+        """It on a page of so many columns."""
+        before, after = " " * len(click.unstyle(self.first)), self.rest
+        rows = textwrap.wrap(self.text, width, initial_indent=before, subsequent_indent=after, break_long_words=False)
+        return [self.first + row[len(before) :] if number == 0 else row for number, row in enumerate(rows)]
+
+
+Line = str | Paragraph
+
+
+def render(report: Report, width: int = WIDTH) -> str:
     """The whole report."""
-    blocks = [subject_block(subject, report.of(subject.function)) for subject in report.subjects]
+    blocks: list[list[Line]] = [subject_block(subject, report.of(subject.function)) for subject in report.subjects]
     if not report.subjects:
-        blocks = ["\n".join(finding_lines(finding)) for finding in report.findings] or ["nothing found"]
+        blocks = [finding_lines(finding) for finding in report.findings] or [["nothing found"]]
     if len(report.subjects) > 1:
-        blocks.append(totals(report))
+        blocks.append([totals(report)])
     if report.unimported:
-        blocks.append("\n".join(["not imported:", *(f"  {one.module}: {one.reason}" for one in report.unimported)]))
+        blocks.append(["not imported:", *(f"  {one.module}: {one.reason}" for one in report.unimported)])
     told = (
         ended(report.unexplained),
         functions_checked(report.checked),
         functions_unchecked(report.unchecked),
         report.gap,
     )
-    blocks += ["\n".join(wrapped(printable(text))) for text in told if text]
-    return "\n\n".join(blocks) + "\n"
+    blocks += [[paragraph(printable(text))] for text in told if text]
+    return "\n\n".join("\n".join(laid_out(block, width)) for block in blocks) + "\n"
+
+
+def laid_out(lines: Iterable[Line], width: int) -> Iterator[str]:
+    """Lines on a page of so many columns."""
+    for line in lines:
+        yield from [line] if isinstance(line, str) else line.rows(width)
 
 
 def ended(failure: Failure | None) -> str:
@@ -64,20 +89,18 @@ def functions_unchecked(ones: tuple[Unchecked, ...]) -> str:
     return f"custom Functions that were not checked: {told}{hint}" if ones else ""
 
 
-def subject_block(subject: SubjectReport, findings: tuple[Finding, ...]) -> str:
+def subject_block(subject: SubjectReport, findings: tuple[Finding, ...]) -> list[Line]:
     """One Function: verdict, inputs, trials, findings, gaps."""
     where = f"  ({place(subject.site)})" if subject.site else ""
-    lines = [f"{click.style(subject.function, bold=True)}{where}: {verdict_text(subject, findings)}"]
+    lines: list[Line] = [f"{click.style(subject.function, bold=True)}{where}: {verdict_text(subject, findings)}"]
     if subject.inputs:
-        lines += wrapped(f"inputs {subject.inputs.value}: {subject.rests_on}")
+        lines.append(paragraph(f"inputs {subject.inputs.value}: {subject.rests_on}"))
     lines += trial_lines(subject)
     for finding in findings:
         lines += ["", *finding_lines(finding)]
     if subject.ignored:
         lines += ["", f"  {subject.ignored} silenced by comments in the source or by the configuration"]
-    for gap in subject.not_checked:
-        lines += wrapped(f"not checked: {gap}")
-    return "\n".join(lines)
+    return lines + [paragraph(f"not checked: {gap}") for gap in subject.not_checked]
 
 
 def verdict_text(subject: SubjectReport, findings: tuple[Finding, ...]) -> str:
@@ -98,9 +121,9 @@ def count(findings: Iterable[Finding]) -> str:
     return ", ".join(f"{number} {word}{'s' if number > 1 else ''}" for number, word in numbers if number)
 
 
-def trial_lines(subject: SubjectReport) -> list[str]:
+def trial_lines(subject: SubjectReport) -> list[Line]:
     """The trials by family and status; those that were not run are left to the gaps."""
-    lines: list[str] = []
+    lines: list[Line] = []
     for group in dict.fromkeys(result.group for result in subject.trials.values()):
         for status in (Status.OK, Status.WRONG, Status.RAISES, Status.NOT_APPLICABLE):
             names = [
@@ -108,50 +131,47 @@ def trial_lines(subject: SubjectReport) -> list[str]:
             ]
             if names:
                 label = f"  {group:<11}{click.style(f'{status.value:<7}', fg=STATUS_COLOURS.get(status))}"
-                rows = textwrap.wrap(" ".join(names), WIDTH - 20)
-                lines += [label + rows[0], *(" " * 20 + row for row in rows[1:])]
+                lines.append(Paragraph(" ".join(names), label, " " * 20))
     return ["", *lines, *detail_lines(subject)] if lines else []
 
 
-def detail_lines(subject: SubjectReport) -> list[str]:
+def detail_lines(subject: SubjectReport) -> list[Line]:
     """What trials that are right have to say: which randomness modes work, what is wrong by design."""
-    said = [
-        f"{name}: {result.detail}"
+    return [
+        paragraph(f"{name}: {result.detail}")
         for name, result in subject.trials.items()
         if result.detail
         and result.group in TELLING
         and (result.status is Status.OK or result.detail.startswith("by design"))
     ]
-    return [line for text in said for line in wrapped(text)]
 
 
-def finding_lines(finding: Finding) -> list[str]:
+def finding_lines(finding: Finding) -> list[Line]:
     """One finding: code and place, the message, the line, the fix."""
     head = click.style(f"{finding.code} {finding.severity.value}", fg=COLOURS[finding.severity], bold=True)
     sure = " (likely)" * (finding.confidence is Confidence.LIKELY and finding.severity is not Severity.INFO)
-    lines = [f"  {head} {finding.name}{sure}" + (f"  {place(finding.site)}" if finding.site else "")]
+    lines: list[Line] = [f"  {head} {finding.name}{sure}" + (f"  {place(finding.site)}" if finding.site else "")]
+    lines.append(paragraph(finding.message, 6))
     if finding.severity is Severity.INFO:
-        return [*lines, *wrapped(finding.message, 6)]
-    lines += wrapped(finding.message, 6)
+        return lines
     if finding.site and finding.site.source:
         lines.append(click.style(f"      > {finding.site.source}", dim=True))
     for related in finding.related:
         lines += related_lines(related)
-    return lines + wrapped(f"fix: {finding.advice}", 6) * bool(finding.advice)
+    return lines + [paragraph(f"fix: {finding.advice}", 6)] * bool(finding.advice)
 
 
-def related_lines(related: Related) -> list[str]:
+def related_lines(related: Related) -> list[Line]:
     """Another place of a finding: its role, what is there, the line."""
     where = f"  {place(related.site)}" if related.site else ""
-    lines = wrapped(f"{role_words(related.role)}: {related.what}".rstrip(": ") + where, 6)
+    line = paragraph(f"{role_words(related.role)}: {related.what}".rstrip(": ") + where, 6)
     source = related.site.source if related.site else None
-    return lines + [click.style(f"        > {source}", dim=True)] * bool(source)
+    return [line, *[click.style(f"        > {source}", dim=True)] * bool(source)]
 
 
-def wrapped(text: str, indent: int = 2) -> list[str]:
-    """Text broken to the width, indented."""
-    space = " " * indent
-    return textwrap.wrap(text, WIDTH, initial_indent=space, subsequent_indent=space + "  ", break_long_words=False)
+def paragraph(text: str, indent: int = 2) -> Paragraph:
+    """Indented text, what follows its first row a little more."""
+    return Paragraph(text, " " * indent, " " * (indent + 2))
 
 
 def place(site: Site) -> str:

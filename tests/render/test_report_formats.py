@@ -49,6 +49,18 @@ def test_findings_of_a_recording_are_written_word_for_word(name: str, golden: Ca
     golden(f"findings{format.suffix or f'.{name}'}", click.unstyle(format.render(REPORT)))
 
 
+@pytest.mark.parametrize("width", [60, 80, 120])
+def test_a_terminal_has_its_lines_as_wide_as_it_is(width: int) -> None:
+    rows = click.unstyle(REPORT_FORMATS["details"].render(REPORT, width)).splitlines()
+    prose = [row for row in rows if ">" not in row and "  GS" not in row]
+    assert max(map(len, prose)) <= width
+    assert max(map(len, prose)) > width - 40
+
+
+def test_json_is_the_same_on_any_terminal() -> None:
+    assert REPORT_FORMATS["json"].render(REPORT, 60) == REPORT_FORMATS["json"].render(REPORT)
+
+
 def test_junit_fails_for_what_is_wrong_and_not_for_a_note() -> None:
     suite = ElementTree.fromstring(REPORT_FORMATS["junit"].render(REPORT).encode())
     assert [(case.get("name"), case[0].tag) for case in suite] == [
