@@ -214,6 +214,31 @@ def healthy_fsdp(rank):
     train(net, rank)
 
 
+class Halves(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.encoder, self.decoder = model(), nn.Linear(1, 4)
+
+    def forward(self, x):
+        return self.decoder(self.encoder(x))
+
+
+def healthy_fsdp_in_parts(rank):
+    """Each part is sharded, and run without gradients after each step: what is put together is in no module."""
+    from torch.distributed.fsdp import fully_shard
+
+    net = Halves()
+    for part in (net.encoder, net.decoder, net):
+        fully_shard(part)
+    optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+
+    def check(loss, step):
+        with torch.no_grad():
+            net(data(rank, step))
+
+    loop(net, optimizer, rank, check)
+
+
 PROGRAMS = [found for name, found in list(globals().items()) if name.startswith("healthy_")]
 
 if __name__ == "__main__":

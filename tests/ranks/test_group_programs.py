@@ -9,9 +9,12 @@ from pathlib import Path
 import pytest
 import torch
 
+from gradscope.anomaly import explain
 from gradscope.model.choice import Choice
+from gradscope.model.finding import Severity
 from gradscope.ranks.gather import gather
 from gradscope.ranks.table import findings
+from gradscope.store.reader import load
 
 SCRIPTS = {"group_programs.py": 2, "replica_programs.py": 2, "healthy_programs.py": 2, "four_rank_programs.py": 4}
 HERE = Path(__file__).parent
@@ -76,6 +79,14 @@ def test_a_fault_is_named_first(folders, script, name):
 @pytest.mark.parametrize(("script", "name"), [program for program, expected in PROGRAMS.items() if not expected])
 def test_a_healthy_program_is_silent(folders, script, name):
     assert found_in(folders[script], name) == ()
+
+
+@pytest.mark.parametrize(("script", "name"), [program for program, expected in PROGRAMS.items() if not expected])
+def test_no_rank_of_a_healthy_program_is_accused_by_itself(folders, script, name):
+    for path in sorted((folders[script] / name).glob("*.gscope")):
+        with load(path) as recording:
+            found = explain(recording).findings
+        assert [one.message for one in found if one.severity is not Severity.INFO] == []
 
 
 def test_every_rank_is_in_the_table(folders):

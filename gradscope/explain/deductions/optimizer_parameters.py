@@ -4,12 +4,17 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import PurePath
 
+from gradscope.explain.deductions.graph_cuts import birth
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
 from gradscope.model.flow import FlowTensor
+from gradscope.model.site import Origin
 from gradscope.store.asked import kept
 
+_DISTRIBUTED = "distributed"  # a folder of torch
 NAMELESS = "leaf"  # what a leaf is called that no module and no global variable names
 
 
@@ -42,9 +47,15 @@ def optimizer_parameters(case: Case) -> OptimizerParameters:
     reached = dict.fromkeys(leaf.tensor for leaf in case.leaf_gradients())
     unheld = (flow.tensors[one] for one in reached if one in flow.tensors and one not in held)
     unread = frozenset(one for one in held if not flow.is_used(one))
-    return OptimizerParameters(
-        held, tuple(one for one in unheld if one.parameter and not is_updated_by_hand(case, one)), unread
-    )
+    trained = (one for one in unheld if one.parameter and not is_updated_by_hand(case, one))
+    return OptimizerParameters(held, tuple(one for one in trained if not _is_put_together(case, one)), unread)
+
+
+def _is_put_together(case: Case, tensor: FlowTensor) -> bool:
+    """Whether torch.distributed made it for a forward, from the parts of a parameter that the optimizer of each rank
+    holds, as FSDP2 does."""
+    made_by = takewhile(lambda site: site.origin is Origin.TORCH, birth(case, tensor.number))
+    return any(_DISTRIBUTED in PurePath(site.file).parts for site in made_by)
 
 
 def is_updated_by_hand(case: Case, tensor: FlowTensor) -> bool:

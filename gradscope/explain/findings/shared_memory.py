@@ -162,11 +162,13 @@ def stepped_twice(case: Case) -> Iterator[Cause]:
     Do instead: give each parameter to one optimizer, or to one group of one optimizer.
 
     How it is found: the parameters that each optimizer holds when it steps; both step again and again with no backward
-    between them.
+    between them, and neither steps the other.
     """
     optimizers = steps_of(case)
     for place, first in enumerate(optimizers):
         for second in optimizers[place + 1 :]:
+            if _is_part_of(case, first, second) or _is_part_of(case, second, first):
+                continue
             both = held_by(case, first).items() & held_by(case, second).items()
             times = sum(_together(timeline, first, second) for timeline in timelines(case)) if both else 0
             if times >= _TIMES:
@@ -178,6 +180,13 @@ def stepped_twice(case: Case) -> Iterator[Cause]:
                     (Related("shared_at", other, "the other optimizer"),) if other is not None else (),
                     tensor=names[0],
                 )
+
+
+def _is_part_of(case: Case, inner: int, outer: int) -> bool:
+    """Whether an optimizer is stepped by another one's step, as those that wrap one do."""
+    places = {look.stack for look in case.optimizer_looks() if look.optimizer == outer}
+    inside = (look.stack for look in case.optimizer_looks() if look.optimizer == inner)
+    return any(stack[start:] in places for stack in inside for start in range(1, len(stack)))
 
 
 def _is_average(flow: RecordedDataflow, operation: FlowOperation, storage: int, before: str | None) -> bool:
