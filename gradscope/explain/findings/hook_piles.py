@@ -9,6 +9,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.model.finding import Related
 from gradscope.model.hook import HookPlace
+from gradscope.model.notice import FORWARD_HOOKS_PILE_UP
 
 _SEVERAL = 3  # times that a line has registered one
 
@@ -17,7 +18,7 @@ def hooks_pile_up(case: Case) -> Iterator[Cause]:
     """A line that hangs one more hook on the same tensor at each pass.
 
     What it flags: hooks that one line registered at different times, on the same tensor, node or module, and that all
-        ran in one backward.
+        ran in one backward; and forward hooks that it registered on the same module in three steps and more.
     Why: a hook stays until its handle's remove(). Registered in each step or epoch, it runs once more in each: a factor
         is applied again and again, a gradient is logged several times, and every backward takes longer.
     Wrong:
@@ -28,8 +29,13 @@ def hooks_pile_up(case: Case) -> Iterator[Cause]:
         for epoch in range(epochs): ...
     Do instead: register it once, before the loop; or keep the handle and call its remove() before the next one.
     How it is found: the hooks that ran in the last backward in which any did. Three or more of one line hang on one
-        node, and other backward calls ran between their registrations.
+        node, and other backward calls ran between their registrations. Of forward hooks: when the third is registered
+        the others are still there.
     """
+    for notice in case.notices():
+        if notice.what == FORWARD_HOOKS_PILE_UP:
+            message = "this line has hung one forward hook after another on the same module, and none was removed: each"
+            yield Cause(f"{message} call of the module runs them all", notice.site)
     groups: dict[object, list[tuple[HookPlace, int]]] = defaultdict(list)
     for place, since in case.hooks_last_fired():
         groups[place.hook.stack, place.hook.kind].append((place, since))

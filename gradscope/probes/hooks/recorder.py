@@ -21,6 +21,7 @@ from gradscope.probes.core.node_token import token_of
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.graph.node_creation import node_creation
+from gradscope.probes.hooks.forward_hooks import REGISTERED_BY, ForwardHooks
 from gradscope.probes.hooks.gradient_snapshot import GradientSnapshot
 from gradscope.probes.hooks.multi_grad import shared
 from gradscope.probes.hooks.observers import RAISED, Due, Observers, Turn
@@ -44,6 +45,7 @@ class HookRecorder(Watcher):
         self._retaining = context.options.has("retain_grad")
         self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
         self._names, self._nodes, self._faults = context.names, context.get(node_creation), context.faults
+        self._forward = ForwardHooks(context)
         self._numbers = itertools.count()
         self._registered: dict[tuple[int, int], Registration] = {}  # (dict, key) -> registration
         self._unwritten: list[Registration] = []
@@ -93,7 +95,10 @@ class HookRecorder(Watcher):
         if self._off:
             return
         try:
-            kind = KINDS.get(frame.f_code.co_name)
+            made_by = frame.f_code.co_name
+            kind = KINDS.get(made_by)
+            if made_by in REGISTERED_BY:
+                self._forward.note(handle.id, hooks_dict, self._stacks.take(frame.f_back, self._threads.current.base))
             if kind is None or is_mechanism(frame):
                 return
             names = frame.f_locals

@@ -30,7 +30,7 @@ model = nn.Sequential(nn.Linear(6, 16), nn.Tanh(), nn.Linear(16, 1))
 optimizer = Lookahead(torch.optim.Adam(model.parameters(), lr=0.02))
 x = torch.randn(128, 6)
 y = torch.sin(x.sum(1, keepdim=True))
-for step in range(40):
+for _ in range(40):
     batch = torch.randint(0, len(x), (32,))
     optimizer.zero_grad()
     loss = nn.functional.mse_loss(model(x[batch]), y[batch])
