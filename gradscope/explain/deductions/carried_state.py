@@ -18,25 +18,36 @@ _CACHES = ("lru_cache", "cache", "cached_property", "cached", "memoize")
 
 
 def cache_around(case: Case, stack: Stack) -> Site | None:
-    """What keeps a value for the next call: its function's decorator, or a store under a key, there or in a caller."""
+    """What keeps a value for the next call: its function's decorator, or a store on self, there or in a caller."""
     for caller in (site for site in stack if site.origin is Origin.USER):
         statement = syntax(case).parsed(caller.file).whole_statements.get(caller.line)
         if isinstance(statement, ast.Assign) and any(map(_is_a_key_of_self, statement.targets)):
             return syntax(case).site(caller.file, statement.lineno, caller.function)
-    made = user_site(stack)
-    if made is None or _is_kept_at_once(case, made):
+    made, received = user_site(stack), received_at(case, stack)
+    if made is None or received is None or _is_kept_at_once(case, made) or _is_kept_at_once(case, received):
         return None
+    return _cached_by_decorator(case, made) or _stored_after(case, made) or _stored_after(case, received)
+
+
+def _cached_by_decorator(case: Case, made: Site) -> Site | None:
+    """The decorator that keeps what a line's function returns."""
+    function = syntax(case).function(made)
+    for decorator in function.decorator_list if isinstance(function, ast.FunctionDef) else ():
+        if last_name(decorator.func if isinstance(decorator, ast.Call) else decorator) in _CACHES:
+            return syntax(case).site(made.file, decorator.lineno, made.function)
+    return None
+
+
+def _stored_after(case: Case, made: Site) -> Site | None:
+    """The line, later in the function, that keeps on self what a line has made."""
     function = syntax(case).function(made)
     if not isinstance(function, ast.FunctionDef):
         return None
-    for decorator in function.decorator_list:
-        if last_name(decorator.func if isinstance(decorator, ast.Call) else decorator) in _CACHES:
-            return syntax(case).site(made.file, decorator.lineno, made.function)
     statement = syntax(case).parsed(made.file).whole_statements.get(made.line)
     known = followed(function, set() if statement is None else targets(statement))
     stores = (one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno >= made.line)
     kept = (one for one in stores if not known or carries(one.value, known))
-    line = next((one.lineno for one in kept if any(map(_is_a_key_of_self, one.targets))), None)
+    line = next((one.lineno for one in kept if any(map(_is_of_self, one.targets))), None)
     return None if line is None else syntax(case).site(made.file, line, made.function)
 
 
@@ -68,6 +79,13 @@ def _is_kept_at_once(case: Case, made: Site) -> bool:
     statement = syntax(case).parsed(made.file).whole_statements.get(made.line)
     places = statement.targets if isinstance(statement, ast.Assign) else ()
     return any(isinstance(place, ast.Attribute) for place in places)
+
+
+def _is_of_self(target: ast.expr) -> bool:
+    """`self.table[key] = ...`, `self.state = ...`"""
+    return _is_a_key_of_self(target) or (
+        isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"
+    )
 
 
 def _is_a_key_of_self(target: ast.expr) -> bool:

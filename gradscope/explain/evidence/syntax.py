@@ -99,10 +99,22 @@ class Syntax:
             if line is not None:
                 return Mode(self.site(site.file, line), True)
         order = [site.file for site in frames]
+        suspended = next(self._suspended(), None)
+        if suspended is not None:
+            return Mode(suspended, True)
         switches = [
             site for file in dict.fromkeys([*order, *self.files]) for site in self.calls(file, self._switcher(file))
         ]
         return Mode(switches[0], False) if switches else None
+
+    def _suspended(self) -> Iterator[Site]:
+        """The `with` blocks without gradients out of which a generator yields: its consumer's code runs in them."""
+        for file in self.files:
+            modes = self.parsed(file).modes
+            for node in self.nodes(file):
+                line = modes.get(node.lineno) if isinstance(node, ast.Yield | ast.YieldFrom) else None
+                if line is not None and getattr(self.function(Site(file, line)), "lineno", line) < line:
+                    yield self.site(file, line)
 
     def _switcher(self, file: str) -> Callable[[ast.AST], bool]:
         """Matches what leaves gradients off; `guard.__enter__()` where the file makes such a guard."""

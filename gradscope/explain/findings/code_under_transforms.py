@@ -7,6 +7,8 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.model.failure import Failure
+from gradscope.model.finding import Related
+from gradscope.model.mutation import Declaration
 
 SHARED = "writes a value per sample into a tensor that all samples share"
 BRANCHES = {
@@ -62,7 +64,8 @@ def mutation_under_transform(case: Case) -> Iterator[Cause]:
     Do instead: return the new value and store it outside the transformed function; for BatchNorm use
     torch.func.replace_all_batch_norm_modules_, track_running_stats=False, GroupNorm, or eval().
 
-    How it is found: the exception that ended the run, and your innermost line in its stack.
+    How it is found: the exception that ended the run, and your innermost line in its stack; where a module of torch
+    writes, such as BatchNorm, the line that built it.
     """
     yield from _named(case, MUTATIONS)
 
@@ -71,8 +74,21 @@ def _named(case: Case, texts: dict[str, str]) -> Iterator[Cause]:
     for failure in case.failures():
         for text, meaning in texts.items():
             if text in failure.message and failure.site is not None:
-                yield Cause(f"this line {meaning}", failure.site, fails=True, module=_module(failure))
+                built = _built_at(case, failure)
+                calls = (Related("called_at", failure.site, "its call under the transform"),) if built else ()
+                what = f"the {built.module_class} that is built here" if built else "this line"
+                site = built.site if built else failure.site
+                yield Cause(f"{what} {meaning}", site, calls, fails=True, module=_module(failure))
                 break
+
+
+def _built_at(case: Case, failure: Failure) -> Declaration | None:
+    """Where the torch module was built whose forward raised; None where several lines built one of its class."""
+    module = _module(failure)
+    if module is None:
+        return None
+    built = [one for one in case.declarations() if one.module_class.lower().startswith(module)]
+    return built[0] if len({one.site for one in built}) == 1 else None
 
 
 def _module(failure: Failure) -> str | None:

@@ -102,13 +102,16 @@ def _made_anew(case: Case, call: Backward, at: int, what: str, name: str | None)
 def _old_one_read(case: Case, call: Backward, maker: int) -> Site | None:
     """The line that goes on to the output from what a new tensor was made of, once that was there.
 
-    In the function that asks for the derivative where it runs under it: a model is called there.
+    In the function that asks for the derivative, or that made the new tensor, where it runs under one: a model is
+    called there.
     """
     flow = dataflow(case)
     old = {read.tensor for read in flow.operations[maker].reads if read.tensor in flow.useful}
     for operation in flow.operations[maker + 1 :]:
         reads_old = operation.backward is None and not old.isdisjoint(read.tensor for read in operation.reads)
         if reads_old and not flow.useful.isdisjoint(operation.makes):
-            asking = None if call.site is None else call.site.function
-            return next((site for site in operation.operation.stack if site.function == asking), operation.site)
+            named = [site.function for site in (call.site, flow.operations[maker].site) if site is not None]
+            lines = operation.operation.stack
+            within = (site for function in named for site in lines if site.function == function)
+            return next(within, operation.site)
     return None

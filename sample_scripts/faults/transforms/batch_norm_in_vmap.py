@@ -9,11 +9,11 @@ class Net(nn.Module):
     def __init__(self):
         super().__init__()
         self.first = nn.Linear(4, 8)
-        self.norm = nn.BatchNorm1d(8)
+        self.norm = nn.BatchNorm1d(8)  # expect: GS775
         self.last = nn.Linear(8, 1)
 
     def forward(self, x):
-        hidden = self.norm(self.first(x))  # expect: GS775
+        hidden = self.norm(self.first(x))
         return self.last(hidden.relu())
 
 
