@@ -36,6 +36,7 @@ from gradscope.explain.findings import (
 )
 from gradscope.explain.findings.attention_masks import sees_the_future
 from gradscope.explain.findings.averaged_buffers import average_without_buffers
+from gradscope.explain.findings.cut_in_loop import cut_in_loop
 from gradscope.explain.findings.exhausted import iterator_exhausted
 from gradscope.explain.findings.function_backward import backward_returns
 from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
@@ -174,6 +175,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS846", "sees-the-future", Severity.WARNING, sees_the_future, points=False),
     Kind("GS847", "heads-scrambled", Severity.WARNING, heads_scrambled, points=False),
     Kind("GS849", "left-by-another-loss", Severity.INFO, left_by_another, unless=("GS801",), points=False),
+    Kind("GS850", "cut-in-loop", Severity.INFO, cut_in_loop, points=False),
     Kind("GS741", "graph-grows", Severity.WARNING, retained_graphs.grows),
     Kind("GS743", "create-graph-cycle", Severity.WARNING, retained_graphs.cycles),
     Kind("GS744", "output-on-ctx", Severity.WARNING, retained_graphs.on_ctx),
