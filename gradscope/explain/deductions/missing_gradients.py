@@ -160,9 +160,8 @@ def _mode_before(case: Case, call: Backward) -> MissingGradient | None:
         return None
     operations = before[-1].operations
     first = next(at for at in range(len(operations) - 1, -1, -1) if at == 0 or operations[at - 1].grad)
-    ways = (syntax(case).switch(one.stack) for one in (operations[-1], operations[first]))
-    mode = next((one for one in ways if one is not None and one.block), None)
-    mode = mode or syntax(case).switch(operations[first].stack)
+    ways = [syntax(case).switch(operations[at].stack) for at in (-1, first)]
+    mode = next((one for one in ways if one is not None and one.block), ways[1])
     site = mode.site if mode else operations[-1].site
     related = (Related("cut_at", operations[-1].site, operations[-1].name),)
     cause = Cause("", site, related, op=operations[-1].name, certain=mode is not None)
