@@ -143,12 +143,12 @@ def command(
     """
     last = contextlib.ExitStack()
     atexit.register(last.close)  # before torch is there: runs when multiprocessing has waited for its processes
-    require_installed_torch()
     if output is not None:
         options.check_folder(output)
     plan = Plan.read(recorded)
     if plan.signal is not None:
         ignore_until_armed(plan.signal)
+    require_installed_torch()
     what = launching.chosen(module, code, program)
     path = default_path(what.title) if output is None else Path(output)
     speak = partial(_speaker, quiet=quiet, no_explain=no_explain, check_functions=check_functions)

@@ -134,9 +134,9 @@ def test_a_signal_asks(tmp_path):
 
 def test_a_signal_that_comes_before_it_is_armed_does_no_harm(tmp_path):
     (tmp_path / "sitecustomize.py").write_text(EARLY)
-    run = python(
-        tmp_path, "-m", "gradscope", "trace", "--arm=USR1", "-c", "print('on')", PYTHONPATH=f"{ROOT}:{tmp_path}"
-    )
+    program = "import torch; print('on')"
+    trace = ("-m", "gradscope", "trace", "--arm=USR1")
+    run = python(tmp_path, *trace, "-c", program, PYTHONPATH=f"{ROOT}:{tmp_path}")
     assert (run.stdout, run.status) == ("asked\non\n", 0)
 
 
