@@ -6,14 +6,28 @@ from pathlib import Path
 
 from gradscope.model.operation import Operation
 from gradscope.model.rank import Rank
-from gradscope.model.site import Site
-from gradscope.model.training import FORWARD, GAP, MADE, SCALED_STEP, SCHEDULE, STEP, Interval, TrainingCall
+from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.training import (
+    AUTOCAST,
+    EVAL,
+    FORWARD,
+    GAP,
+    MADE,
+    SCALED_STEP,
+    SCHEDULE,
+    STATE,
+    STEP,
+    TRAIN,
+    Interval,
+    TrainingCall,
+)
 from gradscope.ranks.copies import Apart, Replicas, looks_of
 from gradscope.ranks.known import Ranks
+from gradscope.ranks.passing import passed_by
 from gradscope.ranks.syntax import at_line, turns
 from gradscope.store.reader import Recording, load
 
-_NO_DECISION = (FORWARD, GAP)  # kinds of calls that change no weight
+_NO_DECISION = (FORWARD, GAP, STATE, TRAIN, EVAL, AUTOCAST)  # kinds of calls that change no weight
 Side = tuple[Rank, Recording]
 
 
@@ -47,7 +61,7 @@ def _rates(here: Recording, there: Recording) -> tuple[str, Site] | None:
 
 def _calls(odd: Side, other: Side, found: Apart) -> tuple[str, Site] | None:
     """A call that one rank makes between two backward calls and the other does not."""
-    backwards = {one.number: one.site for one in odd[1].backwards()}
+    backwards = [{one.number: one.stack for one in recording.backwards()} for _, recording in (odd, other)]
     before: Site | None = None
     for ours, theirs in zip(odd[1].intervals(), other[1].intervals(), strict=False):
         if ours.backward != theirs.backward or ours.backward is None or ours.backward > found.backward:
@@ -55,10 +69,12 @@ def _calls(odd: Side, other: Side, found: Apart) -> tuple[str, Site] | None:
         first, second = _deciding(ours), _deciding(theirs)
         at = _common(first, second)
         if at < max(len(first), len(second)):
-            more, without = (first, other) if len(first) > len(second) else (second, odd)
+            longer = len(first) > len(second)
+            more, less, without = (first, second, other) if longer else (second, first, odd)
             last = more[at - 1].site if at else before
-            return _left_out(without, more[at], last) if at < len(more) else None
-        before = backwards.get(ours.backward)
+            beyond = less[at].stack if at < len(less) else backwards[longer].get(ours.backward, ())
+            return _left_out(without, more[at], last, beyond) if at < len(more) else None
+        before = user_site(backwards[0].get(ours.backward, ()))
     return None
 
 
@@ -73,14 +89,18 @@ def _common(first: list[TrainingCall], second: list[TrainingCall]) -> int:
     return next(unlike, min(len(first), len(second)))
 
 
-def _left_out(without: Side, call: TrainingCall, last: Site | None) -> tuple[str, Site] | None:
-    """The way past a call that a rank took, else the call's own line."""
+def _left_out(without: Side, call: TrainingCall, last: Site | None, beyond: Stack) -> tuple[str, Site] | None:
+    """The way past a call that a rank took, after the `last` line of both and before `beyond`; else the call's line."""
     (rank, recording), site = without, call.site
     if site is None:
         return None
+    why = f"rank {rank.rank} leaves a {call.kind.name} out that the other makes"
+    branch = passed_by(recording, call.stack, beyond)
+    if branch is not None:
+        return why, branch.condition
     together = last is not None and (last.file, last.function) == (site.file, site.function)
     line = max(turns(recording, last, site), default=site.line) if last is not None and together else site.line
-    return f"rank {rank.rank} leaves a {call.kind.name} out that the other makes", at_line(recording, site, line)
+    return why, at_line(recording, site, line)
 
 
 def _writes(here: Recording, found: Apart, equal: int) -> tuple[str, Site] | None:

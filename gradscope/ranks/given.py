@@ -7,7 +7,7 @@ caller. What it cannot follow is the answer.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
@@ -20,6 +20,8 @@ _THROUGH = frozenset(("enumerate", "iter", "next", "zip", "islice", "cycle", "li
 _CONVERTS = frozenset(("to", "cuda", "cpu", "float", "double", "half", "long", "clone", "detach", "view", "reshape"))
 _CHOOSES = ("batch_sampler", "sampler", "generator")  # arguments that say which samples are taken
 _DRAWS = frozenset(("rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "bernoulli"))
+_SENT = ("tensor", "input_tensor", "input")  # as collectives call what they send
+_PUTS_FIRST = ("all_gather", "reduce_scatter", "all_to_all")  # how those are called that first take what they fill
 _SEEDS = frozenset(("manual_seed", "manual_seed_all", "seed_everything", "set_seed"))
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
@@ -36,26 +38,54 @@ class _Frame:
 
 def origin_of(recording: Recording, stack: Stack) -> Site | None:
     """The line that what a model is given goes back to; `stack` is that of the model's call."""
-    sites = [site for site in stack if site.origin is Origin.USER]
-    frames = [_Frame(site, tree, _around(tree, site)) for site in sites for tree in [tree_of(recording, site)]]
+    frames = _frames(recording, stack)
     if not frames:
         return None
     calls = sorted(_calls(frames[0]), key=lambda call: not _calls_a_value(frames[0], call))
     given = next(filter(None, map(_first_argument, calls)), None)
-    at, line = (0, frames[0].site.line) if given is None else _followed(frames, 0, given)
-    return at_line(recording, frames[at].site, line)
+    if given is None:
+        return frames[0].site
+    at, line, made = _followed(frames, given, _inside)
+    seeded = _seeded(frames[at], line) if _last_name(made) in _DRAWS else None
+    return at_line(recording, frames[at].site, seeded or line)
 
 
-def _followed(frames: list[_Frame], at: int, value: ast.expr) -> tuple[int, int]:
-    """The frame and the line in which a value is made."""
-    line = frames[at].site.line
+def made_at(recording: Recording, stack: Stack) -> Site | None:
+    """The line that makes the tensor which a collective is given; None where no assignment does."""
+    frames = _frames(recording, stack)
+    call = next(iter(_calls(frames[0])), None) if frames else None
+    given = None if call is None else _sent(call)
+    if given is None:
+        return None
+    at, line, made = _followed(frames, given, _inside_call)
+    assigned = (node for node in _of(frames[at].function) if isinstance(node, (ast.Assign, ast.AnnAssign)))
+    made_here = any(node.lineno == line for node in assigned) and isinstance(made, ast.Call)
+    return at_line(recording, frames[at].site, line) if made_here else None
+
+
+def _sent(call: ast.Call) -> ast.expr | None:
+    """What a collective sends: of those that are told where to put what comes, the second argument."""
+    by_name = {one.arg: one.value for one in call.keywords}
+    place = int(_last_name(call).startswith(_PUTS_FIRST))
+    given = (by_name[name] for name in _SENT if name in by_name)
+    return call.args[place] if place < len(call.args) else next(given, None)
+
+
+def _frames(recording: Recording, stack: Stack) -> list[_Frame]:
+    sites = [site for site in stack if site.origin is Origin.USER]
+    return [_Frame(site, tree, _around(tree, site)) for site in sites for tree in [tree_of(recording, site)]]
+
+
+def _followed(
+    frames: list[_Frame], value: ast.expr, inside: Callable[[ast.expr], ast.expr | None]
+) -> tuple[int, int, ast.expr]:
+    """The frame and the line in which a value is made, and by what; `inside`: the part of it that decides."""
+    at, line = 0, frames[0].site.line
     for _ in range(_LONGEST):
-        inside = _inside(value)
-        if inside is not None:
-            value = inside
+        decides = inside(value)
+        if decides is not None:
+            value = decides
             continue
-        if _last_name(value) in _DRAWS:
-            return at, _seeded(frames[at], line) or line
         if not isinstance(value, ast.Name):
             break
         bound = _bound(frames[at], value.id, line)
@@ -67,7 +97,7 @@ def _followed(frames: list[_Frame], at: int, value: ast.expr) -> tuple[int, int]
             break
         at, value = at + 1, passed
         line = frames[at].site.line
-    return at, line
+    return at, line, value
 
 
 def _inside(value: ast.expr) -> ast.expr | None:
@@ -79,10 +109,12 @@ def _inside(value: ast.expr) -> ast.expr | None:
         return value.value
     if isinstance(value, (ast.Tuple, ast.List)) and value.elts:
         return value.elts[0]
-    return _inside_call(value) if isinstance(value, ast.Call) else None
+    return _inside_call(value)
 
 
-def _inside_call(value: ast.Call) -> ast.expr | None:
+def _inside_call(value: ast.expr) -> ast.expr | None:
+    if not isinstance(value, ast.Call):
+        return None
     chosen = {one.arg: one.value for one in value.keywords if not isinstance(one.value, ast.Constant)}
     for name in _CHOOSES:
         if name in chosen:

@@ -1,4 +1,4 @@
-"""Where a rank that ended went another way than one that waits for it: out of a loop, or of a step before its backward.
+"""Where a rank went another way than one that it does not meet: out of a loop, or of a step before its backward.
 
 The first is told by the lines where both were last, the second by the lines whose operators ran before a backward.
 """
@@ -14,11 +14,15 @@ from operator import attrgetter
 from pathlib import Path
 
 from gradscope.model.graph import Backward
+from gradscope.model.operation import Operation
 from gradscope.model.rank import Rank, State
-from gradscope.model.site import Site
+from gradscope.model.site import Site, Stack
 from gradscope.ranks.known import Ranks
+from gradscope.ranks.passing import parting
 from gradscope.ranks.syntax import at_line, statements, turns
 from gradscope.store.reader import Recording, load
+
+LEFT_STEP = "leaving a step before its backward"
 
 
 def left(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
@@ -27,9 +31,9 @@ def left(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
     if not others:
         return None
     with load(Path(one.path)) as here, load(Path(others[0].path)) as there:
-        step = _left_step(here, there)
+        step = left_step(here, there)
         if step is not None:
-            return "leaving a step before its backward", step
+            return LEFT_STEP, step
         loop = _left_loop(here, one.last_site, others)
         return None if loop is None else ("when it left the loop", loop)
 
@@ -52,40 +56,59 @@ def _loops(recording: Recording, site: Site, *lines: int) -> Iterator[int]:
             yield node.lineno
 
 
-def _left_step(here: Recording, there: Recording) -> Site | None:
-    """The way out, or the branch not taken, where a rank went back to a line and the other on to a backward more."""
-    if len(here.backwards()) >= len(there.backwards()):
+def left_step(here: Recording, there: Recording) -> Site | None:
+    """The way out, or the branch not taken, where a rank went back to a line and the other on to a backward more.
+
+    It is looked for in the lines that they came to, and, as a step may consist of one line, in single operators.
+    """
+    calls = there.backwards()
+    if len(here.backwards()) >= len(calls):
         return None
-    theirs = _ways(there)
-    for backward, ours in _ways(here).items():
-        parted = _went_back(ours, theirs.get(backward, []))
-        if parted is not None:
-            line = min(turns(here, *parted), default=None)
-            if line is not None:
-                return at_line(here, parted[0], line)
+    stacks, ours, theirs = {call.number: call.stack for call in calls}, _ways(here), _ways(there)
+    for way in (_lines, _operators):
+        for backward in sorted(ours.keys() & theirs.keys()):
+            parted = _went_back(way(ours[backward]), way(theirs[backward]))
+            if parted is not None and _leads_to(parted[1], stacks.get(backward, ())):
+                line = min(turns(here, *parted), default=None)
+                if line is not None:
+                    return at_line(here, parted[0], line)
     return None
 
 
-def _went_back(ours: list[Site], theirs: list[Site]) -> tuple[Site, Site] | None:
-    """The last line that both came to and the next one of the other's, in one function."""
-    pairs = enumerate(zip(ours, theirs, strict=False))
+def _went_back(ours: list[Operation], theirs: list[Operation]) -> tuple[Site, Site] | None:
+    """In the innermost function around both: the last line that both came to and the next one of the other's."""
+    sites, others = [one.site for one in ours], [one.site for one in theirs]
+    pairs = enumerate(zip(sites, others, strict=False))
     at = next((place for place, (one, other) in pairs if one != other), None)
-    if not at or ours[at] not in ours[:at] or theirs[at] in theirs[:at]:
+    if not at or sites[at] not in sites[:at] or others[at] in others[:at]:
         return None
-    last, beyond = theirs[at - 1], theirs[at]
-    return (last, beyond) if (last.file, last.function) == (beyond.file, beyond.function) else None
+    return parting(theirs[at - 1].stack, theirs[at].stack)
 
 
-def _ways(recording: Recording) -> dict[int, list[Site]]:
-    """By backward: the user's lines whose operators ran on the way to it, each as often as it was come to."""
+def _leads_to(beyond: Site, stack: Stack) -> bool:
+    """Whether a line stands above that of a backward, or of what calls it, in one function: else a loop of its own."""
+    around = (site.line for site in stack if (site.file, site.function) == (beyond.file, beyond.function))
+    return beyond.line <= next(around, 0)
+
+
+def _operators(way: list[Operation]) -> list[Operation]:
+    return way
+
+
+def _lines(way: list[Operation]) -> list[Operation]:
+    """The first operator of each line, as often as it was come to."""
+    return [next(alike) for _, alike in groupby(way, key=attrgetter("site"))]
+
+
+def _ways(recording: Recording) -> dict[int, list[Operation]]:
+    """By backward: the operators of the user's lines on the way to it."""
     calls: dict[int, list[Backward]] = defaultdict(list)
     for call in recording.backwards():
         calls[call.thread].append(call)
-    found: dict[int, list[Site]] = defaultdict(list)
+    found: dict[int, list[Operation]] = defaultdict(list)
     for block in recording.blocks(versions=False):
         after = calls[block.thread]
         place = bisect_right(after, block.started, key=attrgetter("started"))
         if block.backward is None and place < len(after):
-            sites = (one.site for one in block.operations)
-            found[after[place].number] += (site for site, _ in groupby(site for site in sites if site is not None))
+            found[after[place].number] += (one for one in block.operations if one.site is not None)
     return found

@@ -19,12 +19,17 @@ class Parting:
     """A place in the sequence of a group, and by rank what was entered there. `usual` is what most ranks entered, `odd`
     who entered something else. `soon`: they came to an end soon after it, or do the same again but for this one."""
 
-    members: tuple[int, ...]
+    key: Key
     at: int
     entered: dict[int, Collective]
     usual: Collective
     odd: list[int]
     soon: bool
+
+    @property
+    def others(self) -> list[int]:
+        """Who entered what most ranks entered."""
+        return [number for number in sorted(self.entered) if number not in self.odd]
 
     @property
     def is_certain(self) -> bool:
@@ -60,7 +65,7 @@ def _partings(ranks: Ranks, groups: list[Key], aspect: Aspect) -> Iterator[Parti
                 odd = [number for number in sorted(now) if aspect(now[number]) != aspect(usual)]
                 soon = all(len(one) - at <= _AFTER for one in sequences.values() if len(one) > at)
                 soon = soon or _is_one_more(ranks, sequences, odd, at, aspect)
-                yield Parting(key[1], start + at, now, usual, odd, soon)
+                yield Parting(key, start + at, now, usual, odd, soon)
                 break
 
 

@@ -12,6 +12,7 @@ from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.leaving import left
 from gradscope.ranks.parting import Parting, circle_of, first_parting
+from gradscope.ranks.turning import turn_of
 from gradscope.store.averaging_reader import read_beside_the_wrapper
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import load
@@ -42,7 +43,9 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         The operators, sizes, dtypes and lines of the collectives of all ranks of each process group, one after the
         other. The first place at which they differ is told when at least one rank failed or was killed soon after it; a
-        circle of ranks, each of which waits for the next one, is told as well.
+        circle of ranks, each of which waits for the next one, is told as well. The line is the way out of a step that
+        one rank left before a backward which the other ran; the call under a condition, where the other rank was below
+        it in the same function; the assignment that made a tensor of another dtype; else that of the collective.
     """
     parting = first_parting(ranks)
     if parting is not None:
@@ -54,15 +57,19 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
 
 
 def _parted(ranks: Ranks, parting: Parting) -> Blame:
-    odd = parting.odd
-    other, expected = parting.entered[odd[0]], parting.usual
-    who, count = named(odd), len(parting.entered) - len(odd)
+    turn = turn_of(ranks, parting)
+    odd, others = (parting.odd, parting.others) if turn.who in parting.odd else (parting.others, parting.odd)
+    other, expected = turn.entered, turn.expected
     first, second = _told(other, expected), _told(expected, other)
-    group = "the run" if len(ranks.ranks) == len(parting.members) else f"the group of {named(list(parting.members))}"
+    members = parting.key[1]
+    group = "the run" if len(ranks.ranks) == len(members) else f"the group of {named(list(members))}"
+    condition = (Related("cause_at", turn.condition, "the condition of the branch"),) if turn.condition else ()
     return Blame(
-        f"{who} entered {first} where {_others(count)} entered {second}: collective {parting.at + 1} of {group}",
-        other.site,
+        f"{named(odd)} entered {first}{turn.words} where {_others(len(others))} entered {second}: "
+        f"collective {parting.at + 1} of {group}",
+        turn.site or other.site,
         (
+            *condition,
             Related("cause_at", expected.site, f"what the others entered: {expected.name}"),
             *_waiting(ranks, odd),
         ),

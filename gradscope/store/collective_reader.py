@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from gradscope.model.rank import Collective, ProcessGroup
-from gradscope.model.site import Site
+from gradscope.model.site import Site, Stack
 from gradscope.model.tensor import TensorType
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows, integers
@@ -84,6 +84,19 @@ def read_wait(rows: Rows, number: int) -> int | None:
       JOIN operation o ON o.block = k.id AND o.number = k.operations - 1 WHERE b.number = ?"""
     runs = rows.all("SELECT block_run FROM collective_wait WHERE collective_run = ?", (INTEGER,), number)
     return next((stack for (run,) in runs for (stack,) in rows.select(sql, (INTEGER,), run)), None)
+
+
+def read_place(
+    rows: Rows, interned: Interned, key: tuple[str, tuple[int, ...]], sequence: int
+) -> tuple[Stack, int | None] | None:
+    """Of the collective that a group entered at a place: its stack, and the backward call that it ran in."""
+    numbers = [number for number, group in read_process_groups(rows, interned).items() if group.key == key]
+    sql = f"""SELECT o.stack, b.backward FROM collective_run r JOIN collective c ON c.id = r.collective
+      JOIN block_run b ON b.number = r.block_run JOIN block k ON k.id = b.block
+      JOIN operation o ON o.block = k.id AND o.number = k.operations - 1
+      WHERE r.sequence = ? AND c.process_group IN ({", ".join(map(str, numbers))})"""
+    found = rows.select(sql, (INTEGER, INTEGER | MAYBE), sequence)
+    return next(((interned.stack(stack), backward) for stack, backward in found), None)
 
 
 def _moments(rows: Rows, wanted: set[int]) -> dict[int, tuple[int, bool]]:

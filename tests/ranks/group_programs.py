@@ -89,8 +89,18 @@ def branch_on_one_rank(rank):
 
 
 def another_dtype(rank):
-    total = torch.ones(4, dtype=torch.float32 if rank == 0 else torch.int32)
-    dist.all_reduce(total)  # expect: GS790
+    total = torch.ones(4, dtype=torch.float32 if rank == 0 else torch.int32)  # expect: GS790
+    dist.all_reduce(total)
+
+
+def dtype_by_the_values(rank):
+    def total_of(values):
+        told = torch.as_tensor(sum(values) if values else 0.0)  # expect: GS790
+        told = told.clone()
+        dist.all_reduce(told)
+
+    one = torch.ones((), dtype=torch.int32)
+    train(Replicated(model()), rank, before=lambda net, step: total_of([one] * (rank == 0 or step != 3)))
 
 
 def another_root(rank):
@@ -161,6 +171,47 @@ def leaves_a_step_out(rank):
         out.square().mean().backward()
         optimizer.step()
         dist.all_reduce(torch.ones(1))
+
+
+def batches(rank):
+    """Some are empty, of each rank at another step; there are equally many."""
+    empty = (2, 4) if rank == 0 else (3,)
+    samples = [data(rank, step)[: 0 if step in empty else 5] for step in range(STEPS)]
+    return torch.utils.data.DataLoader(samples, batch_size=1, collate_fn=torch.cat)
+
+
+def leaves_steps_out_and_meets(rank):
+    def epoch(loader):
+        for x in loader:
+            if len(x) == 0:
+                continue  # expect: GS790
+            optimizer.zero_grad()
+            net(x).square().mean().backward()
+            optimizer.step()
+
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    epoch(batches(rank))
+    dist.barrier()
+
+
+def put_together(net):
+    return [parameter.full_tensor() for parameter in net.parameters()]
+
+
+def puts_together_on_rank_0(rank):
+    from torch.distributed.fsdp import fully_shard
+
+    def save():
+        if rank == 0:
+            state = {"model": put_together(net)}  # expect: GS790
+            assert state
+        dist.barrier()
+
+    net = model()
+    fully_shard(net)
+    train(net, rank)
+    save()
 
 
 def leaves_a_branch_out(rank):

@@ -4,8 +4,8 @@ import sys
 
 import torch
 import torch.distributed as dist
-from group_programs import STEPS, data, model, run, train
-from replica_programs import Centred, loop, with_statistics
+from group_programs import STEPS, batches, data, model, put_together, run, train
+from replica_programs import Centred, evaluated, loop, resume, with_statistics
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as Replicated
 
@@ -212,6 +212,47 @@ def healthy_fsdp(rank):
     net = model()
     fully_shard(net)
     train(net, rank)
+
+
+def healthy_saving_on_rank_0(rank):
+    """Rank 0 evaluates and saves; each rank resumes from what all were given of it."""
+    saved = {}
+    for _ in range(2):
+        net = model()
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+        if saved:
+            resume(net, optimizer, saved)
+        loop(Replicated(net), optimizer, rank)
+        if rank == 0:
+            evaluated(net)
+            saved = {"net": net.state_dict(), "optimizer": optimizer.state_dict()}
+        given = [saved]
+        dist.broadcast_object_list(given)
+        saved = given[0]
+
+
+def healthy_empty_batches(rank):
+    """A batch with nothing in it goes through the wrapper as well."""
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for x in batches(rank):
+        optimizer.zero_grad()
+        net(x).square().sum().backward()
+        optimizer.step()
+    dist.barrier()
+
+
+def healthy_saving_what_is_sharded(rank):
+    """All ranks put it together, and one of them keeps it."""
+    from torch.distributed.fsdp import fully_shard
+
+    net = model()
+    fully_shard(net)
+    train(net, rank)
+    state = put_together(net)
+    if rank == 0:
+        assert state
+    dist.barrier()
 
 
 class Halves(nn.Module):

@@ -150,6 +150,34 @@ def loaded_on_one_rank(rank):
     train(net, rank)
 
 
+def evaluated(net):
+    net.eval()
+    with torch.no_grad():
+        net(data(0, 0))
+    net.train()
+
+
+def resume(net, optimizer, state):
+    net.load_state_dict(state["net"])
+    optimizer.load_state_dict(state["optimizer"])
+
+
+def resumed_on_rank_0(rank):
+    def stage(state):
+        net = model()
+        optimizer = torch.optim.Adam(net.parameters(), lr=0.01)
+        if rank == 0 and state:  # expect: GS792
+            resume(net, optimizer, state)
+        loop(Replicated(net), optimizer, rank)
+        if rank == 0:
+            evaluated(net)
+            state = {"net": net.state_dict(), "optimizer": optimizer.state_dict()}
+        dist.barrier()
+        return state
+
+    stage(stage({}))
+
+
 class Centred(nn.Module):
     """Subtracts a running mean that it keeps by hand."""
 
