@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import enum
 import math
+from array import array
 from dataclasses import dataclass
 
 from gradscope.model.site import Site
@@ -125,6 +126,14 @@ class Weights:
 
     backward: int
     norms: tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Pace:
+    """How long a rank was on the way to each of its first backward calls but one, in seconds, and with these in all."""
+
+    ways: array[float]
+    seconds: float
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,9 +17,11 @@ _INSIDE = "module"  # the attribute in which DistributedDataParallel has what it
 
 @dataclass(frozen=True, slots=True)
 class Replicas:
-    """Ranks whose gradients are meant to be averaged; `leaves`: of these, None for those that the wrapper cares for."""
+    """Ranks whose gradients are meant to be averaged, and in which group, None where that is not known; `leaves`: of
+    these, None for those that the wrapper cares for."""
 
     members: tuple[int, ...]
+    group: GroupKey | None
     leaves: frozenset[str] | None = None
 
 
@@ -31,7 +33,12 @@ class Apart:
     leaf: str
     norms: tuple[str, ...]
     odd: list[int]
-    members: tuple[int, ...]
+    replicas: Replicas
+
+    @property
+    def members(self) -> tuple[int, ...]:
+        """All of the ranks."""
+        return self.replicas.members
 
 
 def replicas_of(ranks: Ranks) -> Iterator[Replicas]:
@@ -43,17 +50,30 @@ def replicas_of(ranks: Ranks) -> Iterator[Replicas]:
             wrapped.setdefault(one.group, []).append(number)
         for key in {one.group for one in one.by_hand}:
             by_hand.setdefault(key, []).append(number)
-    yield from (Replicas(tuple(members)) for members in wrapped.values() if len(members) > 1)
+    yield from (Replicas(tuple(members), key) for key, members in wrapped.items() if len(members) > 1)
     for key, members in by_hand.items():
         leaves = ({each.leaf for each in ranks.averaging[number].by_hand if each.group == key} for number in members)
         if len(members) > 1:
-            yield Replicas(tuple(members), frozenset(set.intersection(*leaves)))
+            yield Replicas(tuple(members), key, frozenset(set.intersection(*leaves)))
 
 
 def looks_of(measured: Looks, replicas: Replicas) -> list[int]:
-    """The backward calls after which all of these ranks were measured."""
+    """The backward calls after which all of these ranks were measured, when they had met equally often: one may have
+    had less to do in an epoch, so that its next one begins with a number that is not the others'."""
     there = {backward: set().union(*groups.values()) for backward, groups in measured.ranks.items()}
-    return sorted(backward for backward, known in there.items() if known.issuperset(replicas.members))
+    return sorted(
+        backward
+        for backward, known in there.items()
+        if known.issuperset(replicas.members) and _have_met(measured, replicas, backward)
+    )
+
+
+def _have_met(measured: Looks, replicas: Replicas, backward: int) -> bool:
+    """Whether replicas had met equally often in their group before a look."""
+    if replicas.group is None:
+        return True
+    counts = (measured.met[number, backward].get(replicas.group, 0) for number in replicas.members)
+    return len(set(counts)) < 2
 
 
 def values_at(measured: Looks, looks: list[int]) -> dict[str, set[str]]:
@@ -80,7 +100,7 @@ def first_apart(measured: Looks, replicas: Replicas, looks: list[int], is_meant:
                 leaf, values = found
                 usual = max(told, key=lambda one: (len(one[1]), -one[1][0]))[1]
                 odd = sorted(number for _, members in told if members is not usual for number in members)
-                return Apart(backward, leaf, values, odd, replicas.members)
+                return Apart(backward, leaf, values, odd, replicas)
     return None
 
 

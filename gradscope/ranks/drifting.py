@@ -21,7 +21,7 @@ from gradscope.model.training import (
     Interval,
     TrainingCall,
 )
-from gradscope.ranks.copies import Apart, Replicas, looks_of
+from gradscope.ranks.copies import Apart, looks_of
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.passing import passed_by
 from gradscope.ranks.syntax import at_line, turns
@@ -35,7 +35,7 @@ def why_apart(ranks: Ranks, found: Apart) -> tuple[str, Site] | None:
     """What a rank does that another one does not, and the line; None where that is not known."""
     odd = ranks.rank(found.odd[0])
     other = ranks.rank(next(number for number in found.members if number not in found.odd))
-    equal = max(look for look in looks_of(ranks.weights, Replicas(found.members)) if look < found.backward)
+    equal = max(look for look in looks_of(ranks.weights, found.replicas) if look < found.backward)
     with load(Path(odd.path)) as here, load(Path(other.path)) as there:
         return _rates(here, there) or _calls((odd, here), (other, there), found) or _writes(here, found, equal)
 

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import re
 from array import array
+from collections import Counter
 from collections.abc import Callable, Iterable
 from dataclasses import replace
 from pathlib import Path
 
+from gradscope.model.averaging import GroupKey
 from gradscope.model.rank import LOST_A_PEER, Collective, ProcessGroup, Rank, State
 from gradscope.model.run import Run
 from gradscope.model.site import Site
@@ -82,10 +84,13 @@ def _add(
         end = entered[-1]
         waited = None if wait is None else sites.get(wait)
         last = replace(kinds[end.kind], backward=end.backward, sequence=end.sequence, waited=waited)
-    for weights in rank_reader.read_weights(rows):
-        found.weights.add(number, weights)
-    for buffers in rank_reader.read_buffers(rows):
-        found.buffers.add(number, buffers)
+    weights, buffers = list(rank_reader.read_weights(rows)), list(rank_reader.read_buffers(rows))
+    met = _met(kinds, entered, sorted({one.backward for one in (*weights, *buffers)}))
+    for one in weights:
+        found.weights.add(number, one, met[one.backward])
+    for one in buffers:
+        found.buffers.add(number, one, met[one.backward])
+    found.paces[number] = rank_reader.read_pace(rows)
     found.averaging[number] = read_averaging(rows, interned, reducers, groups, sites)
     found.losses[rank_reader.read_losses_as_text(rows)].append(number)
     found.folder, found.torch = found.folder or run.cwd, found.torch or run.torch
@@ -93,6 +98,23 @@ def _add(
     name, stack = operator or (None, 0)
     begun = None if name is None else interned.string(name), sites.get(stack)
     found.ranks.append(_rank(recording, run, number, begun, len(sequence) - between_two, last))
+
+
+def _met(kinds: list[Collective], entered: list[Entered], looks: list[int]) -> dict[int, dict[GroupKey, int]]:
+    """By backward call: how many collectives a rank had entered in each group before it."""
+    found: dict[int, dict[GroupKey, int]] = {}
+    counts: Counter[GroupKey] = Counter()
+    at = 0
+    for backward in looks:
+        while at < len(entered):
+            kind, before = kinds[entered[at].kind], entered[at].backward
+            if (before, kind.inside) > (backward, False):
+                break
+            if kind.group is not None:
+                counts[kind.group.key] += 1
+            at += 1
+        found[backward] = dict(counts)
+    return found
 
 
 def _starts(kinds: list[Collective], entered: list[Entered]) -> dict[ProcessGroup, int | None]:

@@ -36,8 +36,9 @@ class _Frame:
     function: Function
 
 
-def origin_of(recording: Recording, stack: Stack) -> Site | None:
-    """The line that what a model is given goes back to; `stack` is that of the model's call."""
+def origin_of(recording: Recording, stack: Stack, seeds: bool = True) -> Site | None:
+    """The line that what a model is given goes back to; `stack` is that of the model's call. With `seeds`, that of the
+    seed of what is drawn."""
     frames = _frames(recording, stack)
     if not frames:
         return None
@@ -46,7 +47,7 @@ def origin_of(recording: Recording, stack: Stack) -> Site | None:
     if given is None:
         return frames[0].site
     at, line, made = _followed(frames, given, _inside)
-    seeded = _seeded(frames[at], line) if _last_name(made) in _DRAWS else None
+    seeded = _seeded(frames[at], line) if seeds and _last_name(made) in _DRAWS else None
     return at_line(recording, frames[at].site, seeded or line)
 
 

@@ -6,19 +6,25 @@ from array import array
 from collections import defaultdict
 from dataclasses import dataclass, field
 
-from gradscope.model.averaging import Averaging
-from gradscope.model.rank import Collective, ProcessGroup, Rank, Weights
+from gradscope.model.averaging import Averaging, GroupKey
+from gradscope.model.rank import Collective, Pace, ProcessGroup, Rank, Weights
 
 
 @dataclass(slots=True)
 class Looks:
-    """What was measured at looks: by backward and content, the ranks with it, and one rank's content of each."""
+    """What was measured at looks: by backward and content, the ranks with it, and one rank's content of each.
+
+    `met`: by rank and backward, how often the rank had met others by then, by group.
+    """
 
     ranks: dict[int, dict[int, list[int]]] = field(default_factory=lambda: defaultdict(lambda: defaultdict(list)))
     first: dict[tuple[int, int], Weights] = field(default_factory=dict)
 
-    def add(self, rank: int, weights: Weights) -> None:
+    met: dict[tuple[int, int], dict[GroupKey, int]] = field(default_factory=dict)
+
+    def add(self, rank: int, weights: Weights, met: dict[GroupKey, int]) -> None:
         """What a rank has at a look."""
+        self.met[rank, weights.backward] = met
         content = hash(weights.norms)
         self.ranks[weights.backward][content].append(rank)
         self.first.setdefault((weights.backward, content), weights)
@@ -39,6 +45,7 @@ class Ranks:
     starts: dict[int, dict[ProcessGroup, int | None]] = field(default_factory=dict)
     weights: Looks = field(default_factory=Looks)
     buffers: Looks = field(default_factory=Looks)
+    paces: dict[int, Pace] = field(default_factory=dict)
     averaging: dict[int, Averaging] = field(default_factory=dict)
     losses: dict[tuple[tuple[int, str], ...], list[int]] = field(default_factory=lambda: defaultdict(list))
     of_group: dict[tuple[str, tuple[int, ...]], set[int]] = field(default_factory=dict)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
-from gradscope.ranks import apart, buffers, replicas, stopped
+from gradscope.ranks import apart, buffers, replicas, stopped, stragglers
 from gradscope.ranks.kind import RankKind
 from gradscope.ranks.known import Ranks
 
@@ -25,6 +25,7 @@ RANK_KINDS = {
             unless=("GS793", "GS795", "GS796", "GS792"),
         ),
         RankKind("GS794", "same-data", Severity.WARNING, apart.same_data),
+        RankKind("GS798", "straggler", Severity.WARNING, stragglers.straggling),
     )
 }
 

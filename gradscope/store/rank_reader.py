@@ -3,14 +3,17 @@
 from __future__ import annotations
 
 import json
+from array import array
 from collections import deque
 from collections.abc import Iterator
 from itertools import groupby
 
-from gradscope.model.rank import Weights
+from gradscope.model.rank import Pace, Weights
 from gradscope.model.site import Site, user_site
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows
+
+FIRST = 64  # backward calls that are enough to tell how fast a rank is
 
 
 def read_last_operator(rows: Rows) -> tuple[int, int] | None:
@@ -42,6 +45,25 @@ def _norms(rows: Rows, sql: str) -> Iterator[Weights]:
         end = start + sum(1 for _ in alike)
         yield Weights(backward, tuple(zip(names[start:end], norms[start:end], strict=True)))
         start = end
+
+
+def read_pace(rows: Rows) -> Pace:
+    """How long a run was on the way to each of its first backward calls, without the very first."""
+    sql = f"""SELECT started, duration FROM backward WHERE nested_in IS NULL AND duration IS NOT NULL
+      ORDER BY number LIMIT {FIRST}"""
+    calls = rows.all(sql, (REAL, REAL))
+    ends = [started + duration for started, duration in calls]
+    ways = array("d", (started - end for end, (started, _) in zip(ends, calls[1:], strict=False)))
+    return Pace(ways, ends[-1] - ends[0] if ends else 0.0)
+
+
+def read_given_bytes(rows: Rows) -> dict[int, int]:
+    """By backward call, of the first ones: the bytes of the storages in its graph that it was given."""
+    sql = f"""SELECT b.number, sum(x.bytes) FROM (SELECT number, tensors FROM backward ORDER BY number LIMIT {FIRST}) b
+      JOIN (SELECT s.tensors, s.storage, max(s.bytes) AS bytes FROM given g JOIN saved s
+        ON s.tensors = g.tensors AND s.storage = g.storage GROUP BY s.tensors, s.storage) x ON x.tensors = b.tensors
+      GROUP BY b.number"""
+    return dict(rows.select(sql, (INTEGER, INTEGER)))
 
 
 def read_losses_as_text(rows: Rows) -> tuple[tuple[int, str], ...]:

@@ -5,7 +5,7 @@ import sys
 import torch
 import torch.distributed as dist
 from group_programs import STEPS, batches, data, model, put_together, run, train
-from replica_programs import Centred, evaluated, loop, resume, with_statistics
+from replica_programs import LENGTHS, Centred, by_length, evaluated, loop, resume, with_statistics
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as Replicated
 
@@ -75,6 +75,11 @@ def healthy_two_models(rank):
     dist.barrier()
 
 
+def healthy_long_ones_in_turn(rank):
+    """Batches are sorted by length, and each rank takes every second one."""
+    by_length(range(len(LENGTHS))[rank::2])
+
+
 def healthy_averaged_now_and_then(rank):
     """Each rank steps by itself, and parameters are averaged every third step."""
     net = model()
@@ -116,6 +121,20 @@ def healthy_join(rank):
             optimizer.zero_grad()
             net(data(rank, step)).square().mean().backward()
             optimizer.step()
+
+
+def healthy_join_of_epochs(rank):
+    """One rank has more to do in each epoch, so that the next one begins with another number."""
+    from torch.distributed.algorithms.join import Join
+
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(3):
+        with Join([net], divide_by_initial_world_size=False):
+            for step in range(STEPS - 3 * rank):
+                optimizer.zero_grad()
+                net(data(rank, step)).square().mean().backward()
+                optimizer.step()
 
 
 def healthy_sharded_optimizer(rank):

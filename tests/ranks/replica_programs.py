@@ -178,6 +178,37 @@ def resumed_on_rank_0(rank):
     stage(stage({}))
 
 
+WIDE, MANY, ROUNDS = 256, 6000, 24
+LENGTHS = [*range(8, 8 + ROUNDS), *range(MANY, MANY + ROUNDS)]
+
+
+def rows(length):
+    return torch.randn(length, WIDE)
+
+
+def by_length(sampler):
+    """Trains on batches that are sorted by their length, of which a sampler gives each rank a part."""
+    torch.manual_seed(0)
+    net = Replicated(nn.Sequential(nn.Linear(WIDE, WIDE), nn.Tanh(), nn.Linear(WIDE, 1)))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.001)
+    loader = torch.utils.data.DataLoader(LENGTHS, batch_size=None, sampler=sampler, collate_fn=rows)
+    for x in loader:
+        optimizer.zero_grad()
+        net(x).square().mean().backward()
+        optimizer.step()
+
+
+def long_ones_on_one_rank(rank):
+    class Halves(torch.utils.data.Sampler):
+        def __init__(self, rank):
+            self.places = range(len(LENGTHS))[rank * ROUNDS : (rank + 1) * ROUNDS]  # expect: GS798
+
+        def __iter__(self):
+            return iter(self.places)
+
+    by_length(Halves(rank))
+
+
 class Centred(nn.Module):
     """Subtracts a running mean that it keeps by hand."""
 
