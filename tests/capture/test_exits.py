@@ -55,13 +55,16 @@ def test_an_interrupt_is_one_although_there_is_something_to_explain(tmp_path):
     assert run.status == -signal.SIGINT
 
 
-def test_a_run_in_which_nothing_happened_leaves_no_recording(tmp_path):
-    (tmp_path / "end.py").write_text("import argparse\nargparse.ArgumentParser().parse_args()")
+@pytest.mark.parametrize(
+    ("first", "why"),
+    [("import torch\n", "made no node, and ran no backward"), ("", "did not import torch")],
+    ids=["torch", "none"],
+)
+def test_a_run_in_which_nothing_happened_leaves_no_recording(first, why, tmp_path):
+    (tmp_path / "end.py").write_text(f"{first}import argparse\nargparse.ArgumentParser().parse_args()")
     run = python(tmp_path, "-m", "gradscope", "trace", "end.py", "--wrong")
     assert run.status == 2
-    assert (
-        run.stderr.splitlines()[-1] == "gradscope: nothing was recorded: the program made no node, and ran no backward"
-    )
+    assert run.stderr.splitlines()[-1] == f"gradscope: nothing was recorded: the program {why}"
     assert list(tmp_path.glob("*.gscope*")) == []
 
 

@@ -51,6 +51,16 @@ def _stored_after(case: Case, made: Site) -> Site | None:
     return None if line is None else syntax(case).site(made.file, line, made.function)
 
 
+def stored_at(case: Case, stack: Stack) -> Site | None:
+    """The line of a user's function that keeps on self what an operator has made, at once or later in the function."""
+    for made in (user_site(stack), received_at(case, stack)):
+        if made is not None:
+            store = made if _is_kept_at_once(case, made) else _stored_after(case, made)
+            if store is not None:
+                return store
+    return None
+
+
 def received_at(case: Case, stack: Stack) -> Site | None:
     """The line that takes a value from the functions that only return it: where it gets the name that is carried on."""
     lines = [site for site in stack if site.origin is Origin.USER]

@@ -1,4 +1,4 @@
-"""GS770, GS771: activation checkpoints."""
+"""GS770, GS771, GS779: activation checkpoints."""
 
 from __future__ import annotations
 
@@ -20,6 +20,8 @@ METADATA = "have different metadata than during the forward pass"
 NOTHING = "saved during recomputation: 0"
 DIFFERS = ("A different number of tensors was saved", METADATA)
 REENTRANT = "reentrant-checkpoint-without-grad"
+INCOMPATIBLE = "torch.utils.checkpoint is incompatible with .grad()"
+REENTRANT_NODE = "CheckpointFunctionBackward"
 NO_GRAD = "does not require grad"
 _ALIKE = 3  # operators by which a beginning is known
 Occurrence = tuple[str, tuple[tuple[str, int], ...]]  # an operator and the lines that led to it within the checkpoint
@@ -142,6 +144,33 @@ def reentrant_without_grad(case: Case) -> Iterator[Cause]:
                 tuple(Related("fails_at", failure.site) for failure in ends),
                 fails=bool(ends),
             )
+
+
+def reentrant_under_grad(case: Case) -> Iterator[Cause]:
+    """What it flags: autograd.grad, or backward(inputs=...), through a reentrant checkpoint.
+
+    Why: with use_reentrant=True the backward of a checkpoint runs a backward of its own, which fills .grad: it cannot
+    know which inputs somebody asked for. So torch refuses; forces, gradient penalties and meta-learning meet this.
+
+    Wrong:
+        hidden = checkpoint(block, hidden, use_reentrant=True)
+        forces = -torch.autograd.grad(energy(hidden), positions, create_graph=True)[0]
+
+    Right:
+        hidden = checkpoint(block, hidden, use_reentrant=False)
+
+    Do instead: use_reentrant=False.
+
+    How it is found: torch's refusal, and the checkpoints in the graph that it refused.
+    """
+    for failure in case.failures():
+        if INCOMPATIBLE not in failure.message or failure.backward is None:
+            continue
+        nodes = (node for node in case.graph(failure.backward).nodes if node.name == REENTRANT_NODE)
+        called = {caller(node.stack) for node in nodes} - {None}
+        failing = (Related("fails_at", failure.site, "autograd.grad, or backward with inputs"),)
+        message = "autograd.grad cannot go through this reentrant checkpoint, whose backward runs one of its own"
+        yield Cause(message, min(called, key=str, default=failure.site), failing, fails=True, backward=failure.backward)
 
 
 def _runs(case: Case, call: Backward) -> tuple[list[list[Operation]], list[list[Operation]]]:

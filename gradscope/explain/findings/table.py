@@ -36,6 +36,7 @@ from gradscope.explain.findings import (
 )
 from gradscope.explain.findings.attention_masks import sees_the_future
 from gradscope.explain.findings.averaged_buffers import average_without_buffers
+from gradscope.explain.findings.copied_with_graph import copied_with_graph
 from gradscope.explain.findings.cut_in_loop import cut_in_loop
 from gradscope.explain.findings.exhausted import iterator_exhausted
 from gradscope.explain.findings.function_backward import backward_returns
@@ -61,14 +62,17 @@ from gradscope.explain.findings.mixed_dtypes import dtypes_differ
 from gradscope.explain.findings.modules_not_held import module_not_held
 from gradscope.explain.findings.repeated_modules import repeated_module
 from gradscope.explain.findings.scrambled_heads import heads_scrambled
+from gradscope.explain.findings.scrambled_states import states_scrambled
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
 from gradscope.explain.findings.unused_input import unused_input
+from gradscope.explain.findings.updates_lost import updates_lost
 from gradscope.functions.rules.table import RULES
 from gradscope.model.finding import Severity
 
 TABLE: tuple[Kind, ...] = (
     Kind("GS712", "state-carried-over", Severity.ERROR, carried_over, after=("GS725",)),
     Kind("GS711", "graph-freed", Severity.ERROR, graph_freed),
+    Kind("GS714", "copied-with-graph", Severity.ERROR, copied_with_graph),
     Kind("GS713", "dtypes-differ", Severity.ERROR, dtypes_differ),
     Kind("GS761", "backward-returns", Severity.ERROR, backward_returns),
     Kind("GS762", "unmarked-edit", Severity.ERROR, unmarked_edit),
@@ -92,6 +96,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS770", "recomputation-differs", Severity.ERROR, checkpoints.recomputation_differs),
     Kind("GS778", "recomputed-with-other-chance", Severity.WARNING, checkpoint_chance.other_numbers),
     Kind("GS771", "reentrant-without-grad", Severity.ERROR, checkpoints.reentrant_without_grad),
+    Kind("GS779", "reentrant-under-grad", Severity.ERROR, checkpoints.reentrant_under_grad),
     Kind("GS774", "branch-under-vmap", Severity.ERROR, code_under_transforms.branch_under_vmap),
     Kind("GS775", "mutation-under-transform", Severity.ERROR, code_under_transforms.mutation_under_transform),
     Kind("GS777", "closed-over", Severity.ERROR, closed_over.closed_over),
@@ -174,6 +179,8 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS845", "labels-two-ahead", Severity.INFO, losses.labels_two_ahead, points=False),
     Kind("GS846", "sees-the-future", Severity.WARNING, sees_the_future, points=False),
     Kind("GS847", "heads-scrambled", Severity.WARNING, heads_scrambled, points=False),
+    Kind("GS851", "states-scrambled", Severity.WARNING, states_scrambled, points=False),
+    Kind("GS852", "updates-lost", Severity.WARNING, updates_lost, points=False),
     Kind("GS849", "left-by-another-loss", Severity.INFO, left_by_another, unless=("GS801",), points=False),
     Kind("GS850", "cut-in-loop", Severity.INFO, cut_in_loop, points=False),
     Kind("GS741", "graph-grows", Severity.WARNING, retained_graphs.grows),
