@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
+from itertools import combinations
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients_of_steps import held_by, steps_of
@@ -164,22 +166,21 @@ def stepped_twice(case: Case) -> Iterator[Cause]:
     How it is found: the parameters that each optimizer holds when it steps; both step again and again with no backward
     between them, and neither steps the other.
     """
-    optimizers = steps_of(case)
-    for place, first in enumerate(optimizers):
-        for second in optimizers[place + 1 :]:
-            if _is_part_of(case, first, second) or _is_part_of(case, second, first):
-                continue
-            both = held_by(case, first).items() & held_by(case, second).items()
-            times = sum(_together(timeline, first, second) for timeline in timelines(case)) if both else 0
-            if times >= _TIMES:
-                names = sorted(name for _, name in both)
-                other = made_at(case, first)
-                yield Cause(
-                    f"{several(names)} {be(names)} stepped by two optimizers with the same gradients, {times} times",
-                    made_at(case, second),
-                    (Related("shared_at", other, "the other optimizer"),) if other is not None else (),
-                    tensor=names[0],
-                )
+    known = set(steps_of(case))
+    steps = Counter(pair for timeline in timelines(case) for pair in _together(timeline))
+    for (first, second), times in sorted(steps.items()):
+        if times < _TIMES or not {first, second} <= known:
+            continue
+        both = held_by(case, first).items() & held_by(case, second).items()
+        if both and not (_is_part_of(case, first, second) or _is_part_of(case, second, first)):
+            names = sorted(name for _, name in both)
+            other = made_at(case, first)
+            yield Cause(
+                f"{several(names)} {be(names)} stepped by two optimizers with the same gradients, {times} times",
+                made_at(case, second),
+                (Related("shared_at", other, "the other optimizer"),) if other is not None else (),
+                tensor=names[0],
+            )
 
 
 def _is_part_of(case: Case, inner: int, outer: int) -> bool:
@@ -204,13 +205,13 @@ def _begun_at(flow: RecordedDataflow, average: int, before: int) -> Site | None:
     return next((one.site for one in made if base_name(one.operation.name) in _SHARES), None)
 
 
-def _together(timeline: Timeline, first: int, second: int) -> int:
-    """How often two optimizers step with no backward between them."""
-    times, stepped = 0, set[int]()
+def _together(timeline: Timeline) -> Iterator[tuple[int, int]]:
+    """Two optimizers that step with no backward between them, once for each time that they do."""
+    stepped = set[int]()
     for one in timeline.moments:
         if one.backward is not None:
-            times += {first, second} <= stepped
+            yield from combinations(sorted(stepped), 2)
             stepped = set()
         elif one.call is not None and one.call.kind is STEP and one.call.optimizer is not None:
             stepped.add(one.call.optimizer)
-    return times + ({first, second} <= stepped)
+    yield from combinations(sorted(stepped), 2)
