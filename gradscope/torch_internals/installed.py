@@ -25,7 +25,7 @@ def require_torch(*capabilities: str) -> None:
 
 def require_installed_torch() -> None:
     """Ask whether torch is there without importing it. Raises UsageError where it is not."""
-    if "torch" not in sys.modules and importlib.util.find_spec("torch") is None:
+    if sys.modules.get("torch") is None and importlib.util.find_spec("torch") is None:
         raise UsageError(*_NOT_INSTALLED)
 
 

@@ -149,7 +149,7 @@ def test_one_line_at_the_end_says_so(capfd, tmp_path, monkeypatch):
     recording = gradscope.record(tmp_path / "run.gscope")
     with recording:
         work()
-    say(recording.summary, explained=lambda: False)
+    say(recording.summary.path, recording.summary, explained=lambda: False)
     lines = [line for line in capfd.readouterr().err.splitlines() if "fault" in line]
     assert lines == [
         f"gradscope: {LIMIT + 1} faults of its own while recording (operations switched off), "

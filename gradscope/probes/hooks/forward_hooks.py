@@ -30,7 +30,7 @@ class ForwardHooks:
         if len(self._hanging) >= _MOST:
             self._hanging.clear()
         hanging = self._hanging.setdefault((stack, id(hooks)), {})
-        for gone in [one for one in hanging if one not in hooks]:  # keys are never given again, ids of dicts are
+        for gone in [one for one in list(hanging) if one not in hooks]:  # keys are never given again, ids of dicts are
             del hanging[gone]
         hanging[key] = self._steps.current
         if len(set(hanging.values())) >= _SEVERAL:

@@ -301,7 +301,7 @@ class NonfiniteOnDevice:
             self._wait()
             self.lineage.close()
             self.off = True
-            for readback in self._readbacks.values():
+            for readback in list(self._readbacks.values()):
                 readback.close()
             self._readbacks.clear()
 
