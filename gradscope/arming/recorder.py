@@ -12,9 +12,7 @@ from gradscope.arming.plan import Plan
 from gradscope.arming.ring import Ring
 from gradscope.arming.rotation import Rotation
 from gradscope.capture import Recorder
-from gradscope.model.detail import Detail
 from gradscope.model.request import RecordRequest
-from gradscope.model.window import Window
 
 
 def recorder(
@@ -27,14 +25,7 @@ def recorder(
     if plan.rotate is not None:
         return Rotation(partial(make, detail=plan.detail), path, plan.rotate, plan.files, bool(how.get("late")))
     if plan.armed:
-        return _armed(make, path, plan)
+        request = RecordRequest(detail=plan.detail.value)
+        return Armed(make, path, request, plan.signal, plan.triggers, plan.most)
     kept = make(path, plan.detail, plan.window, **how)
     return Ring(kept, plan.triggers, plan.most) if plan.triggers else kept
-
-
-def _armed(make: Callable[..., Recorder], path: Path, plan: Plan) -> Armed:
-    def begun(where: Path, chosen: Detail, steps: Window, **more: Any) -> Recorder:
-        return make(where, chosen, steps, **more)
-
-    request = RecordRequest(detail=plan.detail.value)
-    return Armed(begun, path, request, plan.signal, plan.triggers, plan.most)

@@ -134,6 +134,10 @@ class RecordedDataflow:
                 waiting += [(read.tensor, at) for read in self._values(at) if read.tensor not in seen]
         return frozenset(seen)
 
+    def maker(self, tensor: int, before: int) -> int | None:
+        """The last operator before a place that made a tensor, or wrote into it."""
+        return max((at for at in self.makers.get(tensor, ()) if at < before), default=None)
+
     def sources(self, tensor: int, before: int) -> Iterator[int]:
         """The operators that made a tensor's value: made it, or wrote into its memory."""
         known = self.tensors.get(tensor)

@@ -63,7 +63,7 @@ def _is_mean(flow: RecordedDataflow, at: int) -> bool:
 
 def _masked(flow: RecordedDataflow, tensor: int, before: int) -> FlowOperation | None:
     """The operator that has set some elements of a value to zero."""
-    at = _maker(flow, tensor, before)
+    at = flow.maker(tensor, before)
     if at is None:
         return None
     operation = flow.operations[at]
@@ -81,7 +81,7 @@ def _masked(flow: RecordedDataflow, tensor: int, before: int) -> FlowOperation |
 
 def _is_masking(flow: RecordedDataflow, operation: FlowOperation, at: int) -> bool:
     """Whether one of what an operator reads is learned, and another is a mask."""
-    learned = [_maker(flow, one.tensor, at) for one in operation.reads if one.requires_grad]
+    learned = [flow.maker(one.tensor, at) for one in operation.reads if one.requires_grad]
     if any(one is not None and base_name(flow.operations[one].operation.name) in _OF_CTC for one in learned):
         return False  # zero_infinity, which is meant
     masks = (_is_truth(flow, one.tensor, at) for one in operation.reads if not one.requires_grad)
@@ -93,11 +93,7 @@ def _is_truth(flow: RecordedDataflow, tensor: int, before: int) -> bool:
     known = flow.tensors.get(tensor)
     if known is not None and known.type.dtype == "bool":
         return bool(known.type.shape)
-    at = _maker(flow, tensor, before)
+    at = flow.maker(tensor, before)
     if at is None or base_name(flow.operations[at].operation.name) not in _FORMS:
         return False
     return any(_is_truth(flow, one.tensor, at) for one in flow.operations[at].reads)
-
-
-def _maker(flow: RecordedDataflow, tensor: int, before: int) -> int | None:
-    return max((at for at in flow.makers.get(tensor, ()) if at < before), default=None)

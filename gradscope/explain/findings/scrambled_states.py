@@ -60,7 +60,7 @@ def _mixes(flow: RecordedDataflow, at: int, operation: FlowOperation) -> bool:
 def _is_given_by_a_layer(flow: RecordedDataflow, tensor: int, before: int) -> bool:
     """Whether a recurrent layer made it, but for parts and copies in the same order."""
     for _ in range(_STEPS):
-        made = max((at for at in flow.makers.get(tensor, ()) if at < before), default=None)
+        made = flow.maker(tensor, before)
         if made is None:
             return False
         operation = flow.operations[made]

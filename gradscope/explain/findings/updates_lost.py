@@ -11,7 +11,7 @@ from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
-_STEPS = 3  # operators between what was read under the index and what is written under it
+_STEPS = 4  # operators from what was read under the index to what is written under it, at most
 
 
 def updates_lost(case: Case) -> Iterator[Cause]:
@@ -66,16 +66,17 @@ def _way(
     flow: RecordedDataflow, tensor: int, before: int, wanted: tuple[int, int], count: int, left: int
 ) -> tuple[bool, bool]:
     """Whether a tensor comes from what the index reads, and whether something else, as long, went into it."""
-    for at in sorted((one for one in flow.makers.get(tensor, ()) if one < before), reverse=True):
-        operation = flow.operations[at]
-        tensors = [one.tensor for one in operation.reads]
-        if base_name(operation.operation.name) == "index":
-            return tuple(tensors) == wanted, False
-        ways = {one: _way(flow, one, at, wanted, count, left - 1) for one in tensors if left}
-        if any(reads for reads, _ in ways.values()):
-            others = (one for one, (reads, _) in ways.items() if not reads)
-            return True, any(more for _, more in ways.values()) or any(_is_long(flow, one, count) for one in others)
-    return False, False
+    at = flow.maker(tensor, before) if left else None
+    if at is None:
+        return False, False
+    tensors = [one.tensor for one in flow.operations[at].reads]
+    if base_name(flow.operations[at].operation.name) == "index":
+        return tuple(tensors) == wanted, False
+    ways = {one: _way(flow, one, at, wanted, count, left - 1) for one in tensors}
+    if not any(reads for reads, _ in ways.values()):
+        return False, False
+    others = (one for one, (reads, _) in ways.items() if not reads)
+    return True, any(more for _, more in ways.values()) or any(_is_long(flow, one, count) for one in others)
 
 
 def _is_long(flow: RecordedDataflow, tensor: int, count: int) -> bool:
