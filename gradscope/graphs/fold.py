@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Hashable, Iterator, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from operator import is_
 from types import MappingProxyType
@@ -33,29 +33,38 @@ def fold(root: Group, marks: Mapping[int, Hashable] = MappingProxyType({}), loop
     """
     numbers: dict[Hashable, int] = {}
     groups = _groups(root)
-    structure = _of_nodes(groups, marks, numbers)
+    of_nodes = _of_nodes(groups, marks, numbers)
+    of_groups: dict[int, int] = {}  # by their identity
     folded: dict[int, Group] = {}
+    stop = len(of_nodes)
     for group in reversed(groups):
         children = cast("Sequence[Node | Group]", group.children)
-        keys = [structure[id(child)] for child in children]
-        names = tuple([child.name for child in children if isinstance(child, Group)])
-        if names:
+        inner = [child for child in children if isinstance(child, Group)]
+        start = stop - len(children) + len(inner)
+        keys, stop = of_nodes[start:stop], start
+        if inner:
+            own = iter(keys)
+            keys = [of_groups[id(child)] if isinstance(child, Group) else next(own) for child in children]
             children = [folded.get(id(child), child) for child in children]
         siblings = _fold_siblings(children, keys, loops)
-        if len(siblings) != len(keys) or not all(map(is_, siblings, group.children)):
+        if siblings is not group.children and not _same(siblings, group.children):
             folded[id(group)] = replace(group, children=tuple(siblings))
-        structure[id(group)] = numbers.setdefault((group.module_class, names, tuple(keys)), len(numbers))
+        names = tuple([child.name for child in inner])
+        of_groups[id(group)] = numbers.setdefault((group.module_class, names, tuple(keys)), len(numbers))
     return folded.get(id(root), root)
 
 
-def _of_nodes(groups: list[Group], marks: Mapping[int, Hashable], numbers: dict[Hashable, int]) -> dict[int, int]:
-    """The number of each node's structure, by the node's identity."""
+def _same(one: Sequence[Item], other: Sequence[Item]) -> bool:
+    return len(one) == len(other) and all(map(is_, one, other))
+
+
+def _of_nodes(groups: list[Group], marks: Mapping[int, Hashable], numbers: dict[Hashable, int]) -> list[int]:
+    """The number of each node's structure, group after group."""
     nodes = [child for group in groups for child in group.children if isinstance(child, Node)]
-    found: dict[int, int] = {}
-    for node, structure in zip(nodes, structures(nodes), strict=True):
-        key = (structure, marks[node.id]) if node.id in marks else structure
-        found[id(node)] = numbers.setdefault(key, len(numbers))
-    return found
+    keys: Iterable[Hashable] = structures(nodes)
+    if marks:
+        keys = [(key, marks.get(node.id)) for node, key in zip(nodes, keys, strict=True)]
+    return [numbers.setdefault(key, len(numbers)) for key in keys]
 
 
 def _groups(root: Group) -> list[Group]:

@@ -36,18 +36,20 @@ class Draft:
 
     def count_own(self) -> None:
         """Add the nodes that stand in this group itself, once they are all there."""
-        self.nodes += len(self.own)
-        for node in self.own:
+        own = self.own
+        self.nodes += len(own)
+        for node in own:
             if node.accumulates:
                 self.parameters += 1
-            for tensor in node.saved:
-                if tensor.leaf is None:
-                    self.storages[tensor.storage] = tensor.bytes
+            if node.saved:
+                self.storages.update([(one.storage, one.bytes) for one in node.saved if one.leaf is None])
             if node.hooks:
                 self.hooks += len(node.hooks)
-        if self.own and self.own[0].order is not None:  # those that did not run stand last
-            last = next(node.order for node in reversed(self.own) if node.order is not None)
-            self._reach(self.own[0].order, last)
+        if own and own[0].order is not None:  # those that did not run stand last
+            last = own[-1].order
+            if last is None:
+                last = next(node.order for node in reversed(own) if node.order is not None)
+            self._reach(own[0].order, last)
 
     def add_inner(self, inner: Draft) -> None:
         """Add what a group inside has counted."""
