@@ -155,7 +155,7 @@ def _no_tower(layout: Layout) -> Layout:
             break
         for columns, found in _in_columns(layout, led):
             if not _is_steep(found) or columns == MOST_COLUMNS:
-                if _is_even(layout, found, columns):
+                if _is_even(layout, found, columns) and (found.height <= TALLEST or led > MOST_LED_OF_TOWERS):
                     return found
                 break
     return layout

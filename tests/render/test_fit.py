@@ -12,7 +12,7 @@ from gradscope.errors import UsageError
 from gradscope.model.graph import Graph
 from gradscope.model.printable import printable
 from gradscope.render import pdf, svg
-from gradscope.render.fit import SMALLEST_TYPE, Placed, fitted, paper, place
+from gradscope.render.fit import SMALLEST_TYPE, TALLEST, Placed, fitted, paper, place
 from gradscope.render.layout.columns import MOST_LED, MOST_LED_OF_TOWERS, balanced
 from gradscope.render.layout.geometry import Layout
 from gradscope.render.layout.nested import lay_out
@@ -157,6 +157,15 @@ def test_a_tower_is_cut_also_where_more_arrows_pass_than_are_easy_to_follow() ->
     drawing, _ = tall(MOST_LED)
     picture = place(drawing, BUILTIN, printable).picture
     assert picture.height <= 2.0 * picture.width
+
+
+def test_a_tower_is_cut_where_it_helps_and_not_where_few_arrows_pass() -> None:
+    boxes = tuple(Box(f"box {number}", (), frozenset()) for number in range(200))
+    links = [Arrow(number, number + 1) for number in range(199)]
+    links += [Arrow(3, 199) for _ in range(MOST_LED_OF_TOWERS)]  # a cut above the fourth box would be for nothing
+    picture = place(Drawing("", boxes, tuple(links)), BUILTIN, printable).picture
+    assert picture.height <= 2.0 * picture.width
+    assert picture.height < TALLEST
 
 
 def test_each_arrow_across_a_cut_has_a_lane_of_its_own() -> None:
