@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+from glob import escape
 from pathlib import Path
 
 import click
@@ -17,6 +19,8 @@ from gradscope.render.rank_formats import RANK_FORMATS, SUFFIXES, RankPage
 from gradscope.store.file import show
 from gradscope.store.reader import SUFFIX
 from gradscope.view.ranks import table
+
+_RANK = re.compile(r"\.r\d+-of-\d+\.")
 
 
 @click.command("ranks", context_settings=options.HELP)
@@ -46,16 +50,17 @@ def command(
 ) -> int:
     """Hold the ranks of a run against each other: a table of them, and which one is to blame.
 
-    Takes the recordings of all ranks, or a folder of them (default: the working directory). Record
-    with `gradscope trace -m torch.distributed.run ...`, or GRADSCOPE_TRACE=FOLDER in the environment
-    of the launcher. Recordings of ranks that were killed are read as far as they go. Exits
+    Takes the recordings of all ranks, a folder of them (default: the working directory), or that of
+    the process that started them. Record with `gradscope trace -m torch.distributed.run ...`, or
+    GRADSCOPE_TRACE=FOLDER in the environment of the launcher. Recordings of ranks that were killed are
+    read as far as they go. Exits
     with 1 when something as severe as --fail-on is found, 0 otherwise.
     """
     options.check_output(output, force)
-    paths = paths_of(files)
+    paths = of_ranks(paths_of(files))
     with waiting(quiet) as doing:
         ranks = gather(paths, lambda count: doing(f"reading recording {count} of {len(paths)}"))
-    where = str(Path(files[0] if files else "."))
+    where = str(paths[0].parent if len(paths) > 1 else Path(files[0] if files else "."))
     report = Report(findings(ranks, Choice(codes(select), codes(ignore))), torch=ranks.torch, recording=where)
     form = fmt or SUFFIXES.get(Path(output or "").suffix, "text")
     width, coloured = options.page_width(output), options.wants_color(color, output)
@@ -74,3 +79,20 @@ def paths_of(names: tuple[str, ...]) -> list[Path]:
         sentence = f"there is no {SUFFIX} file in {', '.join(show(Path(name)) for name in names or ('.',))}"
         raise UnreadableError(sentence, "record ranks with GRADSCOPE_TRACE=FOLDER in the launcher's environment")
     return found
+
+
+def of_ranks(paths: list[Path]) -> list[Path]:
+    """The recordings; where none of them is a rank's, those of the ranks that one of them started, the newest."""
+    return paths if any(_RANK.search(path.name) for path in paths) else _started_by(paths) or paths
+
+
+def _started_by(launchers: list[Path]) -> list[Path]:
+    """The recordings of processes that one of these started, which stand in a folder of its name and number."""
+    beside = [folder for one in launchers for folder in one.parent.glob(f"{escape(one.stem)}.*[0-9]")]
+    started = {folder: sorted(folder.glob(f"*{SUFFIX}")) for folder in beside if folder.is_dir()}
+    newest = max((folder for folder, found in started.items() if len(found) > 1), key=_changed, default=None)
+    return started.get(newest, []) if newest else []
+
+
+def _changed(folder: Path) -> float:
+    return folder.stat().st_mtime
