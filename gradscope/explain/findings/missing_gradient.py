@@ -23,10 +23,10 @@ from gradscope.explain.deductions.plain_containers import container_around
 from gradscope.explain.deductions.replacements import replacing_line
 from gradscope.explain.deductions.transformed_reads import hidden_from_transforms
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
-from gradscope.model.flow import FlowTensor
+from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.site import Site, user_site
 
 REASONS = {
@@ -325,8 +325,26 @@ def _by_container(case: Case, parameters: tuple[FlowTensor, ...]) -> Iterator[tu
     groups: dict[Site | None, list[FlowTensor]] = {}
     for one in parameters:
         stack = birth(case, one.number)
-        groups.setdefault(container_around(case, stack) or user_site(stack), []).append(one)
+        site = container_around(case, stack) or _exchanged(case, one, user_site(stack)) or user_site(stack)
+        groups.setdefault(site, []).append(one)
     yield from groups.items()
+
+
+def _exchanged(case: Case, parameter: FlowTensor, made: Site | None) -> Site | None:
+    """The line of an operator whose result stands in a parameter's place from then on: nothing else reads the
+    parameter, it was made in the same function, and forwards of several backward calls read the result."""
+    flow = dataflow(case)
+    readers = _forward_readers(flow, parameter.number)
+    if len(readers) != 1 or made is None or readers[0].site is None:
+        return None
+    site, results = readers[0].site, readers[0].makes
+    blocks = {reader.run for result in results for reader in _forward_readers(flow, result)}
+    return site if (site.file, site.function) == (made.file, made.function) and len(blocks) > 1 else None
+
+
+def _forward_readers(flow: RecordedDataflow, tensor: int) -> list[FlowOperation]:
+    found = (flow.operations[at] for at in flow.readers.get(tensor, ()))
+    return [operation for operation in found if operation.backward is None]
 
 
 def _by_birth(

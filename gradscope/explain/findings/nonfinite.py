@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.module_builds import built_at
 from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, first_nonfinite, node_of
 from gradscope.explain.deductions.nonfinite_sources import masking_line, root_line
 from gradscope.explain.deductions.weight_growth import weight_growth
@@ -17,6 +18,7 @@ from gradscope.model.graph import Backward, Graph, Node
 from gradscope.model.site import Site, user_site
 
 SELECTS = ("WhereBackward", "MaskedFillBackward", "IndexBackward", "MaskedSelectBackward", "MaskedScatterBackward")
+_OF_CTC = ("_ctc_loss", "_cudnn_ctc_loss")
 
 
 def non_finite_forward(case: Case) -> Iterator[Cause]:
@@ -35,8 +37,8 @@ def non_finite_forward(case: Case) -> Iterator[Cause]:
         loss = -(target * torch.nn.functional.logsigmoid(logits)).mean()
 
     Do instead: keep the argument inside the function's domain before the call (clamp, an epsilon inside the root or
-    the denominator), use the function that is made for it (logsigmoid, cross_entropy on logits, logsumexp, xlogy), and
-    skip a batch that has nothing to average.
+    the denominator), use the function that is made for it (logsigmoid, cross_entropy on logits, logsumexp, xlogy),
+    skip a batch that has nothing to average, and give a CTC loss zero_infinity=True or transcripts that fit.
 
     How it is found: the result of operators that can do this is summed as they run. When a sum is not finite, the
     operator's arguments are looked at: finite ones make it the birth. From there on the step's operators are followed
@@ -51,7 +53,8 @@ def non_finite_forward(case: Case) -> Iterator[Cause]:
         return  # the loss is finite: a derivative is to blame
     if weight_growth(case) is not None:
         return  # the weights have grown until something overflowed
-    yield _masked(case, found, _cause(found, found.birth, f"{reason(found.birth)}; {found.where}", found.birth.site))
+    site, related = _chosen(case, found.birth)
+    yield _masked(case, found, _cause(found, found.birth, f"{reason(found.birth)}; {found.where}", site, related))
 
 
 def non_finite_derivative(case: Case) -> Iterator[Cause]:
@@ -103,6 +106,14 @@ def non_finite_derivative(case: Case) -> Iterator[Cause]:
         told += ", and so is that of the root which is zero here"
         site, related = root, (*related, Related("differs_at", site, _forward_name(node)))
     yield _cause(found, birth, f"{told}; {found.where}", site, related, node)
+
+
+def _chosen(case: Case, birth: Birth) -> tuple[Site | None, tuple[Related, ...]]:
+    """The line to edit: where a module was built one of whose settings would have kept the result finite."""
+    built = built_at(case, birth.module) if birth.base in _OF_CTC else None
+    if built is None or birth.site is None or built == birth.site:
+        return birth.site, ()
+    return built, (Related("called_at", birth.site, birth.op),)
 
 
 def _masked(case: Case, found: FirstNonfinite, cause: Cause) -> Cause:

@@ -113,6 +113,12 @@ def _labels(birth: Birth) -> str | None:
     return f"each of the {count} labels is the ignored {number(target.least)}, so the mean is over none of them"
 
 
+def _transcripts(birth: Birth) -> str | None:
+    if birth.nan or not birth.inf:
+        return None
+    return "a transcript with more symbols, and a blank between equal ones, than there are frames has an infinite loss"
+
+
 REASONS: dict[str, Words] = {
     "log": _of_self("log({})"),
     "log2": _of_self("log2({})"),
@@ -140,4 +146,6 @@ REASONS: dict[str, Words] = {
     "logsumexp": _softmax,
     "nll_loss_forward": _labels,
     "nll_loss2d_forward": _labels,
+    "ctc_loss": _transcripts,
+    "cudnn_ctc_loss": _transcripts,
 }
