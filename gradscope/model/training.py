@@ -35,12 +35,13 @@ STATE = CallKind("state_dict", "-", "-")
 LOAD = CallKind("load_state_dict", "tensors that share the module's memory", "tensors that it has")
 ASSIGN = CallKind("assign_state_dict", LOAD.count, LOAD.total)  # load_state_dict(assign=True): parameters are replaced
 PARTED = CallKind("parted", "parameters that were one before load_state_dict", "what they are since")
+RESTORE = CallKind("load_optimizer_state", "parameters whose state has another shape", "parameters that have a state")
 AUTOCAST = CallKind("autocast", "1 where it keeps copies of weights", "1 where no other is open around it")
 NO_SYNC = CallKind("no_sync", "-", "-")  # DistributedDataParallel is to average no gradients for a while
 LEARN = CallKind("requires_grad_(True)", "parameters of a module that it changes", "parameters that it has")
 FREEZE = CallKind("requires_grad_(False)", LEARN.count, LEARN.total)
 UNHOOK = CallKind("remove", "-", "-")  # a hook is removed that was still there
-_MAKING = (MADE, STATE, LOAD, ASSIGN, PARTED)
+_MAKING = (MADE, STATE, LOAD, ASSIGN, PARTED, RESTORE)
 _STEPPING = (STEP, ZERO_GRAD, CLIP, SCALE, UNSCALE, SCALED_STEP, SCHEDULE)
 _SWITCHING = (TRAIN, EVAL, LEARN, FREEZE, UNHOOK)
 _ALL = (*_MAKING, *_STEPPING, *_SWITCHING, FORWARD, AUTOCAST, NO_SYNC, GAP)

@@ -4,6 +4,7 @@ While Dynamo traces, the body stands alone, so that the same frames compile.
 """
 
 from __future__ import annotations
+import __future__
 
 import ast
 import copy
@@ -26,6 +27,7 @@ _AT_ENTRY = """class Module:
         if not {compiling}(): {note}({arguments})
 """
 
+_FUTURES = __future__.annotations.compiler_flag
 _made: dict[tuple[FunctionType, str], tuple[CodeType, CodeType]] = {}  # forked children and later recordings use it
 
 
@@ -115,7 +117,8 @@ def _compiled(
     definition.lineno = 1  # where a code object begins: at the first decorator, lines count from there
     shell.body = [definition]
     ast.increment_lineno(wrapper, first - 1)
-    return _find(compile(wrapper, function.__code__.co_filename, "exec"), function)
+    futures = function.__code__.co_flags & _FUTURES  # those of its own file, not of this one
+    return _find(compile(wrapper, function.__code__.co_filename, "exec", futures, dont_inherit=True), function)
 
 
 def _find(code: CodeType, function: FunctionType) -> CodeType:

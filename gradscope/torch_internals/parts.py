@@ -17,6 +17,7 @@ _INSTANCE = f"{_COMPILED}.AutogradCompilerInstance"
 TRAINING = (
     "torch.optim.Optimizer.__init__",
     "torch.optim.Optimizer.zero_grad",
+    "torch.optim.Optimizer.load_state_dict",
     "torch.nn.Module.zero_grad",
     "torch.nn.Module.train",
     "torch.nn.Module.requires_grad_",

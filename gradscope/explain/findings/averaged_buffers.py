@@ -20,11 +20,10 @@ _INPUTS = 5  # of one that has weights and running statistics, in torch's order:
 
 @dataclass(frozen=True, slots=True)
 class _Normalisation:
-    """A call of batch normalisation: its place, its weight's storage and name, the storage of its running mean."""
+    """A call of batch normalisation: its place, the storages of its weight and of its running mean, and their shape."""
 
     at: int
     weight: int
-    name: str
     mean: int
     shape: tuple[int, ...]
 
@@ -48,36 +47,37 @@ def average_without_buffers(case: Case) -> Iterator[Cause]:
 
     Do instead: copy the buffers as well, or average everything in state_dict(), as torch's AveragedModel does.
 
-    How it is found: outside of optimizers the weights of one model's batch normalisation are written from those of the
-    same name in another model, whose own normalises by the batch. The first one is called with its running statistics
-    after that, and no operator has written to them since.
+    How it is found: outside of optimizers the weights of one model's batch normalisation are written from those of
+    another model, whose own normalises by the batch. The first one is called with its running statistics after that,
+    and no operator has written to them since.
     """
     flow = dataflow(case)
-    names = {one.storage: one.leaf or "" for one in flow.tensors.values() if "." in (one.leaf or "")}
-    calls = list(_normalisations(flow, names))
-    if not calls:
-        return
-    trained = {one.name for one in calls if _is_by_batch(flow, one)}
-    memory = _memories(flow)
+    calls = list(_normalisations(flow))
+    trained = {one.weight: one for one in calls if _is_by_batch(flow, one)}
+    renewed = {one.mean for one in trained.values()}
+    followed = _followed(flow, {one.weight for one in calls}, trained)
+    memory = _memories(flow) if followed else {}
     written = {memory.get(one, one): at for at, storages in flow.written.items() for one in storages}  # last
-    followed = _followed(flow, names)
-    renewed = {one.mean for one in calls if _is_by_batch(flow, one)}
-    anonymous = _anonymous_writes(flow, names)
-    stale: dict[_Normalisation, int] = {}
+    anonymous = _anonymous_writes(flow) if followed else {}
+    stale: dict[_Normalisation, tuple[int, int]] = {}
     for one in calls:
-        source, at = followed.get(one.weight, (None, -1))
+        source, at = followed.get(one.weight, (0, len(flow.operations)))
         rests = written.get(one.mean, -1) < at and one.mean not in renewed and anonymous.get(one.shape, -1) < at
-        if source in trained and at < one.at and rests:
-            stale[one] = at
+        if at < one.at and rests:
+            stale[one] = source, at
     if not stale:
         return
-    first, at = next(iter(stale.items()))
+    first, (_, at) = next(iter(stale.items()))
     operation, used = flow.operations[at], flow.operations[first.at]
-    layers = tuple(dict.fromkeys(one.name.rpartition(".")[0] for one in stale))
-    message = f"this follows the parameters of {several(layers)}, and not the running statistics: those are still as "
-    message += "they were copied"
+    names = {one.storage: one.leaf.rpartition(".")[0] for one in flow.tensors.values() if one.leaf}
+    found = dict.fromkeys(names.get(one.weight) or names.get(source) or "" for one, (source, _) in stale.items())
+    layers = tuple(name for name in found if name)
+    of = f"of {several(layers)}" if layers else "of a normalisation"
+    message = f"this follows the parameters {of}, and not the running statistics: those are still as they were copied"
     related = (Related("used_at", used.site, "normalises by them"),)
-    yield Cause(message, operation.site, related, certain=False, module=layers[0], op=operation.operation.name)
+    yield Cause(
+        message, operation.site, related, certain=False, module=next(iter(layers), None), op=operation.operation.name
+    )
 
 
 def _memories(flow: RecordedDataflow) -> dict[int, int]:
@@ -91,14 +91,15 @@ def _memories(flow: RecordedDataflow) -> dict[int, int]:
     return found
 
 
-def _anonymous_writes(flow: RecordedDataflow, names: dict[int, str]) -> dict[tuple[int, ...], int]:
+def _anonymous_writes(flow: RecordedDataflow) -> dict[tuple[int, ...], int]:
     """By the shape of what is no parameter's memory, and may be a buffer's: where something was last written to it."""
     found: dict[tuple[int, ...], int] = {}
+    parameters = {one.storage for one in flow.tensors.values() if one.parameter}
     for at, storages in flow.written.items():
         operation = flow.operations[at]
-        if _follows(operation) and not storages <= names.keys():
+        if _follows(operation) and not storages <= parameters:
             tensors = (flow.tensors.get(number) for number in operation.makes)
-            found.update((one.type.shape, at) for one in tensors if one is not None and one.storage not in names)
+            found.update((one.type.shape, at) for one in tensors if one is not None and one.storage not in parameters)
     return found
 
 
@@ -106,13 +107,13 @@ def _follows(operation: FlowOperation) -> bool:
     return base_name(operation.operation.name) in _WRITES and operation.backward is None and not is_optimizer(operation)
 
 
-def _normalisations(flow: RecordedDataflow, names: dict[int, str]) -> Iterator[_Normalisation]:
+def _normalisations(flow: RecordedDataflow) -> Iterator[_Normalisation]:
     for at, operation in enumerate(flow.operations):
         if operation.backward is None and len(operation.reads) == _INPUTS and _normalises(operation):
             tensors = [flow.tensors.get(read.tensor) for read in operation.reads]
             weight, mean = tensors[1], tensors[3]
-            if weight is not None and mean is not None and (name := names.get(weight.storage)):
-                yield _Normalisation(at, weight.storage, name, mean.storage, weight.type.shape)
+            if weight is not None and mean is not None and weight.parameter:
+                yield _Normalisation(at, weight.storage, mean.storage, weight.type.shape)
 
 
 def _normalises(operation: FlowOperation) -> bool:
@@ -125,22 +126,26 @@ def _is_by_batch(flow: RecordedDataflow, one: _Normalisation) -> bool:
     return bool(made) and made[0] is not None and made[0].type.shape != (0,)
 
 
-def _followed(flow: RecordedDataflow, names: dict[int, str]) -> dict[int, tuple[str, int]]:
-    """By the storage of a weight: that of its name in another model, from which it is written, and where first."""
-    found: dict[int, tuple[str, int]] = {}
+def _followed(
+    flow: RecordedDataflow, weights: set[int], trained: dict[int, _Normalisation]
+) -> dict[int, tuple[int, int]]:
+    """By the storage of a weight of a normalisation: that of one that is trained, from which it is written, and where
+    first."""
+    found: dict[int, tuple[int, int]] = {}
     for at, storages in flow.written.items():
         operation = flow.operations[at]
-        if not _follows(operation):
-            continue
-        read = {tensor.storage for one in operation.reads if (tensor := flow.tensors.get(one.tensor)) is not None}
-        sources = {name for one in read - storages if (name := names.get(one))}
-        for storage in storages - found.keys():
-            name = names.get(storage) or ""
-            source = next((one for one in sources if one != name and _end(one) == _end(name)), None)
-            if source is not None:
-                found[storage] = source, at
+        if not weights.isdisjoint(storages - found.keys()) and _follows(operation):
+            for storage, source in _pairs(flow, operation, storages):
+                if storage in weights and storage != source and source in trained:
+                    found.setdefault(storage, (source, at))
     return found
 
 
-def _end(name: str) -> list[str]:
-    return name.split(".")[-2:]
+def _pairs(flow: RecordedDataflow, operation: FlowOperation, storages: set[int]) -> Iterator[tuple[int, int]]:
+    """What is written by an operator, and what it is written from: the lists of a foreach one by one."""
+    tensors = [flow.tensors.get(one.tensor) for one in operation.reads]
+    known = [(one.storage, one.type.shape) if one is not None else (0, ()) for one in tensors]
+    count = len(storages)
+    if len(known) >= 2 * count and {storage for storage, _ in known[:count]} == storages:
+        pairs = zip(known[:count], known[count : 2 * count], strict=True)
+        yield from ((one, other) for (one, shape), (other, same) in pairs if shape == same)

@@ -57,6 +57,7 @@ from gradscope.explain.findings.inplace_on_saved import inplace_on_saved
 from gradscope.explain.findings.inplace_refused import inplace_on_expanded, inplace_on_leaf, inplace_on_view
 from gradscope.explain.findings.kind import Kind, Question
 from gradscope.explain.findings.last_batch import batch_of_one
+from gradscope.explain.findings.loaded_states import state_of_others
 from gradscope.explain.findings.misspelt import misspelt_attribute
 from gradscope.explain.findings.mixed_dtypes import dtypes_differ
 from gradscope.explain.findings.modules_not_held import module_not_held
@@ -70,6 +71,7 @@ from gradscope.functions.rules.table import RULES
 from gradscope.model.finding import Severity
 
 TABLE: tuple[Kind, ...] = (
+    Kind("GS853", "state-of-others", Severity.ERROR, state_of_others),
     Kind("GS712", "state-carried-over", Severity.ERROR, carried_over, after=("GS725",)),
     Kind("GS711", "graph-freed", Severity.ERROR, graph_freed),
     Kind("GS714", "copied-with-graph", Severity.ERROR, copied_with_graph),

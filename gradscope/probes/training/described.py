@@ -22,6 +22,7 @@ from gradscope.model.training import (
     LOAD,
     MADE,
     NO_SYNC,
+    RESTORE,
     SCALE,
     SCALED_STEP,
     SCHEDULE,
@@ -115,6 +116,22 @@ def _loaded(values: dict[str, Any]) -> Said:
     return Said(kind, module, sum(storage_of(one)[0] in there for one in own), len(own))
 
 
+def _restored(values: dict[str, Any]) -> Said | None:
+    optimizer, given = values["self"], values["state_dict"]
+    if not isinstance(given, dict) or not isinstance(given.get("state"), dict):
+        return None
+    own = [one for group in optimizer.param_groups for one in group["params"]]
+    places = [place for group in given.get("param_groups", ()) for place in group.get("params", ())]
+    states = [(one, given["state"].get(place)) for one, place in zip(own, places, strict=False)]
+    shapes = [(one.shape, _shapes(state)) for one, state in states if isinstance(state, dict)]
+    return Said(RESTORE, optimizer, sum(bool(found) and shape not in found for shape, found in shapes), len(shapes))
+
+
+def _shapes(state: dict[str, Any]) -> list[torch.Size]:
+    """The shapes of what an optimizer keeps for a parameter, counters aside."""
+    return [one.shape for one in state.values() if isinstance(one, torch.Tensor) and one.dim()]
+
+
 def _autocast(values: dict[str, Any]) -> Said:
     context = values["self"]
     keeps = context._enabled and context._cache_enabled
@@ -148,6 +165,7 @@ def depends_on_mode(module: nn.Module) -> bool:
 HEARD: dict[str, Callable[[dict[str, Any]], Said | None]] = {
     "torch.optim.Optimizer.__init__": _made,
     "torch.optim.Optimizer.zero_grad": _cleared,
+    "torch.optim.Optimizer.load_state_dict": _restored,
     "torch.nn.Module.zero_grad": _cleared,
     "torch.nn.Module.train": _mode,
     "torch.nn.Module.requires_grad_": _switched,

@@ -1,0 +1,35 @@
+"""Fine-tuning lists the head first, and loads what the optimizer kept when the body was first."""
+
+# as in https://github.com/pytorch/pytorch/issues/1489
+import copy
+
+import torch
+from torch import nn
+
+torch.manual_seed(0)
+
+
+def network():
+    return nn.ModuleDict({"body": nn.Linear(6, 12), "head": nn.Linear(12, 3)})
+
+
+def train(net, optimizer, steps):
+    for _ in range(steps):
+        out = net["head"](net["body"](torch.randn(8, 6)).tanh())
+        loss = nn.functional.cross_entropy(out, torch.randint(0, 3, (8,)))
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()  # expect: GS853 fails_at
+
+
+net = network()
+optimizer = torch.optim.Adam([{"params": net["body"].parameters()}, {"params": net["head"].parameters()}], lr=1e-2)
+train(net, optimizer, 3)
+saved = copy.deepcopy({"net": net.state_dict(), "optimizer": optimizer.state_dict()})
+
+net = network()
+net.load_state_dict(saved["net"])
+groups = [{"params": net["head"].parameters()}, {"params": net["body"].parameters()}]
+optimizer = torch.optim.Adam(groups, lr=1e-2)  # expect: GS853
+optimizer.load_state_dict(saved["optimizer"])  # expect: GS853 called_at
+train(net, optimizer, 3)
