@@ -39,6 +39,7 @@ from gradscope.explain.findings.averaged_buffers import average_without_buffers
 from gradscope.explain.findings.copied_with_graph import copied_with_graph
 from gradscope.explain.findings.cut_in_loop import cut_in_loop
 from gradscope.explain.findings.exhausted import iterator_exhausted
+from gradscope.explain.findings.factorizations import not_factorised
 from gradscope.explain.findings.function_backward import backward_returns
 from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
 from gradscope.explain.findings.grad_is_none import grad_is_none
@@ -95,6 +96,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS737", "diverged", Severity.ERROR, gradient_magnitudes.diverged),
     Kind("GS730", "non-finite-forward", Severity.ERROR, nonfinite.non_finite_forward),
     Kind("GS731", "non-finite-derivative", Severity.ERROR, nonfinite.non_finite_derivative),
+    Kind("GS740", "not-factorised", Severity.ERROR, not_factorised, unless=("GS730", "GS731", "GS732", "GS737")),
     Kind("GS770", "recomputation-differs", Severity.ERROR, checkpoints.recomputation_differs),
     Kind("GS778", "recomputed-with-other-chance", Severity.WARNING, checkpoint_chance.other_numbers),
     Kind("GS771", "reentrant-without-grad", Severity.ERROR, checkpoints.reentrant_without_grad),
@@ -135,7 +137,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS728", "gradient-dropped", Severity.ERROR, missing_gradient.dropped),
     Kind("GS727", "parameter-replaced", Severity.ERROR, missing_gradient.replaced, points=False),
     Kind("GS725", "parameter-not-held", Severity.ERROR, missing_gradient.not_held, points=False),
-    Kind("GS726", "parameter-unused", Severity.WARNING, missing_gradient.unused, unless=("GS771",)),
+    Kind("GS726", "parameter-unused", Severity.WARNING, missing_gradient.unused, unless=("GS771",), symptom=True),
     Kind("GS807", "softmax-twice", Severity.WARNING, losses.softmax_twice),
     Kind("GS808", "broadcast-loss", Severity.WARNING, losses.broadcast_loss),
     Kind("GS806", "added-twice", Severity.WARNING, losses.added_twice, points=False),
