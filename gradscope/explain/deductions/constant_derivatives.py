@@ -46,6 +46,7 @@ def _goes_into(flow: RecordedDataflow, call: Backward, root: int) -> bool:
     storages = _storages(flow, made) - _storages(flow, given)  # a view of a parameter is no memory of its own
     seen: set[int] = set()
     waiting = [(root, len(flow.operations))]
+    walked: dict[int, int] = {}
     while waiting:
         tensor, before = waiting.pop()
         if tensor in seen:
@@ -53,7 +54,7 @@ def _goes_into(flow: RecordedDataflow, call: Backward, root: int) -> bool:
         seen.add(tensor)
         if tensor in flow.tensors and flow.tensors[tensor].storage in storages:
             return True
-        for at in flow.sources(tensor, before):
+        for at in flow.sources(tensor, before, walked):
             operation = flow.operations[at]
             if operation.backward is None and base_name(operation.operation.name) not in _MEANT:
                 waiting += [(read.tensor, at) for read in operation.reads]

@@ -56,10 +56,11 @@ def _behind(flow: RecordedDataflow, roots: list[int]) -> set[int]:
     """The tensors that some others were computed from; what an index or a mask rests on chooses, and is no part."""
     seen: set[int] = set()
     waiting = [(root, len(flow.operations)) for root in roots]
+    walked: dict[int, int] = {}
     while waiting:
         tensor, before = waiting.pop()
         if tensor not in seen and not flow.is_whole(tensor):
             seen.add(tensor)
-            for at in flow.sources(tensor, before):
+            for at in flow.sources(tensor, before, walked):
                 waiting += [(read.tensor, at) for read in flow.operations[at].reads]
     return seen

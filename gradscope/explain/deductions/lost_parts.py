@@ -121,12 +121,13 @@ def _is_between_numbers(flow: RecordedDataflow, cut: Cut) -> bool:
 def _comes_from(flow: RecordedDataflow, cut: Cut, held: frozenset[int]) -> bool:
     """Whether what was cut off was computed from one of these parameters."""
     waiting, seen = [(cut.read, cut.operation)], set()
+    walked: dict[int, int] = {}
     while waiting:
         tensor, before = waiting.pop()
         if tensor in held:
             return True
         if tensor not in seen:
             seen.add(tensor)
-            for at in flow.sources(tensor, before):
+            for at in flow.sources(tensor, before, walked):
                 waiting += [(read.tensor, at) for read in flow.operations[at].reads if read.requires_grad]
     return False

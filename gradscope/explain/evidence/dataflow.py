@@ -5,7 +5,7 @@ A cut is an operator that read a tensor which required grad, and whose result di
 
 from __future__ import annotations
 
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import defaultdict
 from collections.abc import Callable, Container, Iterable, Iterator
 from dataclasses import dataclass, field
@@ -124,13 +124,14 @@ class RecordedDataflow:
     def useful(self) -> frozenset[int]:
         """The tensors whose values went into something that a backward started from, cut or not."""
         seen: set[int] = set()
+        walked: dict[int, int] = {}
         waiting = [(root.tensor, len(self.operations)) for root in self.roots]
         while waiting:
             one, before = waiting.pop()
             if one in seen:
                 continue
             seen.add(one)
-            for at in self.sources(one, before):
+            for at in self.sources(one, before, walked):
                 waiting += [(read.tensor, at) for read in self._values(at) if read.tensor not in seen]
         return frozenset(seen)
 
@@ -138,14 +139,23 @@ class RecordedDataflow:
         """The last operator before a place that made a tensor, or wrote into it."""
         return max((at for at in self.makers.get(tensor, ()) if at < before), default=None)
 
-    def sources(self, tensor: int, before: int) -> Iterator[int]:
-        """The operators that made a tensor's value: made it, or wrote into its memory."""
+    def sources(self, tensor: int, before: int, walked: dict[int, int] | None = None) -> Iterator[int]:
+        """The operators that made a tensor's value: made it, or wrote into its memory.
+
+        A walk that visits each operator once keeps in `walked` up to where each storage's writers were told: memory
+        that is filled piece by piece has thousands of them, and as many views.
+        """
         known = self.tensors.get(tensor)
         for at in self.makers.get(tensor, ()):
             if at < before and not self.sets_leaf(at, tensor):
                 yield at
-        for at, written in self._writers.get(known.storage, ()) if known else ():
-            if at < before and written != tensor and not self.sets_leaf(at, written):
+        if known is None:
+            return
+        writers, first = self._writers.get(known.storage, []), 0
+        if walked is not None:
+            first, walked[known.storage] = walked.get(known.storage, 0), max(before, walked.get(known.storage, 0))
+        for at, written in writers[bisect_left(writers, (first,)) : bisect_left(writers, (before,))]:
+            if written != tensor and not self.sets_leaf(at, written):
                 yield at
 
     def sets_leaf(self, at: int, tensor: int) -> bool:
@@ -247,13 +257,14 @@ class RecordedDataflow:
         """The cuts nearest to a tensor that requires no grad, the latest first; `end`: an operator that reads it."""
         cuts: dict[int, Cut] = {}
         seen: set[int] = set()
+        walked: dict[int, int] = {}
         waiting = [(tensor, len(self.operations) if end is None else end)]
         while waiting:
             one, before = waiting.pop()
             if one in seen:
                 continue
             seen.add(one)
-            for at in self.sources(one, before):
+            for at in self.sources(one, before, walked):
                 for read in self._values(at):
                     if read.requires_grad:
                         cuts.setdefault(at, Cut(at, read.tensor, one))

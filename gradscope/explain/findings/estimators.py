@@ -176,12 +176,13 @@ def _leaves_behind(flow: RecordedDataflow, tensor: int, before: int) -> frozense
     """The parameters that a tensor was computed from, as far as autograd goes."""
     found: set[int] = set()
     waiting, seen = [(tensor, before)], set()
+    walked: dict[int, int] = {}
     while waiting:
         one, end = waiting.pop()
         if one in seen:
             continue
         seen.add(one)
-        for at in flow.sources(one, end):
+        for at in flow.sources(one, end, walked):
             if flow.operations[at].backward is None and flow.operations[at].operation.grad:
                 found |= {read.tensor for read in flow.operations[at].reads if read.leaf and read.requires_grad}
                 waiting += [(read.tensor, at) for read in flow.operations[at].reads if read.requires_grad]

@@ -34,6 +34,7 @@ from gradscope.explain.findings import (
     unused_gradients,
     wrong_dimension,
 )
+from gradscope.explain.findings.attended_batch import attends_over_batch
 from gradscope.explain.findings.attention_masks import sees_the_future
 from gradscope.explain.findings.averaged_buffers import average_without_buffers
 from gradscope.explain.findings.copied_with_graph import copied_with_graph
@@ -183,6 +184,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS845", "labels-two-ahead", Severity.INFO, losses.labels_two_ahead, points=False),
     Kind("GS846", "sees-the-future", Severity.WARNING, sees_the_future, points=False),
     Kind("GS847", "heads-scrambled", Severity.WARNING, heads_scrambled, points=False),
+    Kind("GS854", "attends-over-batch", Severity.INFO, attends_over_batch, points=False),
     Kind("GS851", "states-scrambled", Severity.WARNING, states_scrambled, points=False),
     Kind("GS852", "updates-lost", Severity.WARNING, updates_lost, points=False),
     Kind("GS849", "left-by-another-loss", Severity.INFO, left_by_another, unless=("GS801",), points=False),
