@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import functools
+import itertools
 import os
 import site
 import sys
 import sysconfig
+from types import ModuleType
 
 from gradscope.model.site import Origin
 
@@ -26,6 +28,14 @@ def origin_of(file: str) -> int:
             rest = file[len(folder) :]
             return TORCH if rest.startswith((f"torch{os.sep}", f"functorch{os.sep}")) else LIBRARY
     return USER
+
+
+def users_modules(most: int) -> list[str]:
+    """The files of the modules of the user's own that are loaded, in that order, `most` of them."""
+    modules = [module for module in list(sys.modules.values()) if isinstance(module, ModuleType)]
+    files = (object.__getattribute__(module, "__dict__").get("__file__") for module in modules)  # not to load lazy ones
+    own = (file for file in files if isinstance(file, str) and file.endswith(".py") and origin_of(file) == USER)
+    return list(itertools.islice(own, most))
 
 
 def whose(file: str) -> Origin:

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from gradscope.signals import is_the_programs
 from gradscope.store.interning import Interning
-from gradscope.store.origin import USER, origin_of
+from gradscope.store.origin import USER, origin_of, users_modules
 from gradscope.store.output import Content, Output, Row, check
 from gradscope.store.retention import Gone
 from gradscope.store.room import Room, Tell
@@ -29,6 +29,7 @@ _PATIENCE = 2.0  # seconds that a fork waits for a commit that goes on
 _BATCH = 20_000  # rows that may wait before they are written in the middle of a backward
 _FORGOTTEN = "steps before the last ones of --keep-last"
 _OLDEST = "steps before the last ones that fit into --max-size"
+_MODULES = 64  # of the user's, whose text is kept though nothing recorded stands in it
 _SOURCES = "sources that do not fit into --max-size"
 _NO_EVENTS = {
     "run",
@@ -74,6 +75,7 @@ class Writer(Interning):
         self._noted = 0  # faults and drops so far, and how many of them the file has
         self._counted = 0
         self._described = 0  # frames whose file was looked at
+        self._has_met = False  # whether a collective was seen when files were last looked at
         self.failure: str | None = None
         self._forgotten: int | None = None  # steps before this one are given up
         self._limit = limit
@@ -345,7 +347,12 @@ class Writer(Interning):
         with self._lock:
             frames = list(self._ids.get("frame", ()))[self._described :]
             self._described += len(frames)
-        for file in {key[0] for key in frames if isinstance(key, tuple)}:
+            first_met = "collective" in self._numbers and not self._has_met
+            self._has_met = self._has_met or first_met
+        files = {key[0] for key in frames if isinstance(key, tuple)}
+        if first_met:  # a callback runs no operator, and decides when a rank leaves a loop
+            files.update(users_modules(_MODULES))
+        for file in files:
             if origin_of(file) == USER:
                 text = text_of(file)
                 if text is None:
