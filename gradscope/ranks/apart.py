@@ -11,7 +11,9 @@ from gradscope.model.site import Site
 from gradscope.ranks.given import origin_of
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
+from gradscope.ranks.scaled import Told, decided_apart
 from gradscope.ranks.stopped import named
+from gradscope.ranks.ways import meets_before_the_loss
 from gradscope.store.averaging_reader import read_first_forward
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import load
@@ -33,6 +35,8 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
         Mend the line on that rank; `gradscope explain` on its recording tells more.
     How it is found:
         The first backward of each rank whose root was not finite, and the operator that gave the first such value.
+        Where a rank made a step of a GradScaler that another one left out, after it had looked for infinite gradients
+        and before these were averaged, the line is that of the look.
     """
     bad = [one for one in ranks.ranks if one.nonfinite is not None]
     if not bad or len(ranks.ranks) < 2:
@@ -44,14 +48,21 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
         return
     born = next((one for one in early if one.born is not None), early[0])
     by = f", from {born.born_by}" if born.born_by else ""
+    why, site = _decided(early[0], next(one for one in reached if one not in early), first) or ("", born.born)
     yield Blame(
         f"the loss of {named([one.rank for one in early])} is not finite in backward {first}{by}; "
-        "those of the other ranks are",
-        born.born,
+        f"those of the other ranks are{why and f': {why}'}",
+        site,
         _later(bad, early),
         backward=first,
         operator=born.born_by,
     )
+
+
+def _decided(one: Rank, other: Rank, backward: int) -> Told | None:
+    """Why one of two ranks made a step just before a backward that the other left out."""
+    with load(Path(one.path)) as here, load(Path(other.path)) as there:
+        return decided_apart((one, here), (other, there), backward)
 
 
 def _later(bad: list[Rank], early: list[Rank]) -> tuple[Related, ...]:
@@ -77,7 +88,8 @@ def same_data(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         The losses of at least three backward calls, which change from call to call and are equal on several ranks,
         between which DistributedDataParallel averages the gradients: ranks of one tensor-parallel group may see the
-        same. The line is where the data of the first call of the model come from, by the names in the source: the
+        same. Silent where ranks exchange something between model and loss, as a loss over the features of all does.
+        The line is where the data of the first call of the model come from, by the names in the source: the
         loader, the sampler, or the seed of what is drawn.
     """
     for losses, numbers in ranks.losses.items():
@@ -85,19 +97,23 @@ def same_data(ranks: Ranks) -> Iterator[Blame]:
         if len(losses) < _LOSSES or len(values) < _LOSSES or values & {"nan", "inf"}:
             continue
         for reduced in _averaged(ranks, numbers):
+            site, meets = _given(ranks.rank(reduced[0]))
+            if meets:
+                continue
             yield Blame(
                 f"{named(reduced)} compute the same losses in all of {len(losses):,} backward calls: "
                 "they see the same data",
-                _given(ranks.rank(reduced[0])),
+                site,
                 certain=False,
                 backward=losses[0][0],
             )
 
 
-def _given(one: Rank) -> Site | None:
-    """The line that the data of a rank go back to."""
+def _given(one: Rank) -> tuple[Site | None, bool]:
+    """The line that the data of a rank go back to, and whether it exchanges something before it has its loss."""
     with load(Path(one.path)) as recording, damage_is_one_sentence(recording.path):
-        return origin_of(recording, read_first_forward(recording.tables.rows, recording.tables.interned))
+        stack = read_first_forward(recording.tables.rows, recording.tables.interned)
+        return origin_of(recording, stack), meets_before_the_loss(recording)
 
 
 def _averaged(ranks: Ranks, numbers: list[int]) -> list[list[int]]:

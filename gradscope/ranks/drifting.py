@@ -5,7 +5,6 @@ from __future__ import annotations
 from pathlib import Path
 
 from gradscope.model.operation import Operation
-from gradscope.model.rank import Rank
 from gradscope.model.site import Site, Stack, user_site
 from gradscope.model.training import (
     AUTOCAST,
@@ -24,11 +23,11 @@ from gradscope.model.training import (
 from gradscope.ranks.copies import Apart, looks_of
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.passing import passed_by
+from gradscope.ranks.scaled import Side, decided_apart
 from gradscope.ranks.syntax import at_line, turns
 from gradscope.store.reader import Recording, load
 
 _NO_DECISION = (FORWARD, GAP, STATE, TRAIN, EVAL, AUTOCAST)  # kinds of calls that change no weight
-Side = tuple[Rank, Recording]
 
 
 def why_apart(ranks: Ranks, found: Apart) -> tuple[str, Site] | None:
@@ -37,7 +36,9 @@ def why_apart(ranks: Ranks, found: Apart) -> tuple[str, Site] | None:
     other = ranks.rank(next(number for number in found.members if number not in found.odd))
     equal = max(look for look in looks_of(ranks.weights, found.replicas) if look < found.backward)
     with load(Path(odd.path)) as here, load(Path(other.path)) as there:
-        return _rates(here, there) or _calls((odd, here), (other, there), found) or _writes(here, found, equal)
+        sides = (odd, here), (other, there)
+        left_out = decided_apart(*sides, found.backward) or _calls(*sides, found)
+        return _rates(here, there) or left_out or _writes(here, found, equal)
 
 
 def _rates(here: Recording, there: Recording) -> tuple[str, Site] | None:

@@ -6,20 +6,18 @@ The first is told by the lines where both were last, the second by the lines who
 from __future__ import annotations
 
 import ast
-from bisect import bisect_right
-from collections import defaultdict
 from collections.abc import Iterator
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
-from gradscope.model.graph import Backward
 from gradscope.model.operation import Operation
 from gradscope.model.rank import Rank, State
 from gradscope.model.site import Site, Stack
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.passing import parting
 from gradscope.ranks.syntax import at_line, statements, turns
+from gradscope.ranks.ways import ways_of
 from gradscope.store.reader import Recording, load
 
 LEFT_STEP = "leaving a step before its backward"
@@ -64,7 +62,7 @@ def left_step(here: Recording, there: Recording) -> Site | None:
     calls = there.backwards()
     if len(here.backwards()) >= len(calls):
         return None
-    stacks, ours, theirs = {call.number: call.stack for call in calls}, _ways(here), _ways(there)
+    stacks, ours, theirs = {call.number: call.stack for call in calls}, ways_of(here), ways_of(there)
     for way in (_lines, _operators):
         for backward in sorted(ours.keys() & theirs.keys()):
             parted = _went_back(way(ours[backward]), way(theirs[backward]))
@@ -98,17 +96,3 @@ def _operators(way: list[Operation]) -> list[Operation]:
 def _lines(way: list[Operation]) -> list[Operation]:
     """The first operator of each line, as often as it was come to."""
     return [next(alike) for _, alike in groupby(way, key=attrgetter("site"))]
-
-
-def _ways(recording: Recording) -> dict[int, list[Operation]]:
-    """By backward: the operators of the user's lines on the way to it."""
-    calls: dict[int, list[Backward]] = defaultdict(list)
-    for call in recording.backwards():
-        calls[call.thread].append(call)
-    found: dict[int, list[Operation]] = defaultdict(list)
-    for block in recording.blocks(versions=False):
-        after = calls[block.thread]
-        place = bisect_right(after, block.started, key=attrgetter("started"))
-        if block.backward is None and place < len(after):
-            found[after[place].number] += (one for one in block.operations if one.site is not None)
-    return found

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 from gradscope.model.finding import Related
 from gradscope.model.rank import Collective, Rank, State
@@ -12,13 +11,10 @@ from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.leaving import left
 from gradscope.ranks.parting import Parting, circle_of, first_parting
+from gradscope.ranks.raised import raised_by
 from gradscope.ranks.turning import turn_of
-from gradscope.store.averaging_reader import read_beside_the_wrapper
-from gradscope.store.file import damage_is_one_sentence
-from gradscope.store.reader import load
 
 _MOST_RELATED = 16
-_TWICE = "Expected to mark a variable ready only once"  # what DistributedDataParallel raises
 
 
 def mismatched(ranks: Ranks) -> Iterator[Blame]:
@@ -44,8 +40,10 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
         The operators, sizes, dtypes and lines of the collectives of all ranks of each process group, one after the
         other. The first place at which they differ is told when at least one rank failed or was killed soon after it; a
         circle of ranks, each of which waits for the next one, is told as well. The line is the way out of a step that
-        one rank left before a backward which the other ran; the call under a condition, where the other rank was below
-        it in the same function; the assignment that made a tensor of another dtype; else that of the collective.
+        one rank left before a backward which the other ran; that by which it left a loop in which the other goes on:
+        where the flag is set that the loop asks for, the condition of its one way out, else the loop; the call under a
+        condition, where the other rank was below it in the same function; the assignment that made a tensor of another
+        dtype; else that of the collective.
     """
     parting = first_parting(ranks)
     if parting is not None:
@@ -122,7 +120,9 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
         How each rank ended, the collectives that it had entered, and the line at which its main thread stood when its
         recording was written to last; of one that ended, the loop that it left while another rank went on in it, or
         the way out of a step that it took before a backward which the other ran; of one in which the wrapper's hook
-        ran twice for a parameter, the line that calls the module inside as well.
+        ran twice for a parameter, the line that calls the module inside as well; of one in which the wrapper missed
+        gradients, the branch that left these parameters out; of one that raised in a collective that had met others
+        for another caller, the line of this caller.
         Exceptions about lost peers are taken as consequences.
     """
     others = {one.rank for one in ranks.ranks if one.state in (State.LOST, State.KILLED) and one.waits}
@@ -134,7 +134,7 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
     if len(ranks.ranks) < 2 or (not others - {first.rank} and first.state is not State.RAISED):
         return
     stay = others - {first.rank}
-    how, site = left(ranks, first) or _beside_the_wrapper(first) or ("", first.place)
+    how, site = _goes_back(ranks, first) or ("", first.place)
     yield Blame(
         f"rank {first.rank} {_did(first)}{how and f', {how}'}{f', while {_wait_words(stay)}' if stay else ''}",
         site,
@@ -145,13 +145,9 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
     )
 
 
-def _beside_the_wrapper(one: Rank) -> tuple[str, Site] | None:
-    """Where a rank called what is inside DistributedDataParallel as well, when that says that it heard it twice."""
-    if _TWICE not in (one.exception or ""):
-        return None
-    with load(Path(one.path)) as recording, damage_is_one_sentence(recording.path):
-        site = read_beside_the_wrapper(recording.tables.rows, recording.tables.interned)
-    return None if site is None else ("after the module inside the wrapper was called as well", site)
+def _goes_back(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
+    """What it goes back to that a rank stopped, and the line; None where that is the line at which it did."""
+    return raised_by(ranks, one) if one.state is State.RAISED else left(ranks, one)
 
 
 def _culprits(ranks: list[Rank]) -> list[Rank]:

@@ -11,6 +11,7 @@ from gradscope.model.site import Site, Stack
 from gradscope.ranks.given import made_at
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.leaving import LEFT_STEP, left_step
+from gradscope.ranks.loops import left_loop, same_way
 from gradscope.ranks.parting import Parting
 from gradscope.ranks.passing import passed_by
 from gradscope.store.collective_reader import read_place
@@ -20,12 +21,14 @@ from gradscope.store.reader import Recording, load
 
 @dataclass(frozen=True, slots=True)
 class Met:
-    """A rank at a place of its group's sequence, what it entered there, and under which stack."""
+    """A rank at a place of its group's sequence, what it entered there, and under which stack; `before`: that of what
+    it had entered before."""
 
     rank: Rank
     recording: Recording
     collective: Collective
     stack: Stack
+    before: Stack
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,17 +49,32 @@ def turn_of(ranks: Ranks, parting: Parting) -> Turn:
     with ExitStack() as files:
         odd, usual = (_met(ranks, parting, number, files) for number in (parting.odd[0], parting.others[0]))
         plain = Turn(odd.rank.rank, odd.collective, usual.collective)
-        return _left(odd, usual) or _branched(odd, usual, parting) or _made(odd, plain, parting) or plain
+        return (
+            _left(odd, usual)
+            or _left_loop(odd, usual)
+            or _branched(odd, usual, parting)
+            or _made(odd, plain, parting)
+            or plain
+        )
 
 
 def _met(ranks: Ranks, parting: Parting, number: int, files: ExitStack) -> Met:
     rank = ranks.rank(number)
     recording = files.enter_context(load(Path(rank.path)))
     with damage_is_one_sentence(recording.path):
-        place = read_place(recording.tables.rows, recording.tables.interned, parting.key, parting.at)
+        tables = recording.tables
+        place, before = (
+            read_place(tables.rows, tables.interned, parting.key, at) for at in (parting.at, parting.at - 1)
+        )
     stack, backward = place or ((), None)
     collective = parting.entered[number]
-    return Met(rank, recording, collective if backward is None else replace(collective, backward=backward), stack)
+    return Met(
+        rank,
+        recording,
+        collective if backward is None else replace(collective, backward=backward),
+        stack,
+        before[0] if before else (),
+    )
 
 
 def _left(odd: Met, usual: Met) -> Turn | None:
@@ -66,6 +84,19 @@ def _left(odd: Met, usual: Met) -> Turn | None:
     if site is None:
         return None
     return Turn(here.rank.rank, here.collective, there.collective, site, f", {LEFT_STEP},")
+
+
+def _left_loop(odd: Met, usual: Met) -> Turn | None:
+    """A loop that a rank left, and the other goes on in."""
+    if not odd.before or not same_way(odd.before, usual.before):
+        return None
+    for one, other in ((odd, usual), (usual, odd)):
+        left = left_loop(other.recording, other.before, other.stack, one.stack)
+        if left is not None:
+            words = f", when it had left the loop of line {left.loop.line},"
+            condition = None if left.decides == left.loop else left.loop
+            return Turn(one.rank.rank, one.collective, other.collective, left.decides, words, condition)
+    return None
 
 
 def _branched(odd: Met, usual: Met, parting: Parting) -> Turn | None:

@@ -16,7 +16,13 @@ from gradscope.ranks.gather import gather
 from gradscope.ranks.table import findings
 from gradscope.store.reader import load
 
-SCRIPTS = {"group_programs.py": 2, "replica_programs.py": 2, "healthy_programs.py": 2, "four_rank_programs.py": 4}
+SCRIPTS = {
+    "group_programs.py": 2,
+    "decision_programs.py": 2,
+    "replica_programs.py": 2,
+    "healthy_programs.py": 2,
+    "four_rank_programs.py": 4,
+}
 HERE = Path(__file__).parent
 LIMIT = 540  # seconds
 

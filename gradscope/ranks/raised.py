@@ -1,0 +1,116 @@
+"""What an exception of one rank goes back to: a branch that left parameters out, a call of the module inside the
+wrapper, or the caller of a function that meets others for several."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from gradscope.model.graph import Graph
+from gradscope.model.operation import Operation
+from gradscope.model.rank import Rank
+from gradscope.model.site import Origin, Site, Stack
+from gradscope.ranks.known import Ranks
+from gradscope.ranks.syntax import at_line, statements
+from gradscope.ranks.ways import ways_of
+from gradscope.store.averaging_reader import read_beside_the_wrapper
+from gradscope.store.collective_reader import read_runs
+from gradscope.store.file import damage_is_one_sentence
+from gradscope.store.reader import Recording, load
+
+_TWICE = "Expected to mark a variable ready only once"  # what DistributedDataParallel raises
+_NEVER = "Expected to have finished reduction in the prior iteration"  # this as well
+Told = tuple[str, Site]
+
+
+def raised_by(ranks: Ranks, one: Rank) -> Told | None:
+    """What led to the exception of a rank, in words, and the line; None where that is not to be told."""
+    text = one.exception or ""
+    with load(Path(one.path)) as recording:
+        if _TWICE in text:
+            with damage_is_one_sentence(recording.path):
+                site = read_beside_the_wrapper(recording.tables.rows, recording.tables.interned)
+            return None if site is None else ("after the module inside the wrapper was called as well", site)
+        if _NEVER in text:
+            return _left_out(ranks, one, recording)
+        return _by_its_caller(one, recording)
+
+
+def _left_out(ranks: Ranks, one: Rank, recording: Recording) -> Told | None:
+    """The branch by which parameters were left out of a loss: of the last backward call of the one that raised."""
+    number = len(recording.backwards()) - 1
+    if number < 0:
+        return None
+    reached = _leaves(recording.graph(number))
+    missing = {leaf for leaf in ranks.averaging[one.rank].leaves if leaf not in reached}
+    way = ways_of(recording).get(number, [])
+    for leaf, stack in _used(ranks, one, recording, number, missing):
+        site = next(filter(None, (_passed(recording, frame, way) for frame in stack)), None)
+        if site is not None:
+            return f"after {leaf} was left out of the loss of backward {number}", site
+    return None
+
+
+def _used(
+    ranks: Ranks, one: Rank, recording: Recording, number: int, missing: set[str]
+) -> Iterator[tuple[str, list[Site]]]:
+    """Missing leaves with where they are used: by another rank in the same backward call, else by this one earlier."""
+    for other in ranks.ranks:
+        if other.rank != one.rank and other.backwards > number:
+            with load(Path(other.path)) as there:
+                yield from _stacks(there.graph(number), missing)
+    if number > 0:
+        yield from _stacks(recording.graph(number - 1), missing)
+
+
+def _stacks(graph: Graph, leaves: set[str]) -> Iterator[tuple[str, list[Site]]]:
+    """Each of some leaves with the lines of what used it, which are not always those that a leaf's own node has."""
+    names = {node.id: node.leaf for node in graph.nodes if node.leaf in leaves}
+    for edge in graph.edges:
+        leaf = names.get(edge.target)
+        if leaf is not None:
+            yield leaf, _users(graph.nodes[edge.source].stack)
+
+
+def _leaves(graph: Graph) -> set[str]:
+    return {node.leaf for node in graph.nodes if node.leaf is not None}
+
+
+def _passed(recording: Recording, used: Site, way: list[Operation]) -> Site | None:
+    """The first line of a branch that was taken in place of that with a line, else the condition, innermost first."""
+    ran = {site.line for one in way for site in one.stack if (site.file, site.function) == (used.file, used.function)}
+    if not ran or used.line in ran:
+        return None
+    for node in reversed(statements(recording, used)):
+        arms = [node.body, node.orelse] if isinstance(node, ast.If) else []
+        holding = [arm for arm in arms if _in_arm(arm, used.line)]
+        if holding and not any(_in_arm(holding[0], line) for line in ran):
+            others = sorted(line for arm in arms if arm is not holding[0] for line in ran if _in_arm(arm, line))
+            return at_line(recording, used, others[0] if others else node.lineno)
+    return None
+
+
+def _in_arm(arm: list[ast.stmt], line: int) -> bool:
+    return bool(arm) and arm[0].lineno <= line <= (arm[-1].end_lineno or 0)
+
+
+def _by_its_caller(one: Rank, recording: Recording) -> Told | None:
+    """Who called the function that raised in a collective, where the same line had met others for another caller."""
+    failures = recording.failures()
+    stack = _users(failures[-1].stack) if failures else []
+    if one.collective is None or len(stack) < 2 or one.last != one.collective.operator:
+        return None
+    with damage_is_one_sentence(recording.path):
+        runs = read_runs(recording.tables.rows)
+        entered = [_users(recording.tables.interned.stack(run[-1])) for run in runs]
+    if not entered or entered[-1][:2] != stack[:2]:
+        return None
+    callers = {way[1] for way in entered[:-1] if len(way) > 1 and way[0] == stack[0]}
+    if not callers or stack[1] in callers:
+        return None
+    return f"as line {stack[1].line} calls it, where it had met others for another caller", stack[1]
+
+
+def _users(stack: Stack) -> list[Site]:
+    return [site for site in stack if site.origin is Origin.USER]

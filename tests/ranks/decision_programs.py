@@ -1,0 +1,244 @@
+"""Small programs of two ranks in which one decides by what it alone knows, and their healthy twins, run as those of
+`group_programs.py` are: out of a loop, into a branch, in a step of a scaler; and sizes that a caller gets wrong."""
+
+import sys
+
+import torch
+import torch.distributed as dist
+from group_programs import STEPS, chosen, data, model, run, train
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as Replicated
+
+SPLITS = ((1, 2), (3, 4))  # rows that each rank sends to each
+
+
+def validated(rank, step, together=False):
+    """A loss that grows on rank 1 from step 3 on."""
+    loss = torch.tensor(float(3 * (rank == 1 and step >= 3)))
+    if together:
+        dist.all_reduce(loss)
+    told = loss.item()
+    dist.all_reduce(torch.ones(1))
+    return told
+
+
+class Stopper:
+    """Stops a training when a loss has become no better."""
+
+    def __init__(self, stop):
+        self.stopped, self.stop = False, stop
+
+    def train(self, rank, together=False):
+        net, step = Replicated(model()), 0
+        while step < STEPS and not self.stopped:
+            net(data(rank, step)).square().mean().backward()
+            self.stop(self, validated(rank, step, together))
+            step += 1
+        dist.barrier()
+
+
+def stops_by_its_own_loss(rank):
+    def look(stopper, loss):
+        if loss > 2:
+            stopper.stopped = True  # expect: GS790
+
+    Stopper(look).train(rank)
+
+
+def healthy_stops_together(rank):
+    def look(stopper, loss):
+        vars(stopper)["stopped"] = loss > 2
+
+    Stopper(look).train(rank, together=True)
+
+
+def breaks_by_its_own_loss(rank):
+    net = Replicated(model())
+    for step in range(STEPS):
+        net(data(rank, step)).square().mean().backward()
+        if validated(rank, step) > 2:  # expect: GS790
+            break
+    dist.barrier()
+
+
+def healthy_breaks_together(rank):
+    net = Replicated(model())
+    for step in range(STEPS):
+        net(data(rank, step)).square().mean().backward()
+        if validated(rank, step, together=True) > 2:
+            break
+    dist.barrier()
+
+
+def has_fewer_batches(rank):
+    net = Replicated(model())
+    batches = [data(rank, step) for step in range(STEPS - rank)]
+    for x in batches:  # expect: GS790
+        net(x).square().mean().backward()
+    dist.barrier()
+
+
+class Detector(nn.Module):
+    """Has a part that works on some batches only."""
+
+    def __init__(self, loss):
+        super().__init__()
+        torch.manual_seed(0)
+        self.body, self.box, self.loss = nn.Linear(4, 4), nn.Linear(4, 1), loss
+
+    def forward(self, x, empty):
+        features = self.body(x)
+        for _ in range(1 if empty else 2):
+            features = features.tanh()
+        return self.loss(self, features, empty)
+
+
+def detect(rank, loss):
+    net = Replicated(Detector(loss))
+    for step in range(STEPS):
+        net(data(rank, step), rank == 1 and step == 3).backward()
+
+
+def a_part_left_out(rank):
+    def loss(net, features, empty):
+        if not empty:
+            boxes = net.box(features)
+            boxes = boxes.mean()
+        else:
+            boxes = features.sum() * 0.0  # expect: GS791
+        return features.square().mean() + boxes
+
+    detect(rank, loss)
+
+
+def a_part_skipped(rank):
+    def loss(net, features, empty):
+        total = features.square().mean()
+        if not empty:  # expect: GS791
+            total = total + net.box(features).mean()
+        return total
+
+    detect(rank, loss)
+
+
+def healthy_part_times_zero(rank):
+    def loss(net, features, empty):
+        boxes = net.box(features)
+        return features.square().mean() + (boxes.sum() * 0.0 if empty else boxes.mean())
+
+    detect(rank, loss)
+
+
+class Exchange(torch.autograd.Function):
+    """Rows to all ranks, and gradients back."""
+
+    @staticmethod
+    def forward(ctx, x, received, sent):
+        ctx.sizes = received, sent
+        out = x.new_empty(sum(received), x.size(1))
+        dist.all_to_all_single(out, x.contiguous(), received, sent)
+        return out
+
+    @staticmethod
+    def backward(ctx, gradient):
+        received, sent = ctx.sizes
+        out = gradient.new_empty(sum(sent), gradient.size(1))
+        dist.all_to_all_single(out, gradient.contiguous(), sent, received)
+        return out, None, None
+
+
+def splits_of(number):
+    return [one[number] for one in SPLITS], list(SPLITS[number])
+
+
+def swapped_on_the_way_back(rank):
+    received, sent = splits_of(rank)
+    there = Exchange.apply(torch.ones(sum(sent), 2, requires_grad=True), received, sent)
+    Exchange.apply(there * 2, received, sent).sum().backward()  # expect: GS791
+
+
+def healthy_there_and_back(rank):
+    received, sent = splits_of(rank)
+    there = Exchange.apply(torch.ones(sum(sent), 2, requires_grad=True), received, sent)
+    Exchange.apply(there * 2, sent, received).sum().backward()
+
+
+def put_into(out, x):
+    dist.all_gather_into_tensor(out, x)
+    return out
+
+
+def room_for_too_few(rank):
+    put_into(torch.empty(4), torch.ones(2))
+    put_into(torch.empty(4), torch.ones(3))  # expect: GS791
+
+
+def scaled(rank, between, bad):
+    """Steps of a scaler, with gradients that overflow on `bad` ranks in step 3."""
+    net = model()
+    optimizer, scaler = torch.optim.SGD(net.parameters(), lr=0.01), torch.amp.GradScaler("cpu", init_scale=2.0**16)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        out = net(data(rank, step))
+        steep = 1e35 if rank in bad and step == 3 else 0.0
+        scaler.scale(out.square().mean() + steep * (out - out.detach()).sum()).backward()
+        between(net, scaler, optimizer)
+        scaler.step(optimizer)
+        scaler.update()
+
+
+def averaged(net):
+    for parameter in net.parameters():
+        dist.all_reduce(parameter.grad)
+        parameter.grad /= 2
+
+
+def averaged_at_once(net):
+    flat = torch.cat([parameter.grad.flatten() for parameter in net.parameters()])
+    dist.all_reduce(flat)
+    sizes = [parameter.numel() for parameter in net.parameters()]
+    for parameter, part in zip(net.parameters(), flat.split(sizes), strict=True):
+        parameter.grad.copy_(part.view_as(parameter) / 2)
+
+
+def looks_before_it_averages(rank):
+    def between(net, scaler, optimizer):
+        scaler.unscale_(optimizer)  # expect: GS793
+        averaged_at_once(net)
+
+    scaled(rank, between, bad=(1,))
+
+
+def looks_before_each_is_averaged(rank):
+    def between(net, scaler, optimizer):
+        scaler.unscale_(optimizer)  # expect: GS793
+        nn.utils.clip_grad_norm_(net.parameters(), 1.0)
+        averaged(net)
+
+    scaled(rank, between, bad=(0,))
+
+
+def healthy_looks_after_it_averaged(rank):
+    def between(net, scaler, optimizer):
+        averaged(net)
+        scaler.unscale_(optimizer)
+
+    scaled(rank, between, bad=(1,))
+
+
+def healthy_features_of_all(rank):
+    """A contrastive loss over the features of all ranks: it is the same on each of them."""
+    net = Replicated(model())
+
+    def loss(net, x):
+        mine = net(x)
+        parts = [torch.zeros_like(mine) for _ in range(2)]
+        dist.all_gather(parts, mine.detach())
+        parts[rank] = mine
+        return torch.cat(parts).square().mean()
+
+    train(net, rank, loss=loss)
+
+
+if __name__ == "__main__":
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)
