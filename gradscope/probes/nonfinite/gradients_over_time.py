@@ -1,4 +1,5 @@
-"""Measures the gradients that nodes of one line receive, where a line makes many: a cell that is called in a loop.
+"""Measures the gradients that nodes of one line receive, where a line makes many: a cell that is called in a loop; and,
+where there are several ranks, what custom Functions receive and pass on, which may exchange it with others.
 
 Done in the steps 0, 1, 2, 4, 8, ..., at some of the nodes, by hooks that are taken off when the backward is over. Which
 of them follow from each other is found out when the recording is read.
@@ -27,6 +28,7 @@ from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_functi
 
 _MANY = 8  # nodes of a line, fewer of which are no loop worth a look
 _MEASURED = 6  # of them
+_FEW = 3  # nodes of a custom Function: too few to be taken for a loop
 _LINES = 32  # measured in one backward
 Place = tuple[int, int]  # a backward and a node in its graph
 
@@ -52,7 +54,7 @@ class GradientsOverTime(Watcher):
         count, self._count = self._count, self._count + 1
         if count & (count - 1) or len(call.live) < _MANY or any(map(asks_for_buffers, call.live)):
             return
-        chosen = list(_chosen(call.live))
+        chosen = sorted({*_chosen(call.live), *_of_functions(call.live)})
         if chosen:
             hooks = self._hooks[call.number] = HookSet(self._enter, _leave)
             hooks.place([(call.number, number) for number in chosen], [call.live[number] for number in chosen])
@@ -106,6 +108,20 @@ def _chosen(live: list[Any]) -> Iterator[int]:
     for numbers in [one for one in lines.values() if len(one) >= _MANY][:_LINES]:
         for at in range(_MEASURED):
             yield numbers[at * (len(numbers) - 1) // (_MEASURED - 1)]
+
+
+def _of_functions(live: list[Any]) -> Iterator[int]:
+    """Some nodes of each custom Function, and what follows on them, where there are several ranks."""
+    if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
+        return
+    own = [(at, one) for at, one in enumerate(live) if isinstance(one, torch.autograd.function.FunctionCtx)]
+    places = {id(one): place for place, one in enumerate(live) if not hasattr(one, "variable")} if own else {}
+    seen: dict[type, int] = defaultdict(int)
+    for number, node in own:
+        seen[type(node)] += 1
+        if len(seen) <= _LINES and seen[type(node)] <= _FEW:
+            following = (places.get(id(one)) for one, _ in live[number].next_functions)
+            yield from (number, *(place for place in following if place is not None))
 
 
 def _leave(hooks: HookSet, number: int, passed: Any, received: Any) -> None:

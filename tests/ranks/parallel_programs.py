@@ -1,0 +1,169 @@
+"""Small programs of two ranks that each have a part of a layer, with a fault each or none, run as those of
+`group_programs.py` are."""
+
+import sys
+
+import torch
+import torch.distributed as dist
+from group_programs import STEPS, chosen, data, run
+from torch import nn
+from torch.distributed.nn.functional import all_reduce
+from torch.nn import functional
+
+
+def total(x):
+    x = x.clone()
+    dist.all_reduce(x)
+    return x
+
+
+class Sum(torch.autograd.Function):
+    """Sums, there and back: right where each rank has a loss of its own."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return total(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return total(gradient)
+
+
+class Enter(torch.autograd.Function):
+    """Lets its input through, and sums what comes back."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return x.view_as(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return total(gradient)
+
+
+class Leave(torch.autograd.Function):
+    """Sums, and lets what comes back through."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return total(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+class Mean(torch.autograd.Function):
+    """Sums, and averages what comes back, which changes nothing."""
+
+    @staticmethod
+    def forward(ctx, x):
+        return total(x)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return total(gradient) / dist.get_world_size()
+
+
+class Block(nn.Module):
+    """Half of the hidden features on each rank."""
+
+    def __init__(self, leave):
+        super().__init__()
+        self.leave = leave
+        first, second = nn.Linear(4, 8), nn.Linear(8, 4, bias=False)
+        half = slice(4 * dist.get_rank(), 4 * dist.get_rank() + 4)
+        self.up = nn.Parameter(first.weight.data[half].clone())
+        self.down = nn.Parameter(second.weight.data[:, half].clone())
+
+    def forward(self, x):
+        return x + self.leave(functional.linear(torch.tanh(functional.linear(Enter.apply(x), self.up)), self.down))
+
+
+def train(leave, blocks=3, share=1.0, own_data=False):
+    torch.manual_seed(0)
+    net = nn.Sequential(nn.Linear(4, 4), *(Block(leave) for _ in range(blocks)), nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        x = data(dist.get_rank() if own_data else 0, step)
+        (net(x).square().mean() * share).backward()
+        optimizer.step()
+
+
+def sums_there_and_back(rank):
+    class LeaveAndSum(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return total(x)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            gradient = gradient.clone()
+            dist.all_reduce(gradient)  # expect: GS799
+            return gradient
+
+    train(LeaveAndSum.apply)
+
+
+def sums_by_torchs_own(rank):
+    def leave(x):
+        return all_reduce(x)  # expect: GS799
+
+    train(leave)
+
+
+def sums_an_embedding(rank):
+    """Half of a vocabulary on each rank, and two layers of which each is summed."""
+
+    class Whole(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return total(x)
+
+        @staticmethod
+        def backward(ctx, gradient):
+            whole = gradient.contiguous().clone()
+            dist.all_reduce(whole)  # expect: GS799
+            return whole
+
+    torch.manual_seed(0)
+    half = nn.Parameter(torch.randn(8, 4).chunk(2)[rank].clone())
+    block, head = Block(Whole.apply), nn.Linear(4, 1)
+    optimizer = torch.optim.SGD([half, *block.parameters(), *head.parameters()], lr=0.01)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        words = torch.arange(6) + step % 2
+        mine = (words // 4 == rank).unsqueeze(1)
+        x = Whole.apply(half[words % 4] * mine)
+        head(block(x)).square().mean().backward()
+        optimizer.step()
+
+
+def healthy_parts(rank):
+    train(Leave.apply)
+
+
+def healthy_mean_of_what_comes_back(rank):
+    train(Mean.apply)
+
+
+def healthy_share_of_one_sum(rank):
+    """Each rank has its share of a loss, and one sum puts the gradients together again."""
+    train(Sum.apply, blocks=1, share=0.5)
+
+
+def healthy_statistics_of_all(rank):
+    """Each rank has samples of its own, that are normalised by the mean of all."""
+    torch.manual_seed(rank)
+    net = nn.Sequential(nn.Linear(4, 4), nn.Tanh(), nn.Linear(4, 1))
+    for step in range(STEPS):
+        x = net[0](data(rank, step))
+        x = x - Sum.apply(x.mean(0)) / 2
+        x = net[1](x)
+        x = x - Sum.apply(x.mean(0)) / 2
+        net[2](x).square().mean().backward()
+
+
+if __name__ == "__main__":
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)
