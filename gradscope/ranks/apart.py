@@ -12,6 +12,7 @@ from gradscope.ranks.given import origin_of
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.scaled import Told, decided_apart
+from gradscope.ranks.spread import source_of
 from gradscope.ranks.stopped import named
 from gradscope.ranks.ways import meets_before_the_loss
 from gradscope.store.averaging_reader import read_first_forward
@@ -23,7 +24,7 @@ _LOSSES = 3  # of one run, at least, that are the same on two ranks to the last 
 
 def nonfinite(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
-        A loss that becomes NaN or Inf on some ranks before it does on the others.
+        A loss that becomes NaN or Inf on some ranks before it does on the others, in another step or in the same one.
     Why:
         The next all_reduce spreads it to every rank, so that all of them look guilty. The sample, the shard or the
         branch that made it is that of the first.
@@ -36,7 +37,9 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         The first backward of each rank whose root was not finite, and the operator that gave the first such value.
         Where a rank made a step of a GradScaler that another one left out, after it had looked for infinite gradients
-        and before these were averaged, the line is that of the look.
+        and before these were averaged, the line is that of the look. Of a value that all ranks have in one step: the
+        rank that had it before a collective after which the others had it. Where ranks have other numbers of samples
+        and such a number, times the number of ranks, divides a sum over all, the line is that of the number.
     """
     bad = [one for one in ranks.ranks if one.nonfinite is not None]
     if not bad or len(ranks.ranks) < 2:
@@ -45,6 +48,7 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
     early = [one for one in bad if one.nonfinite == first]
     reached = [one for one in ranks.ranks if one.backwards > first]
     if len(early) == len(reached):
+        yield from _spread(early, first)
         return
     born = next((one for one in early if one.born is not None), early[0])
     by = f", from {born.born_by}" if born.born_by else ""
@@ -56,6 +60,23 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
         _later(bad, early),
         backward=first,
         operator=born.born_by,
+    )
+
+
+def _spread(ranks: list[Rank], backward: int) -> Iterator[Blame]:
+    """That one of several ranks, which all had it in one backward call, gave it to the others."""
+    found = source_of(ranks, backward)
+    if found is None:
+        return
+    one, birth = found.rank, found.birth
+    why = "" if found.counts is None else ", where its own number of samples was taken for that of each"
+    yield Blame(
+        f"the loss of all ranks is not finite in backward {backward}: {birth.op} gave the first such value on "
+        f"{named([one.rank])}{why}, and a collective gave it to the others",
+        found.counts or birth.site,
+        () if found.counts is None else (Related("born_at", birth.site, f"{birth.op} on rank {one.rank}"),),
+        backward=backward,
+        operator=birth.op,
     )
 
 

@@ -9,6 +9,7 @@ from group_programs import STEPS, chosen, data, run
 from torch import nn
 from torch.distributed.nn.functional import all_reduce
 from torch.nn import functional
+from torch.nn.parallel import DistributedDataParallel as Replicated
 
 
 def total(x):
@@ -163,6 +164,68 @@ def healthy_statistics_of_all(rank):
         x = net[1](x)
         x = x - Sum.apply(x.mean(0)) / 2
         net[2](x).square().mean().backward()
+
+
+def replicas(rank, normalise):
+    """Each rank has samples of its own, in the last step the second one fewer."""
+    torch.manual_seed(0)
+    net = Replicated(nn.ModuleList([nn.Linear(4, 4), nn.Linear(4, 1)]))
+
+    def forward(x):
+        x = net.module[0](normalise(x))
+        return net.module[1](torch.tanh(normalise(x)))
+
+    net.module.forward = forward
+    for step in range(STEPS):
+        x = data(rank, step) + 8.0
+        net(x[:2] if rank == 1 and step == STEPS - 1 else x).square().mean().backward()
+
+
+def counts_its_own_samples(rank):
+    def statistics(x):
+        sums = Sum.apply(torch.stack([x.sum(0), x.square().sum(0)]))
+        count = len(x) * dist.get_world_size()  # expect: GS793
+        mean = sums[0] / count
+        return mean, sums[1] / count - mean.square()
+
+    def normalise(x):
+        mean, variance = statistics(x)
+        return (x - mean) * torch.rsqrt(variance + 1e-5)
+
+    replicas(rank, normalise)
+
+
+def divides_by_its_own_samples(rank):
+    def normalise(x):
+        size = x.shape[0]
+        moments = Sum.apply(torch.stack([x.sum(0), x.square().sum(0)])) / (
+            size * dist.get_world_size()
+        )  # expect: GS793
+        return (x - moments[0]) / (moments[1] - moments[0] ** 2).sqrt()
+
+    replicas(rank, normalise)
+
+
+def gives_its_nan_to_all(rank):
+    def normalise(x):
+        x = x - (x[:, :1] - 6.0 * (len(x) < 5) * x[:, 1:2]).log()  # expect: GS793
+        return x - Sum.apply(x.mean(0)) / 2
+
+    torch.manual_seed(0)
+    net = Replicated(nn.Linear(4, 1))
+    for step in range(STEPS):
+        x = data(rank, step).abs() + 4.0
+        net(normalise(x[:2] if rank == 1 and step == STEPS - 1 else x)).square().mean().backward()
+
+
+def healthy_counts_all_samples(rank):
+    def normalise(x):
+        count = Sum.apply(torch.tensor(float(len(x))))
+        mean = Sum.apply(x.sum(0)) / count
+        variance = Sum.apply((x - mean).square().sum(0)) / count
+        return (x - mean) * torch.rsqrt(variance + 1e-5)
+
+    replicas(rank, normalise)
 
 
 if __name__ == "__main__":
