@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from gradscope.model.torch_part import Lack
 
+ORDERS = "orders"  # under which a run keeps the names in each DistributedDataParallel, in their order
+
 
 @dataclass(frozen=True, slots=True)
 class Run:

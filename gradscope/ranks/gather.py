@@ -93,6 +93,9 @@ def _add(
     found.paces[number] = rank_reader.read_pace(rows)
     found.averaging[number] = read_averaging(rows, interned, reducers, groups, sites)
     found.losses[rank_reader.read_losses_as_text(rows)].append(number)
+    orders = rank_reader.read_orders(rows)
+    if orders:
+        found.orders[orders].append(number)
     found.folder, found.torch = found.folder or run.cwd, found.torch or run.torch
     between_two = sum(kinds[one.kind].between_two for one in entered)
     name, stack = operator or (None, 0)

@@ -36,6 +36,7 @@ class Ranks:
 
     `starts`: by rank and group, the place in the group of the first collective that is known, None when some are not.
     `buffers`: those that DistributedDataParallel was told not to broadcast. `losses`: by content, the ranks with it.
+    `orders`: by the names in each wrapper as they are stored, the ranks with them.
     `of_group`: those of `collectives` that a group meets in, once they were asked for.
     """
 
@@ -48,6 +49,7 @@ class Ranks:
     paces: dict[int, Pace] = field(default_factory=dict)
     averaging: dict[int, Averaging] = field(default_factory=dict)
     losses: dict[tuple[tuple[int, str], ...], list[int]] = field(default_factory=lambda: defaultdict(list))
+    orders: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     of_group: dict[tuple[str, tuple[int, ...]], set[int]] = field(default_factory=dict)
     folder: str = ""
     torch: str = ""

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
-from gradscope.ranks import apart, buffers, replicas, stopped, stragglers, summed
+from gradscope.ranks import apart, buffers, ordered, replicas, stopped, stragglers, summed
 from gradscope.ranks.kind import RankKind
 from gradscope.ranks.known import Ranks
+
+_APART = ("GS793", "GS789", "GS795", "GS796")
 
 RANK_KINDS = {
     kind.code: kind
@@ -14,15 +16,16 @@ RANK_KINDS = {
         RankKind("GS790", "collective-mismatch", Severity.ERROR, stopped.mismatched),
         RankKind("GS791", "rank-stopped", Severity.ERROR, stopped.stopped, unless=("GS790",)),
         RankKind("GS793", "nan-on-one-rank", Severity.ERROR, apart.nonfinite),
+        RankKind("GS789", "names-in-another-order", Severity.WARNING, ordered.in_another_order),
         RankKind("GS796", "gradients-not-averaged", Severity.ERROR, replicas.not_averaged, unless=("GS793",)),
-        RankKind("GS795", "replicas-start-apart", Severity.WARNING, replicas.start_apart, unless=("GS793",)),
-        RankKind("GS792", "replicas-drift", Severity.WARNING, replicas.drifted, unless=("GS793", "GS795", "GS796")),
+        RankKind("GS795", "replicas-start-apart", Severity.WARNING, replicas.start_apart, unless=("GS793", "GS789")),
+        RankKind("GS792", "replicas-drift", Severity.WARNING, replicas.drifted, unless=_APART),
         RankKind(
             "GS797",
             "buffers-drift",
             Severity.WARNING,
             buffers.drifted,
-            unless=("GS793", "GS795", "GS796", "GS792"),
+            unless=(*_APART, "GS792"),
         ),
         RankKind("GS794", "same-data", Severity.WARNING, apart.same_data),
         RankKind("GS798", "straggler", Severity.WARNING, stragglers.straggling),

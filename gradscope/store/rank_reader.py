@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import groupby
 
 from gradscope.model.rank import Pace, Weights
+from gradscope.model.run import ORDERS
 from gradscope.model.site import Site, user_site
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Rows
@@ -81,6 +82,11 @@ def read_nonfinite(rows: Rows, interned: Interned) -> tuple[int, Site | None, st
                 return backward, user_site(interned.stack(stack)), interned.string(operator)
         return backward, None, None
     return None
+
+
+def read_orders(rows: Rows) -> str:
+    """The names of parameters and buffers in each wrapper, in their order, as they are stored; empty where unknown."""
+    return next((text for (text,) in rows.select(f"SELECT value FROM run WHERE name = '{ORDERS}'", (TEXT,))), "")
 
 
 def read_place(rows: Rows) -> Site | None:

@@ -19,6 +19,7 @@ from gradscope.store.reader import load
 SCRIPTS = {
     "group_programs.py": 2,
     "decision_programs.py": 2,
+    "order_programs.py": 2,
     "parallel_programs.py": 2,
     "replica_programs.py": 2,
     "healthy_programs.py": 2,

@@ -6,6 +6,8 @@ dispatched while the leaf's node runs and no Python function stands between it a
 
 from __future__ import annotations
 
+import itertools
+import json
 import sys
 import weakref
 from typing import Any
@@ -13,6 +15,7 @@ from typing import Any
 import torch
 
 from gradscope.model.hook import IGNORED
+from gradscope.model.run import ORDERS
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
@@ -23,6 +26,7 @@ from gradscope.torch_internals.dynamo import skip, skip_methods
 from gradscope.torch_internals.running import current_node
 
 KIND, NAME = "reducer", "DistributedDataParallel"
+_MOST_NAMES, _MOST_WRAPPERS = 512, 4  # of which the order is written
 
 
 class Reducer:
@@ -53,6 +57,7 @@ class Reducers(Watcher):
         context.events.tensor_forgotten.append(self._forget)
         self._module: Any = torch.distributed if torch.distributed.is_available() else None
         self._leaves: dict[int, tuple[weakref.ref[Any], Reducer]] = {}  # by id(), of a leaf
+        self._orders: list[dict[str, list[str]]] = []
         self._older: Reducer | None = None  # stands for those that were made before the recording began
 
     def __enter__(self) -> Reducers:
@@ -86,6 +91,16 @@ class Reducers(Watcher):
         reducer = self._register(words, self._stacks.take(frame, self._threads.current.base), maker)
         for leaf in leaves:
             self._leaves[id(leaf)] = (weakref.ref(leaf), reducer)
+        if "module" in inside:
+            self._note_order(inside["module"])
+
+    def _note_order(self, module: torch.nn.Module) -> None:
+        """Write the names of parameters and buffers in their order, by which alone ranks know them."""
+        walks = torch.nn.Module.named_parameters, torch.nn.Module.named_buffers
+        names = [[name for name, _ in itertools.islice(walk(module), _MOST_NAMES)] for walk in walks]
+        if max(map(len, names)) < _MOST_NAMES and len(self._orders) < _MOST_WRAPPERS:
+            self._orders.append(dict(zip(("parameters", "buffers"), names, strict=True)))
+            self._sink.add("run", (ORDERS, json.dumps(self._orders)))
 
     def _register(self, words: str, stack: int, maker: Any) -> Reducer:
         number = self._hooks.next_number()
