@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
-from gradscope.ranks import apart, buffers, ordered, replicas, stopped, stragglers, summed
+from gradscope.ranks import apart, buffers, gathered, ordered, replicas, stopped, stragglers, summed
 from gradscope.ranks.kind import RankKind
 from gradscope.ranks.known import Ranks
 
@@ -16,6 +16,7 @@ RANK_KINDS = {
         RankKind("GS790", "collective-mismatch", Severity.ERROR, stopped.mismatched),
         RankKind("GS791", "rank-stopped", Severity.ERROR, stopped.stopped, unless=("GS790",)),
         RankKind("GS793", "nan-on-one-rank", Severity.ERROR, apart.nonfinite),
+        RankKind("GS788", "holds-gathered", Severity.WARNING, gathered.holds_what_was_gathered, unless=("GS793",)),
         RankKind("GS789", "names-in-another-order", Severity.WARNING, ordered.in_another_order),
         RankKind("GS796", "gradients-not-averaged", Severity.ERROR, replicas.not_averaged, unless=("GS793",)),
         RankKind("GS795", "replicas-start-apart", Severity.WARNING, replicas.start_apart, unless=("GS793", "GS789")),

@@ -21,6 +21,7 @@ SCRIPTS = {
     "decision_programs.py": 2,
     "order_programs.py": 2,
     "parallel_programs.py": 2,
+    "sharded_programs.py": 2,
     "replica_programs.py": 2,
     "healthy_programs.py": 2,
     "four_rank_programs.py": 4,
