@@ -1,5 +1,6 @@
-"""Small programs of two ranks under fully_shard, with an optimizer that holds what was gathered or each rank's part, run
-as those of `group_programs.py` are."""
+"""Small programs of two ranks under fully_shard, with an optimizer that holds what was gathered or each rank's part.
+
+They run as those of `group_programs.py` do."""
 
 import sys
 

@@ -29,7 +29,7 @@ from gradscope.explain.deductions.graph_cuts import (
 from gradscope.explain.deductions.late_changes import late_silences
 from gradscope.explain.deductions.lost_derivatives import lost_derivatives
 from gradscope.explain.deductions.lost_parts import lost_parts
-from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters
+from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters, scatters
 from gradscope.explain.deductions.siblings import sibling_read_twice
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, Way, dataflow, runs_optimizer
@@ -345,8 +345,8 @@ def _why_zero(case: Case, one: SilentParameter) -> MissingGradient | None:
 
 def _dropped(case: Case, one: SilentParameter) -> MissingGradient | None:
     call = next((call for call in case.backwards() if call.number == one.look.backward), None)
-    if call is None or call.kind != "backward" or not _reached(case, one, call):
-        return None  # an expert or a head that rests: an earlier backward has reached it
+    if call is None or call.kind != "backward" or not _reached(case, one, call) or scatters(case, call.number):
+        return None  # an expert or a head that rests: an earlier backward has reached it; FSDP takes gradients away
     between = zero_grad_between(case, call.site, one.look.site)
     return _drop(one, call, between or one.look.site, certain=between is not None)
 

@@ -74,3 +74,9 @@ def _writes(case: Case, tensor: FlowTensor) -> Iterator[bool]:
                 in_place = any(read.tensor == made for read in operation.reads)
                 if known is not None and known.storage == tensor.storage and in_place:
                     yield True
+
+
+def scatters(case: Case, backward: int) -> bool:
+    """Whether a backward adds gradients up over ranks and gives each its part: FSDP takes them away from leaves."""
+    inside = (block for block in case.blocks() if block.backward == backward)
+    return any("reduce_scatter" in operation.name for block in inside for operation in block.operations)
