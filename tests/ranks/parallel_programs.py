@@ -197,10 +197,8 @@ def counts_its_own_samples(rank):
 
 def divides_by_its_own_samples(rank):
     def normalise(x):
-        size = x.shape[0]
-        moments = Sum.apply(torch.stack([x.sum(0), x.square().sum(0)])) / (
-            size * dist.get_world_size()
-        )  # expect: GS793
+        sums = Sum.apply(torch.stack([x.sum(0), x.square().sum(0)]))
+        moments = sums / (x.shape[0] * dist.get_world_size())  # expect: GS793
         return (x - moments[0]) / (moments[1] - moments[0] ** 2).sqrt()
 
     replicas(rank, normalise)
