@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from gradscope.model.graph import Graph
@@ -21,6 +22,7 @@ from gradscope.store.reader import Recording, load
 
 _TWICE = "Expected to mark a variable ready only once"  # what DistributedDataParallel raises
 _NEVER = "Expected to have finished reduction in the prior iteration"  # this as well
+_OTHERS = 8  # ranks that are asked
 Told = tuple[str, Site]
 
 
@@ -56,10 +58,10 @@ def _used(
     ranks: Ranks, one: Rank, recording: Recording, number: int, missing: set[str]
 ) -> Iterator[tuple[str, list[Site]]]:
     """Missing leaves with where they are used: by another rank in the same backward call, else by this one earlier."""
-    for other in ranks.ranks:
-        if other.rank != one.rank and other.backwards > number:
-            with load(Path(other.path)) as there:
-                yield from _stacks(there.graph(number), missing)
+    others = (other for other in ranks.ranks if other.rank != one.rank and other.backwards > number)
+    for other in islice(others, _OTHERS):
+        with load(Path(other.path)) as there:
+            yield from _stacks(there.graph(number), missing)
     if number > 0:
         yield from _stacks(recording.graph(number - 1), missing)
 

@@ -29,6 +29,7 @@ from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_functi
 _MANY = 8  # nodes of a line, fewer of which are no loop worth a look
 _MEASURED = 6  # of them
 _FEW = 3  # nodes of a custom Function: too few to be taken for a loop
+_COMPILED = "CompiledFunctionBackward"  # torch's own, which holds a whole graph
 _LINES = 32  # measured in one backward
 Place = tuple[int, int]  # a backward and a node in its graph
 
@@ -115,6 +116,7 @@ def _of_functions(live: list[Any]) -> Iterator[int]:
     if not (torch.distributed.is_available() and torch.distributed.is_initialized()):
         return
     own = [(at, one) for at, one in enumerate(live) if isinstance(one, torch.autograd.function.FunctionCtx)]
+    own = [(at, one) for at, one in own if type(one).__name__ != _COMPILED]
     places = {id(one): place for place, one in enumerate(live) if not hasattr(one, "variable")} if own else {}
     seen: dict[type, int] = defaultdict(int)
     for number, node in own:
