@@ -14,6 +14,7 @@ from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import last_name
 from gradscope.model.site import Origin, Site, Stack, user_site
 
+_OF_PARAMETRIZATIONS = "get_cached_parametrization"  # torch's function that makes what cached() keeps
 _CACHES = ("lru_cache", "cache", "cached_property", "cached", "memoize")
 
 
@@ -27,6 +28,34 @@ def cache_around(case: Case, stack: Stack) -> Site | None:
     if made is None or received is None or _is_kept_at_once(case, made) or _is_kept_at_once(case, received):
         return None
     return _cached_by_decorator(case, made) or _stored_after(case, made) or _stored_after(case, received)
+
+
+def parametrizations_cached(case: Case, stack: Stack) -> Site | None:
+    """The only call of torch's parametrize.cached(), where that keeps what a stack's operator has made."""
+    if not any(site.function == _OF_PARAMETRIZATIONS and site.origin is Origin.TORCH for site in stack):
+        return None
+    calls = list(syntax(case).everywhere(lambda node: isinstance(node, ast.Call) and last_name(node.func) == "cached"))
+    return calls[0] if len(calls) == 1 else None
+
+
+def half_detached(case: Case, name: str | None) -> Site | None:
+    """The only line that puts a tuple under a name, parts of which are detached and others, of the same kind, not."""
+    found = [site for file in syntax(case).files for site in _half_detached(case, file, name)] if name else []
+    return found[0] if len(found) == 1 else None
+
+
+def _half_detached(case: Case, file: str, name: str | None) -> Iterator[Site]:
+    for node in syntax(case).nodes(file):
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
+            detached = [_is_detach(one) for one in node.value.elts]
+            rest = [one for one in node.value.elts if not _is_detach(one)]
+            plain = all(isinstance(one, (ast.Name, ast.Attribute, ast.Subscript)) for one in rest)
+            if any(detached) and rest and plain and any(ast.unparse(target) == name for target in node.targets):
+                yield syntax(case).site(file, node.lineno)
+
+
+def _is_detach(node: ast.expr) -> bool:
+    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "detach"
 
 
 def _cached_by_decorator(case: Case, made: Site) -> Site | None:

@@ -35,13 +35,17 @@ class Case(Facts):
 
     @contextmanager
     def within(self, seconds: float) -> Iterator[None]:
-        """Let what is asked inside take so long; then OutOfTime is raised by the next fact that is asked for."""
+        """Let what is asked inside take so long; then OutOfTime is raised by the next fact or step of a walk."""
         self._until = self.clock() + seconds
         try:
             self._pace(new=True)
             yield
         finally:
             self._until = math.inf
+
+    def pace(self) -> None:
+        """A step of a long walk."""
+        self._pace(new=False)
 
     def _pace(self, new: bool) -> None:
         self._asked += 1

@@ -56,11 +56,12 @@ class RecordedDataflow:
         ends: Iterable[FlowEnd],
         first: int = 0,
         inside_functions: frozenset[int] = frozenset(),
+        pace: Callable[[], None] = lambda: None,
     ) -> None:
         """`first`: what operators did before this one counts for nothing. `inside_functions` are those that ran in the
-        forward of a custom Function.
+        forward of a custom Function. `pace` is called for each tensor that a walk comes to.
         """
-        self.inside_functions = inside_functions
+        self.inside_functions, self._pace = inside_functions, pace
         self.operations = tuple(operations)
         self.tensors = {tensor.number: tensor for tensor in tensors}
         self.ends = tuple(ends)
@@ -76,7 +77,7 @@ class RecordedDataflow:
     def since(self, first: int, backwards: Container[int]) -> RecordedDataflow:
         """The flow from an operator on, towards these backward calls. Operators keep their index."""
         ends = (end for end in self.ends if end.backward in backwards)
-        return RecordedDataflow(self.operations, self.tensors.values(), ends, first, self.inside_functions)
+        return RecordedDataflow(self.operations, self.tensors.values(), ends, first, self.inside_functions, self._pace)
 
     def _add(self, at: int, operation: FlowOperation) -> None:
         reads, makers = operation.reads, self.makers
@@ -145,6 +146,7 @@ class RecordedDataflow:
         A walk that visits each operator once keeps in `walked` up to where each storage's writers were told: memory
         that is filled piece by piece has thousands of them, and as many views.
         """
+        self._pace()
         known = self.tensors.get(tensor)
         for at in self.makers.get(tensor, ()):
             if at < before and not self.sets_leaf(at, tensor):
@@ -278,6 +280,7 @@ class RecordedDataflow:
         waiting, seen = [tensor], {tensor}
         passed: set[int] = set()
         while waiting:
+            self._pace()
             one = waiting.pop()
             way.live.add(one)
             for at in self.readers.get(one, ()):
@@ -323,7 +326,8 @@ def dataflow(facts: Facts) -> RecordedDataflow:
     """The flow of tensors through the operators that were examined."""
     tensors = {tensor.number: tensor for tensor in facts.flow_tensors()}
     known = syntax(facts)
-    flow = RecordedDataflow(with_aliases(facts.flow(), tensors, known), tensors.values(), facts.flow_ends())
+    operations = with_aliases(facts.flow(), tensors, known)
+    flow = RecordedDataflow(operations, tensors.values(), facts.flow_ends(), pace=facts.pace)
     flow.inside_functions = frozenset(flow.under(lambda stack: runs_in_a_function(known, stack)))
     return flow
 

@@ -4,7 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from gradscope.explain.deductions.carried_state import cache_around, received_at, thrown_away_detach
+from gradscope.explain.deductions.carried_state import (
+    cache_around,
+    half_detached,
+    parametrizations_cached,
+    received_at,
+    thrown_away_detach,
+)
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.inplace_writes import REFUSED, in_optimizer, refused, write_of
 from gradscope.explain.deductions.shared_subgraph import SharedSubgraph, shared_subgraph
@@ -103,8 +109,18 @@ def _carried_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
         message = f"{what} carries its graph from one round into the next: backward {call.number} ran into it again"
         advice = f"carry over `{name}.detach()`" if name else "detach it when it is carried over"
         advice += ", or compute it anew in each round where its gradient is wanted"
-    reset = _set_back_at(case, call, found)
-    if reset is not None:
+    reset, cached, half = _set_back_at(case, call, found), None, None
+    if reset is None and thrown_away is None:
+        cached = parametrizations_cached(case, found.carried.stack)
+        half = half_detached(case, name) if cached is None else None
+    if cached is not None:
+        message = "cached() keeps parametrized weights, with their graph, for as long as it is open: backward "
+        message += f"{call.number} ran into what an earlier one had run"
+        advice = "open it anew for each forward and its backward"
+    elif half is not None:
+        message = f"a part of {what} is not detached here: {message}"
+        advice = "detach all parts of it"
+    elif reset is not None:
         message = f"{what} is set back in place, which leaves its graph on it: backward {call.number} ran into it again"
         advice = "detach it as well (`detach_()`), or set it to a new tensor"
     elif thrown_away is not None:
@@ -115,7 +131,7 @@ def _carried_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
         advice = "keep a detached value, or compute it anew in each step where it depends on a parameter"
     return Cause(
         message,
-        reset or thrown_away or cache or made,
+        cached or half or reset or thrown_away or cache or made,
         _places(call, found),
         fails=True,
         advice=advice,

@@ -67,6 +67,7 @@ from gradscope.explain.findings.repeated_modules import repeated_module
 from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.scrambled_states import states_scrambled
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
+from gradscope.explain.findings.turned_dimensions import dimensions_turned
 from gradscope.explain.findings.unused_input import unused_input
 from gradscope.explain.findings.updates_lost import updates_lost
 from gradscope.functions.rules.table import RULES
@@ -186,6 +187,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS847", "heads-scrambled", Severity.WARNING, heads_scrambled, points=False),
     Kind("GS854", "attends-over-batch", Severity.INFO, attends_over_batch, points=False),
     Kind("GS851", "states-scrambled", Severity.WARNING, states_scrambled, points=False),
+    Kind("GS855", "dimensions-turned", Severity.INFO, dimensions_turned, after=("GS847", "GS851"), points=False),
     Kind("GS852", "updates-lost", Severity.WARNING, updates_lost, points=False),
     Kind("GS849", "left-by-another-loss", Severity.INFO, left_by_another, unless=("GS801",), points=False),
     Kind("GS850", "cut-in-loop", Severity.INFO, cut_in_loop, points=False),
