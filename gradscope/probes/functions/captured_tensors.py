@@ -6,9 +6,11 @@ only the names in the forward's code still lead to a tensor as its transform has
 
 from __future__ import annotations
 
+import inspect
 from collections import Counter
 from collections.abc import Iterable
-from types import FrameType
+from inspect import isfunction
+from types import CodeType, FrameType
 from typing import Any
 
 import torch
@@ -28,6 +30,7 @@ from gradscope.torch_internals.running import current_level
 from gradscope.torch_internals.tensors import innermost, is_wrapped, level_of, unwrapped
 
 _DETACH = "aten.detach.default"
+_RULES = ("setup_context", "vmap", "jvp", "backward")
 _LOOKS = 3  # how often one line is looked at: steps repeat
 _DEEP = 80  # frames from an operator up to the Function that runs it
 _ROUTER = bound("torch._functorch.autograd_function.CustomFunctionHigherOrderOperator.__call__", None)
@@ -66,6 +69,8 @@ class CapturedTensors:
         stack, function = self._stacks.take(frames[0], thread.base), written_by_the_user(call.function)
         if self._looks[stack] == _LOOKS or function.__module__.partition(".")[0] == "torch":
             return
+        if not _rules_of(function).isdisjoint(one.f_code for one in frames):
+            return  # what a rule such as vmap reads are its own arguments
         self._looks[stack] += 1
         read = {id(one) for one in operands} - call.given
         for name, tensor in reached(frames, function.forward, call.arguments) if read else ():
@@ -77,6 +82,12 @@ class CapturedTensors:
         if row not in self._noted:
             self._noted.add(row)
             self._sink.add("captured", row)
+
+
+def _rules_of(function: Any) -> set[CodeType]:
+    """The code of what torch calls of a Function beside its forward."""
+    rules = (inspect.getattr_static(function, name) for name in _RULES)
+    return {one.__func__.__code__ for one in rules if isinstance(one, staticmethod) and isfunction(one.__func__)}
 
 
 def _up_to_the_call(frame: FrameType | None) -> tuple[list[FrameType], Application | None]:

@@ -1,8 +1,8 @@
 """Sees which operator read and made which tensor: the way of a parameter to the loss, also where autograd lost it.
 
-Steps repeat, so it looks at the first ones only, and again for a while from an operator at a new place on, after
-operators that were not seen before, or when an optimizer's gradients come or go. A tensor is known by a weak reference:
-the identity of a dead one is soon another's.
+Steps repeat, so it looks at the first ones only, and again for a while after operators that were not seen before, or
+when an optimizer's gradients come or go. A tensor is known by a weak reference: the identity of a dead one is soon
+another's.
 """
 
 from __future__ import annotations
@@ -31,7 +31,6 @@ _BACKWARD, _GRAD = 4, 1  # what calls count: a step of training may take several
 _LOOK = 3 * _BACKWARD  # how long it looks from the start, and from a step on that ran new operators
 _MOST_NEWS = 16  # looks after news: a program that never repeats is not looked at for ever
 _MOST_OPERATORS = 40_000  # that were followed, after which no news are: steps may be long, and none like another
-MOST_BETWEEN = 4_000  # that are followed after news before a backward comes: an evaluation may be long
 _LIVING = 4096  # known tensors from which on the dead are swept out between steps
 _WIDTH = 4  # numbers for a tensor read or made
 _READ, _MADE = 0, 1
@@ -58,9 +57,8 @@ class Dataflow(Watcher):
         self._computed: set[int] = set()  # storages that a forward made, not what it was given
         self._unnamed: list[tuple[weakref.ref[Any], tuple[int, ...]]] = []
         self._left = _LOOK  # until it stops
-        self._news = self._followed = self._between = 0
+        self._news = self._followed = 0
         self.on = True
-        self.newest = 0  # of the stacks that operators had
         context.events.storage_asked.append(self.computed)
         context.events.tensor_forgotten.append(self._forget)
         skip_methods(Dataflow)
@@ -156,12 +154,6 @@ class Dataflow(Watcher):
             self._sink.add("flow_tensor", (*row, name, int(isinstance(leaf, torch.nn.Parameter))))
         del self._unnamed[: len(unnamed)]  # another thread may have added more
 
-    def meets(self, stack: int) -> None:
-        """An operator is about to run at a place that is new, such as the first evaluation's: follow it at once."""
-        self.newest = stack
-        if not self.on and self._left <= 0:
-            self._hear_news()
-
     def close(self, thread: Thread, run: int, ends: dict[int, int], new: bool) -> None:
         """A block ends: `ends` gives the operator whose numbers end at a place. News make it look for longer."""
         rows = thread.dataflow
@@ -170,23 +162,15 @@ class Dataflow(Watcher):
                 place, side, number, requires = rows[at : at + _WIDTH]
                 self._sink.add("flow", (run, position, ends[place], side, number, requires))
             self._followed += len(ends)
-            self._between += len(ends)
             self._returned.forget()
             del rows[:]
-        if self._news and self._between > MOST_BETWEEN:
-            self.on = False  # up to the next backward
-        elif new and not self.on and self._left <= 0:
-            self._hear_news()
-
-    def _hear_news(self) -> None:
-        if self._news < _MOST_NEWS and self._followed < _MOST_OPERATORS:
+        if new and not self.on and self._news < _MOST_NEWS and self._followed < _MOST_OPERATORS:
             self._news += 1
             self.look_again()
 
     def look_again(self) -> None:
         """Follow the tensors of this step and the next ones: something has changed."""
         self._left = _LOOK
-        self._between = 0
         self.on = True
 
     def release(self) -> None:
@@ -217,9 +201,8 @@ class Dataflow(Watcher):
 
     def after(self, call: BackwardCall, thread: Thread) -> None:
         """A step may have ended: look on only while it is young."""
-        if call.outer is None and self._left > 0:
+        if call.outer is None and self.on:
             self._left -= _BACKWARD if call.accumulate else _GRAD
-            self._between = 0
             self.on = self._left > 0
             if not self.on or len(self._known) > _LIVING:
                 with self._numbering:

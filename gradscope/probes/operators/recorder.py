@@ -205,7 +205,7 @@ class OperatorRecorder(Watcher):
     def _noting(self) -> Any:
         """What notes that an operator runs."""
         take, open_block, begin_block = self._stacks.take, self._open, self._begin
-        number_of, grad_enabled, dataflow = node_number, torch.is_grad_enabled, self._dataflow
+        number_of, grad_enabled = node_number, torch.is_grad_enabled
         engine = bound("torch.autograd.graph._engine_run_backward").__code__
 
         def note(found: Operator, thread: Thread, frame: FrameType | None, arguments: Any, keywords: Any) -> None:
@@ -226,8 +226,6 @@ class OperatorRecorder(Watcher):
                 enter_call(thread)
             at_base = frame is None or (backward is not None and frame.f_code is engine)
             stack = thread.base if at_base else take(frame, thread.base)
-            if stack > dataflow.newest:
-                dataflow.meets(stack)
             if found.writes:
                 self._note_writes(thread, (name, stack, thread.place, node), found.writes, arguments, keywords)
             else:
