@@ -11,12 +11,10 @@ from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, firs
 from gradscope.explain.deductions.nonfinite_sources import masking_line, root_line
 from gradscope.explain.deductions.weight_growth import weight_growth
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.findings.nonfinite_reasons import reason
 from gradscope.model.birth import Birth
 from gradscope.model.finding import Related
 from gradscope.model.graph import Backward, Graph, Node
-from gradscope.model.module import ModuleCall
 from gradscope.model.site import Site, user_site
 
 SELECTS = ("WhereBackward", "MaskedFillBackward", "IndexBackward", "MaskedSelectBackward", "MaskedScatterBackward")
@@ -112,16 +110,10 @@ def non_finite_derivative(case: Case) -> Iterator[Cause]:
 
 def _chosen(case: Case, birth: Birth) -> tuple[Site | None, tuple[Related, ...]]:
     """The line to edit: where a module was built one of whose settings would have kept the result finite."""
-    built = built_at(case, birth.module or _module_at(case, birth)) if birth.base in _OF_CTC else None
+    built = built_at(case, birth.module) if birth.base in _OF_CTC else None
     if built is None or birth.site is None or built == birth.site:
         return birth.site, ()
     return built, (Related("called_at", birth.site, birth.op),)
-
-
-def _module_at(case: Case, birth: Birth) -> ModuleCall | None:
-    """The module that ran the operator at this line in the steps that were followed: on a device a birth knows none."""
-    same = (one.operation for one in dataflow(case).operations if one.site == birth.site)
-    return next((one.module for one in same if one.name == birth.op), None)
 
 
 def _masked(case: Case, found: FirstNonfinite, cause: Cause) -> Cause:
