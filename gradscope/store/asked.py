@@ -43,8 +43,9 @@ class Asked:
         self.tables = tables
         self._rows, self._interned, self._backwards = tables.rows, tables.interned, tables.backwards
 
-    def _pace(self, new: bool) -> None:
-        """Called whenever something is asked, `new` or known: a place to stop a question that takes too long."""
+    def pace(self, new: bool = False) -> None:
+        """Called whenever something is asked, `new` or known, and at each step of a long walk: a place to stop a
+        question that takes too long."""
 
     @property
     def path(self) -> Path:
@@ -60,7 +61,7 @@ def kept(work: Callable[[Asker], Told]) -> Callable[[Asker], Told]:
         if facts.answers is None:
             return work(facts)
         new = work not in facts.answers
-        facts._pace(new)
+        facts.pace(new)
         if new:
             facts.answers[work] = work(facts)
         answer: Told = facts.answers[work]

@@ -34,9 +34,6 @@ if TYPE_CHECKING:
 class Facts(Asked):
     """What a recording tells, each fact read from the file when it is asked for, and what reads it loaded then."""
 
-    def pace(self) -> None:
-        """Called by long walks over facts, at each step: who asks within a time may end them by raising."""
-
     @fact
     def run(self) -> Run:
         """How and where the program ran."""

@@ -12,14 +12,17 @@ from pathlib import Path
 from unittest.mock import patch
 
 import pytest
+import torch
 
+import gradscope
 from gradscope import anomaly
 from gradscope.anomaly import explain
 from gradscope.commands import pages
 from gradscope.commands.reporting import exit_status
 from gradscope.errors import Exit
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.case import Case, OutOfTime
+from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.syntax import Syntax
 from gradscope.explain.findings import table
 from gradscope.explain.findings.kind import Kind
@@ -29,7 +32,20 @@ from gradscope.store.reader import Recording, load
 from tests import by_hand
 from tests.recordings import write
 
+PIECES = 200
 MANY_LINES = "def f(x):\n    with no_grad():\n        y = x\n    return y\n" * 200
+
+
+@pytest.fixture(scope="module")
+def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A training step on data that were written piece by piece."""
+    path = tmp_path_factory.mktemp("filled") / "run.gscope"
+    with gradscope.record(path):
+        data = torch.zeros(PIECES, 2)
+        for row in range(PIECES):
+            data[row] += row
+        (data @ torch.ones(2, requires_grad=True)).sum().backward()
+    return path
 
 
 @pytest.fixture
@@ -102,6 +118,31 @@ def test_nothing_is_said_when_all_was_answered(recording: Recording) -> None:
     report = explain(recording, kinds=(QUICK,))
     assert report.left_out == ()
     assert "left_out" not in json.loads(report_json.render(report))
+
+
+def test_a_walk_over_tensors_ends_with_the_time_of_its_question(filled: Path) -> None:
+    with load(filled) as recorded:
+        case = Case(recorded, ticking())
+        flow = dataflow(case)
+        with case.within(2), pytest.raises(OutOfTime):
+            _ = flow.useful
+
+
+def test_what_fills_memory_piece_by_piece_is_walked_once(filled: Path) -> None:
+    with load(filled) as recorded:
+        flow = dataflow(Case(recorded))
+    told = 0
+    sources = flow.sources
+
+    def counted(tensor: int, before: int, walked: dict[int, int] | None = None) -> Iterator[int]:
+        nonlocal told
+        for at in sources(tensor, before, walked):
+            told += 1
+            yield at
+
+    with patch.object(flow, "sources", counted):
+        assert flow.useful
+    assert PIECES < told < 10 * PIECES
 
 
 def test_a_file_is_parsed_and_looked_through_once() -> None:

@@ -38,23 +38,20 @@ class Case(Facts):
         """Let what is asked inside take so long; then OutOfTime is raised by the next fact or step of a walk."""
         self._until = self.clock() + seconds
         try:
-            self._pace(new=True)
+            self.pace(new=True)
             yield
         finally:
             self._until = math.inf
 
-    def pace(self) -> None:
-        """A step of a long walk."""
-        self._pace(new=False)
-
-    def _pace(self, new: bool) -> None:
+    def pace(self, new: bool = False) -> None:
+        """Raise OutOfTime once the time is over."""
         self._asked += 1
         if (new or self._asked % _ASKED == 0) and self.clock() > self._until:
             raise OutOfTime
 
     def graph(self, number: int) -> Graph:
         """The graph of one backward call that reached one."""
-        self._pace(new=number not in self._graphs)
+        self.pace(new=number not in self._graphs)
         if number not in self._graphs:
             self._graphs[number] = self._recording.graph(number)
         return self._graphs[number]
