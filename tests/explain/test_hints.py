@@ -15,6 +15,8 @@ SILENT = {
     "GS841": ("softmaxes_over_rows.py", "sinkhorn_prototypes.py", "value_of_another_loss.py"),
     "GS849": ("heads_on_one_encoder.py", "gan_discriminator_cleared.py", "alternating_optimizers.py"),
     "GS843": ("softmaxes_over_rows.py", "sinkhorn_prototypes.py", "clip_infonce.py"),
+    "GS854": ("attention_between_samples.py",),
+    "GS855": ("views_that_merge.py", "attention_between_samples.py"),
     "GS844": ("constant_mask_forecast.py", "masked_autoencoder.py"),
 }
 

@@ -22,6 +22,7 @@ from gradscope.model.training import (
     MADE,
     NO_SYNC,
     PARTED,
+    RESTORE,
     STATE,
     STEP,
     TRAIN,
@@ -84,6 +85,53 @@ def test_each_call_says_what_it_found(tmp_path: Path) -> None:
         ("load_state_dict", 4, 4),  # its own memory
         ("load_state_dict", 0, 4),
     }
+
+
+def state_of(*parameters: torch.Tensor) -> torch.optim.Optimizer:
+    """An optimizer that keeps a momentum for each."""
+    optimizer = torch.optim.SGD(parameters, 0.1, momentum=0.9)
+    sum(one.sum() for one in parameters).backward()
+    optimizer.step()
+    return optimizer
+
+
+@pytest.mark.parametrize(
+    ("shapes", "others"),
+    [
+        ([(4, 3), (2, 4)], 0),
+        ([(2, 4), (4, 3)], 2),  # the other way round
+        ([(4, 3), (2, 5)], 1),  # of a model that is wider since
+    ],
+    ids=str,
+)
+def test_states_of_other_parameters_are_counted(tmp_path: Path, shapes: list[tuple[int, int]], others: int) -> None:
+    saved = state_of(*(nn.Parameter(torch.ones(shape)) for shape in ((4, 3), (2, 4)))).state_dict()
+    with gradscope.record(tmp_path / "run.gscope"):
+        torch.optim.SGD([nn.Parameter(torch.ones(shape)) for shape in shapes]).load_state_dict(saved)
+    (call,) = [call for call in calls_of(tmp_path / "run.gscope") if call.kind is RESTORE]
+    assert (call.count, call.total) == (others, 2)
+
+
+def test_a_factorised_state_is_no_others(tmp_path: Path) -> None:
+    weight = nn.Parameter(torch.ones(6, 4))
+    optimizer = torch.optim.Adafactor([weight], 0.1)
+    weight.sum().backward()
+    optimizer.step()
+    with gradscope.record(tmp_path / "run.gscope"):
+        torch.optim.Adafactor([weight], 0.1).load_state_dict(optimizer.state_dict())
+    (call,) = [call for call in calls_of(tmp_path / "run.gscope") if call.kind is RESTORE]
+    assert (call.count, call.total) == (0, 1)
+
+
+@pytest.mark.parametrize("given", [{}, {"state": None, "param_groups": []}, {"state": {}, "param_groups": 3}, None])
+def test_what_is_no_state_fails_as_it_does_without_us(tmp_path: Path, given: object) -> None:
+    optimizer = torch.optim.SGD([nn.Parameter(torch.ones(1))])
+    with pytest.raises((KeyError, TypeError, ValueError, AttributeError)) as plain:
+        optimizer.load_state_dict(given)
+    with gradscope.record(tmp_path / "run.gscope") as recorded, pytest.raises(plain.type) as traced:
+        optimizer.load_state_dict(given)
+    assert str(traced.value) == str(plain.value)
+    assert recorded.summary.faults == {}
 
 
 def test_a_module_inside_another_says_nothing(tmp_path: Path) -> None:

@@ -25,6 +25,8 @@ _SHAPE_ONLY = ("_like", "new_empty", "new_zeros", "new_ones", "new_full", "new_e
 _WHOLE = ("int", "uint", "bool")  # kinds of numbers
 _SCALAR = ("_local_scalar_dense", "item")
 _OPTIMIZER = "torch/optim/"
+CTC_LOSSES = ("_ctc_loss", "_cudnn_ctc_loss")
+VIEWS = ("view", "_unsafe_view", "_reshape_alias", "reshape")  # what gives the same memory another shape
 
 
 @dataclass(frozen=True, slots=True)
@@ -135,6 +137,11 @@ class RecordedDataflow:
             for at in self.sources(one, before, walked):
                 waiting += [(read.tensor, at) for read in self._values(at) if read.tensor not in seen]
         return frozenset(seen)
+
+    def shape(self, tensor: int) -> tuple[int, ...]:
+        """The sizes of a tensor; none where it is not known."""
+        known = self.tensors.get(tensor)
+        return () if known is None else known.type.shape
 
     def maker(self, tensor: int, before: int) -> int | None:
         """The last operator before a place that made a tensor, or wrote into it."""

@@ -59,7 +59,7 @@ def attends_over_batch(case: Case) -> Iterator[Cause]:
             if found is not None:
                 attending[operation.site].append((operation, *found))
             elif base_name(operation.operation.name) in _LOSSES:
-                losses[operation.run] |= {*_shape(flow, operation)[:1]}
+                losses[operation.run] |= {*flow.shape(operation.reads[0].tensor)[:1]}
     for site, met in attending.items():
         calls = [call for call in met if losses[call[0].run]]
         over = (_is_over_samples(losses[one.run], rows, places) for one, rows, places in calls)
@@ -78,18 +78,13 @@ def _is_over_samples(samples: set[int], rows: int, places: int) -> bool:
 
 def _attention(flow: RecordedDataflow, operation: FlowOperation) -> tuple[int, int] | None:
     """The rows and places of an attention of a sequence to itself: of (rows, heads, places, places or features)."""
-    name, shape = base_name(operation.operation.name), _shape(flow, operation)
+    name, shape = base_name(operation.operation.name), flow.shape(operation.reads[0].tensor)
     if len(shape) != 4 or not any(one.requires_grad for one in operation.reads):
         return None
     if name.startswith(_ATTENDS):
-        keys = flow.tensors.get(operation.reads[1].tensor) if len(operation.reads) > 1 else None
-        return (shape[0], shape[2]) if keys is not None and keys.type.shape[2:3] == shape[2:3] else None
+        keys = flow.shape(operation.reads[1].tensor) if len(operation.reads) > 1 else ()
+        return (shape[0], shape[2]) if keys[2:3] == shape[2:3] else None
     return (shape[0], shape[2]) if name in _SOFTMAX and shape[2] == shape[3] else None
-
-
-def _shape(flow: RecordedDataflow, operation: FlowOperation) -> tuple[int, ...]:
-    known = flow.tensors.get(operation.reads[0].tensor)
-    return () if known is None else known.type.shape
 
 
 def _built_at(case: Case, module: ModuleCall | None) -> Site | None:

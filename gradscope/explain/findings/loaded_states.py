@@ -11,7 +11,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.model.finding import Related
 from gradscope.model.site import Origin, Stack
-from gradscope.model.training import MADE, RESTORE, TrainingCall
+from gradscope.model.training import MADE, RESTORE, STEP, TrainingCall
 
 _SIZES = re.compile(r"size of tensor|sizes? .*match|[Ss]hapes? .*(match|broadcast)|same (size|shape)")
 
@@ -37,14 +37,15 @@ def state_of_others(case: Case) -> Iterator[Cause]:
     begin with a new state where the model has changed.
 
     How it is found: the shapes in the state are compared with those of the parameters when it is loaded, and a step of
-    an optimizer raised an error about sizes after that.
+    this optimizer, the last that began, raised an error about sizes.
     """
     for failure in case.failures():
-        if not (_in_step(failure.stack) and _SIZES.search(failure.message)):
-            continue
-        loads = [call for timeline in timelines(case) for _, call in timeline.of(RESTORE) if call.count]
-        if loads:
-            yield _cause(case, loads[-1], Related("fails_at", failure.site, "the optimizer's step"))
+        if _in_step(failure.stack) and _SIZES.search(failure.message):
+            calls = [call for timeline in timelines(case) for _, call in timeline.of(STEP, RESTORE)]
+            stepped = next((call.optimizer for call in reversed(calls) if call.kind is STEP), None)
+            loads = [call for call in calls if call.kind is RESTORE and call.optimizer == stepped]
+            if loads and loads[-1].count:
+                yield _cause(case, loads[-1], Related("fails_at", failure.site, "the optimizer's step"))
 
 
 def _in_step(stack: Stack) -> bool:

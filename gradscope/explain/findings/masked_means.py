@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.dataflow import CTC_LOSSES, RecordedDataflow, dataflow
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.notice import MEAN_OF_ZEROS
@@ -20,7 +20,6 @@ _SAME_ELEMENTS = ("view", "reshape", "_unsafe_view", "squeeze", "unsqueeze", "pe
 _FORMS = (*_SAME_ELEMENTS, "_to_copy", "expand", "t", "sub", "rsub", "bitwise_not", "logical_not")
 _FILLS = ("masked_fill", "masked_fill_")
 _SELECTS = ("mul", "mul_", "where")
-_OF_CTC = ("_ctc_loss", "_cudnn_ctc_loss")
 _LABELLED = ("nll_loss_forward", "nll_loss2d_forward")  # without reduction: zero where a label is ignored
 
 
@@ -82,7 +81,7 @@ def _masked(flow: RecordedDataflow, tensor: int, before: int) -> FlowOperation |
 def _is_masking(flow: RecordedDataflow, operation: FlowOperation, at: int) -> bool:
     """Whether one of what an operator reads is learned, and another is a mask."""
     learned = [flow.maker(one.tensor, at) for one in operation.reads if one.requires_grad]
-    if any(one is not None and base_name(flow.operations[one].operation.name) in _OF_CTC for one in learned):
+    if any(one is not None and base_name(flow.operations[one].operation.name) in CTC_LOSSES for one in learned):
         return False  # zero_infinity, which is meant
     masks = (_is_truth(flow, one.tensor, at) for one in operation.reads if not one.requires_grad)
     return sum(one.requires_grad for one in operation.reads) == 1 and any(masks)

@@ -11,6 +11,7 @@ from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, firs
 from gradscope.explain.deductions.nonfinite_sources import masking_line, root_line
 from gradscope.explain.deductions.weight_growth import weight_growth
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import CTC_LOSSES
 from gradscope.explain.findings.nonfinite_reasons import reason
 from gradscope.model.birth import Birth
 from gradscope.model.finding import Related
@@ -18,7 +19,6 @@ from gradscope.model.graph import Backward, Graph, Node
 from gradscope.model.site import Site, user_site
 
 SELECTS = ("WhereBackward", "MaskedFillBackward", "IndexBackward", "MaskedSelectBackward", "MaskedScatterBackward")
-_OF_CTC = ("_ctc_loss", "_cudnn_ctc_loss")
 
 
 def non_finite_forward(case: Case) -> Iterator[Cause]:
@@ -110,7 +110,7 @@ def non_finite_derivative(case: Case) -> Iterator[Cause]:
 
 def _chosen(case: Case, birth: Birth) -> tuple[Site | None, tuple[Related, ...]]:
     """The line to edit: where a module was built one of whose settings would have kept the result finite."""
-    built = built_at(case, birth.module) if birth.base in _OF_CTC else None
+    built = built_at(case, birth.module) if birth.base in CTC_LOSSES else None
     if built is None or birth.site is None or built == birth.site:
         return birth.site, ()
     return built, (Related("called_at", birth.site, birth.op),)

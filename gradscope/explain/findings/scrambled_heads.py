@@ -11,13 +11,12 @@ from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.dataflow import VIEWS, RecordedDataflow, dataflow
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
-_VIEWS = ("view", "_unsafe_view", "_reshape_alias", "reshape")
 _COPIES = ("clone", "expand", "contiguous", "alias", "_to_copy")
 _PARTS = ("split", "split_with_sizes", "chunk", "slice", "unsafe_split")
 _WEIGHTED = ("native_dropout", "mul", "mul_", "div", "div_", "where", "masked_fill")  # between softmax and the values
@@ -92,32 +91,32 @@ def _attention(flow: RecordedDataflow, at: int, operation: FlowOperation) -> Ite
         for read in operation.reads[:3]:
             yield read.tensor, operation.makes[0]
     elif name == "bmm" and len(operation.reads) == 2 and _is_softmax(flow, operation.reads[0].tensor):
-        before = _way(flow, operation.reads[1].tensor, (*_VIEWS, *_COPIES))
-        values = next((one for one in before if len(_shape(flow, one)) == 4), None)
+        before = _way(flow, operation.reads[1].tensor, (*VIEWS, *_COPIES))
+        values = next((one for one in before if len(flow.shape(one)) == 4), None)
         shaped = _reader(flow, operation.makes[0])
-        if values is not None and shaped is not None and base_name(shaped.operation.name) in _VIEWS:
+        if values is not None and shaped is not None and base_name(shaped.operation.name) in VIEWS:
             yield values, shaped.makes[0]
 
 
 def _split(flow: RecordedDataflow, heads: int) -> _Side | None:
     """How heads [b, h, t, c] were cut out of what a linear layer made, [b, t, h * c]."""
     *_, first = _way(flow, heads, _COPIES)
-    shape, made = _shape(flow, heads), _maker(flow, first)
+    shape, made = flow.shape(heads), _maker(flow, first)
     if made is None or not made.reads or not _tells(shape):
         return None
     before = made.reads[0].tensor
-    swaps = _swaps(made) and _swapped(shape) == _shape(flow, before) and _is_sure(made, shape)
+    swaps = _swaps(made) and _swapped(shape) == flow.shape(before) and _is_sure(made, shape)
     viewed = _maker(flow, before) if swaps else made
-    if viewed is None or not viewed.reads or base_name(viewed.operation.name) not in _VIEWS:
+    if viewed is None or not viewed.reads or base_name(viewed.operation.name) not in VIEWS:
         return None
     features = viewed.reads[0].tensor
     b, h, t, c = shape
-    return _Side(swaps, made.site) if _shape(flow, features) == (b, t, h * c) and _is_linear(flow, features) else None
+    return _Side(swaps, made.site) if flow.shape(features) == (b, t, h * c) and _is_linear(flow, features) else None
 
 
 def _merge(flow: RecordedDataflow, result: int) -> _Side | None:
     """How the result of attention, [b, h, t, c], becomes features again, [b, t, h * c]."""
-    shape = _shape(flow, result)
+    shape = flow.shape(result)
     if not _tells(shape):
         return None
     b, h, t, c = shape
@@ -127,11 +126,11 @@ def _merge(flow: RecordedDataflow, result: int) -> _Side | None:
         if one is None:
             return None
         name, made = base_name(one.operation.name), one.makes[0]
-        if name in _VIEWS and _shape(flow, made) in ((b, t, h * c), (b * t, h * c)):
+        if name in VIEWS and flow.shape(made) in ((b, t, h * c), (b * t, h * c)):
             return _Side(swaps, one.site)
-        if not swaps and _swaps(one) and _shape(flow, made) == _swapped(shape) and _is_sure(one, shape):
+        if not swaps and _swaps(one) and flow.shape(made) == _swapped(shape) and _is_sure(one, shape):
             swaps = True
-        elif name not in _COPIES or _shape(flow, made) != _shape(flow, one.reads[0].tensor):
+        elif name not in _COPIES or flow.shape(made) != flow.shape(one.reads[0].tensor):
             return None
         result = made
     return None
@@ -157,9 +156,9 @@ def _swapped(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 def _is_linear(flow: RecordedDataflow, tensor: int) -> bool:
     """Whether features [b, t, d] are what a linear layer made of each position, or a part of that."""
-    positions = _shape(flow, tensor)[:2]
-    for one in _way(flow, tensor, (*_VIEWS, *_COPIES, *_PARTS)):
-        shape = _shape(flow, one)
+    positions = flow.shape(tensor)[:2]
+    for one in _way(flow, tensor, (*VIEWS, *_COPIES, *_PARTS)):
+        shape = flow.shape(one)
         if len(shape) == 2:
             made = _maker(flow, one)
             return made is not None and base_name(made.operation.name) in _LINEAR and shape[0] == math.prod(positions)
@@ -170,7 +169,7 @@ def _is_linear(flow: RecordedDataflow, tensor: int) -> bool:
 
 def _is_softmax(flow: RecordedDataflow, tensor: int) -> bool:
     """Whether weights are a softmax, dropped out and masked at most."""
-    *_, first = _way(flow, tensor, (*_VIEWS, *_COPIES, *_WEIGHTED))
+    *_, first = _way(flow, tensor, (*VIEWS, *_COPIES, *_WEIGHTED))
     made = _maker(flow, first)
     return made is not None and base_name(made.operation.name) in _SOFTMAX
 
@@ -198,8 +197,3 @@ def _maker(flow: RecordedDataflow, tensor: int) -> FlowOperation | None:
     """The only operator that made a tensor."""
     makers = flow.makers.get(tensor, ())
     return flow.operations[makers[0]] if len(makers) == 1 else None
-
-
-def _shape(flow: RecordedDataflow, tensor: int) -> tuple[int, ...]:
-    known = flow.tensors.get(tensor)
-    return () if known is None else tuple(known.type.shape)

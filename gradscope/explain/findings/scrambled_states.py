@@ -6,12 +6,11 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.dataflow import VIEWS, RecordedDataflow, dataflow
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
-_VIEWS = ("view", "_unsafe_view", "_reshape_alias", "reshape")
 _SAME_ORDER = ("slice", "clone", "contiguous", "alias", "native_dropout", "mul", "div", "relu", "tanh")
 _RECURRENT = ("RNN", "GRU", "LSTM")
 _STEPS = 3
@@ -48,9 +47,9 @@ def states_scrambled(case: Case) -> Iterator[Cause]:
 
 def _mixes(flow: RecordedDataflow, at: int, operation: FlowOperation) -> bool:
     """Whether [several, batch, features] becomes [batch, ...] by a view alone."""
-    if base_name(operation.operation.name) not in _VIEWS or not operation.makes or _is_recurrent(operation):
+    if base_name(operation.operation.name) not in VIEWS or not operation.makes or _is_recurrent(operation):
         return False
-    before, after = _shape(flow, operation.reads[0].tensor), _shape(flow, operation.makes[0])
+    before, after = flow.shape(operation.reads[0].tensor), flow.shape(operation.makes[0])
     if len(before) != 3 or before[0] < 2 or before[1] < 2 or before[0] == before[1]:
         return False
     rows = after[:1] == before[1:2] and len(after) > 1 and after[1] > 1
@@ -76,8 +75,3 @@ def _is_recurrent(operation: FlowOperation) -> bool:
     """Whether it ran in one of torch's recurrent layers."""
     module = operation.operation.module
     return module is not None and module.module_class in _RECURRENT
-
-
-def _shape(flow: RecordedDataflow, tensor: int) -> tuple[int, ...]:
-    known = flow.tensors.get(tensor)
-    return () if known is None else known.type.shape

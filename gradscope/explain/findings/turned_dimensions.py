@@ -11,12 +11,10 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import dataflow
-from gradscope.model.flow import FlowOperation
+from gradscope.explain.evidence.dataflow import VIEWS, dataflow
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
-_VIEWS = ("view", "_unsafe_view", "_reshape_alias", "reshape")
 _FEWEST = 2  # calls that agree
 Shape = tuple[int, ...]
 
@@ -37,35 +35,32 @@ def dimensions_turned(case: Case) -> Iterator[Cause]:
     Do instead: permute the dimensions first, so that those which are merged stand side by side.
 
     How it is found: in each call that was followed, merging neighbours does not give the result's sizes, and it does
-    once one dimension is moved. A hint: sizes may agree by chance.
+    once one dimension is moved. Nothing is said where groups may have been folded into the first dimension, or taken
+    out of it, as windows of a sequence are. A hint: sizes may agree by chance.
     """
     flow = dataflow(case)
-    shapes: dict[tuple[Site, str], list[tuple[Shape, Shape, FlowOperation]]] = defaultdict(list)
+    views: dict[tuple[Site, str], list[tuple[Shape, Shape, str]]] = defaultdict(list)
     for operation in flow.operations:
-        site = operation.site
-        views = operation.backward is None and base_name(operation.operation.name) in _VIEWS
-        if views and site is not None and operation.makes and any(one.requires_grad for one in operation.reads):
-            read, made = flow.tensors.get(operation.reads[0].tensor), flow.tensors.get(operation.makes[0])
-            if read is not None and made is not None:
-                module = operation.operation.module
-                within = "" if module is None else module.module_class
-                shapes[site, within].append((read.type.shape, made.type.shape, operation))
-    for (site, _), calls in shapes.items():
-        turned = [call for call in calls if _moved(call[0], call[1]) is not None]
-        if len(turned) == len(calls) >= _FEWEST:
-            before, after, operation = calls[0]
-            message = (
-                f"this view makes {list(after)} of {list(before)}: it merges dimensions that do not stand side by "
-            )
-            message += f"by side, as if the one of {_moved(before, after)} had been moved"
-            yield Cause(message, site, certain=False, op=operation.operation.name)
+        site, name, module = operation.site, operation.operation.name, operation.operation.module
+        viewed = operation.backward is None and base_name(name) in VIEWS and operation.makes
+        if viewed and site is not None and any(one.requires_grad for one in operation.reads):
+            shapes = flow.shape(operation.reads[0].tensor), flow.shape(operation.makes[0])
+            views[site, module.module_class if module else ""].append((*shapes, name))
+    for (site, _), calls in views.items():
+        before, after, name = calls[0]
+        if len(calls) >= _FEWEST and all(_moved(*shapes) is not None for *shapes, _ in calls):
+            message = f"this view makes {list(after)} of {list(before)}, as if the dimension of "
+            message += f"{_moved(before, after)} had been moved: what it takes for a row is cut together from several"
+            yield Cause(message, site, certain=False, op=name)
 
 
 def _moved(before: Shape, after: Shape) -> int | None:
     """The size of the one dimension that must be moved before merging neighbours gives a shape; None where none must
     be, or where that is not enough."""
     sizes, wanted = [one for one in before if one != 1], [one for one in after if one != 1]
-    if not 1 < len(wanted) <= len(sizes) or _merges(sizes, wanted):
+    while sizes and wanted and sizes[0] == wanted[0]:
+        sizes, wanted = sizes[1:], wanted[1:]
+    if not wanted or len(wanted) > len(sizes) or _merges(sizes, wanted) or _may_be_folded(sizes, wanted):
         return None
     for at, size in enumerate(sizes):
         others = sizes[:at] + sizes[at + 1 :]
@@ -73,6 +68,12 @@ def _moved(before: Shape, after: Shape) -> int | None:
         if sizes.count(size) == 1 and any(_merges(others, wanted[:at] + wanted[at + 1 :]) for at in places):
             return size
     return None
+
+
+def _may_be_folded(sizes: list[int], wanted: list[int]) -> bool:
+    """Whether groups that stand in the first dimension may be taken out of it, or as many dimensions put into it."""
+    folds = len(sizes) == len(wanted) and wanted[0] % sizes[0] == 0
+    return folds or sizes[0] % wanted[0] == 0
 
 
 def _merges(sizes: list[int], wanted: list[int]) -> bool:

@@ -118,18 +118,21 @@ def _loaded(values: dict[str, Any]) -> Said:
 
 def _restored(values: dict[str, Any]) -> Said | None:
     optimizer, given = values["self"], values["state_dict"]
-    if not isinstance(given, dict) or not isinstance(given.get("state"), dict):
-        return None
+    forms = {"state": dict, "param_groups": list}
+    if not isinstance(given, dict) or not all(isinstance(given.get(name), form) for name, form in forms.items()):
+        return None  # torch will say so
     own = [one for group in optimizer.param_groups for one in group["params"]]
-    places = [place for group in given.get("param_groups", ()) for place in group.get("params", ())]
+    places = [place for group in given["param_groups"] for place in group.get("params", ())]
     states = [(one, given["state"].get(place)) for one, place in zip(own, places, strict=False)]
-    shapes = [(one.shape, _shapes(state)) for one, state in states if isinstance(state, dict)]
-    return Said(RESTORE, optimizer, sum(bool(found) and shape not in found for shape, found in shapes), len(shapes))
+    known = [(one, state) for one, state in states if isinstance(state, dict)]
+    return Said(RESTORE, optimizer, sum(_is_of_another(one, state) for one, state in known), len(known))
 
 
-def _shapes(state: dict[str, Any]) -> list[torch.Size]:
-    """The shapes of what an optimizer keeps for a parameter, counters aside."""
-    return [one.shape for one in state.values() if isinstance(one, torch.Tensor) and one.dim()]
+def _is_of_another(parameter: torch.Tensor, state: dict[str, Any]) -> bool:
+    """Whether nothing that is kept for a parameter has its shape, and something has a size that it has not: what is
+    factorised has some of its sizes."""
+    shapes = [one.shape for one in state.values() if isinstance(one, torch.Tensor)]
+    return parameter.shape not in shapes and any({*shape} - {1, *parameter.shape} for shape in shapes)
 
 
 def _autocast(values: dict[str, Any]) -> Said:
