@@ -53,8 +53,7 @@ def command(
     Takes the recordings of all ranks, a folder of them (default: the working directory), or that of
     the process that started them. Record with `gradscope trace -m torch.distributed.run ...`, or
     GRADSCOPE_TRACE=FOLDER in the environment of the launcher. Recordings of ranks that were killed are
-    read as far as they go. Exits
-    with 1 when something as severe as --fail-on is found, 0 otherwise.
+    read as far as they go. Exits with 1 when something as severe as --fail-on is found, 0 otherwise.
     """
     options.check_output(output, force)
     paths = of_ranks(paths_of(files))

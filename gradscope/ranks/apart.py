@@ -10,8 +10,8 @@ from gradscope.model.rank import Rank
 from gradscope.model.site import Site
 from gradscope.ranks.given import origin_of
 from gradscope.ranks.kind import Blame
-from gradscope.ranks.known import Ranks
-from gradscope.ranks.scaled import Told, decided_apart
+from gradscope.ranks.known import Ranks, Told
+from gradscope.ranks.scaled import decided_apart
 from gradscope.ranks.spread import source_of
 from gradscope.ranks.stopped import named
 from gradscope.ranks.ways import meets_before_the_loss

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradscope.functions.source import called_name
 from gradscope.model.operation import Operation
 from gradscope.model.site import Origin, Site, Stack
 from gradscope.ranks.syntax import at_line, tree_of
@@ -58,7 +59,7 @@ def _divisors(functions: list[Function], around: list[Function], line: int) -> I
             if name and (function.name, name) not in seen:
                 seen.add((function.name, name))
                 waiting += [(function, one) for one in _assigned(function, node)]
-            called = _last_name(node) if isinstance(node, ast.Call) else ""
+            called = called_name(node) if isinstance(node, ast.Call) else ""
             if called and ("", called) not in seen:
                 seen.add(("", called))
                 waiting += _returned(functions, called)
@@ -97,8 +98,3 @@ def _is_of_all(value: ast.expr) -> bool:
 def _names(value: ast.expr) -> set[str]:
     attributes = {node.attr for node in ast.walk(value) if isinstance(node, ast.Attribute)}
     return attributes | {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
-
-
-def _last_name(call: ast.Call) -> str:
-    called = call.func
-    return called.attr if isinstance(called, ast.Attribute) else called.id if isinstance(called, ast.Name) else ""

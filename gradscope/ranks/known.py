@@ -8,6 +8,9 @@ from dataclasses import dataclass, field
 
 from gradscope.model.averaging import Averaging, GroupKey
 from gradscope.model.rank import Collective, Pace, ProcessGroup, Rank, Weights
+from gradscope.model.site import Site
+
+Told = tuple[str, Site]  # what something goes back to: in words, and the line
 
 
 @dataclass(slots=True)

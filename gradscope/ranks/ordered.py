@@ -7,6 +7,7 @@ import json
 from collections.abc import Iterator
 from pathlib import Path
 
+from gradscope.functions.source import called_name
 from gradscope.model.site import Site
 from gradscope.ranks.keys import unwrapped
 from gradscope.ranks.kind import Blame
@@ -104,14 +105,14 @@ def _loops(recording: Recording, file: str) -> Iterator[range]:
     for node in ast.walk(tree):
         if isinstance(node, ast.For) and _is_set(node.iter, sets) and any(map(_registers, ast.walk(node))):
             yield range(node.lineno, (node.end_lineno or node.lineno) + 1)
-        elif isinstance(node, ast.Call) and _called(node) in _HOLDERS:
+        elif isinstance(node, ast.Call) and called_name(node) in _HOLDERS:
             inside = [each for one in node.args for each in ast.walk(one)]
             loops = [each for one in inside for each in getattr(one, "generators", ()) if _is_set(each.iter, sets)]
             yield from (range(each.iter.lineno, (node.end_lineno or node.lineno) + 1) for each in loops)
 
 
 def _is_set(value: ast.expr, names: set[str]) -> bool:
-    if isinstance(value, ast.Call) and _called(value) in _THROUGH:
+    if isinstance(value, ast.Call) and called_name(value) in _THROUGH:
         return any(_is_set(one, names) for one in value.args)
     if isinstance(value, ast.Call):
         return isinstance(value.func, ast.Name) and value.func.id in _SETS
@@ -122,8 +123,4 @@ def _registers(node: ast.AST) -> bool:
     """Whether a statement registers a module, a parameter or a buffer, or puts it into something by its name."""
     if isinstance(node, ast.Assign):
         return any(isinstance(target, ast.Subscript) for target in node.targets)
-    return isinstance(node, ast.Call) and _called(node) in _REGISTERS
-
-
-def _called(call: ast.Call) -> str:
-    return call.func.attr if isinstance(call.func, ast.Attribute) else getattr(call.func, "id", "")
+    return isinstance(node, ast.Call) and called_name(node) in _REGISTERS

@@ -12,7 +12,7 @@ from gradscope.model.graph import Graph
 from gradscope.model.operation import Operation
 from gradscope.model.rank import Rank
 from gradscope.model.site import Origin, Site, Stack
-from gradscope.ranks.known import Ranks
+from gradscope.ranks.known import Ranks, Told
 from gradscope.ranks.syntax import at_line, statements
 from gradscope.ranks.ways import ways_of
 from gradscope.store.averaging_reader import read_beside_the_wrapper
@@ -23,7 +23,6 @@ from gradscope.store.reader import Recording, load
 _TWICE = "Expected to mark a variable ready only once"  # what DistributedDataParallel raises
 _NEVER = "Expected to have finished reduction in the prior iteration"  # this as well
 _OTHERS = 8  # ranks that are asked
-Told = tuple[str, Site]
 
 
 def raised_by(ranks: Ranks, one: Rank) -> Told | None:

@@ -5,13 +5,13 @@ from __future__ import annotations
 from gradscope.model.rank import Rank
 from gradscope.model.site import Site
 from gradscope.model.training import SCALED_STEP, STEP, Interval
+from gradscope.ranks.known import Told
 from gradscope.ranks.ways import is_collective, ways_of
 from gradscope.store.reader import Recording
 
 _LOOKS = "aten._amp_foreach_non_finite_check_and_unscale_"
 _UPDATES = "aten._amp_update_scale_"
 Side = tuple[Rank, Recording]
-Told = tuple[str, Site]
 
 
 def decided_apart(one: Side, other: Side, last: int) -> Told | None:

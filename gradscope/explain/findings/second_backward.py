@@ -22,6 +22,7 @@ from gradscope.model.site import Site
 
 FREED = "backward through the graph a second time"
 _SETS_BACK = ("ZeroBackward", "FillBackward")
+Edit = tuple[Site | None, str, str]
 
 
 def graph_freed(case: Case) -> Iterator[Cause]:
@@ -98,40 +99,12 @@ def _outdated(case: Case, call: Backward) -> SharedSubgraph | None:
 
 
 def _carried_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
-    made = received_at(case, found.carried.stack)
-    name = source_lines.assigned(case, made)
-    what = f"`{name}`" if name else f"what {found.carried.name} made"
-    thrown_away, cache = thrown_away_detach(case), cache_around(case, found.carried.stack)
-    if found.reader is None:
-        message = f"{what} is built once, but backward runs through it again and again: the first run frees its graph"
-        advice = "build it anew in each round of the loop, before its backward"
-    else:
-        message = f"{what} carries its graph from one round into the next: backward {call.number} ran into it again"
-        advice = f"carry over `{name}.detach()`" if name else "detach it when it is carried over"
-        advice += ", or compute it anew in each round where its gradient is wanted"
-    reset, cached, half = _set_back_at(case, call, found), None, None
-    if reset is None and thrown_away is None:
-        cached = parametrizations_cached(case, found.carried.stack)
-        half = half_detached(case, name) if cached is None else None
-    if cached is not None:
-        message = "cached() keeps parametrized weights, with their graph, for as long as it is open: backward "
-        message += f"{call.number} ran into what an earlier one had run"
-        advice = "open it anew for each forward and its backward"
-    elif half is not None:
-        message = f"a part of {what} is not detached here: {message}"
-        advice = "detach all parts of it"
-    elif reset is not None:
-        message = f"{what} is set back in place, which leaves its graph on it: backward {call.number} ran into it again"
-        advice = "detach it as well (`detach_()`), or set it to a new tensor"
-    elif thrown_away is not None:
-        message = f"detach() gives a new tensor, which is thrown away here: {message}"
-        advice = "assign what detach() gives, or call detach_()"
-    elif cache is not None:
-        message = f"a value is kept here for later calls, with its graph: {message}"
-        advice = "keep a detached value, or compute it anew in each step where it depends on a parameter"
+    name = source_lines.assigned(case, received_at(case, found.carried.stack))
+    edits = list(_edits(case, call, found, name))
+    site, message, advice = next((edit for edit in edits if edit[0] is not None), edits[-1])
     return Cause(
         message,
-        cached or half or reset or thrown_away or cache or made,
+        site,
         _places(call, found),
         fails=True,
         advice=advice,
@@ -140,6 +113,40 @@ def _carried_cause(case: Case, call: Backward, found: SharedSubgraph) -> Cause:
         module=found.carried.module.path if found.carried.module is not None else None,
         backward=call.number,
     )
+
+
+def _edits(case: Case, call: Backward, found: SharedSubgraph, name: str | None) -> Iterator[Edit]:
+    """What may be edited, the surest first: the line where there is one, what is wrong with it, and what to do."""
+    stack, what = found.carried.stack, f"`{name}`" if name else f"what {found.carried.name} made"
+    again = f"backward {call.number} ran into it again"
+    message = f"{what} carries its graph from one round into the next: {again}"
+    detach = f"carry over `{name}.detach()`" if name else "detach it when it is carried over"
+    advice = f"{detach}, or compute it anew in each round where its gradient is wanted"
+    if found.reader is None:
+        message = f"{what} is built once, but backward runs through it again and again: the first run frees its graph"
+        advice = "build it anew in each round of the loop, before its backward"
+    yield (
+        _set_back_at(case, call, found),
+        f"{what} is set back in place, which leaves its graph on it: {again}",
+        "detach it as well (`detach_()`), or set it to a new tensor",
+    )
+    yield (
+        thrown_away_detach(case),
+        f"detach() gives a new tensor, which is thrown away here: {message}",
+        "assign what detach() gives, or call detach_()",
+    )
+    yield (
+        parametrizations_cached(case, stack),
+        f"cached() keeps parametrized weights, with their graph, for as long as it is open: {again}",
+        "open it anew for each forward and its backward",
+    )
+    yield half_detached(case, name), f"a part of {what} is not detached here: {message}", "detach all parts of it"
+    yield (
+        cache_around(case, stack),
+        f"a value is kept here for later calls, with its graph: {message}",
+        "keep a detached value, or compute it anew in each step where it depends on a parameter",
+    )
+    yield received_at(case, stack), message, advice
 
 
 def _set_back_at(case: Case, call: Backward, found: SharedSubgraph) -> Site | None:

@@ -9,8 +9,7 @@ from __future__ import annotations
 import inspect
 from collections import Counter
 from collections.abc import Iterable
-from inspect import isfunction
-from types import CodeType, FrameType
+from types import CodeType, FrameType, FunctionType
 from typing import Any
 
 import torch
@@ -69,9 +68,9 @@ class CapturedTensors:
         stack, function = self._stacks.take(frames[0], thread.base), written_by_the_user(call.function)
         if self._looks[stack] == _LOOKS or function.__module__.partition(".")[0] == "torch":
             return
+        self._looks[stack] += 1
         if not _rules_of(function).isdisjoint(one.f_code for one in frames):
             return  # what a rule such as vmap reads are its own arguments
-        self._looks[stack] += 1
         read = {id(one) for one in operands} - call.given
         for name, tensor in reached(frames, function.forward, call.arguments) if read else ():
             if _is_differentiated(tensor) and id(innermost(tensor)) in read:
@@ -87,7 +86,11 @@ class CapturedTensors:
 def _rules_of(function: Any) -> set[CodeType]:
     """The code of what torch calls of a Function beside its forward."""
     rules = (inspect.getattr_static(function, name) for name in _RULES)
-    return {one.__func__.__code__ for one in rules if isinstance(one, staticmethod) and isfunction(one.__func__)}
+    return {
+        one.__func__.__code__
+        for one in rules
+        if isinstance(one, staticmethod) and isinstance(one.__func__, FunctionType)
+    }
 
 
 def _up_to_the_call(frame: FrameType | None) -> tuple[list[FrameType], Application | None]:
@@ -99,8 +102,7 @@ def _up_to_the_call(frame: FrameType | None) -> tuple[list[FrameType], Applicati
             if CALLS.is_forward(frame.f_code):
                 return [*found, frame], call
             first = found[-1].f_code if found else None
-            in_forward = first not in (None, _TO_THE_NEXT_TRANSFORM) and first.co_name != "setup_context"
-            return (found, call) if in_forward else ([], None)
+            return (found, call) if first not in (None, _TO_THE_NEXT_TRANSFORM) else ([], None)
         found.append(frame)
         frame = frame.f_back
     return [], None
