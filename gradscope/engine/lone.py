@@ -16,14 +16,15 @@ def lone_order(
     only nodes that are `useful` are sent any."""
     queue, order = [start], list[int]()
     while queue:
-        node = _pop(queue, priorities) if len(queue) > 1 else queue.pop()
+        node = _pop(queue, priorities) if len(queue) > 2 else queue.pop(0)  # two are in order, whatever they are
         order.append(node)
         for target in targets[node]:
             waits[target] -= 1
             if not waits[target] and target in useful:
+                place = len(queue)
                 queue.append(target)
-                if len(queue) > 1:
-                    _rise(queue, len(queue) - 1, target, priorities)
+                if place and priorities[queue[(place - 1) // 2]] < priorities[target]:
+                    _rise(queue, place, target, priorities)
     return order
 
 

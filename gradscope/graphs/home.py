@@ -64,14 +64,14 @@ class Owners:
 
     def find(self, leaf: str | None, near: ModuleCall | None) -> ModuleCall | None:
         """That call, or that of the closest module around it that was called; `near` uses the parameter."""
-        if leaf is None or near is None:
+        if leaf is None or near is None or leaf.rpartition(".")[0] == near.path:  # where nearly all parameters are used
             return near
         outermost = near.outermost
         path = _inside(leaf, outermost.module_class)
         around: dict[str, ModuleCall] = {}
         while path:
             path = path.rpartition(".")[0]
-            if path == near.path:  # where nearly all parameters are used
+            if path == near.path:
                 return near
             around = around or {call.path: call for call in near.chain}
             call = around.get(path) or self._index.get((call_key(outermost), path))

@@ -9,7 +9,7 @@ from typing import cast
 from gradscope.graphs.home import CallKey, Home, call_key, homes
 from gradscope.graphs.walk import backward_order
 from gradscope.model.graph import Graph, Level, Node
-from gradscope.model.group import Group, Totals
+from gradscope.model.group import Group
 from gradscope.model.module import ModuleCall
 
 IN_BACKWARD = "backward"
@@ -22,66 +22,27 @@ class Draft:
 
     name: str
     module_class: str
-    around: Draft | None
-    children: list[Node | Draft] = field(default_factory=list)
-    inner: dict[CallKey, Draft] = field(default_factory=dict)
-    own: list[Node] = field(default_factory=list)  # in backward order, those that are absorbed as well
-    storages: dict[int, int] = field(default_factory=dict)
-    nodes: int = 0
-    parameters: int = 0
-    hooks: int = 0
-    first: int | None = None
-    last: int | None = None
     level: Level | None = None
-
-    def count_own(self) -> None:
-        """Add the nodes that stand in this group itself, once they are all there."""
-        own = self.own
-        self.nodes += len(own)
-        for node in own:
-            if node.accumulates:
-                self.parameters += 1
-            if node.saved:
-                self.storages.update([(one.storage, one.bytes) for one in node.saved if one.leaf is None])
-            if node.hooks:
-                self.hooks += len(node.hooks)
-        if own and own[0].order is not None:  # those that did not run stand last
-            last = own[-1].order
-            if last is None:
-                last = next(node.order for node in reversed(own) if node.order is not None)
-            self._reach(own[0].order, last)
-
-    def add_inner(self, inner: Draft) -> None:
-        """Add what a group inside has counted."""
-        self.nodes += inner.nodes
-        self.parameters += inner.parameters
-        self.hooks += inner.hooks
-        self.storages.update(inner.storages)
-        if inner.first is not None and inner.last is not None:
-            self._reach(inner.first, inner.last)
-
-    def _reach(self, first: int, last: int) -> None:
-        """Be at least from one place to another."""
-        self.first = first if self.first is None else min(self.first, first)
-        self.last = last if self.last is None else max(self.last, last)
+    children: list[Node | Draft] = field(default_factory=list)
+    holds_groups: bool = False
 
 
 class Builder:
     """Fills drafts, one path of calls at a time."""
 
     def __init__(self) -> None:
-        self.root = Draft("", "", None)
+        self.root = Draft("", "")
         self.drafts = [self.root]
+        self._inside_of: dict[tuple[int, CallKey], Draft] = {}  # by the identity of the draft around it
         self._known: dict[tuple[bool, tuple[Level, ...]], dict[int, Draft]] = {}  # by the identity of the call
 
     def fill(self, nodes: Iterable[Node], places: Sequence[Home], absorbed: Collection[int], by_level: bool) -> None:
-        """Put nodes into their groups; those that are absorbed are counted there and not shown."""
+        """Put nodes into their groups; those that are absorbed are not shown, and their groups stand where they did."""
         last, its_levels, draft = Home(), tuple[Level, ...](), self.root
         for node in nodes:
             home, levels = places[node.id], node.levels if by_level else ()
             if home is not last or levels is not its_levels:  # they are not, for nearly all neighbours
                 last, its_levels, draft = home, levels, self._innermost(home, levels)
-            draft.own.append(node)
             if node.id not in absorbed:
                 draft.children.append(node)
 
@@ -106,16 +67,18 @@ class Builder:
         if in_backward:
             draft = self._inside(draft, (IN_BACKWARD, "", -1, 0), IN_BACKWARD, "")
         for level in levels:
-            draft = self._inside(draft, (str(level), LEVEL, -1, 0), str(level), "")
-            draft.level = level
+            draft = self._inside(draft, (str(level), LEVEL, -1, 0), str(level), "", level)
         return draft
 
-    def _inside(self, around: Draft, key: CallKey, name: str, module_class: str) -> Draft:
-        if key not in around.inner:
-            draft = around.inner[key] = Draft(name, module_class, around)
-            around.children.append(draft)
-            self.drafts.append(draft)
-        return around.inner[key]
+    def _inside(self, around: Draft, key: CallKey, name: str, module_class: str, level: Level | None = None) -> Draft:
+        place = id(around), key
+        found = self._inside_of.get(place)
+        if found is None:
+            found = self._inside_of[place] = Draft(name, module_class, level)
+            around.children.append(found)
+            around.holds_groups = True
+            self.drafts.append(found)
+        return found
 
 
 def build(
@@ -127,7 +90,7 @@ def build(
 ) -> Group:
     """The tree of module calls; its root is the whole graph and has no name.
 
-    Only nodes `inside` (None: all) are in it; those `absorbed` are counted without a place of their own. With
+    Only nodes `inside` (None: all) are in it, those `absorbed` without a place of their own. With
     `by_level` what was made under torch.func transforms stands in a group for each level.
     """
     places = homes(graph) if where is None else where
@@ -136,25 +99,16 @@ def build(
     builder.fill(nodes if inside is None else [one for one in nodes if one.id in inside], places, absorbed, by_level)
     frozen: dict[int, Group] = {}
     for draft in reversed(builder.drafts):
-        draft.count_own()
-        children = tuple(_children(draft, frozen))
-        frozen[id(draft)] = Group(draft.name, draft.module_class, children, _totals(draft), draft.level)
-        if draft.around is not None:
-            draft.around.add_inner(draft)
+        frozen[id(draft)] = Group(draft.name, draft.module_class, tuple(_children(draft, frozen)), draft.level)
     return frozen[id(builder.root)]
 
 
 def _children(draft: Draft, frozen: dict[int, Group]) -> Iterable[Node | Group]:
     """What shows in a group: a group whose nodes are all part of others has nothing left to show."""
-    if not draft.inner:
+    if not draft.holds_groups:
         return cast("list[Node | Group]", draft.children)
     found = [child if isinstance(child, Node) else frozen[id(child)] for child in draft.children]
     return [child for child in found if isinstance(child, Node) or child.children]
-
-
-def _totals(draft: Draft) -> Totals:
-    saved = sum(draft.storages.values())
-    return Totals(draft.nodes, draft.parameters, saved, draft.hooks, draft.first, draft.last)
 
 
 def _name(call: ModuleCall) -> str:

@@ -184,11 +184,11 @@ class BackwardReader:
         order = {node: position for position, node in enumerate(call.measured or ())}
         columns = (
             numbers,
-            each(known.string, names),
+            known.strings(names),
             [None if seq is None else seq + call.seq_base for seq in seqs],
             each(known.stack, stacks),
-            each(known.name, ops),
-            each(known.call, calls),
+            known.names(ops),
+            known.calls(calls),
             levels,
             threads,
             parents,
@@ -197,7 +197,7 @@ class BackwardReader:
             _held(self._saved(call.tensors), numbers),
             _held(self._again(call.tensors), numbers),
             _held(self._hooks_on(call.backward.number), numbers),
-            each(known.name, leaves),
+            known.names(leaves),
             functions,
             map(order.get, numbers),
         )
@@ -242,11 +242,11 @@ class BackwardReader:
         given = {one for (one,) in self._rows.select(sql, (INTEGER,), _some(tensors))}
         known = self._interned
         columns = (
-            each(known.string, names),
+            known.strings(names),
             each(known.type, types),
             sizes,
             storages,
-            each(known.name, leaves),
+            known.names(leaves),
             [storage in given for storage in storages],
         )
         return _runs(nodes, tuple(map(SavedTensor, *columns)))

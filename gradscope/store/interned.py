@@ -6,7 +6,8 @@ Chains (stacks, module calls) are walked with a loop and a check for circles, be
 from __future__ import annotations
 
 import io
-from collections.abc import Callable, Hashable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
+from itertools import pairwise
 from typing import Any, TypeVar
 
 from gradscope.model.graph import FunctionClass, Level
@@ -16,6 +17,7 @@ from gradscope.model.tensor import TensorType
 from gradscope.store.rows import INTEGER, TEXT, Column, Rows, integers
 
 PAGE = 128  # rows of a table that are read together: their neighbours are asked for next
+TOGETHER = 1000  # pages that are read at once, at most
 CALLS = "SELECT id, caller, path, class, position, ordinal, ordinals FROM call"
 CALL: tuple[Column, ...] = (INTEGER,) * 6
 ORIGINS = (Origin.USER, Origin.LIBRARY, Origin.TORCH)
@@ -47,15 +49,33 @@ class Interned:
         """A string."""
         found = self._strings.get(number)
         if found is None:
-            self._strings.update(self._around("SELECT id, text FROM string", (TEXT,), number - number % PAGE))
+            self._read_strings((number,))
             found = self._strings.get(number)
             if found is None:
                 raise LookupError(f"there is no string {number}")
         return found
 
+    def strings(self, numbers: Sequence[int]) -> list[str]:
+        """Many strings."""
+        self._read_strings(numbers)
+        try:
+            return list(map(self._strings.__getitem__, numbers))
+        except KeyError as missing:
+            raise LookupError(f"there is no string {missing}") from None
+
+    def _read_strings(self, numbers: Iterable[int]) -> None:
+        sql = "SELECT id, text FROM string WHERE id BETWEEN ? AND ?"
+        for first, last in _pages(numbers, self._strings):
+            self._strings.update(zip(*self._rows.columns(sql, (INTEGER, TEXT), first, last), strict=True))
+
     def name(self, number: int) -> str | None:
         """A string, or None for 0."""
         return self.string(number) if number else None
+
+    def names(self, numbers: Sequence[int]) -> list[str | None]:
+        """Many of them."""
+        found = iter(self.strings([number for number in numbers if number]))
+        return [next(found) if number else None for number in numbers]
 
     def site(self, number: int) -> Site:
         """A frame, with the text of its line when the recording has it."""
@@ -90,18 +110,28 @@ class Interned:
     def call(self, number: int) -> ModuleCall | None:
         """A module call, None for 0."""
         if number not in self._calls:
-            self._calls_around(number)
+            self._read_calls((number,))
         if number in self._calls:
             return self._calls[number]
         return _follow(number, self._calls, lambda call: self._row(CALLS, CALL, call), self._call)
 
-    def _calls_around(self, number: int) -> None:
-        """Make the calls of a page whose callers are known, as nearly all are: a caller is written before."""
-        first = number - number % PAGE
-        if (CALLS, first) not in self._pages:
-            for call, (caller, *rest) in self._page(CALLS, CALL, number).items():
-                if caller in self._calls and call not in self._calls:
-                    self._calls[call] = self._call(self._calls[caller], *rest)
+    def calls(self, numbers: Sequence[int]) -> list[ModuleCall | None]:
+        """Many module calls."""
+        self._read_calls(numbers)
+        for number in set(numbers).difference(self._calls):
+            self.call(number)
+        return list(map(self._calls.__getitem__, numbers))
+
+    def _read_calls(self, numbers: Iterable[int]) -> None:
+        """Make the calls of pages whose callers are known, as nearly all are: a caller is written before."""
+        known = self._calls
+        for first, last in _pages(numbers, known):
+            columns = self._rows.columns(f"{CALLS} WHERE id BETWEEN ? AND ?", (INTEGER, *CALL), first, last)
+            ids, callers, paths, classes, *places = columns
+            rows = zip(ids, callers, self.strings(paths), self.strings(classes), *places, strict=True)
+            for call, caller, path, name, *place in rows:
+                if caller in known and call not in known:
+                    known[call] = ModuleCall(path, name, known[caller], *place)
 
     def _call(self, parent: ModuleCall | None, path: int, name: int, *places: int) -> ModuleCall:
         return ModuleCall(self.string(path), self.string(name), parent, *places)
@@ -150,12 +180,9 @@ class Interned:
         first = number - number % PAGE
         page = self._pages.get((sql, first))
         if page is None:
-            page = self._pages[sql, first] = {row[0]: row[1:] for row in self._around(sql, columns, first)}
+            around = self._rows.all(f"{sql} WHERE id BETWEEN ? AND ?", (INTEGER, *columns), first, first + PAGE - 1)
+            page = self._pages[sql, first] = {row[0]: row[1:] for row in around}
         return page
-
-    def _around(self, sql: str, columns: tuple[Column, ...], first: int) -> list[tuple[Any, ...]]:
-        """The rows of a page."""
-        return self._rows.all(f"{sql} WHERE id BETWEEN ? AND ?", (INTEGER, *columns), first, first + PAGE - 1)
 
     def _line(self, file: int, line: int) -> str | None:
         if file not in self._lines:
@@ -168,6 +195,14 @@ def each(look_up: Callable[[Asked], Found], asked: Sequence[Asked]) -> list[Foun
     """What each of many stands for, where few are different."""
     known = {one: look_up(one) for one in dict.fromkeys(asked)}
     return [known[one] for one in asked]
+
+
+def _pages(numbers: Iterable[int], known: Mapping[int, object]) -> Iterator[tuple[int, int]]:
+    """The pages of those that are not known, each as its first and last number; neighbours are read as one."""
+    pages = sorted({number // PAGE for number in set(numbers).difference(known)})
+    starts = [place for place, page in enumerate(pages) if not place % TOGETHER or page > pages[place - 1] + 1]
+    for start, stop in pairwise((*starts, len(pages))):
+        yield pages[start] * PAGE, pages[stop - 1] * PAGE + PAGE - 1
 
 
 def _follow(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from gradscope.graphs.absorb import only_views
 from gradscope.model.graph import Node
-from gradscope.model.group import Group, Repeat
+from gradscope.model.group import Group, Repeat, Totals
 from gradscope.view.drawing import Row
 from gradscope.view.role import Role
 from gradscope.view.rounds import MARK, round_words
@@ -62,9 +62,8 @@ def run_line(depth: int, nodes: list[Node]) -> Line:
     return Line(depth, (*head, *_keeps(sum(keeps.values()))))
 
 
-def group_line(depth: int, group: Group, held: Iterable[Row] = ()) -> Line:
-    """A module call with its totals. `held` are what a closed one says of the special nodes in it."""
-    totals = group.totals
+def group_line(depth: int, group: Group, totals: Totals, held: Iterable[Row] = ()) -> Line:
+    """A module call and what it holds. `held` are what a closed one says of the special nodes in it."""
     parts = [LinePart(group.name, Role.MODULE)]
     if group.module_class and group.module_class != group.name:
         parts.append(LinePart(group.module_class, Role.CLASS))

@@ -117,12 +117,6 @@ def test_parents_in_a_circle_do_not_hang() -> None:
     assert shape(build(by_hand.measured(nodes, [])).children) == [("backward", ["N", "N"])]
 
 
-def test_totals_count_storages_once_and_parameters_not_at_all() -> None:
-    tree = build(by_hand.small())
-    assert (tree.totals.nodes, tree.totals.parameters, tree.totals.saved_bytes, tree.totals.hooks) == (7, 2, 224, 1)
-    assert (tree.totals.first, tree.totals.last) == (0, 5)
-
-
 def test_identical_siblings_fold() -> None:
     tree = fold(build(calls("h.3", "h.2", "h.1", "h.0")))
     assert shape(tree.children) == [("Net", [(4, [("h.3", ["AddBackward0"])])])]
@@ -155,11 +149,10 @@ def test_a_sibling_with_a_hook_does_not_fold() -> None:
     assert len(net.children) == 4
 
 
-def test_folding_keeps_every_node_and_total() -> None:
+def test_folding_keeps_every_node() -> None:
     graph = by_hand.transformer()
     tree = fold(build(graph))
     assert sorted(node.id for node in nodes_of(tree.children)) == list(range(len(graph.nodes)))
-    assert tree.totals == build(graph).totals
 
 
 def test_modules_nested_5000_deep() -> None:
