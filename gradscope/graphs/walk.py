@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from operator import attrgetter
+from typing import TypeGuard
 
 from gradscope.model.graph import Node
 from gradscope.model.group import Group, Item, Repeat
@@ -26,14 +27,18 @@ def nodes_of(items: Iterable[Item]) -> Iterator[Node]:
             if isinstance(item, Node):
                 yield item
                 continue
-            inside = parts(item)
-            if set(map(type, inside)) == _NODES:  # the innermost groups, where nearly all nodes stand
-                yield from inside  # type: ignore[misc]
+            if is_innermost(item):
+                yield from item.children  # type: ignore[misc]
                 continue
-            waiting.append(iter(inside))
+            waiting.append(iter(parts(item)))
             break
         else:
             waiting.pop()
+
+
+def is_innermost(item: Group | Repeat) -> TypeGuard[Group]:
+    """Whether it is a group that holds nodes alone, as nearly all nodes stand in."""
+    return isinstance(item, Group) and set(map(type, item.children)) == _NODES
 
 
 def parts(item: Group | Repeat) -> tuple[Item, ...]:

@@ -101,7 +101,7 @@ class Node:
     @property
     def accumulates(self) -> bool:
         """Whether this node adds into a leaf's .grad."""
-        return _accumulates(self.name)
+        return is_accumulate(self.name)
 
 
 @lru_cache(maxsize=1024)
@@ -112,7 +112,8 @@ def _short(name: str, function: str | None) -> str:
 
 
 @lru_cache(maxsize=1024)  # a large graph has few names, and each of its nodes is asked
-def _accumulates(name: str) -> bool:
+def is_accumulate(name: str) -> bool:
+    """Whether nodes of this name add into a leaf's .grad."""
     return name.rpartition("::")[2] == ACCUMULATE
 
 

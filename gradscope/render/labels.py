@@ -32,17 +32,18 @@ class Labels:
                     index[row].append(rect)
 
     def place(self, route: Route, text: str) -> Point | None:
-        """The point of a route beside which words have room, as near to its middle as can be; None: there is none."""
-        free = (point for point in _places(route) if not _meets(_beside(point, text), self._taken))
-        second = next(free, None)
-        if second is None:
+        """Where words begin, right of a route or else left of it, as near to its middle as can be; None: nowhere."""
+        sides = (
+            [_right_of(point, text) for point in _places(route)],
+            [_left_of(point, text) for point in _places(route)],
+        )
+        free = [rect for side in sides for rect in side if not _meets(rect, self._taken)]
+        if not free:
             return None
-        clear = (point for point in (second, *free) if not _meets(_beside(point, text), self._lines))
-        found = next(clear, second)
-        rect = _beside(found, text)
-        for row in _rows(rect):
-            self._taken[row].append(rect)
-        return found
+        found = next((rect for rect in free if not _meets(rect, self._lines)), free[0])
+        for row in _rows(found):
+            self._taken[row].append(found)
+        return found.x, found.y + HALF
 
 
 def edges(rect: Rect) -> Iterator[Rect]:
@@ -60,9 +61,14 @@ def along(routes: Sequence[Route]) -> Iterator[Rect]:
             yield Rect(x - THIN, y - THIN, 2 * THIN, 2 * THIN)
 
 
-def _beside(point: Point, text: str) -> Rect:
+def _right_of(point: Point, text: str) -> Rect:
     """What words cover beside a point of their arrow."""
     return Rect(point[0] + BESIDE, point[1] - HALF, width(text, SIZE), 2 * HALF)
+
+
+def _left_of(point: Point, text: str) -> Rect:
+    across = width(text, SIZE)
+    return Rect(point[0] - BESIDE - across, point[1] - HALF, across, 2 * HALF)
 
 
 def _meets(rect: Rect, index: Mapping[int, Sequence[Rect]]) -> bool:

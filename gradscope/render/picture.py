@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import chain
 
-from gradscope.render.labels import BESIDE, SIZE, Labels, along, edges
+from gradscope.render.labels import SIZE, Labels, along, edges
 from gradscope.render.layout.geometry import Layout, Point, Rect, Route
 from gradscope.render.legend import legend
 from gradscope.render.metrics import shorten, width, wrap
@@ -183,7 +183,7 @@ def _arrow(drawing: Drawing, number: int, route: Route, at: Point, labels: Label
     words = f"{TIMES}{arrow.count}"
     if (place := labels.place(route, words)) is not None:
         x, y = _shift(place, at)
-        shapes.append(Words(x + BESIDE, y, words, SIZE, QUIET))
+        shapes.append(Words(x, y, words, SIZE, QUIET))
     return PicturePart("arrow", tuple(shapes), amount(arrow.count, "edge"))
 
 

@@ -13,7 +13,7 @@ from gradscope.graphs.around import groups_around
 from gradscope.graphs.reduce import unabridged
 from gradscope.graphs.special import shared_parameters
 from gradscope.graphs.sums import sums
-from gradscope.graphs.totals import Counter
+from gradscope.graphs.totals import Holdings
 from gradscope.graphs.walk import nodes_of
 from gradscope.model.graph import Node
 from gradscope.model.group import Group, Item, Repeat
@@ -90,7 +90,7 @@ class OutlineWriter:
         self._shared = shared_parameters(scene.graph)
         self._folder = scene.run.cwd
         self._special = any(node.hooks or node.function is not None for node in scene.graph.nodes)
-        self._counter = Counter()
+        self._holdings = Holdings(self.tree)
         self._told: dict[tuple[int, int], Line] = {}
 
     def lines(self, plan: Plan) -> Iterator[Line]:
@@ -105,7 +105,7 @@ class OutlineWriter:
             head = items[0]
             if isinstance(head, Group):
                 is_open = not closed and (depth < plan.depth or id(head) in self._open)
-                yield group_line(depth, head, self._counter.totals(head)) if is_open else self._closed(depth, head)
+                yield group_line(depth, head, self._holdings.totals(head)) if is_open else self._closed(depth, head)
                 if is_open:
                     waiting.append(_entries(head.children, depth + 1, plan, self._apart))
             elif isinstance(head, Repeat):
@@ -119,7 +119,7 @@ class OutlineWriter:
         """The line of a closed group, or of the rounds between of a repeat: told once, though many plans ask for it."""
         if (id(item), depth) not in self._told:
             if isinstance(item, Group):
-                totals = self._counter.totals(item)
+                totals = self._holdings.totals(item)
                 self._told[id(item), depth] = group_line(depth, item, totals, self._marks((item,)))
             else:
                 held = self._marks(part for one in between(item) for part in one)

@@ -18,7 +18,7 @@ def straight(x: float, length: float = 200.0) -> Route:
 
 def placed(labels: Labels, *routes: Route) -> list[Rect]:
     points = [point for route in routes if (point := labels.place(route, WORDS)) is not None]
-    return [Rect(x + BESIDE, y - HALF, width(WORDS, SIZE), 2 * HALF) for x, y in points]
+    return [Rect(x, y - HALF, width(WORDS, SIZE), 2 * HALF) for x, y in points]
 
 
 def overlap(one: Rect, other: Rect) -> bool:
@@ -42,7 +42,7 @@ def test_where_no_room_is_left_nothing_is_said():
 
 
 def test_alone_they_stand_where_the_layout_says():
-    assert Labels([]).place(straight(10.0), WORDS) == (10.0, 100.0)
+    assert Labels([]).place(straight(10.0), WORDS) == (10.0 + BESIDE, 100.0)
 
 
 def test_words_stand_clear_of_frames_edges_and_arrows_where_they_can() -> None:
@@ -51,6 +51,12 @@ def test_words_stand_clear_of_frames_edges_and_arrows_where_they_can() -> None:
     lines = [*edges(frame), *along(lanes)]
     (found,) = placed(Labels([], lines), lanes[1])
     assert not any(overlap(found, line) for line in lines)
+
+
+def test_words_stand_left_of_their_arrow_where_another_is_right_of_it() -> None:
+    lanes = [straight(60.0), straight(70.0)]
+    (found,) = placed(Labels([], along(lanes)), lanes[0])
+    assert found.right < 60.0
 
 
 def test_words_stand_on_a_line_rather_than_nowhere() -> None:
