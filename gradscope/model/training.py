@@ -34,6 +34,7 @@ GAP = CallKind("gap", "-", "-")  # what came before is not known: it was not rec
 STATE = CallKind("state_dict", "-", "-")
 LOAD = CallKind("load_state_dict", "tensors that share the module's memory", "tensors that it has")
 ASSIGN = CallKind("assign_state_dict", LOAD.count, LOAD.total)  # load_state_dict(assign=True): parameters are replaced
+LOAD_NOTHING = CallKind("load_nothing", "tensors that were given, under other names", LOAD.total)  # with strict=False
 PARTED = CallKind("parted", "parameters that were one before load_state_dict", "what they are since")
 RESTORE = CallKind("load_optimizer_state", "parameters whose state has another shape", "parameters that have a state")
 AUTOCAST = CallKind("autocast", "1 where it keeps copies of weights", "1 where no other is open around it")
@@ -41,7 +42,7 @@ NO_SYNC = CallKind("no_sync", "-", "-")  # DistributedDataParallel is to average
 LEARN = CallKind("requires_grad_(True)", "parameters of a module that it changes", "parameters that it has")
 FREEZE = CallKind("requires_grad_(False)", LEARN.count, LEARN.total)
 UNHOOK = CallKind("remove", "-", "-")  # a hook is removed that was still there
-_MAKING = (MADE, STATE, LOAD, ASSIGN, PARTED, RESTORE)
+_MAKING = (MADE, STATE, LOAD, ASSIGN, LOAD_NOTHING, PARTED, RESTORE)
 _STEPPING = (STEP, ZERO_GRAD, CLIP, SCALE, UNSCALE, SCALED_STEP, SCHEDULE)
 _SWITCHING = (TRAIN, EVAL, LEARN, FREEZE, UNHOOK)
 _ALL = (*_MAKING, *_STEPPING, *_SWITCHING, FORWARD, AUTOCAST, NO_SYNC, GAP)

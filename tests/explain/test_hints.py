@@ -17,6 +17,8 @@ SILENT = {
     "GS843": ("softmaxes_over_rows.py", "sinkhorn_prototypes.py", "clip_infonce.py"),
     "GS854": ("attention_between_samples.py",),
     "GS855": ("views_that_merge.py", "attention_between_samples.py"),
+    "GS856": ("dropout_meant_in_evaluation.py",),
+    "GS857": ("loads_parts_of_a_state.py",),
     "GS844": ("constant_mask_forecast.py", "masked_autoencoder.py"),
 }
 

@@ -30,6 +30,23 @@ def cache_around(case: Case, stack: Stack) -> Site | None:
     return _cached_by_decorator(case, made) or _stored_after(case, made) or _stored_after(case, received)
 
 
+def built_before_the_loop(case: Case, stack: Stack, backward: Stack) -> Site | None:
+    """The line of the function that loops over a backward, outside of its loop, that made what a stack's operator did.
+
+    What is kept on self as it is computed is another fault.
+    """
+    made = user_site(stack)
+    if made is None or _is_kept_at_once(case, made):
+        return None
+    frames = [(site, within) for site in stack for within in backward if site.origin is Origin.USER]
+    for site, within in frames:
+        if (site.file, site.function) == (within.file, within.function):
+            loop = syntax(case).loop(within)
+            if loop is not None and not loop.lineno <= site.line <= (loop.end_lineno or loop.lineno):
+                return site
+    return None
+
+
 def parametrizations_cached(case: Case, stack: Stack) -> Site | None:
     """The only call of torch's parametrize.cached(), where that keeps what a stack's operator has made."""
     if not any(site.function == _OF_PARAMETRIZATIONS and site.origin is Origin.TORCH for site in stack):

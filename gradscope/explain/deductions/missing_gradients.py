@@ -296,7 +296,14 @@ def _never_read(case: Case, one: SilentParameter) -> MissingGradient:
     again = sibling_read_twice(case, one.held.name, declared)
     if again is not None:
         return MissingGradient(UNUSED, Reason.SIBLING_READ_TWICE, Cause("", again, related, certain=False))
-    return MissingGradient(UNUSED, Reason.NEVER_READ, Cause("", site, related))
+    meant = Severity.INFO if _is_called_elsewhere(case, one.held.name) else None
+    return MissingGradient(UNUSED, Reason.NEVER_READ, Cause("", site, related, severity=meant))
+
+
+def _is_called_elsewhere(case: Case, parameter: str) -> bool:
+    """Whether code that did not run calls the module of a parameter by its name: a head for another task."""
+    *_, module, _ = ("", *parameter.split("."))
+    return bool(module) and not module.isdigit() and any(syntax(case).everywhere(attribute_call(module)))
 
 
 def _was_in_graph(case: Case, one: SilentParameter) -> bool:

@@ -1,4 +1,4 @@
-"""Steps that a GradScaler leaves out because a gradient is not finite."""
+"""Steps that are left out because a gradient is not finite: by a GradScaler, or by the program itself."""
 
 from __future__ import annotations
 
@@ -22,3 +22,14 @@ def skipped_to_the_end(case: Case) -> tuple[int, Site | None] | None:
         if skipped >= _SKIPS:
             return skipped, last
     return None
+
+
+def is_left_out(case: Case, backward: int) -> bool:
+    """Whether the gradients of a backward were cleared without a step, and the program stepped again after that."""
+    for timeline in timelines(case):
+        for at in timeline.backwards:
+            call = timeline.moments[at].backward
+            if call is not None and call.number == backward:
+                following = [one for one in timeline.moments[at + 1 :] if one.has(STEP, SCALED_STEP, ZERO_GRAD)]
+                return bool(following) and following[0].has(ZERO_GRAD) and any(one.has(STEP) for one in following)
+    return False

@@ -14,7 +14,7 @@ from gradscope.explain.evidence.timeline import timelines
 from gradscope.model.flow import GradientState, OptimizerLook
 from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Origin, Site
-from gradscope.model.training import MADE, STEP
+from gradscope.model.training import STEP
 
 _LOOKS = 3
 _MODULES = "nn/modules/module.py"
@@ -151,9 +151,3 @@ def _lowers(node: ast.AST) -> bool:
     return (node.func.attr in ("half", "bfloat16") and not given) or (
         node.func.attr == "to" and any(one.endswith(_LOW) for one in given)
     )
-
-
-def made_at(case: Case, optimizer: int) -> Site | None:
-    """The line that made an optimizer."""
-    calls = (call for timeline in timelines(case) for _, call in timeline.of(MADE))
-    return next((call.site for call in calls if call.optimizer == optimizer), None)

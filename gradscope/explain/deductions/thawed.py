@@ -11,12 +11,13 @@ from itertools import pairwise
 from gradscope.explain.deductions.optimizer_parameters import is_updated_by_hand
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.optimizers import made_at
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.functions.source import last_name
 from gradscope.model.flow import FlowTensor
 from gradscope.model.site import Site
-from gradscope.model.training import LEARN, MADE, STEP
+from gradscope.model.training import LEARN, STEP
 from gradscope.store.asked import kept
 
 _AROUND = 2  # steps of the optimizer between the looks at both sides of the change, and after it
@@ -55,7 +56,7 @@ def thawed(case: Case) -> Thawed | None:
             new = [dataflow(case).tensors.get(one) for one in sorted(leaves[after] - leaves[before] - stepping)]
             found = tuple(one for one in new if one is not None and _is_left_out(case, one, leaves, after))
             if found:
-                return Thawed(found, after, _line(case, before, after), _made(case, optimizer))
+                return Thawed(found, after, _line(case, before, after), made_at(case, optimizer))
     return None
 
 
@@ -111,8 +112,3 @@ def _sets_requires_grad(node: ast.AST) -> bool:
 
 def _is_true(node: ast.AST) -> bool:
     return isinstance(node, ast.Constant) and node.value is True
-
-
-def _made(case: Case, optimizer: int) -> Site | None:
-    found = (call.site for timeline in timelines(case) for _, call in timeline.of(MADE) if call.optimizer == optimizer)
-    return next(found, None)

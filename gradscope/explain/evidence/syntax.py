@@ -87,6 +87,12 @@ class Syntax:
         """The innermost function around a line; the module when there is none."""
         return self.parsed(site.file).functions.get(site.line, self.tree(site.file))
 
+    def loop(self, site: Site) -> ast.For | ast.While | None:
+        """The innermost loop around a line in its function."""
+        function = self.function(site)
+        around = (node for node in ast.walk(function) if isinstance(node, (ast.For, ast.While))) if function else ()
+        return next((one for one in reversed(list(around)) if one.lineno <= site.line <= (one.end_lineno or 0)), None)
+
     def _function(self, file: str, line: int) -> str:
         around = self.function(Site(file, line))
         return getattr(around, "name", "<module>")

@@ -7,8 +7,9 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.skipped_steps import skipped_to_the_end
-from gradscope.explain.deductions.small_updates import FEW, clipped_lines, frozen, low_dtype_at, made_at, unchanged
+from gradscope.explain.deductions.small_updates import FEW, clipped_lines, frozen, low_dtype_at, unchanged
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.optimizers import made_at
 from gradscope.explain.evidence.timeline import Timeline, timelines
 from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related

@@ -7,8 +7,8 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.small_updates import made_at
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.optimizers import made_at
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.model.finding import Related, Severity

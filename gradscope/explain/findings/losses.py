@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import TypeGuard
 
@@ -20,18 +20,22 @@ from gradscope.model.flow import FlowOperation
 from gradscope.model.graph import Backward, Graph, Node
 from gradscope.model.notice import TWO_AHEAD
 from gradscope.model.operation import base_name
-from gradscope.model.site import Site
+from gradscope.model.site import Origin, Site
 from gradscope.model.training import STEP, ZERO_GRAD
 
-_GRAPHS = 3  # that are looked at: the first ones
+_GRAPHS, _LINES = 3, 8  # that are looked at: the first ones of each line that calls backward
 _TIMES = 3
-# What takes a softmax or sigmoid itself, or wants a logarithm: the node, what must not come before it, why.
+# What takes a softmax or sigmoid itself, or wants a logarithm: the node, the place of what it reads, what must not come
+# before that, why.
 _WANTS_LOGITS = (
-    ("LogSoftmaxBackward", ("SoftmaxBackward",), "the loss takes the softmax itself"),
-    ("NllLossBackward", ("SoftmaxBackward",), "the loss wants logarithms"),
-    ("NllLoss2DBackward", ("SoftmaxBackward",), "the loss wants logarithms"),
+    ("LogSoftmaxBackward", 0, ("SoftmaxBackward",), "the loss takes the softmax itself"),
+    ("NllLossBackward", 0, ("SoftmaxBackward",), "the loss wants logarithms"),
+    ("NllLoss2DBackward", 0, ("SoftmaxBackward",), "the loss wants logarithms"),
+    ("MulBackward", 1, ("SoftmaxBackward", "SigmoidBackward"), "kl_div wants logarithms"),  # what it makes of both
+    ("SubBackward", 1, ("SoftmaxBackward", "SigmoidBackward"), "kl_div wants logarithms"),  # with log_target
     (
         "BinaryCrossEntropyWithLogitsBackward",
+        0,
         ("SigmoidBackward", "SoftmaxBackward"),
         "the loss takes the sigmoid itself",
     ),
@@ -69,7 +73,7 @@ def softmax_twice(case: Case) -> Iterator[Cause]:
         loss = torch.nn.functional.cross_entropy(net(x), y)
 
     Do instead: hand logits to cross_entropy and binary_cross_entropy_with_logits; take softmax or sigmoid where
-    probabilities are shown.
+    probabilities are shown. kl_div and nll_loss want log_softmax.
 
     How it is found: in the first graphs, the loss's node comes directly after that of a softmax or sigmoid.
     """
@@ -234,23 +238,34 @@ def _leaves_first_out(index: ast.expr) -> bool:
 
 
 def _doubled(case: Case) -> Iterator[tuple[Graph, Node, Node, str]]:
-    numbers = sorted(case.graph_sizes())[:_GRAPHS]
-    for graph in map(case.graph, numbers):
-        following: dict[int, list[int]] = defaultdict(list)
-        for edge in graph.edges:
-            following[edge.source].append(edge.target)
+    for graph in map(case.graph, _first_of_lines(case)):
+        following = {(edge.source, edge.output): edge.target for edge in graph.edges}
         for node in graph.nodes:
-            for name, before, why in _WANTS_LOGITS:
-                if node.name.startswith(name):
-                    other = _behind(graph, following, node)
+            for name, place, before, why in _WANTS_LOGITS:
+                if node.name.startswith(name) and (place == 0 or _is_of_divergence(node)):
+                    other = _behind(graph, following, node, place)
                     if other is not None and other.name.startswith(before):
                         yield graph, node, other, why
 
 
-def _behind(graph: Graph, following: dict[int, list[int]], node: Node) -> Node | None:
-    """The node whose values another computes with, through those that only show them in another form."""
-    while following[node.id]:
-        node = graph.nodes[following[node.id][0]]
+def _first_of_lines(case: Case) -> list[int]:
+    """The first backward calls of each line that calls it: a program may train one thing after another."""
+    sizes, numbers = case.graph_sizes(), defaultdict[Site | None, list[int]](list)
+    for call in case.backwards():
+        if call.number in sizes and (len(numbers) < _LINES or call.site in numbers):
+            numbers[call.site].append(call.number)
+    return sorted(number for found in numbers.values() for number in found[:_GRAPHS])
+
+
+def _is_of_divergence(node: Node) -> bool:
+    """Whether a node was made in torch's kl_div, which subtracts and multiplies."""
+    return any(site.function == "kl_div" and site.origin is Origin.TORCH for site in node.stack)
+
+
+def _behind(graph: Graph, following: Mapping[tuple[int, int], int], node: Node, place: int) -> Node | None:
+    """The node of an operand, by its place, through those that only show its values in another form."""
+    while (node.id, place) in following:
+        node, place = graph.nodes[following[node.id, place]], 0
         if node.name.rstrip("0123456789").removesuffix("Backward") not in _SAME_VALUES:
             return node
     return None

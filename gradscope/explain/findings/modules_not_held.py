@@ -8,9 +8,9 @@ from dataclasses import dataclass, field
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
-from gradscope.explain.deductions.small_updates import made_at
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.optimizers import made_at
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.explain.evidence.words import several
 from gradscope.model.finding import Related

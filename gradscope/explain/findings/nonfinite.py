@@ -12,12 +12,15 @@ from gradscope.explain.deductions.nonfinite_sources import masking_line, root_li
 from gradscope.explain.deductions.weight_growth import weight_growth
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import CTC_LOSSES
+from gradscope.explain.evidence.optimizers import is_in_step, made_at, stepped_at
 from gradscope.explain.findings.nonfinite_reasons import reason
 from gradscope.model.birth import Birth
 from gradscope.model.finding import Related
 from gradscope.model.graph import Backward, Graph, Node
 from gradscope.model.site import Site, user_site
 
+_EPS = """give the optimizer an eps that this dtype can hold (1e-4 for float16), or keep parameters in float32 and
+use torch.autocast"""
 SELECTS = ("WhereBackward", "MaskedFillBackward", "IndexBackward", "MaskedSelectBackward", "MaskedScatterBackward")
 
 
@@ -53,8 +56,7 @@ def non_finite_forward(case: Case) -> Iterator[Cause]:
         return  # the loss is finite: a derivative is to blame
     if weight_growth(case) is not None:
         return  # the weights have grown until something overflowed
-    site, related = _chosen(case, found.birth)
-    yield _masked(case, found, _cause(found, found.birth, f"{reason(found.birth)}; {found.where}", site, related))
+    yield _without_eps(case, found) or _masked(case, found, _chosen(case, found, found.birth))
 
 
 def non_finite_derivative(case: Case) -> Iterator[Cause]:
@@ -108,12 +110,27 @@ def non_finite_derivative(case: Case) -> Iterator[Cause]:
     yield _cause(found, birth, f"{told}; {found.where}", site, related, node)
 
 
-def _chosen(case: Case, birth: Birth) -> tuple[Site | None, tuple[Related, ...]]:
-    """The line to edit: where a module was built one of whose settings would have kept the result finite."""
+def _without_eps(case: Case, found: FirstNonfinite) -> Cause | None:
+    """The line that made the optimizer whose step divided by zero: what it adds to the root of the squares is gone."""
+    birth = found.birth
+    divisor = None if birth is None else birth.argument_named("tensor2", "other")
+    if birth is None or divisor is None or divisor.value != 0 or not is_in_step(birth.stack):
+        return None
+    made = made_at(case, stepped_at(case, birth.site))
+    if made is None:
+        return None
+    told = f"the step of this optimizer divides by 0, since its eps is 0 in the parameters' dtype: {reason(birth)}"
+    cause = _cause(found, birth, f"{told}; {found.where}", made, (Related("called_at", birth.site, "step"),))
+    return replace(cause, advice=_EPS)
+
+
+def _chosen(case: Case, found: FirstNonfinite, birth: Birth) -> Cause:
+    """With the line to edit: where a module was built one of whose settings would have kept the result finite."""
+    message = f"{reason(birth)}; {found.where}"
     built = built_at(case, birth.module) if birth.base in CTC_LOSSES else None
     if built is None or birth.site is None or built == birth.site:
-        return birth.site, ()
-    return built, (Related("called_at", birth.site, birth.op),)
+        return _cause(found, birth, message, birth.site)
+    return _cause(found, birth, message, built, (Related("called_at", birth.site, birth.op),))
 
 
 def _masked(case: Case, found: FirstNonfinite, cause: Cause) -> Cause:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.carried_state import (
+    built_before_the_loop,
     cache_around,
     half_detached,
     parametrizations_cached,
@@ -145,6 +146,13 @@ def _edits(case: Case, call: Backward, found: SharedSubgraph, name: str | None) 
         cache_around(case, stack),
         f"a value is kept here for later calls, with its graph: {message}",
         "keep a detached value, or compute it anew in each step where it depends on a parameter",
+    )
+    before = built_before_the_loop(case, stack, call.stack)
+    built = source_lines.assigned(case, before)
+    yield (
+        before,
+        f"{f'`{built}`' if built else what} is built once, before the loop whose backward runs through it: {again}",
+        "build it anew in each round of the loop, or call backward once for all rounds",
     )
     yield received_at(case, stack), message, advice
 

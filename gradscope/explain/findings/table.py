@@ -39,6 +39,7 @@ from gradscope.explain.findings.attention_masks import sees_the_future
 from gradscope.explain.findings.averaged_buffers import average_without_buffers
 from gradscope.explain.findings.copied_with_graph import copied_with_graph
 from gradscope.explain.findings.cut_in_loop import cut_in_loop
+from gradscope.explain.findings.dropout_in_evaluation import dropout_in_evaluation
 from gradscope.explain.findings.exhausted import iterator_exhausted
 from gradscope.explain.findings.factorizations import not_factorised
 from gradscope.explain.findings.function_backward import backward_returns
@@ -59,10 +60,12 @@ from gradscope.explain.findings.inplace_on_saved import inplace_on_saved
 from gradscope.explain.findings.inplace_refused import inplace_on_expanded, inplace_on_leaf, inplace_on_view
 from gradscope.explain.findings.kind import Kind, Question
 from gradscope.explain.findings.last_batch import batch_of_one
-from gradscope.explain.findings.loaded_states import state_of_others
+from gradscope.explain.findings.loaded_states import loads_nothing, state_of_others
 from gradscope.explain.findings.misspelt import misspelt_attribute
 from gradscope.explain.findings.mixed_dtypes import dtypes_differ
 from gradscope.explain.findings.modules_not_held import module_not_held
+from gradscope.explain.findings.out_of_range import out_of_range
+from gradscope.explain.findings.plateaus import waits_for_a_score_to_fall
 from gradscope.explain.findings.repeated_modules import repeated_module
 from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.scrambled_states import states_scrambled
@@ -151,8 +154,11 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS809", "rate-stays-low", Severity.INFO, learning_rates.rate_stays_low, points=False),
     Kind("GS810", "left-in-evaluation", Severity.WARNING, training_modes.left_in_evaluation, points=False),
     Kind("GS811", "validated-in-training", Severity.INFO, training_modes.validated_in_training_mode, points=False),
+    Kind("GS856", "dropout-in-evaluation", Severity.INFO, dropout_in_evaluation, points=False),
+    Kind("GS857", "waits-for-a-fall", Severity.INFO, waits_for_a_score_to_fall, points=False),
     Kind("GS812", "thawed-by-train", Severity.INFO, training_modes.thawed_by_train, points=False),
     Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
+    Kind("GS818", "out-of-range", Severity.ERROR, out_of_range, points=False),
     Kind("GS813", "frozen-in-name", Severity.WARNING, training_modes.frozen_in_name, points=False),
     Kind(
         "GS815",
@@ -172,6 +178,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS823", "nothing-changes", Severity.WARNING, clipping.nothing_changes, unless=("GS805",), points=False),
     Kind("GS825", "stale-weights", Severity.WARNING, stale_weights.stale_weights, points=False),
     Kind("GS830", "loads-itself", Severity.WARNING, shared_memory.loads_itself, points=False),
+    Kind("GS836", "loads-nothing", Severity.WARNING, loads_nothing, points=False),
     Kind("GS831", "average-of-itself", Severity.WARNING, shared_memory.average_of_itself, points=False),
     Kind("GS834", "average-without-buffers", Severity.WARNING, average_without_buffers, points=False),
     Kind("GS835", "repeated-module", Severity.WARNING, repeated_module, points=False),

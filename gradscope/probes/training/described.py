@@ -20,6 +20,7 @@ from gradscope.model.training import (
     FREEZE,
     LEARN,
     LOAD,
+    LOAD_NOTHING,
     MADE,
     NO_SYNC,
     RESTORE,
@@ -112,8 +113,18 @@ def _loaded(values: dict[str, Any]) -> Said:
     module, given = values["self"], values["state_dict"]
     own = [one for one in (*nn.Module.parameters(module), *nn.Module.buffers(module)) if one.numel()]
     there = {storage_of(one)[0] for one in given.values() if isinstance(one, torch.Tensor)} - {0}
+    if not values["strict"] and own and _finds_nothing(module, given):
+        return Said(LOAD_NOTHING, module, len(given), len(own))
     kind = ASSIGN if values["assign"] else LOAD
     return Said(kind, module, sum(storage_of(one)[0] in there for one in own), len(own))
+
+
+def _finds_nothing(module: nn.Module, given: dict[str, Any]) -> bool:
+    """Whether no tensor of a module is given under its name, and nobody translates names before they are looked up."""
+    if any(one._load_state_dict_pre_hooks for one in nn.Module.modules(module)):
+        return False
+    named = (nn.Module.named_parameters, nn.Module.named_buffers)
+    return not any(name in given for all_of in named for name, _ in all_of(module, remove_duplicate=False))
 
 
 def _restored(values: dict[str, Any]) -> Said | None:

@@ -1,0 +1,28 @@
+"""Which optimizers a program has: the lines that made them, and which one stepped."""
+
+from __future__ import annotations
+
+from pathlib import PurePath
+
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.timeline import timelines
+from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.training import MADE, SCALED_STEP, STEP
+
+
+def made_at(case: Case, optimizer: int | None) -> Site | None:
+    """The line that made an optimizer."""
+    calls = (call for timeline in timelines(case) for _, call in timeline.of(MADE))
+    return next((call.site for call in calls if call.optimizer == optimizer), None)
+
+
+def stepped_at(case: Case, site: Site | None) -> int | None:
+    """The optimizer that a line steps; None where it steps several, or none."""
+    steps = (call for timeline in timelines(case) for _, call in timeline.of(STEP, SCALED_STEP))
+    found = {call.optimizer for call in steps if call.site == site}
+    return found.pop() if len(found) == 1 else None
+
+
+def is_in_step(stack: Stack) -> bool:
+    """Whether something happened inside of an optimizer of torch's."""
+    return any(site.origin is Origin.TORCH and "optim" in PurePath(site.file).parts for site in stack)

@@ -1,0 +1,117 @@
+"""GS856: a dropout that does not know of eval(), seen to draw in a forward in evaluation mode."""
+
+from __future__ import annotations
+
+import ast
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import last_name
+from gradscope.model.module import ModuleCall
+from gradscope.model.operation import Block, Operation, base_name
+from gradscope.model.site import Origin, Site
+from gradscope.model.training import FORWARD
+
+_DRAWS = ("bernoulli_", "native_dropout")
+_FUNCTIONS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
+_PLACE = 2  # of `training` among their arguments
+_LAYERS = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout")
+
+
+def dropout_in_evaluation(case: Case) -> Iterator[Cause]:
+    """What it flags: F.dropout without `training=`, or an nn.Dropout that is made in forward, in evaluation.
+
+    Why: eval() sets a flag on the modules that are registered. The function does not look at it: its own `training` is
+    True unless it is told. Nor does a layer that is made anew in each call. What is validated, and the model that is
+    used later, then has parts of its numbers set to zero by chance.
+
+    Wrong:
+        def forward(self, x):
+            return self.out(F.dropout(torch.relu(self.hidden(x)), p=0.3))
+
+    Right:
+        def forward(self, x):
+            return self.out(F.dropout(torch.relu(self.hidden(x)), p=0.3, training=self.training))
+
+    Do instead: pass training=self.training, or make an nn.Dropout in __init__. Where it is meant to draw in evaluation
+    as well, say training=True.
+
+    How it is found: the line drew in a forward with gradients, and again without them while every module that was
+    called without gradients was in evaluation mode. A hint: it may be meant.
+    """
+    drawn = {id(block.operations): _dropouts(block) for block in case.blocks() if block.backward is None}
+    if not any(drawn.values()):
+        return
+    blocks = [(block, drawn[id(block.operations)]) for block in case.blocks() if block.backward is None]
+    trained = {one.site for _, found in blocks for one in found if one.grad}
+    evaluations, told = _evaluations(case), set[Site]()
+    for block, found in blocks:
+        for one in found if block.number in evaluations else ():
+            if one.site is not None and not one.grad and one.site in trained - told:
+                told.add(one.site)
+                words = _untold(case, one.site, one.module)
+                if words is not None:
+                    message = f"{words}, so that this line drops values in evaluation mode as well"
+                    yield Cause(message, one.site, certain=False, op=one.name)
+
+
+def _dropouts(block: Block) -> tuple[Operation, ...]:
+    return tuple(filter(_is_dropout, block.operations))
+
+
+def _is_dropout(operation: Operation) -> bool:
+    """Whether an operator draws for one of torch's dropouts."""
+    if base_name(operation.name) not in _DRAWS:
+        return False
+    inner = operation.stack[:1]
+    return any(site.origin is Origin.TORCH and site.function in _FUNCTIONS for site in inner)
+
+
+def _evaluations(case: Case) -> frozenset[int]:
+    """The blocks of operators in which all modules that were called without gradients were in evaluation mode."""
+    return frozenset(block for block, modes in _modes(case).items() if modes == {False})
+
+
+def _modes(case: Case) -> dict[int, set[bool]]:
+    forwards = {(one.module, bool(one.count)) for each in case.intervals() for one in each.calls if one.kind is FORWARD}
+    both = {module for module, training in forwards if (module, not training) in forwards}  # no loss, no frozen teacher
+    starts: dict[int, list[tuple[float, int]]] = defaultdict(list)
+    for call in case.backwards():
+        starts[call.thread].append((call.started, call.number))
+    called = {
+        (one.thread, one.backward): {
+            bool(call.count) for call in one.calls if call.kind is FORWARD and not call.total and call.module in both
+        }
+        for one in case.intervals()
+    }
+    found: dict[int, set[bool]] = {}
+    for block in case.blocks():
+        if block.backward is None:
+            calls = starts[block.thread]
+            at = bisect_left(calls, (block.started, -1))
+            found[block.number] = called.get((block.thread, calls[at][1] if at < len(calls) else None), set())
+    return found
+
+
+def _untold(case: Case, site: Site, module: ModuleCall | None) -> str | None:
+    """What of a line's dropout does not know the mode, in words; None where it is told, or it cannot be seen."""
+    calls = [node for node in syntax(case).nodes(site.file) if isinstance(node, ast.Call) and _is_on(node, site.line)]
+    if module is not None and module.module_class in _LAYERS:
+        made = any(isinstance(call.func, ast.Call) and last_name(call.func.func) in _LAYERS for call in calls)
+        return f"an nn.{module.module_class} that is made for each call is in training mode" if made else None
+    found = [call for call in calls if last_name(call.func) in _FUNCTIONS]
+    if not found or any(map(_is_told, found)):
+        return None
+    return f"{last_name(found[0].func)}() is not told whether the model trains"
+
+
+def _is_told(call: ast.Call) -> bool:
+    return len(call.args) > _PLACE or any(one.arg in ("training", "train", None) for one in call.keywords)
+
+
+def _is_on(node: ast.Call, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or node.lineno)
