@@ -19,6 +19,7 @@ SILENT = {
     "GS855": ("views_that_merge.py", "attention_between_samples.py"),
     "GS856": ("dropout_meant_in_evaluation.py",),
     "GS857": ("loads_parts_of_a_state.py",),
+    "GS858": ("padding_is_the_end.py",),
     "GS844": ("constant_mask_forecast.py", "masked_autoencoder.py"),
 }
 

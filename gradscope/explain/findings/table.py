@@ -61,6 +61,7 @@ from gradscope.explain.findings.inplace_refused import inplace_on_expanded, inpl
 from gradscope.explain.findings.kind import Kind, Question
 from gradscope.explain.findings.last_batch import batch_of_one
 from gradscope.explain.findings.loaded_states import loads_nothing, state_of_others
+from gradscope.explain.findings.masked_ends import end_is_padding
 from gradscope.explain.findings.misspelt import misspelt_attribute
 from gradscope.explain.findings.mixed_dtypes import dtypes_differ
 from gradscope.explain.findings.modules_not_held import module_not_held
@@ -190,6 +191,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS843", "softmax-over-batch", Severity.INFO, wrong_dimension.softmax_over_batch, points=False),
     Kind("GS844", "mean-over-mask", Severity.INFO, masked_means.mean_over_mask, points=False),
     Kind("GS845", "labels-two-ahead", Severity.INFO, losses.labels_two_ahead, points=False),
+    Kind("GS858", "end-is-padding", Severity.INFO, end_is_padding, points=False),
     Kind("GS846", "sees-the-future", Severity.WARNING, sees_the_future, points=False),
     Kind("GS847", "heads-scrambled", Severity.WARNING, heads_scrambled, points=False),
     Kind("GS854", "attends-over-batch", Severity.INFO, attends_over_batch, points=False),
