@@ -19,6 +19,7 @@ from gradscope.model.training import (
     GAP,
     LEARN,
     LOAD,
+    LOAD_NOTHING,
     MADE,
     NO_SYNC,
     PARTED,
@@ -28,6 +29,7 @@ from gradscope.model.training import (
     TRAIN,
     UNHOOK,
     ZERO_GRAD,
+    CallKind,
     TrainingCall,
 )
 from gradscope.probes.training.described import HEARD
@@ -121,6 +123,30 @@ def test_a_factorised_state_is_no_others(tmp_path: Path) -> None:
         torch.optim.Adafactor([weight], 0.1).load_state_dict(optimizer.state_dict())
     (call,) = [call for call in calls_of(tmp_path / "run.gscope") if call.kind is RESTORE]
     assert (call.count, call.total) == (0, 1)
+
+
+@pytest.mark.parametrize(
+    ("given", "kind"),
+    [
+        ({"module.weight": torch.ones(2, 3)}, LOAD_NOTHING),
+        ({}, LOAD_NOTHING),
+        ({"weight": torch.ones(2, 3), "head.weight": torch.ones(1)}, LOAD),
+    ],
+    ids=["prefix", "empty", "part"],
+)
+def test_a_state_of_other_names_loads_nothing(tmp_path: Path, given: dict[str, torch.Tensor], kind: CallKind) -> None:
+    with gradscope.record(tmp_path / "run.gscope"):
+        nn.Linear(3, 2).load_state_dict(given, strict=False)
+    (call,) = calls_of(tmp_path / "run.gscope")
+    assert (call.kind, call.total) == (kind, 2)
+
+
+def test_a_module_that_translates_names_is_believed(tmp_path: Path) -> None:
+    module = nn.Linear(3, 2)
+    module.register_load_state_dict_pre_hook(lambda _, state, *rest: state.update(weight=state.pop("old")))
+    with gradscope.record(tmp_path / "run.gscope"):
+        module.load_state_dict({"old": torch.ones(2, 3)}, strict=False)
+    assert [call.kind for call in calls_of(tmp_path / "run.gscope")] == [LOAD]
 
 
 @pytest.mark.parametrize("given", [{}, {"state": None, "param_groups": []}, {"state": {}, "param_groups": 3}, None])

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 
-from gradscope.explain.deductions.skipped_steps import is_left_out, skipped_to_the_end
+from gradscope.explain.deductions.skipped_steps import left_out, skipped_to_the_end
 from gradscope.explain.evidence.case import Case
 from gradscope.model.birth import Arrival, Birth
 from gradscope.model.graph import Graph, Node
@@ -49,7 +49,7 @@ def first_nonfinite(case: Case) -> FirstNonfinite | None:
                 continue  # the scaler has seen it, and skips the step
         if birth is None and arrival.leaf is not None and not _did_harm(case, arrival):
             continue  # nobody has seen why, and the program may have left the step out
-        if not fails and is_left_out(case, arrival.backward):
+        if not fails and arrival.backward in left_out(case):
             continue  # the program has seen it as well
         same = [one for one in case.arrivals() if one.backward == arrival.backward and one.leaf is not None]
         return FirstNonfinite(birth, arrival, fails, tuple(one.leaf for one in same if one.leaf))

@@ -24,12 +24,15 @@ def skipped_to_the_end(case: Case) -> tuple[int, Site | None] | None:
     return None
 
 
-def is_left_out(case: Case, backward: int) -> bool:
-    """Whether the gradients of a backward were cleared without a step, and the program stepped again after that."""
+@kept
+def left_out(case: Case) -> frozenset[int]:
+    """The backward calls whose gradients were cleared without a step, where the program stepped again after that."""
+    found: set[int] = set()
     for timeline in timelines(case):
-        for at in timeline.backwards:
-            call = timeline.moments[at].backward
-            if call is not None and call.number == backward:
-                following = [one for one in timeline.moments[at + 1 :] if one.has(STEP, SCALED_STEP, ZERO_GRAD)]
-                return bool(following) and following[0].has(ZERO_GRAD) and any(one.has(STEP) for one in following)
-    return False
+        cleared = steps = False  # what follows a moment: first a clearing, sometime a step
+        for moment in reversed(timeline.moments):
+            if moment.has(STEP, SCALED_STEP, ZERO_GRAD):
+                cleared, steps = moment.has(ZERO_GRAD), steps or moment.has(STEP)
+            elif moment.backward is not None and cleared and steps:
+                found.add(moment.backward.number)
+    return frozenset(found)
