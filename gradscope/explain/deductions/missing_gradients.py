@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import islice
 
 from gradscope.explain.deductions.cancelled_gradients import cancelled_gradients
@@ -31,11 +31,11 @@ from gradscope.explain.deductions.lost_derivatives import lost_derivatives
 from gradscope.explain.deductions.lost_parts import lost_parts
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters, scatters
 from gradscope.explain.deductions.siblings import sibling_read_twice
+from gradscope.explain.deductions.silent_parameters import SilentParameter, silent_parameters
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, Way, dataflow, runs_optimizer
 from gradscope.explain.evidence.syntax import attribute_call, syntax
 from gradscope.model.finding import Related, Severity
-from gradscope.model.flow import GradientState, HeldParameter, OptimizerLook
 from gradscope.model.graph import Backward
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
@@ -48,15 +48,6 @@ _LATE = {Reason.DETACHED: Severity.INFO, Reason.GRADIENTS_OFF: Severity.INFO}
 _INFERENCE = "inference_mode"
 _COME_BACK = ("tensor", "from_numpy", "asarray")
 _ZERO = ("Round", "Sign", "Floor", "Ceil", "Trunc", "Heaviside", "Bernoulli", "Fix", "Sgn", "FloorDivide")
-
-
-@dataclass(frozen=True, slots=True)
-class SilentParameter:
-    """A parameter whose gradient was never seen at an optimizer's steps."""
-
-    held: HeldParameter
-    look: OptimizerLook
-    zero: bool = False
 
 
 @kept
@@ -186,28 +177,6 @@ def _parts(case: Case) -> Iterator[MissingGradient]:
 
 
 # parameters without a gradient
-
-
-@kept
-def silent_tensors(case: Case) -> frozenset[int]:
-    """The parameters whose gradient no look at an optimizer has seen."""
-    return frozenset(one.held.tensor for one in silent_parameters(case))
-
-
-@kept
-def silent_parameters(case: Case) -> tuple[SilentParameter, ...]:
-    """The parameters that an optimizer holds and whose gradient was None, or zero, at every look."""
-    states: dict[tuple[int, int], list[tuple[OptimizerLook, HeldParameter]]] = defaultdict(list)
-    for look in case.optimizer_looks():
-        for parameter in look.parameters:
-            states[look.optimizer, parameter.tensor].append((look, parameter))
-    found = []
-    for seen in states.values():
-        kinds = {held.state for _, held in seen}
-        if kinds == {GradientState.NONE} or (kinds <= {GradientState.NONE, GradientState.ZERO} and len(seen) > 1):
-            look, held = seen[-1]
-            found.append(SilentParameter(held, look, GradientState.ZERO in kinds))
-    return tuple(found)
 
 
 def _silent(case: Case) -> Iterator[MissingGradient]:

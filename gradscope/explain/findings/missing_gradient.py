@@ -17,10 +17,11 @@ from gradscope.explain.deductions.graph_cuts import (
     born,
 )
 from gradscope.explain.deductions.late_changes import late_replacement, stale_replacement
-from gradscope.explain.deductions.missing_gradients import DROPPED, FROZEN, UNUSED, missing_gradients, silent_tensors
+from gradscope.explain.deductions.missing_gradients import DROPPED, FROZEN, UNUSED, missing_gradients
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters
 from gradscope.explain.deductions.plain_containers import container_around
 from gradscope.explain.deductions.replacements import replacing_line
+from gradscope.explain.deductions.silent_parameters import silent_tensors
 from gradscope.explain.deductions.transformed_reads import hidden_from_transforms
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
