@@ -12,6 +12,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import made_at
 from gradscope.explain.evidence.timeline import Timeline, timelines
 from gradscope.explain.evidence.words import be, several
+from gradscope.explain.findings.exhausted import made_iterator
 from gradscope.model.finding import Related
 from gradscope.model.site import Site
 from gradscope.model.training import CLIP, SCALE, SCALED_STEP, STEP, UNSCALE, ZERO_GRAD
@@ -75,13 +76,20 @@ def clips_nothing(case: Case) -> Iterator[Cause]:
 
     Do instead: keep parameters in a list, and clip those that the optimizer holds.
 
-    How it is found: each time that the line ran, no norm was computed (or no gradient clamped) inside of it.
+    How it is found: each time that the line ran, no norm was computed (or no gradient clamped) inside of it. Where
+    what it is given was made by filter(), parameters() or a generator, on one line alone, that is the line to edit.
     """
     lines = Counter(call.site for timeline in timelines(case) for _, call in timeline.of(CLIP))
     clipped = clipped_lines(case, set(lines)) if lines else set()
     for site, times in lines.items():
         if site is not None and site not in clipped and times >= _TIMES:
-            yield Cause(f"this clips nothing in {times} of {times} calls: what it is given has no gradients", site)
+            made = made_iterator(case, site)
+            if made is None:
+                yield Cause(f"this clips nothing in {times} of {times} calls: what it is given has no gradients", site)
+            else:
+                place, name = made
+                message = f"`{name}` is an iterator, and used up when it is clipped: nothing is, in {times} calls"
+                yield Cause(message, place, (Related("called_at", site, "clips"),))
 
 
 def clipped_while_scaled(case: Case) -> Iterator[Cause]:

@@ -66,6 +66,28 @@ def iterator_exhausted(case: Case) -> Iterator[Cause]:
                 )
 
 
+def made_iterator(case: Case, used: Site) -> tuple[Site, str] | None:
+    """The only line that gives what the call at a line is given first, an attribute or a name, where that is an
+    iterator; and how it is called."""
+    calls = [one for one in syntax(case).nodes(used.file) if isinstance(one, ast.Call) and one.args]
+    given = [one.args[0] for one in calls if one.lineno <= used.line <= (one.end_lineno or one.lineno)]
+    value: ast.expr | None = next((one for one in given if isinstance(one, (ast.Name, ast.Attribute))), None)
+    seen: set[str] = set()
+    while isinstance(value, (ast.Name, ast.Attribute)) and (name := ast.unparse(value)) not in seen:
+        seen.add(name)
+        made = [
+            one
+            for one in syntax(case).nodes(used.file)
+            if isinstance(one, ast.Assign) and [ast.unparse(target) for target in one.targets] == [name]
+        ]
+        if len(made) != 1:
+            return None
+        if _is_iterator(case, made[0]):
+            return syntax(case).site(used.file, made[0].lineno), name
+        value = made[0].value
+    return None
+
+
 def _used_again(case: Case, made: Site) -> _Used | None:
     """The iterator that an optimizer was made of, and where what runs later reads it again."""
     parsed = syntax(case).parsed(made.file)

@@ -26,13 +26,13 @@ def sequences(count, length=12):
 
 torch.manual_seed(0)
 model = Counter()
-trained = chain(model.rnn.parameters(), model.head.parameters())
+trained = chain(model.rnn.parameters(), model.head.parameters())  # expect: GS824
 optimizer = torch.optim.Adam(trained, lr=1e-2)
 for step in range(20):
     bits, target = sequences(32)
     loss = (model(bits) - target).square().mean()
     optimizer.zero_grad()
     loss.backward()
-    nn.utils.clip_grad_norm_(trained, 0.5)  # expect: GS824
+    nn.utils.clip_grad_norm_(trained, 0.5)  # expect: GS824 called_at
     optimizer.step()
 print(f"loss {loss.item():.4f}")

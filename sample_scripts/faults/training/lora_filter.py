@@ -52,7 +52,7 @@ def main(steps=24, max_grad_norm=0.5, lr=0.05):
     torch.manual_seed(0)
     g = torch.Generator().manual_seed(2)
     model = inject(NoisePredictor(), rank=4)
-    lora_layers = filter(lambda p: p.requires_grad, model.parameters())
+    lora_layers = filter(lambda p: p.requires_grad, model.parameters())  # expect: GS824
     optimizer = torch.optim.SGD(lora_layers, lr=lr, momentum=0.9)
     seen = []
     for step in range(steps):
@@ -60,7 +60,7 @@ def main(steps=24, max_grad_norm=0.5, lr=0.05):
         loss = F.mse_loss(model(x, t), noise)
         loss.backward()
         params_to_clip = lora_layers
-        torch.nn.utils.clip_grad_norm_(params_to_clip, max_grad_norm)  # expect: GS824
+        torch.nn.utils.clip_grad_norm_(params_to_clip, max_grad_norm)  # expect: GS824 called_at
         optimizer.step()
         optimizer.zero_grad()
         seen.append(loss.item())
