@@ -65,6 +65,7 @@ from gradscope.explain.findings.masked_ends import end_is_padding
 from gradscope.explain.findings.misspelt import misspelt_attribute
 from gradscope.explain.findings.mixed_dtypes import dtypes_differ
 from gradscope.explain.findings.modules_not_held import module_not_held
+from gradscope.explain.findings.no_second_derivative import no_second_derivative
 from gradscope.explain.findings.out_of_range import out_of_range
 from gradscope.explain.findings.plateaus import waits_for_a_score_to_fall
 from gradscope.explain.findings.repeated_modules import repeated_module
@@ -111,6 +112,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS775", "mutation-under-transform", Severity.ERROR, code_under_transforms.mutation_under_transform),
     Kind("GS777", "closed-over", Severity.ERROR, closed_over.closed_over),
     Kind("GS776", "once-differentiable", Severity.ERROR, second_derivatives.once_differentiable),
+    Kind("GS819", "no-second-derivative", Severity.ERROR, no_second_derivative),
     Kind("GS772", "missing-create-graph", Severity.ERROR, second_derivatives.missing_create_graph),
     Kind("GS773", "zero-second-derivative", Severity.WARNING, second_derivatives.zero_second_derivative),
     Kind("GS732", "non-finite-input", Severity.ERROR, nonfinite.non_finite_input),
