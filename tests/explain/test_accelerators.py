@@ -29,6 +29,7 @@ LATER = {  # lines: the operator that is looked at
     "nonfinite/empty_history": 1,  # the softmax: what its rows held is not read
     "nonfinite/fully_masked_attention": 1,
     "nonfinite/root_behind_where": 3,  # the division: nor what it divided by
+    "nonfinite/variance_of_readings": 1,  # the root: that its argument was negative is not read
     "nonfinite/short_utterance": 7,  # the loss's call: what of it gave Inf is not known, so neither is its setting
     "nonfinite/normalised_beforehand": 4,  # where the batch is used: what was born steps earlier is not remembered
 }

@@ -1,7 +1,8 @@
 """The line behind a NaN where the operator that gave it is not the one to edit.
 
 A softmax of a row that is masked as a whole cannot give anything else: the line that fills in -inf is to blame. A root
-that is zero breaks the division by it, and its own derivative besides.
+that is zero breaks the division by it, and its own derivative besides. A variance as the mean of squares less the
+square of the mean is negative where both are large: rounding has made it so, and no root of it can be better.
 """
 
 from __future__ import annotations
@@ -19,6 +20,9 @@ from gradscope.model.site import Site
 
 _SOFTMAX = ("softmax", "_softmax", "_safe_softmax", "log_softmax", "_log_softmax", "logsumexp")
 _FILLS = ("masked_fill", "where")
+_OF_POSITIVE = ("sqrt", "rsqrt", "log", "log2", "log10")
+_SHIFTS = ("add", "mul", "div", "mean", "sum")
+_DIFFERENCES, _PRODUCTS, _POWERS = ("sub",), ("mul",), ("pow", "square")
 _ROOTS = ("sqrt", "linalg_vector_norm", "norm")
 _VIEWS = ("view", "_unsafe_view", "reshape", "expand", "unsqueeze", "squeeze", "transpose", "t", "permute", "clone")
 _FAR = 8  # views between the two
@@ -30,6 +34,27 @@ def masking_line(case: Case, birth: Birth) -> Site | None:
     if birth.base not in _SOFTMAX or given is None or given.row != (-math.inf, -math.inf):
         return None
     return _maker_at(case, birth.site, _SOFTMAX, 0, _FILLS)
+
+
+def difference_line(case: Case, birth: Birth) -> Site | None:
+    """The line of a difference with a square that is negative, of which a root or a logarithm was taken."""
+    given = birth.argument_named("self")
+    if birth.base not in _OF_POSITIVE or given is None or given.value is None or not given.value < 0:
+        return None
+    for operation in _at(case, birth.site, (birth.base,)):
+        made = list(_makers(case, operation, 0, (*_VIEWS, *_SHIFTS)))
+        if made and _name(made[-1]) in _DIFFERENCES and _squares(case, made[-1]):
+            return made[-1].site
+    return None
+
+
+def _squares(case: Case, difference: FlowOperation) -> bool:
+    """Whether what is subtracted is a square."""
+    made = list(_makers(case, difference, 1))
+    if not made:
+        return False
+    product = _name(made[-1]) in _PRODUCTS and len(made[-1].reads) == 2
+    return _name(made[-1]) in _POWERS or (product and len({read.tensor for read in made[-1].reads}) == 1)
 
 
 def root_line(case: Case, birth: Birth, node: Node) -> Site | None:
@@ -44,16 +69,24 @@ def _maker_at(
     case: Case, site: Site | None, operators: tuple[str, ...], argument: int, wanted: tuple[str, ...]
 ) -> Site | None:
     """The line of the operator that made an argument of one on another line, in the first step that shows it."""
-    for operation in dataflow(case).operations if site is not None else ():
-        if operation.site == site and _name(operation) in operators and operation.backward is None:
-            for maker in _makers(case, operation, argument):
-                if _name(maker) in wanted:
-                    return maker.site
+    for operation in _at(case, site, operators):
+        for maker in _makers(case, operation, argument):
+            if _name(maker) in wanted:
+                return maker.site
     return None
 
 
-def _makers(case: Case, operation: FlowOperation, argument: int) -> Iterator[FlowOperation]:
-    """What made an operator's argument, through views of it."""
+def _at(case: Case, site: Site | None, operators: tuple[str, ...]) -> Iterator[FlowOperation]:
+    """Operators of a line of the forward."""
+    for operation in dataflow(case).operations if site is not None else ():
+        if operation.site == site and _name(operation) in operators and operation.backward is None:
+            yield operation
+
+
+def _makers(
+    case: Case, operation: FlowOperation, argument: int, through: tuple[str, ...] = _VIEWS
+) -> Iterator[FlowOperation]:
+    """What made an operator's argument, up to the first that is none of those gone through."""
     flow = dataflow(case)
     for _ in range(_FAR):
         if len(operation.reads) <= argument:
@@ -65,7 +98,7 @@ def _makers(case: Case, operation: FlowOperation, argument: int) -> Iterator[Flo
             return
         operation, argument = flow.operations[makers[-1]], 0
         yield operation
-        if _name(operation) not in _VIEWS:
+        if _name(operation) not in through:
             return
 
 

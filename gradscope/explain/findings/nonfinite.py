@@ -8,7 +8,7 @@ from dataclasses import replace
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.module_builds import built_at
 from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, first_nonfinite, node_of
-from gradscope.explain.deductions.nonfinite_sources import masking_line, root_line
+from gradscope.explain.deductions.nonfinite_sources import difference_line, masking_line, root_line
 from gradscope.explain.deductions.weight_growth import weight_growth
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import CTC_LOSSES
@@ -44,7 +44,8 @@ def non_finite_forward(case: Case) -> Iterator[Cause]:
     skip a batch that has nothing to average, and give a CTC loss zero_infinity=True or transcripts that fit.
 
     How it is found: the result of operators that can do this is summed as they run. When a sum is not finite, the
-    operator's arguments are looked at: finite ones make it the birth. From there on the step's operators are followed
+    operator's arguments are looked at: finite ones make it the birth. Of a root or a logarithm of a difference with a
+    square, which is negative, the line is that of the difference. From there on the step's operators are followed
     to the loss. An Inf that never reaches a loss or a gradient, such as a mask of -inf, is no fault. On an accelerator
     nothing waits for a result: its largest magnitude is read after the backward, so that the operator and its line are
     known, but no values, and the finding is likely, not certain.
@@ -127,6 +128,11 @@ def _without_eps(case: Case, found: FirstNonfinite) -> Cause | None:
 def _chosen(case: Case, found: FirstNonfinite, birth: Birth) -> Cause:
     """With the line to edit: where a module was built one of whose settings would have kept the result finite."""
     message = f"{reason(birth)}; {found.where}"
+    difference = difference_line(case, birth)
+    if difference is not None and difference != birth.site:
+        told = f"{reason(birth)}, of a difference with a square, which has fewer digits than the square and may be "
+        told += f"negative; {found.where}"
+        return _cause(found, birth, told, difference, (Related("first_nonfinite_at", birth.site, birth.op),))
     built = built_at(case, birth.module) if birth.base in CTC_LOSSES else None
     if built is None or birth.site is None or built == birth.site:
         return _cause(found, birth, message, birth.site)
