@@ -20,7 +20,9 @@ from gradscope.model.training import (
     Interval,
     TrainingCall,
 )
+from gradscope.ranks.closures import called_unevenly
 from gradscope.ranks.copies import Apart, looks_of
+from gradscope.ranks.deciding import rank_that_decides
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.passing import passed_by
 from gradscope.ranks.scaled import Side, decided_apart
@@ -38,7 +40,8 @@ def why_apart(ranks: Ranks, found: Apart) -> tuple[str, Site] | None:
     with load(Path(odd.path)) as here, load(Path(other.path)) as there:
         sides = (odd, here), (other, there)
         left_out = decided_apart(*sides, found.backward) or _calls(*sides, found)
-        return _rates(here, there) or left_out or _writes(here, found, equal)
+        uneven = called_unevenly(here, there)
+        return _rates(here, there) or uneven or left_out or _writes(here, found, equal)
 
 
 def _rates(here: Recording, there: Recording) -> tuple[str, Site] | None:
@@ -97,11 +100,11 @@ def _left_out(without: Side, call: TrainingCall, last: Site | None, beyond: Stac
         return None
     why = f"rank {rank.rank} leaves a {call.kind.name} out that the other makes"
     branch = passed_by(recording, call.stack, beyond)
-    if branch is not None:
-        return why, branch.condition
     together = last is not None and (last.file, last.function) == (site.file, site.function)
-    line = max(turns(recording, last, site), default=site.line) if last is not None and together else site.line
-    return why, at_line(recording, site, line)
+    turn = max(turns(recording, last, site), default=None) if last is not None and together else None
+    if branch is None and turn is not None:
+        return why, at_line(recording, site, turn)
+    return why, rank_that_decides(recording, call.stack) or (branch.condition if branch is not None else site)
 
 
 def _writes(here: Recording, found: Apart, equal: int) -> tuple[str, Site] | None:

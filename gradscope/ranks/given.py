@@ -28,7 +28,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
 
 
 @dataclass(frozen=True, slots=True)
-class _Frame:
+class Frame:
     """A function of the program's that runs, and its line."""
 
     site: Site
@@ -39,7 +39,7 @@ class _Frame:
 def origin_of(recording: Recording, stack: Stack, seeds: bool = True) -> Site | None:
     """The line that what a model is given goes back to; `stack` is that of the model's call. With `seeds`, that of the
     seed of what is drawn."""
-    frames = _frames(recording, stack)
+    frames = frames_of(recording, stack)
     if not frames:
         return None
     calls = sorted(_calls(frames[0]), key=lambda call: not _calls_a_value(frames[0], call))
@@ -51,14 +51,15 @@ def origin_of(recording: Recording, stack: Stack, seeds: bool = True) -> Site | 
     return at_line(recording, frames[at].site, seeded or line)
 
 
-def made_at(recording: Recording, stack: Stack) -> Site | None:
-    """The line that makes the tensor which a collective is given; None where no assignment does."""
-    frames = _frames(recording, stack)
+def made_at(recording: Recording, stack: Stack, through: bool = True) -> Site | None:
+    """The line that makes the tensor which a collective is given, or, without `through`, converts it last; None where
+    no assignment does."""
+    frames = frames_of(recording, stack)
     call = next(iter(_calls(frames[0])), None) if frames else None
     given = None if call is None else _sent(call)
     if given is None:
         return None
-    at, line, made = _followed(frames, given, _inside_call)
+    at, line, made = _followed(frames, given, _inside_call if through else _nothing_inside)
     assigned = (node for node in _of(frames[at].function) if isinstance(node, (ast.Assign, ast.AnnAssign)))
     made_here = any(node.lineno == line for node in assigned) and isinstance(made, ast.Call)
     return at_line(recording, frames[at].site, line) if made_here else None
@@ -72,13 +73,14 @@ def _sent(call: ast.Call) -> ast.expr | None:
     return call.args[place] if place < len(call.args) else next(given, None)
 
 
-def _frames(recording: Recording, stack: Stack) -> list[_Frame]:
+def frames_of(recording: Recording, stack: Stack) -> list[Frame]:
+    """The program's own frames of a stack, the innermost first."""
     sites = [site for site in stack if site.origin is Origin.USER]
-    return [_Frame(site, tree, _around(tree, site)) for site in sites for tree in [tree_of(recording, site)]]
+    return [Frame(site, tree, _around(tree, site)) for site in sites for tree in [tree_of(recording, site)]]
 
 
 def _followed(
-    frames: list[_Frame], value: ast.expr, inside: Callable[[ast.expr], ast.expr | None]
+    frames: list[Frame], value: ast.expr, inside: Callable[[ast.expr], ast.expr | None]
 ) -> tuple[int, int, ast.expr]:
     """The frame and the line in which a value is made, and by what; `inside`: the part of it that decides."""
     at, line = 0, frames[0].site.line
@@ -89,11 +91,11 @@ def _followed(
             continue
         if not isinstance(value, ast.Name):
             break
-        bound = _bound(frames[at], value.id, line)
+        bound = bound_in(frames[at], value.id, line)
         if bound is not None:
             line, value = bound
             continue
-        passed = _passed(frames, at, value.id)
+        passed = passed_to(frames, at, value.id)
         if passed is None:
             break
         at, value = at + 1, passed
@@ -127,7 +129,7 @@ def _inside_call(value: ast.expr) -> ast.expr | None:
     return None
 
 
-def _bound(frame: _Frame, name: str, line: int) -> tuple[int, ast.expr] | None:
+def bound_in(frame: Frame, name: str, line: int) -> tuple[int, ast.expr] | None:
     """The line that bound a name last above a line of a function, else in its module, and to what."""
     for function, end in ((frame.function, line), (frame.tree, 0)):
         found = [
@@ -144,6 +146,10 @@ def _bound(frame: _Frame, name: str, line: int) -> tuple[int, ast.expr] | None:
     return None
 
 
+def _nothing_inside(value: ast.expr) -> None:
+    """What is made or converted by a call is followed no further."""
+
+
 def _bindings(node: ast.AST) -> Iterator[tuple[int, list[ast.expr], ast.expr]]:
     if isinstance(node, (ast.For, ast.AsyncFor)):
         yield node.lineno, [node.target], node.iter
@@ -153,7 +159,7 @@ def _bindings(node: ast.AST) -> Iterator[tuple[int, list[ast.expr], ast.expr]]:
         yield node.lineno, [node.target], node.value
 
 
-def _passed(frames: list[_Frame], at: int, name: str) -> ast.expr | None:
+def passed_to(frames: list[Frame], at: int, name: str) -> ast.expr | None:
     """What the caller gives for a parameter."""
     names = _parameters(frames[at].function)
     if name not in names or at + 1 == len(frames):
@@ -164,13 +170,13 @@ def _passed(frames: list[_Frame], at: int, name: str) -> ast.expr | None:
             continue
         by_name = {one.arg: one.value for one in call.keywords}
         place = names.index(name) - (names[0] == "self")
-        found = by_name.get(name) or (call.args[place] if place < len(call.args) else None)
+        found = by_name.get(name) or (call.args[place] if 0 <= place < len(call.args) else None)
         if found is not None:
             return found
     return None
 
 
-def _calls(frame: _Frame) -> list[ast.Call]:
+def _calls(frame: Frame) -> list[ast.Call]:
     """The calls on a frame's line, the innermost first: what a call is made of, it is given."""
     found = [
         node
@@ -180,17 +186,17 @@ def _calls(frame: _Frame) -> list[ast.Call]:
     return [one for one in reversed(found) if _last_name(one) not in _CONVERTS]
 
 
-def _calls_a_value(frame: _Frame, call: ast.Call) -> bool:
+def _calls_a_value(frame: Frame, call: ast.Call) -> bool:
     """Whether what is called is held by a variable, as models are, and neither imported nor defined."""
     called: ast.expr = call.func
     while isinstance(called, (ast.Attribute, ast.Subscript)):
         called = called.value
     if not isinstance(called, ast.Name):
         return False
-    return called.id in _parameters(frame.function) or _bound(frame, called.id, frame.site.line) is not None
+    return called.id in _parameters(frame.function) or bound_in(frame, called.id, frame.site.line) is not None
 
 
-def _seeded(frame: _Frame, line: int) -> int | None:
+def _seeded(frame: Frame, line: int) -> int | None:
     """The last line above that seeds random numbers, in a function, else in its file."""
     for place in (frame.function, frame.tree):
         lines = [one.lineno for one in ast.walk(place) if isinstance(one, ast.Call) and _last_name(one) in _SEEDS]

@@ -14,6 +14,7 @@ from pathlib import Path
 from gradscope.model.operation import Operation
 from gradscope.model.rank import Rank, State
 from gradscope.model.site import Site, Stack
+from gradscope.ranks.closures import called_unevenly
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.passing import parting
 from gradscope.ranks.syntax import at_line, statements, turns
@@ -29,6 +30,9 @@ def left(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
     if not others:
         return None
     with load(Path(one.path)) as here, load(Path(others[0].path)) as there:
+        uneven = called_unevenly(here, there)
+        if uneven is not None:
+            return f"since {uneven[0]}", uneven[1]
         step = left_step(here, there)
         if step is not None:
             return LEFT_STEP, step
@@ -75,7 +79,7 @@ def left_step(here: Recording, there: Recording) -> Site | None:
 
 def _went_back(ours: list[Operation], theirs: list[Operation]) -> tuple[Site, Site] | None:
     """In the innermost function around both: the last line that both came to and the next one of the other's."""
-    sites, others = [one.site for one in ours], [one.site for one in theirs]
+    sites, others = [str(one.site) for one in ours], [str(one.site) for one in theirs]
     pairs = enumerate(zip(sites, others, strict=False))
     at = next((place for place, (one, other) in pairs if one != other), None)
     if not at or sites[at] not in sites[:at] or others[at] in others[:at]:

@@ -7,10 +7,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradscope.model.site import Origin, Site, Stack
-from gradscope.ranks.syntax import at_line, statements
+from gradscope.ranks.syntax import Loop, at_line, of_loop, statements
 from gradscope.store.reader import Recording
-
-Loop = ast.For | ast.AsyncFor | ast.While
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,7 +46,7 @@ def left_loop(recording: Recording, before: Stack, now: Stack, gone: Stack) -> L
 
 def same_way(one: Stack, other: Stack) -> bool:
     """Whether two stacks have the same lines of the user's."""
-    return list(_outside_in(one)) == list(_outside_in(other))
+    return [*map(str, _outside_in(one))] == [*map(str, _outside_in(other))]  # one that was killed may lack the texts
 
 
 def _outside_in(stack: Stack) -> Iterator[Site]:
@@ -66,7 +64,7 @@ def _holds(node: ast.stmt, line: int) -> bool:
 
 def _is_in(loop: Loop, depth: int, way: list[Site], other: list[Site]) -> bool:
     """Whether another rank is in a loop in which one is: under the same callers, at one of its lines."""
-    if len(other) <= depth or way[:depth] != other[:depth]:
+    if len(other) <= depth or [*map(str, way[:depth])] != [*map(str, other[:depth])]:
         return False
     here, there = way[depth], other[depth]
     return (here.file, here.function) == (there.file, there.function) and _holds(loop, there.line)
@@ -84,7 +82,7 @@ def _tests(loop: Loop) -> Iterator[_Test]:
         yield _Test(loop.test, False, loop.lineno)
     elif not _is_counted(loop.iter):
         return
-    for node in _of_loop(loop):
+    for node in of_loop(loop):
         if isinstance(node, ast.If) and any(isinstance(one, (ast.Break, ast.Return)) for one in node.body):
             yield _Test(node.test, True, node.lineno)
 
@@ -93,19 +91,6 @@ def _is_counted(value: ast.expr) -> bool:
     """Whether a loop is over numbers that no data have a part in, as far as its line tells."""
     named = isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "range"
     return named and not any(isinstance(one, ast.Call) for one in ast.walk(value) if one is not value)
-
-
-def _of_loop(loop: Loop) -> Iterator[ast.stmt]:
-    """The statements of a loop, without those of loops and functions in it."""
-    waiting: list[ast.AST] = list(loop.body)
-    while waiting:
-        node = waiting.pop(0)
-        if isinstance(node, ast.stmt):
-            yield node
-        if not isinstance(
-            node, (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
-        ):
-            waiting += [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.expr)]
 
 
 def _of_test(recording: Recording, loop: Loop, site: Site, test: _Test) -> Iterator[Site]:

@@ -37,7 +37,7 @@ def passed_by(recording: Recording, stack: Stack, other: Stack) -> Branch | None
 def parting(stack: Stack, other: Stack) -> tuple[Site, Site] | None:
     """The first frames from outside in of the user's own that are not at the same line, in one function."""
     pairs = zip(_outside_in(stack), _outside_in(other), strict=False)
-    one, two = next(((one, two) for one, two in pairs if one != two), (None, None))
+    one, two = next(((one, two) for one, two in pairs if str(one) != str(two)), (None, None))
     if one is None or two is None or (one.file, one.function) != (two.file, two.function):
         return None
     return one, two

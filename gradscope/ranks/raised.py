@@ -1,5 +1,5 @@
 """What an exception of one rank goes back to: a branch that left parameters out, a call of the module inside the
-wrapper, or the caller of a function that meets others for several."""
+wrapper, a backward inside the backward, or the caller of a function that meets others for several."""
 
 from __future__ import annotations
 
@@ -30,12 +30,28 @@ def raised_by(ranks: Ranks, one: Rank) -> Told | None:
     text = one.exception or ""
     with load(Path(one.path)) as recording:
         if _TWICE in text:
-            with damage_is_one_sentence(recording.path):
-                site = read_beside_the_wrapper(recording.tables.rows, recording.tables.interned)
-            return None if site is None else ("after the module inside the wrapper was called as well", site)
+            return _in_a_nested_backward(recording) or _beside_the_wrapper(recording)
         if _NEVER in text:
             return _left_out(ranks, one, recording)
         return _by_its_caller(one, recording)
+
+
+def _in_a_nested_backward(recording: Recording) -> Told | None:
+    """The node in whose own backward a hook of the wrapper ran again, as it does in that of a reentrant checkpoint."""
+    calls = {call.number: call for call in recording.backwards()}
+    nested = (call for call in calls.values() if call.nested_in in calls)
+    inner = next((call for call in nested if _TWICE in (call.exception or "")), None)
+    outer = None if inner is None or inner.nested_in is None else calls[inner.nested_in]
+    if outer is None or outer.stopped is None:
+        return None
+    node = recording.graph(outer.number).nodes[outer.stopped]
+    return None if node.site is None else (f"in a backward of its own that {node.short_name} runs", node.site)
+
+
+def _beside_the_wrapper(recording: Recording) -> Told | None:
+    with damage_is_one_sentence(recording.path):
+        site = read_beside_the_wrapper(recording.tables.rows, recording.tables.interned)
+    return None if site is None else ("after the module inside the wrapper was called as well", site)
 
 
 def _left_out(ranks: Ranks, one: Rank, recording: Recording) -> Told | None:

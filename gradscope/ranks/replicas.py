@@ -3,17 +3,21 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from functools import partial
+from pathlib import Path
 
 from gradscope.model.averaging import Averaging
 from gradscope.model.finding import Related
 from gradscope.model.site import Site
+from gradscope.ranks.beside import asked_at
 from gradscope.ranks.copies import Apart, Replicas, apart_words, first_apart, is_averaged, looks_of, replicas_of
 from gradscope.ranks.drifting import why_apart
 from gradscope.ranks.keys import unwrapped
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.outside import outside
+from gradscope.store.reader import load
 
 
 def start_apart(ranks: Ranks) -> Iterator[Blame]:
@@ -116,12 +120,16 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         Replicas that drift apart, where no collective ran in any backward, where no_sync() was entered for a backward
         that a step followed, or where the parameter that drifts has no hook of the wrapper's. The line is that of the
-        call that went past the wrapper, of no_sync(), or of the wrap.
+        call that went past the wrapper, or that asks for the module where this runs as often, of no_sync(), or of the
+        wrap.
     """
     found = _drift(ranks)
     averaging = None if found is None else ranks.averaging[found.members[0]]
     if found is None or averaging is None or not averaging.leaves:
         return
+    if averaging.bypassed is not None:
+        with load(Path(ranks.rank(found.members[0]).path)) as recording:
+            averaging = replace(averaging, bypassed=asked_at(recording, averaging.bypassed))
     told = _why(averaging, found.leaf)
     if told is None:
         return

@@ -39,11 +39,14 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         The operators, sizes, dtypes and lines of the collectives of all ranks of each process group, one after the
         other. The first place at which they differ is told when at least one rank failed or was killed soon after it; a
-        circle of ranks, each of which waits for the next one, is told as well. The line is the way out of a step that
+        circle of ranks, each of which waits for the next one, is told as well. The line is that by which a closure
+        returns its loss, where a step called those of two ranks unequally often; inside of a
+        backward, the condition by which the forwards went apart, or what was drawn for it; the way out of a step that
         one rank left before a backward which the other ran; that by which it left a loop in which the other goes on:
         where the flag is set that the loop asks for, the condition of its one way out, else the loop; the call under a
         condition, where the other rank was below it in the same function; the assignment that made a tensor of another
-        dtype; else that of the collective.
+        dtype; the one condition by which trips of a loop are left out, where ranks come to one line with tensors of
+        other sizes, and had met there before; else that of the collective.
     """
     parting = first_parting(ranks)
     if parting is not None:
@@ -120,7 +123,8 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
         How each rank ended, the collectives that it had entered, and the line at which its main thread stood when its
         recording was written to last; of one that ended, the loop that it left while another rank went on in it, or
         the way out of a step that it took before a backward which the other ran; of one in which the wrapper's hook
-        ran twice for a parameter, the line that calls the module inside as well; of one in which the wrapper missed
+        ran twice for a parameter, the line that calls the module inside as well, or whose node runs a backward of its
+        own, as that of a reentrant checkpoint does; of one in which the wrapper missed
         gradients, the branch that left these parameters out; of one that raised in a collective that had met others
         for another caller, the line of this caller.
         Exceptions about lost peers are taken as consequences.

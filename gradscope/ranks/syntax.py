@@ -9,7 +9,9 @@ from dataclasses import replace
 from gradscope.model.site import Site
 from gradscope.store.reader import Recording
 
-_JUMPS = (ast.Continue, ast.Break, ast.Return, ast.Raise)
+Loop = ast.For | ast.AsyncFor | ast.While
+Function = ast.FunctionDef | ast.AsyncFunctionDef
+JUMPS = (ast.Continue, ast.Break, ast.Return, ast.Raise)
 
 
 def tree_of(recording: Recording, site: Site) -> ast.Module:
@@ -18,6 +20,12 @@ def tree_of(recording: Recording, site: Site) -> ast.Module:
         return ast.parse(recording.source(site.file) or "")
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # a file can say anything
         return ast.Module([], [])
+
+
+def function_around(tree: ast.Module, line: int) -> Function | None:
+    """The innermost function around a line."""
+    functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
+    return next((one for one in reversed(functions) if one.lineno <= line <= (one.end_lineno or 0)), None)
 
 
 def at_line(recording: Recording, site: Site, line: int) -> Site:
@@ -30,10 +38,23 @@ def statements(recording: Recording, site: Site) -> list[ast.stmt]:
     return [node for node in ast.walk(tree_of(recording, site)) if isinstance(node, ast.stmt)]
 
 
+def of_loop(loop: Loop) -> Iterator[ast.stmt]:
+    """The statements of a loop, without those of loops and functions in it."""
+    waiting: list[ast.AST] = list(loop.body)
+    while waiting:
+        node = waiting.pop(0)
+        if isinstance(node, ast.stmt):
+            yield node
+        if not isinstance(
+            node, (ast.For, ast.AsyncFor, ast.While, ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef)
+        ):
+            waiting += [one for one in ast.iter_child_nodes(node) if not isinstance(one, ast.expr)]
+
+
 def turns(recording: Recording, last: Site, beyond: Site) -> Iterator[int]:
     """The lines after one line at which a program may turn away from another."""
     for node in statements(recording, last):
-        if isinstance(node, _JUMPS) and last.line < node.lineno < beyond.line:
+        if isinstance(node, JUMPS) and last.line < node.lineno < beyond.line:
             yield node.lineno
         if isinstance(node, ast.If) and last.line <= node.lineno < beyond.line <= (node.end_lineno or 0):
             yield node.lineno

@@ -8,12 +8,15 @@ from pathlib import Path
 
 from gradscope.model.rank import Collective, Rank
 from gradscope.model.site import Site, Stack
+from gradscope.ranks.closures import called_unevenly
+from gradscope.ranks.forwards import went_apart
 from gradscope.ranks.given import made_at
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.leaving import LEFT_STEP, left_step
 from gradscope.ranks.loops import left_loop, same_way
 from gradscope.ranks.parting import Parting
 from gradscope.ranks.passing import passed_by
+from gradscope.ranks.skipping import has_met_there, left_out_by
 from gradscope.store.collective_reader import read_place
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording, load
@@ -50,10 +53,13 @@ def turn_of(ranks: Ranks, parting: Parting) -> Turn:
         odd, usual = (_met(ranks, parting, number, files) for number in (parting.odd[0], parting.others[0]))
         plain = Turn(odd.rank.rank, odd.collective, usual.collective)
         return (
-            _left(odd, usual)
+            _called_unevenly(odd, plain, usual)
+            or _forwards_apart(odd, plain, usual)
+            or _left(odd, usual)
             or _left_loop(odd, usual)
             or _branched(odd, usual, parting)
             or _made(odd, plain, parting)
+            or _skipped(odd, plain, usual, parting)
             or plain
         )
 
@@ -75,6 +81,24 @@ def _met(ranks: Ranks, parting: Parting, number: int, files: ExitStack) -> Met:
         stack,
         before[0] if before else (),
     )
+
+
+def _called_unevenly(odd: Met, plain: Turn, usual: Met) -> Turn | None:
+    """A step in which closures were called unequally often."""
+    told = called_unevenly(odd.recording, usual.recording)
+    return None if told is None else replace(plain, words=f", since {told[0]},", site=told[1])
+
+
+def _forwards_apart(odd: Met, plain: Turn, usual: Met) -> Turn | None:
+    """Where the forwards had gone apart, of two that are in one backward call and at one line of it."""
+    both = odd.collective.inside and usual.collective.inside
+    if not both or odd.collective.backward != usual.collective.backward or not same_way(odd.stack, usual.stack):
+        return None
+    apart = went_apart(odd.recording, usual.recording, odd.collective.backward)
+    if apart is None:
+        return None
+    words = f", as their forwards had gone apart at line {apart.condition.line},"
+    return replace(plain, words=words, site=apart.drawn or apart.condition, condition=apart.drawn and apart.condition)
 
 
 def _left(odd: Met, usual: Met) -> Turn | None:
@@ -117,3 +141,16 @@ def _made(odd: Met, plain: Turn, parting: Parting) -> Turn | None:
         return None
     site = made_at(odd.recording, odd.stack)
     return None if site is None else replace(plain, site=site)
+
+
+def _skipped(odd: Met, plain: Turn, usual: Met, parting: Parting) -> Turn | None:
+    """The condition by which ranks leave other trips of a loop out, where they meet at one line and had done so."""
+    site = odd.collective.site
+    if site is None or not parting.is_certain or not same_way(odd.stack, usual.stack):
+        return None
+    if not all(has_met_there(one.recording, site) for one in (odd, usual)):
+        return None  # they may have had other tensors from the start
+    found = left_out_by(odd.recording, odd.stack) or left_out_by(usual.recording, usual.stack)
+    if found is None:
+        return None
+    return replace(plain, site=found, words=f", by what line {found.line} lets through,")
