@@ -12,15 +12,17 @@ from gradscope.commands import options, reporting
 from gradscope.commands.progress import waiting
 from gradscope.errors import Exit, UnreadableError
 from gradscope.model.choice import Choice, codes
+from gradscope.model.finding import Finding
 from gradscope.model.report import Report
 from gradscope.ranks.gather import gather
 from gradscope.ranks.table import findings
 from gradscope.render.rank_formats import RANK_FORMATS, SUFFIXES, RankPage
 from gradscope.store.file import show
-from gradscope.store.reader import SUFFIX
+from gradscope.store.reader import SUFFIX, load
 from gradscope.view.ranks import table
 
 _RANK = re.compile(r"\.r\d+-of-\d+\.")
+_NOT_FINITE = Choice(codes("GS730,GS731"))
 
 
 @click.command("ranks", context_settings=options.HELP)
@@ -59,6 +61,7 @@ def command(
     paths = of_ranks(paths_of(files))
     with waiting(quiet) as doing:
         ranks = gather(paths, lambda count: doing(f"reading recording {count} of {len(paths)}"))
+        ranks.explained = explained
     where = str(paths[0].parent if len(paths) > 1 else Path(files[0] if files else "."))
     report = Report(findings(ranks, Choice(codes(select), codes(ignore))), torch=ranks.torch, recording=where)
     form = fmt or SUFFIXES.get(Path(output or "").suffix, "text")
@@ -66,6 +69,14 @@ def command(
     page = RankPage(report, table(ranks.ranks), ranks.folder, width, coloured)
     options.deliver(RANK_FORMATS[form](page), output, quiet)
     return Exit.OK if exit_zero else reporting.exit_status(report, fail_on)
+
+
+def explained(path: str) -> tuple[Finding, ...]:
+    """What is found in the recording of one rank about values that are not finite."""
+    from gradscope.anomaly import explain  # takes longer to import than many recordings to read
+
+    with load(Path(path)) as recording:
+        return explain(recording, _NOT_FINITE).findings
 
 
 def paths_of(names: tuple[str, ...]) -> list[Path]:

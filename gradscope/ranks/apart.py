@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from gradscope.model.finding import Related
+from gradscope.model.finding import Confidence, Related
 from gradscope.model.rank import Rank
 from gradscope.model.site import Site
 from gradscope.ranks.given import origin_of
+from gradscope.ranks.halved import summed_in_half
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks, Told
 from gradscope.ranks.scaled import decided_apart
@@ -24,7 +25,8 @@ _LOSSES = 3  # of one run, at least, that are the same on two ranks to the last 
 
 def nonfinite(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
-        A loss that becomes NaN or Inf on some ranks before it does on the others, in another step or in the same one.
+        A loss that becomes NaN or Inf on some ranks before it does on the others, in another step or in the same one;
+        or on all of them in the same step and by the same line.
     Why:
         The next all_reduce spreads it to every rank, so that all of them look guilty. The sample, the shard or the
         branch that made it is that of the first.
@@ -37,9 +39,12 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         The first backward of each rank whose root was not finite, and the operator that gave the first such value.
         Where a rank made a step of a GradScaler that another one left out, after it had looked for infinite gradients
-        and before these were averaged, the line is that of the look. Of a value that all ranks have in one step: the
-        rank that had it before a collective after which the others had it. Where ranks have other numbers of samples
-        and such a number, times the number of ranks, divides a sum over all, the line is that of the number.
+        and before these were averaged, the line is that of the look, else that which `gradscope explain` names. Of a
+        value that all ranks have in one step: the rank that had it before a collective after which the others had it.
+        Where ranks have other numbers of samples and such a number, times the number of ranks, divides a sum over all,
+        the line is that of the number. Where all ranks have it from one operator and line, the line is that which
+        `gradscope explain` names for the first; where an optimizer was the first to read NaN, after gradients were
+        summed in float16, that which makes what is summed.
     """
     bad = [one for one in ranks.ranks if one.nonfinite is not None]
     if not bad or len(ranks.ranks) < 2:
@@ -48,11 +53,14 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
     early = [one for one in bad if one.nonfinite == first]
     reached = [one for one in ranks.ranks if one.backwards > first]
     if len(early) == len(reached):
-        yield from _spread(early, first)
+        found = _spread(early, first) or _in_all(ranks, early, first)
+        if found is not None:
+            yield found
         return
     born = next((one for one in early if one.born is not None), early[0])
     by = f", from {born.born_by}" if born.born_by else ""
-    why, site = _decided(early[0], next(one for one in reached if one not in early), first) or ("", born.born)
+    decided = _decided(early[0], next(one for one in reached if one not in early), first)
+    why, site = decided or ("", _explained(ranks, born, first) or born.born)
     yield Blame(
         f"the loss of {named([one.rank for one in early])} is not finite in backward {first}{by}; "
         f"those of the other ranks are{why and f': {why}'}",
@@ -63,20 +71,60 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
     )
 
 
-def _spread(ranks: list[Rank], backward: int) -> Iterator[Blame]:
+def _explained(ranks: Ranks, one: Rank, backward: int) -> Site | None:
+    """The line that is found in the recording of a rank for what was born in it."""
+    told = ranks.explained(one.path) if one.born is not None else ()
+    return next((each.site for each in told if (each.backward, each.op) == (backward, one.born_by)), None)
+
+
+def _spread(ranks: list[Rank], backward: int) -> Blame | None:
     """That one of several ranks, which all had it in one backward call, gave it to the others."""
     found = source_of(ranks, backward)
     if found is None:
-        return
+        return None
     one, birth = found.rank, found.birth
     why = "" if found.counts is None else ", where its own number of samples was taken for that of each"
-    yield Blame(
+    return Blame(
         f"the loss of all ranks is not finite in backward {backward}: {birth.op} gave the first such value on "
         f"{named([one.rank])}{why}, and a collective gave it to the others",
         found.counts or birth.site,
         () if found.counts is None else (Related("born_at", birth.site, f"{birth.op} on rank {one.rank}"),),
         backward=backward,
         operator=birth.op,
+    )
+
+
+def _in_all(ranks: Ranks, early: list[Rank], backward: int) -> Blame | None:
+    """That all ranks had it from one operator, by themselves: as is found in the recording of the first."""
+    if len({(one.born, one.born_by) for one in early}) > 1:
+        return None
+    told = next((one for one in ranks.explained(early[0].path) if one.backward == backward), None)
+    if told is None or told.site is None:
+        return _in_half(ranks, early[0], backward)
+    return Blame(
+        f"the loss of all ranks is not finite in backward {backward}, on each by itself; of rank {early[0].rank}: "
+        f"{told.message}",
+        told.site,
+        told.related,
+        certain=told.confidence is Confidence.CERTAIN,
+        backward=backward,
+        operator=told.op,
+        tensor=told.tensor,
+    )
+
+
+def _in_half(ranks: Ranks, one: Rank, backward: int) -> Blame | None:
+    """That all ranks may have it from gradients that were summed in float16."""
+    with load(Path(one.path)) as recording:
+        site = summed_in_half(ranks, recording, backward)
+    if site is None:
+        return None
+    return Blame(
+        f"the loss of all ranks is not finite in backward {backward}, after an optimizer read NaN from a gradient: "
+        "gradients are summed over the ranks in float16 before that, whose largest number is 65,504",
+        site,
+        certain=False,
+        backward=backward,
     )
 
 

@@ -4,13 +4,16 @@ from __future__ import annotations
 
 from array import array
 from collections import defaultdict
+from collections.abc import Callable
 from dataclasses import dataclass, field
 
 from gradscope.model.averaging import Averaging, GroupKey
+from gradscope.model.finding import Finding
 from gradscope.model.rank import Collective, Pace, ProcessGroup, Rank, Weights
 from gradscope.model.site import Site
 
 Told = tuple[str, Site]  # what something goes back to: in words, and the line
+Explained = Callable[[str], tuple[Finding, ...]]
 
 
 @dataclass(slots=True)
@@ -40,7 +43,8 @@ class Ranks:
     `starts`: by rank and group, the place in the group of the first collective that is known, None when some are not.
     `buffers`: those that DistributedDataParallel was told not to broadcast. `losses`: by content, the ranks with it.
     `orders`: by the names in each wrapper as they are stored, the ranks with them.
-    `of_group`: those of `collectives` that a group meets in, once they were asked for.
+    `of_group`: those of `collectives` that a group meets in, once they were asked for. `explained`: what is found in
+    the recording of one rank, by path, about values that are not finite; nothing where nobody asks.
     """
 
     ranks: list[Rank] = field(default_factory=list)
@@ -54,6 +58,7 @@ class Ranks:
     losses: dict[tuple[tuple[int, str], ...], list[int]] = field(default_factory=lambda: defaultdict(list))
     orders: dict[str, list[int]] = field(default_factory=lambda: defaultdict(list))
     of_group: dict[tuple[str, tuple[int, ...]], set[int]] = field(default_factory=dict)
+    explained: Explained = lambda path: ()
     folder: str = ""
     torch: str = ""
 
