@@ -3,11 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
-from gradscope.ranks.copies import apart_words, first_apart, looks_of, replicas_of, values_at
+from gradscope.model.finding import Related
+from gradscope.model.site import Site
+from gradscope.ranks.buffer_writes import written_with
+from gradscope.ranks.copies import Apart, apart_words, first_apart, looks_of, replicas_of, values_at
 from gradscope.ranks.keys import unwrapped
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Looks, Ranks
+from gradscope.store.reader import load
 
 
 def drifted(ranks: Ranks) -> Iterator[Blame]:
@@ -27,22 +32,33 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         the broadcast on, or register what is each rank's own with persistent=False.
     How it is found:
         The norms of floating-point buffers that a state_dict() has, at the backward calls 0, 1, 2, 4, 8, ...: not the
-        same on all ranks, and changed since the first look, where the wrapper was told not to broadcast them.
+        same on all ranks, and changed since the first look, where the wrapper was told not to broadcast them. Where the
+        program's own lines write such a buffer, the line is that which computes what is first written, else the write;
+        of a module of torch's the line is that of the wrapper.
     """
     for replicas in replicas_of(ranks):
         looks = looks_of(ranks.buffers, replicas)
         changing = _changing(ranks.buffers, looks)
         found = first_apart(ranks.buffers, replicas, looks, changing.__contains__)
         if found is not None:
+            wrapped = ranks.averaging[found.members[0]].wrapped
+            writes = _written(ranks, found, changing)
             yield Blame(
                 f"the buffer {unwrapped(found.leaf)} is not the same on all ranks from backward {found.backward} on "
                 f"({apart_words(found)}), and DistributedDataParallel was told not to broadcast it",
-                ranks.averaging[found.members[0]].wrapped,
+                writes or wrapped,
+                () if writes is None else (Related("cause_at", wrapped, "where the wrapper was made"),),
                 certain=False,
                 backward=found.backward,
                 tensor=found.leaf,
             )
             return
+
+
+def _written(ranks: Ranks, found: Apart, changing: set[str]) -> Site | None:
+    """The line of the program's own that changes one of the buffers."""
+    with load(Path(ranks.rank(found.odd[0]).path)) as recording:
+        return written_with(recording, changing)
 
 
 def _changing(measured: Looks, looks: list[int]) -> set[str]:

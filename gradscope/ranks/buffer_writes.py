@@ -1,0 +1,69 @@
+"""Where a program's own lines write a buffer, and what of one rank they put into it."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterable, Iterator
+from functools import lru_cache
+
+from gradscope.model.operation import Operation
+from gradscope.model.site import Site
+from gradscope.ranks.given import bound_in, frames_of
+from gradscope.ranks.keys import unwrapped
+from gradscope.ranks.syntax import at_line, tree_of
+from gradscope.store.reader import Recording
+
+_WRITES = (ast.Call, ast.Assign, ast.AugAssign)
+
+
+def written_with(recording: Recording, buffers: Iterable[str]) -> Site | None:
+    """The line that makes what is first written into one of some buffers, where that is a variable of the function;
+    else the line that writes it. None where no line of the program names one that it writes."""
+    names = {tuple(unwrapped(one).rpartition(".")[::2]) for one in buffers}
+    writes = lru_cache(None)(lambda site: list(written_on(recording, site)))
+    for block in recording.blocks(versions=False):
+        for one in block.operations:
+            if one.site is None or not one.writes or block.backward is not None:
+                continue
+            for name, given in writes(one.site):
+                if (_owner(one), name) in names:
+                    return _made(recording, one, given) or one.site
+    return None
+
+
+def _owner(one: Operation) -> str:
+    """The module that an operator ran in, as names of buffers have it."""
+    return "" if one.module is None else unwrapped(one.module.path or "")
+
+
+def written_on(recording: Recording, site: Site) -> Iterator[tuple[str, list[ast.expr]]]:
+    """The attributes that a line assigns to or writes in place, each with what it is given for that."""
+    for node in ast.walk(tree_of(recording, site)):
+        if not isinstance(node, _WRITES) or not node.lineno <= site.line <= (node.end_lineno or 0):
+            continue
+        if isinstance(node, ast.Assign):
+            yield from ((name, [node.value]) for target in node.targets for name in _attributes(target))
+        elif isinstance(node, ast.AugAssign):
+            yield from ((name, [node.value]) for name in _attributes(node.target))
+        elif isinstance(node.func, ast.Attribute) and node.func.attr.endswith("_"):
+            given = [*node.args, *(one.value for one in node.keywords)]
+            yield from ((name, given) for name in _attributes(node.func.value))
+
+
+def _attributes(value: ast.AST) -> Iterator[str]:
+    """`size` of `self.size[2:].data`, and of what is called on it in place."""
+    while isinstance(value, (ast.Attribute, ast.Subscript, ast.Call)):
+        if isinstance(value, ast.Attribute):
+            yield value.attr
+        value = value.func if isinstance(value, ast.Call) else value.value
+
+
+def _made(recording: Recording, one: Operation, given: list[ast.expr]) -> Site | None:
+    """The line that computes the first variable of its function that an operator's line puts in."""
+    frames = frames_of(recording, one.stack)
+    names = [node.id for value in given for node in ast.walk(value) if isinstance(node, ast.Name)]
+    for name in names if frames else ():
+        bound = bound_in(frames[0], name, frames[0].site.line)
+        if bound is not None and any(isinstance(node, ast.Call) for node in ast.walk(bound[1])):
+            return at_line(recording, frames[0].site, bound[0])
+    return None
