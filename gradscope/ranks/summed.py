@@ -10,8 +10,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from gradscope.model.averaging import GroupKey
+from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
 from gradscope.model.site import Site
+from gradscope.ranks.doubled import doubled
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.store.reader import Recording, load
@@ -33,24 +35,40 @@ class _Sum:
 
 def summed_again(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
-        A custom Function whose backward sums gradients over the ranks that all ranks have alike.
+        A custom Function whose backward sums gradients over the ranks that all ranks have alike; a running total in a
+        buffer that all ranks have alike, and that is summed over them again whenever they meet.
     Why:
         Where all ranks compute the same from a result that was put together, each has the whole gradient of it. To sum
         it once more makes it as many times as large as there are ranks, again in each layer: the lower ones step too
-        far, and no loss and no shape shows it.
+        far, and no loss and no shape shows it. A total that is put back after it was summed holds what all ranks saw,
+        and the next sum counts that once for each rank, until it overflows.
     Wrong:
         dist.all_reduce(gradient)  # in the backward of what sums in its forward
         return gradient
     Right:
         return gradient
     Do instead:
-        Let the gradient through where the forward sums, and sum it where the forward lets its input through.
+        Let the gradient through where the forward sums, and sum it where the forward lets its input through. Sum what a
+        rank has seen since the ranks last met, or divide what is put back by their number.
     How it is found:
         The largest magnitude of the gradients that nodes of custom Functions received and passed on, in the backward
         calls 0, 1, 2, 4, 8, ...: the same on all ranks, whose parameters are not the same, before a sum that made it
         exactly as many times as large as there are ranks, at two nodes of which one leads to the other, in two of these
-        calls at least. Silent where gradients are averaged between these ranks.
+        calls at least. Silent where gradients are averaged between these ranks. Of buffers: norms that are the same on
+        ranks, and that became, each time that the ranks met at one line between looks, as many times as large as there
+        are ranks. The line is the one below that which writes the buffer.
     """
+    total = doubled(ranks)
+    if total is not None:
+        yield Blame(
+            f"the buffer {total.buffer}, which ranks have alike, is summed over them and put back: it becomes "
+            f"{total.times:,} times as large whenever they meet",
+            total.writes,
+            (Related("cause_at", total.summed, "where it is summed"),),
+            certain=False,
+            tensor=total.buffer,
+        )
+        return
     there = {one.rank for one in ranks.ranks}
     inside = [one for one in ranks.collectives if one.inside and one.operator.startswith(_SUMS)]
     for key in dict.fromkeys(one.group.key for one in inside if one.group is not None):

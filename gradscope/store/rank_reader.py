@@ -30,11 +30,12 @@ def read_weights(rows: Rows) -> Iterator[Weights]:
     yield from _norms(rows, "SELECT l.backward, s.text, l.weight FROM leaf_size l JOIN string s ON s.id = l.leaf")
 
 
-def read_buffers(rows: Rows) -> Iterator[Weights]:
-    """The norms of buffers that nobody keeps equal, at every look."""
-    if not rows.number("SELECT count(*) FROM buffer_size WHERE left_alone"):
+def read_buffers(rows: Rows, all_of_them: bool = False) -> Iterator[Weights]:
+    """The norms of buffers that nobody keeps equal, or of all of them, at every look."""
+    wanted = "1" if all_of_them else "left_alone"
+    if not rows.number(f"SELECT count(*) FROM buffer_size WHERE {wanted}"):
         return
-    sql = "SELECT b.backward, s.text, b.norm FROM buffer_size b JOIN string s ON s.id = b.name WHERE b.left_alone"
+    sql = f"SELECT b.backward, s.text, b.norm FROM buffer_size b JOIN string s ON s.id = b.name WHERE {wanted}"
     yield from _norms(rows, sql)
 
 
