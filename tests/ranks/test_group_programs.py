@@ -10,6 +10,7 @@ import pytest
 import torch
 
 from gradscope.anomaly import explain
+from gradscope.commands.ranks import explained
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Severity
 from gradscope.ranks.gather import gather
@@ -23,6 +24,7 @@ SCRIPTS = {
     "parallel_programs.py": 2,
     "sharded_programs.py": 2,
     "replica_programs.py": 2,
+    "origin_programs.py": 2,
     "healthy_programs.py": 2,
     "four_rank_programs.py": 4,
 }
@@ -33,8 +35,11 @@ pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="ne
 
 
 def programs(script):
-    """By the name of a program: the code that must be found, and its line, None where the mark names no line."""
-    found = {}
+    """By the name of a program: the code that must be found, and its line, None where the mark names no line.
+
+    A mark outside of the program names it: "# expect: GS792 in two_rates".
+    """
+    found, elsewhere = {}, {}
     name = None
     for number, line in enumerate(script.read_text(encoding="utf-8").splitlines(), 1):
         if line.startswith("def "):
@@ -42,10 +47,12 @@ def programs(script):
             name = head[1] if head else None
             if name is not None:
                 found[name] = None
-        mark = re.search(r"# expect: (GS\d{3})", line)
-        if mark and name is not None:
+        mark = re.search(r"# expect: (GS\d{3})(?: in (\w+))?", line)
+        if mark and mark[2]:
+            elsewhere[mark[2]] = mark[1], number
+        elif mark and name is not None:
             found[name] = mark[1], None if line.startswith("def ") else number
-    return found
+    return {**found, **elsewhere}
 
 
 PROGRAMS = {(script, name): mark for script in SCRIPTS for name, mark in programs(HERE / script).items()}
@@ -74,7 +81,9 @@ def recorded(folder, script, world):
 
 
 def found_in(folder, name):
-    return findings(gather(sorted((folder / name).glob("*.gscope"))), Choice())
+    ranks = gather(sorted((folder / name).glob("*.gscope")))
+    ranks.explained = explained
+    return findings(ranks, Choice())
 
 
 @pytest.mark.parametrize(("script", "name"), [program for program, expected in PROGRAMS.items() if expected])

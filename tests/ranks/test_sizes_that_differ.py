@@ -31,17 +31,75 @@ MEETINGS = {
     "allreduce": "dist.all_reduce(torch.ones(4 + rank))",
     "allgather": "dist.all_gather([torch.ones(4 + rank), torch.ones(4 + rank)], torch.ones(4 + rank))",
 }
+TOWERS = """
+import sys
+from datetime import timedelta
+import torch
+import torch.distributed as dist
+from torch import nn
+import gradscope
+
+def average(net):
+    {average}
+
+rank = int(sys.argv[1])
+with gradscope.record(f"run.r{rank:05d}-of-00002.1.gscope"):
+    store = dist.FileStore("store", 2)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=2, timeout=timedelta(seconds=20))
+    torch.manual_seed(0)
+    towers = nn.ModuleList([nn.Linear(4, 3), nn.Linear(4, 2)])
+    optimizer = torch.optim.SGD(towers.parameters(), lr=0.1)
+    for step in range(6):
+        cold = step == 1 or (rank == 1 and step == 3)
+        optimizer.zero_grad()
+        towers[int(cold)](torch.randn(5, 4)).square().mean().backward()
+        average(towers)
+        optimizer.step()
+"""
+SKIPS = {
+    "leaves a trip out": """
+    for parameter in net.parameters():
+        if parameter.grad is None:  # here
+            continue
+        dist.all_reduce(parameter.grad)
+""",
+    "chooses before the loop": """
+    gradients = [one.grad for one in net.parameters() if one.grad is not None]  # here
+    for gradient in gradients:
+        dist.all_reduce(gradient)
+""",
+    "meets under a condition": """
+    for parameter in net.parameters():
+        gradient = parameter.grad
+        if gradient is not None:  # here
+            dist.all_reduce(gradient)
+""",
+    "may do so for two reasons": """
+    for parameter in net.parameters():
+        if parameter.grad is None:
+            continue
+        if parameter.numel() < 0:
+            continue
+        dist.all_reduce(parameter.grad)  # here
+""",
+}
+HEALTHY = """
+    for parameter in net.parameters():
+        if parameter.grad is None:
+            parameter.grad = torch.zeros_like(parameter)
+        dist.all_reduce(parameter.grad)
+"""
 
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
 
 
-@pytest.mark.parametrize("name", MEETINGS)
-def test_the_sizes_are_named(tmp_path, name):
-    (tmp_path / "train.py").write_text(PROGRAM.replace("{meeting}", MEETINGS[name]))
+def found_in(folder, program):
+    """What is found in the recordings of two ranks of a program, one of which may be aborted."""
+    (folder / "train.py").write_text(program)
     ranks = [
         subprocess.Popen(
             [sys.executable, "train.py", str(rank)],
-            cwd=tmp_path,
+            cwd=folder,
             env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
             stderr=subprocess.DEVNULL,
         )
@@ -53,7 +111,24 @@ def test_the_sizes_are_named(tmp_path, name):
     finally:
         for rank in ranks:
             rank.kill()
-    first = findings(gather(sorted(tmp_path.glob("*.gscope"))), Choice())[0]
+    return findings(gather(sorted(folder.glob("*.gscope"))), Choice())
+
+
+@pytest.mark.parametrize("name", MEETINGS)
+def test_the_sizes_are_named(tmp_path, name):
+    first = found_in(tmp_path, PROGRAM.replace("{meeting}", MEETINGS[name]))[0]
     assert (first.code, first.site.line) == ("GS790", 12)
     assert f"{name} with float32[5]" in first.message
     assert f"{name} with float32[4]" in first.message
+
+
+@pytest.mark.parametrize("name", SKIPS)
+def test_the_condition_is_named_by_which_trips_are_left_out(tmp_path, name):
+    program = TOWERS.replace("{average}", SKIPS[name].strip())
+    first = found_in(tmp_path, program)[0]
+    expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
+    assert (first.code, first.site.line) == ("GS790", expected)
+
+
+def test_ranks_that_meet_for_every_tensor_are_silent(tmp_path):
+    assert found_in(tmp_path, TOWERS.replace("{average}", HEALTHY.strip())) == ()
