@@ -96,7 +96,7 @@ def _spread(ranks: list[Rank], backward: int) -> Blame | None:
 
 def _in_all(ranks: Ranks, early: list[Rank], backward: int) -> Blame | None:
     """That all ranks had it from one operator, by themselves: as is found in the recording of the first."""
-    if len({(one.born, one.born_by) for one in early}) > 1:
+    if len(early) < 2 or len({(str(one.born), one.born_by) for one in early}) > 1:
         return None
     told = next((one for one in ranks.explained(early[0].path) if one.backward == backward), None)
     if told is None or told.site is None:

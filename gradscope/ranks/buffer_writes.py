@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from functools import lru_cache
 
 from gradscope.model.operation import Operation
 from gradscope.model.site import Site
@@ -13,22 +12,38 @@ from gradscope.ranks.keys import unwrapped
 from gradscope.ranks.syntax import at_line, tree_of
 from gradscope.store.reader import Recording
 
+_CALLS = 64  # backward calls: what follows is the same again
 _WRITES = (ast.Call, ast.Assign, ast.AugAssign)
 
 
 def written_with(recording: Recording, buffers: Iterable[str]) -> Site | None:
     """The line that makes what is first written into one of some buffers, where that is a variable of the function;
-    else the line that writes it. None where no line of the program names one that it writes."""
+    else the line that writes one first. None where no line of the program names one that it writes."""
     names = {tuple(unwrapped(one).rpartition(".")[::2]) for one in buffers}
-    writes = lru_cache(None)(lambda site: list(written_on(recording, site)))
+    first: Site | None = None
+    for site, one in _writing(recording):
+        named = any(name in (site.source or "") for _, name in names)
+        for name, given in written_on(recording, site) if named else ():
+            if (_owner(one), name) in names:
+                made = _made(recording, one, given)
+                if made is not None:
+                    return made
+                first = first or site
+    return first
+
+
+def _writing(recording: Recording) -> Iterator[tuple[Site, Operation]]:
+    """The lines that write in place on the way to the first backward calls, each once in a module."""
+    seen: set[tuple[Site, str]] = set()
+    begun = sorted(call.started for call in recording.backwards())[:_CALLS]
     for block in recording.blocks(versions=False):
-        for one in block.operations:
-            if one.site is None or not one.writes or block.backward is not None:
-                continue
-            for name, given in writes(one.site):
-                if (_owner(one), name) in names:
-                    return _made(recording, one, given) or one.site
-    return None
+        if begun and block.started > begun[-1]:
+            return
+        for one in block.operations if block.backward is None else ():
+            site = one.site
+            if one.writes and site is not None and (site, _owner(one)) not in seen:
+                seen.add((site, _owner(one)))
+                yield site, one
 
 
 def _owner(one: Operation) -> str:

@@ -103,7 +103,8 @@ def _written(recording: Recording, one: Collective, buffer: str) -> Site | None:
     if isinstance(given, ast.Attribute) and given.attr == name:
         return site
     below = [node.lineno for node in ast.walk(function) if isinstance(node, ast.stmt) and node.lineno > site.line]
-    writes = [(line, *each) for line in below for each in written_on(recording, at_line(recording, site, line))]
+    sites = (at_line(recording, site, line) for line in below)
+    writes = [(at.line, *each) for at in sites if name in (at.source or "") for each in written_on(recording, at)]
     of_sum = _made_of(function, given)
     lines = [line for line, written, put in writes if written == name and any(_names(each) & of_sum for each in put)]
     return at_line(recording, site, max(lines)) if lines else None

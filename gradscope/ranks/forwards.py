@@ -24,20 +24,26 @@ class Apart:
 
 
 def went_apart(here: Recording, there: Recording, backward: int) -> Apart | None:
-    """The one condition between the last operator that both ran on the way to a backward and the next one of either."""
-    ours, theirs = (ways_of(one).get(backward, []) for one in (here, there))
+    """The one condition between the last operator of modules that both ran on the way to a backward and the next of
+    either."""
+    ours, theirs = (_of_modules(ways_of(one).get(backward, [])) for one in (here, there))
     pairs = enumerate(zip(ours, theirs, strict=False))
-    at = next((place for place, (one, other) in pairs if str(one.site) != str(other.site)), None)
-    if not at:
+    unlike = (place for place, (one, other) in pairs if str(one.site) != str(other.site))
+    at = next(unlike, min(len(ours), len(theirs)))
+    if not at or len(ours) == len(theirs) == at:
         return None
     last = ours[at - 1]
-    found = {
-        test.lineno: (site, test) for next_one in (ours[at], theirs[at]) for site, test in _tests(here, last, next_one)
-    }
+    beyond = [way[at] for way in (ours, theirs) if at < len(way)]
+    found = {test.lineno: (site, test) for one in beyond for site, test in _tests(here, last, one)}
     if len(found) != 1:
         return None
     site, test = next(iter(found.values()))
     return Apart(at_line(here, site, test.lineno), drawn_for(here, last.stack, site, test))
+
+
+def _of_modules(way: list[Operation]) -> list[Operation]:
+    """What ran in modules, with gradients on: what a rank prints, say, has no part in its graph."""
+    return [one for one in way if one.module is not None and one.grad]
 
 
 def _tests(recording: Recording, last: Operation, beyond: Operation) -> Iterator[tuple[Site, ast.expr]]:

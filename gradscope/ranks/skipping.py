@@ -29,8 +29,10 @@ def left_out_by(recording: Recording, stack: Stack) -> Site | None:
 
 
 def has_met_there(recording: Recording, site: Site) -> bool:
-    """Whether a rank was at a line on the way to a backward call that it came to, and so before what it did last."""
-    return any(str(one.site) == str(site) for way in ways_of(recording).values() for one in way)
+    """Whether a rank was at a line several times on the way to a backward call that it came to, and so before what it
+    did last: in a loop over tensors, and not over steps."""
+    ways = ways_of(recording).values()
+    return any(sum(str(one.site) == str(site) for one in way) > 1 for way in ways)
 
 
 def _conditions(loop: Loop, line: int) -> Iterator[int]:
