@@ -4,6 +4,7 @@ import os
 import re
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -59,9 +60,9 @@ PROGRAMS = {(script, name): mark for script in SCRIPTS for name, mark in program
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory):
-    """By script: a folder with one for each program, with the recordings of all ranks in it."""
-    return {script: recorded(tmp_path_factory.mktemp("groups"), script, world) for script, world in SCRIPTS.items()}
+def folder_of(tmp_path_factory):
+    """Of a script, which runs when it is first asked for: a folder with one for each program, with all recordings."""
+    return cache(lambda script: recorded(tmp_path_factory.mktemp("groups"), script, SCRIPTS[script]))
 
 
 def recorded(folder, script, world):
@@ -87,26 +88,26 @@ def found_in(folder, name):
 
 
 @pytest.mark.parametrize(("script", "name"), [program for program, expected in PROGRAMS.items() if expected])
-def test_a_fault_is_named_first(folders, script, name):
-    first = found_in(folders[script], name)[0]
+def test_a_fault_is_named_first(folder_of, script, name):
+    first = found_in(folder_of(script), name)[0]
     code, line = PROGRAMS[script, name]
     assert first.code == code
     assert (None if first.site is None else first.site.line) == line
 
 
 @pytest.mark.parametrize(("script", "name"), [program for program, expected in PROGRAMS.items() if not expected])
-def test_a_healthy_program_is_silent(folders, script, name):
-    assert found_in(folders[script], name) == ()
+def test_a_healthy_program_is_silent(folder_of, script, name):
+    assert found_in(folder_of(script), name) == ()
 
 
 @pytest.mark.parametrize(("script", "name"), [program for program, expected in PROGRAMS.items() if not expected])
-def test_no_rank_of_a_healthy_program_is_accused_by_itself(folders, script, name):
-    for path in sorted((folders[script] / name).glob("*.gscope")):
+def test_no_rank_of_a_healthy_program_is_accused_by_itself(folder_of, script, name):
+    for path in sorted((folder_of(script) / name).glob("*.gscope")):
         with load(path) as recording:
             found = explain(recording).findings
         assert [one.message for one in found if one.severity is not Severity.INFO] == []
 
 
-def test_every_rank_is_in_the_table(folders):
-    ranks = gather(sorted((folders["healthy_programs.py"] / "healthy_ddp").glob("*.gscope")))
+def test_every_rank_is_in_the_table(folder_of):
+    ranks = gather(sorted((folder_of("healthy_programs.py") / "healthy_ddp").glob("*.gscope")))
     assert [one.rank for one in ranks.ranks] == [0, 1]
