@@ -72,13 +72,15 @@ def _cause(case: Case, call: Backward, stale: Stale) -> Cause:
     if declared is not None and operation is not None:
         related.append(Related("declared_at", declared, _label(operation)))
     related.append(Related("fails_at", call.site, f"backward {call.number}"))
+    shares = f"{tensor}.detach()" in (node.site.source or "") if tensor and node.site is not None else False
+    message = _message(node, tensor, operation, by_optimizer, stale)
     return Cause(
-        _message(node, tensor, operation, by_optimizer, stale),
-        declared or wrote or node.site,
+        f"detach() shares memory: {message}" if shares else message,
+        node.site if shares else declared or wrote or node.site,
         tuple(related),
         fails=True,
         certain=operation is not None,
-        advice=_advice(case, operation, by_optimizer, declared),
+        advice=f"read `{tensor}.detach().clone()` here" if shares else _advice(case, operation, by_optimizer, declared),
         node=stale.node,
         op=None if operation is None else operation.name,
         tensor=tensor,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections import defaultdict
 from collections.abc import Iterator
 
@@ -11,6 +12,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import made_at
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
+from gradscope.functions.source import last_name
 from gradscope.model.finding import Related, Severity
 from gradscope.model.site import Site
 from gradscope.model.training import AIM, SCHEDULE, STEP, LearningRate
@@ -18,6 +20,8 @@ from gradscope.model.training import AIM, SCHEDULE, STEP, LearningRate
 _STEPS = 8  # at zero, at the end of the run
 _SHARE = 0.25  # of all steps
 _RISES, _RARELY = 3, 3  # of a rate in its warm-up; steps of an optimizer for one of its schedule
+_LAMBDA, _EXACT = "LambdaLR", 1e-6
+_FACTOR = "return a factor, which the rate that the optimizer was made with is multiplied by; or make it with lr=1.0"
 _NOTHING = 1e-5  # of the largest rate: schedules that are meant do not stay there
 
 
@@ -83,8 +87,11 @@ def rate_stays_low(case: Case) -> Iterator[Cause]:
     Do instead: step the schedule where it counts what it was made for, after each optimizer.step(); or give it epochs.
 
     How it is found: the rate has only risen, and not to half of the one that the schedule goes by, while the schedule
-    was stepped three times or more, once for several steps of the optimizer. A hint: a run may have been cut short.
+    was stepped three times or more, once for several steps of the optimizer. A hint: a run may have been cut short. Or
+    the largest rate is the square of the one that the schedule goes by: the function of a LambdaLR, which gives a
+    factor, gives a rate.
     """
+    yield from _squared(case)
     told: dict[tuple[int, int], list[LearningRate]] = defaultdict(list)
     for rate in case.learning_rates():
         told[rate.optimizer, rate.group].append(rate)
@@ -101,6 +108,48 @@ def rate_stays_low(case: Case) -> Iterator[Cause]:
                 f"{scheduled} times in {steps} steps",
                 _scheduled(case, optimizer),
             )
+
+
+def _squared(case: Case) -> Iterator[Cause]:
+    """The function of the only LambdaLR, where the largest rate is the square of the one that was to be multiplied."""
+    aims, greatest = dict[int, float](), dict[int, float]()
+    for rate in case.learning_rates():
+        known, choose = (aims, min) if rate.count == AIM else (greatest, max)
+        known[rate.optimizer] = choose(rate.value, known.get(rate.optimizer, rate.value))
+    for optimizer, aim in aims.items():
+        if 0 < aim < 1 and math.isclose(greatest.get(optimizer, 0.0), aim * aim, rel_tol=_EXACT):
+            made = [call for file in syntax(case).files for call in _lambda_schedules(case, file)]
+            if len(made) == 1:
+                message = (
+                    f"the learning rate is at most {aim * aim:.2g}, the square of {aim:.2g}: a LambdaLR multiplies "
+                )
+                message += "by what its function gives, which is a rate here"
+                site, function = made[0]
+                related = (Related("declared_at", site, _LAMBDA),) if function not in (None, site) else ()
+                yield Cause(message, function or site, related, severity=Severity.WARNING, advice=_FACTOR)
+
+
+def _lambda_schedules(case: Case, file: str) -> Iterator[tuple[Site, Site | None]]:
+    """Where a file makes a LambdaLR, and the last return of the function, or of the class's __call__, it is given."""
+    for call in syntax(case).nodes(file):
+        if isinstance(call, ast.Call) and last_name(call.func) == _LAMBDA:
+            given = [*call.args[1:2], *(one.value for one in call.keywords if one.arg == "lr_lambda")]
+            name = last_name(given[0]) if given else ""
+            yield syntax(case).site(file, call.lineno), _returns(case, name) if name else None
+
+
+def _returns(case: Case, name: str) -> Site | None:
+    for file in syntax(case).files:
+        nodes = syntax(case).nodes(file)
+        made = [one.value for one in nodes if isinstance(one, ast.Assign) and name in map(last_name, one.targets)]
+        names = {name, *(last_name(one.func) for one in made if isinstance(one, ast.Call))}
+        owners = [one for one in nodes if isinstance(one, (ast.ClassDef, ast.FunctionDef)) and one.name in names]
+        inside = [one for owner in owners for one in ast.walk(owner)]
+        bodies = [one for one in inside if isinstance(one, ast.FunctionDef) and one.name in (*names, "__call__")]
+        lines = [one.lineno for body in bodies for one in ast.walk(body) if isinstance(one, ast.Return)]
+        if lines:
+            return syntax(case).site(file, max(lines))
+    return None
 
 
 def _times_scheduled(case: Case, optimizer: int) -> int:
