@@ -2,18 +2,15 @@
 
 from __future__ import annotations
 
-import os
 import re
 
 from gradscope.explain.evidence.case import Case
 from gradscope.model.graph import Backward, Node
 from gradscope.model.mutation import Stale
 from gradscope.model.operation import Block, Operation
-from gradscope.model.site import Origin
 
 REFUSED = "modified by an inplace operation"
 _VERSIONS = re.compile(r"is at version (\d+); expected version (\d+)")
-_OPTIMIZER = f"{os.sep}optim{os.sep}"
 
 
 def refused(case: Case, call: Backward) -> Stale | None:
@@ -41,16 +38,6 @@ def write_of(case: Case, stale: Stale) -> tuple[Block, Operation] | None:
         if best is not None and best[0] == stale.expected:
             break
     return None if best is None else best[1:]
-
-
-def in_optimizer(operation: Operation) -> bool:
-    """Whether an operator ran in an optimizer's step."""
-    for site in operation.stack:
-        if site.origin is Origin.USER:
-            return False
-        if site.origin is Origin.TORCH and _OPTIMIZER in site.file:
-            return True
-    return False
 
 
 def _sequence(node: Node) -> int:

@@ -270,9 +270,18 @@ def _never_read(case: Case, one: SilentParameter) -> MissingGradient:
 
 
 def _is_called_elsewhere(case: Case, parameter: str) -> bool:
-    """Whether code that did not run calls the module of a parameter by its name: a head for another task."""
+    """Whether a line that did not run calls the module of a parameter by its name: a head for another task."""
     *_, module, _ = ("", *parameter.split("."))
-    return bool(module) and not module.isdigit() and any(syntax(case).everywhere(attribute_call(module)))
+    calls = list(syntax(case).everywhere(attribute_call(module))) if module and not module.isdigit() else []
+    ran = _lines_that_ran(case) if calls else frozenset()
+    return any((call.file, call.line) not in ran for call in calls)
+
+
+@kept
+def _lines_that_ran(case: Case) -> frozenset[tuple[str, int]]:
+    """The lines that an operator ran below."""
+    stacks = {id(one.stack): one.stack for block in case.blocks() for one in block.operations}
+    return frozenset((site.file, site.line) for stack in stacks.values() for site in stack)
 
 
 def _was_in_graph(case: Case, one: SilentParameter) -> bool:

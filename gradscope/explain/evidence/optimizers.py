@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
 from pathlib import PurePath
 
 from gradscope.explain.evidence.case import Case
@@ -24,5 +25,6 @@ def stepped_at(case: Case, site: Site | None) -> int | None:
 
 
 def is_in_step(stack: Stack) -> bool:
-    """Whether something happened inside of an optimizer of torch's."""
-    return any(site.origin is Origin.TORCH and "optim" in PurePath(site.file).parts for site in stack)
+    """Whether something happened inside of an optimizer of torch's, and not in a closure that this called."""
+    own = takewhile(lambda site: site.origin is not Origin.USER, stack)
+    return any(site.origin is Origin.TORCH and "optim" in PurePath(site.file).parts for site in own)

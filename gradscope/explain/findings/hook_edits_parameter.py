@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 from itertools import takewhile
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.inplace_writes import in_optimizer
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.optimizers import is_in_step
 from gradscope.explain.evidence.words import several
 from gradscope.model.finding import Related, Severity
 from gradscope.model.flow import FlowOperation, FlowTensor
@@ -150,7 +150,7 @@ def _seen(case: Case) -> Iterator[_HookCall]:
 
 def _is_an_update(case: Case, call: _HookCall) -> bool:
     """Whether a call knows of the gradient, or reads a tensor that it neither got nor made: a mask, a moment."""
-    if any(in_optimizer(one) or _asks_for_gradient(case, one) for one in call.operations):
+    if any(is_in_step(one.stack) or _asks_for_gradient(case, one) for one in call.operations):
         return True
     parameter, tensors = _parameters(case).get(call.leaf), _tensors(case)
     own = {parameter.storage} if parameter is not None else set()

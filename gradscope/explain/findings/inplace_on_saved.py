@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.inplace_writes import REFUSED, in_optimizer, refused, write_of
+from gradscope.explain.deductions.inplace_writes import REFUSED, refused, write_of
 from gradscope.explain.deductions.module_builds import built_at
 from gradscope.explain.deductions.shared_subgraph import shared_subgraph
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.optimizers import is_in_step
 from gradscope.model.finding import Related
 from gradscope.model.graph import Backward, Node
 from gradscope.model.mutation import Stale
@@ -50,7 +51,7 @@ def inplace_on_saved(case: Case) -> Iterator[Cause]:
 def _is_carried_over(case: Case, call: Backward, stale: Stale) -> bool:
     """Whether the node is one of an earlier round of the loop, kept alive until a step changed the weights: GS712."""
     found = write_of(case, stale)
-    if found is None or not in_optimizer(found[1]):
+    if found is None or not is_in_step(found[1].stack):
         return False
     piece = shared_subgraph(case, call, stale.node)
     return piece is not None and piece.repeats(call)
@@ -64,7 +65,7 @@ def _cause(case: Case, call: Backward, stale: Stale) -> Cause:
     leaf = next((saved.leaf for saved in node.saved if saved.name == stale.name), None)
     wrote = operation.site if operation is not None else None
     declared = _declared(case, operation)
-    by_optimizer = operation is not None and in_optimizer(operation)
+    by_optimizer = operation is not None and is_in_step(operation.stack)
     tensor = leaf or (None if by_optimizer or declared else source_lines.edited(case, wrote))
     related = [Related("saved_at", node.site, node.name)]
     if operation is not None:

@@ -13,10 +13,11 @@ from gradscope.explain.deductions.carried_state import (
     thrown_away_detach,
 )
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.inplace_writes import REFUSED, in_optimizer, refused, write_of
+from gradscope.explain.deductions.inplace_writes import REFUSED, refused, write_of
 from gradscope.explain.deductions.shared_subgraph import SharedSubgraph, shared_subgraph
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.optimizers import is_in_step
 from gradscope.model.finding import Related
 from gradscope.model.graph import Backward
 from gradscope.model.site import Site
@@ -94,7 +95,7 @@ def _outdated(case: Case, call: Backward) -> SharedSubgraph | None:
     """The piece of an earlier round that was kept, and whose weights a step has changed."""
     stale = refused(case, call) if REFUSED in (call.exception or "") else None
     found = None if stale is None else write_of(case, stale)
-    if stale is None or found is None or not in_optimizer(found[1]):
+    if stale is None or found is None or not is_in_step(found[1].stack):
         return None
     return shared_subgraph(case, call, stale.node)
 
