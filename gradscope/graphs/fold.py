@@ -9,7 +9,8 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Hashable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, replace
+from functools import cached_property
 from operator import is_
 from types import MappingProxyType
 from typing import cast
@@ -98,15 +99,15 @@ def _numbered(values: Mapping[int, Hashable]) -> dict[int, int]:
 def _fold_siblings(children: Sequence[Node | Group], keys: list[int], loops: Loops) -> Sequence[Item]:
     if len(keys) - len(set(keys)) < FEWEST - 1:  # what is folded is there as often
         return children
+    row = _Row(children, keys, loops)
     folded: list[Item] = []
-    start, later = 0, list[int]()
+    start = 0
     for place in _candidates(keys):
         if place < start:
             continue
-        later = later or _later(keys)
         folded += children[start:place]
         start = place
-        length, rounds = _best_repeat(children, keys, later, start, loops)
+        length, rounds = row.best_repeat(start)
         stop = start + length * rounds
         if rounds == 1:
             folded.append(children[start])
@@ -134,44 +135,66 @@ def _later(keys: Sequence[Hashable]) -> list[int]:
     return found
 
 
-def _best_repeat(
-    children: Sequence[Node | Group], keys: list[int], later: list[int], start: int, loops: Loops
-) -> tuple[int, int]:
-    """Length of the round and number of rounds of the shortest repeat; (1, 1) when there is none."""
-    again = later[start]
-    while 0 <= again - start <= LONGEST_ROUND:
-        length = again - start
-        if keys[start:again] == keys[again : again + length]:
-            rounds = _rounds(children, keys, start, length, loops)
-            if rounds > 1:
-                return length, rounds
-        again = later[again]
-    return 1, 1
+@dataclass(frozen=True)
+class _Row:
+    """Siblings in their order, and the number of each one's structure."""
+
+    children: Sequence[Node | Group]
+    keys: list[int]
+    loops: Loops
+
+    @cached_property
+    def later(self) -> list[int]:
+        return _later(self.keys)
+
+    @cached_property
+    def lines(self) -> list[Hashable]:
+        """Equal for what one line made, to which a loop comes back."""
+        return list(_lines(self.children))
+
+    def best_repeat(self, start: int) -> tuple[int, int]:
+        """Length of the round and number of rounds of the shortest repeat; (1, 1) when there is none."""
+        keys, later = self.keys, self.later
+        again = later[start]
+        while 0 <= again - start <= LONGEST_ROUND:
+            length = again - start
+            if keys[start:again] == keys[again : again + length]:
+                rounds = self.rounds(start, length)
+                if rounds > 1:
+                    return length, rounds
+            again = later[again]
+        return 1, 1
+
+    def rounds(self, start: int, length: int) -> int:
+        """How many rounds are the same, 1 where a fold is not worth it: calls of modules are; nodes are in a loop.
+
+        The first two tell whether it is one, so that no row of 100,000 nodes is walked from each of them; mostly
+        already the lines of their first items.
+        """
+        children, keys, again = self.children, self.keys, start + length
+        of_calls = length <= LONGEST_OF_CALLS and any(isinstance(child, Group) for child in children[start:again])
+        lines = keys if of_calls else self.lines
+        least = length * (FEWEST - 1)
+        if lines[again] != lines[start] or keys[start : start + least] != keys[again : again + least]:
+            return 1
+        if not of_calls and not self.loops.chained(children[start:again], children[again : again + length]):
+            return 1
+        stop = again
+        while stop < len(keys) and keys[stop] == keys[stop - length] and lines[stop] == lines[stop - length]:
+            stop += 1
+        rounds = (stop - start) // length
+        return rounds if rounds >= FEWEST else 1
 
 
-def _rounds(children: Sequence[Node | Group], keys: list[int], start: int, length: int, loops: Loops) -> int:
-    """How many rounds are the same, 1 where a fold is not worth it: calls of modules are; nodes are in a loop.
-
-    The first two tell whether it is one, so that no row of 100,000 nodes is walked from each of them.
-    """
-    again = start + length
-    of_calls = length <= LONGEST_OF_CALLS and any(isinstance(child, Group) for child in children[start:again])
-    least = length * (FEWEST - 1)
-    if keys[start : start + least] != keys[again : again + least]:
-        return 1
-    if not of_calls and not loops.chained(children[start:again], children[again : again + length]):
-        return 1
-    stop = again
-    while stop < len(keys) and keys[stop] == keys[stop - length]:
-        if not of_calls and not _of_one_line(children[stop], children[stop - length]):
-            break
-        stop += 1
-    rounds = (stop - start) // length
-    return rounds if rounds >= FEWEST else 1
-
-
-def _of_one_line(one: Node | Group, other: Node | Group) -> bool:
-    """Whether one line made both: a loop comes back to its lines."""
-    if isinstance(one, Node) and isinstance(other, Node):
-        return (one.stack is other.stack and one.parent is other.parent) or one.site == other.site
-    return isinstance(one, Group) and isinstance(other, Group) and one.module_class == other.module_class
+def _lines(children: Sequence[Node | Group]) -> Iterator[Hashable]:
+    """A number for each node's line, and each group's class; nodes mostly share their stacks."""
+    numbers: dict[Hashable, int] = {}
+    by_stack: dict[tuple[int, int], int] = {}
+    for child in children:
+        if isinstance(child, Group):
+            yield child.module_class
+            continue
+        made = id(child.stack), id(child.parent)
+        if made not in by_stack:
+            by_stack[made] = numbers.setdefault(child.site, len(numbers))
+        yield by_stack[made]
