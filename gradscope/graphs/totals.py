@@ -19,10 +19,16 @@ class Holdings:
     def __init__(self, tree: Group) -> None:
         self._nodes: list[Node] = []
         self._parts: dict[int, slice] = {}  # by the identity of the group
+        self._counted: dict[int, Totals] = {}  # as well: a text is laid out anew for each depth that it may have
         self._lay_out(tree)
 
     def totals(self, group: Group) -> Totals:
         """What a group of the tree holds, with everything inside it."""
+        if id(group) not in self._counted:
+            self._counted[id(group)] = self._count(group)
+        return self._counted[id(group)]
+
+    def _count(self, group: Group) -> Totals:
         nodes = self._nodes[self._parts[id(group)]]
         parameters = sum(count for name, count in Counter(map(_NAME, nodes)).items() if is_accumulate(name))
         saved = {one.storage: one.bytes for node in nodes if node.saved for one in node.saved if one.leaf is None}
