@@ -25,13 +25,13 @@ _INDENT, _WHAT = "      ", 7  # cells of what a line is about
 
 def listing(replay: Replay, steps: Iterable[ReplayStep], color: bool, width: int | None = None) -> str:
     """The head and the steps, whose lines keep to a width."""
-    lines = [*head(replay, color), ""]
+    lines = [*head(replay, color, width), ""]
     for step in steps:
         lines += step_lines(replay, step, color, width)
     return "\n".join(lines) + "\n"
 
 
-def head(replay: Replay, color: bool) -> list[str]:
+def head(replay: Replay, color: bool, width: int | None = None) -> list[str]:
     """What is true of the whole."""
     scene = Scene(replay.graph, replay.run, replay.recording, width=0, color=color)
     said = [title(scene), *subtitles(scene), *_asked(replay), *_order(replay), *_moves(replay)]
@@ -39,7 +39,9 @@ def head(replay: Replay, color: bool) -> list[str]:
         said.append(f"gradients of several uses are added at {amount(len(replay.sums), 'input')}")
     if replay.waste is not None:
         said += _waste(replay, replay.waste)
-    return [_styled(printable(line), Role.MODULE if line is said[0] else Role.PLAIN, color) for line in said]
+    roles = [Role.MODULE, *[Role.PLAIN] * (len(said) - 1)]
+    rows = ((role, row) for role, line in zip(roles, said, strict=True) for row in _wrapped(printable(line), width))
+    return [_styled(row, role, color) for role, row in rows]
 
 
 def step_lines(replay: Replay, step: ReplayStep, color: bool, width: int | None = None) -> list[str]:
@@ -172,6 +174,14 @@ def _name(node: Node) -> str:
 
 def _place(position: int | None) -> str:
     return "not at all" if position is None else f"#{position}"
+
+
+def _wrapped(text: str, room: int | None) -> list[str]:
+    if room is None:
+        return [text]
+    from gradscope.render.wrap import wrapped  # loaded where a terminal has a width
+
+    return wrapped(text, room)
 
 
 def _fitting(texts: list[str], room: int | None) -> list[str]:

@@ -14,6 +14,7 @@ from gradscope.model.printable import printable
 from gradscope.model.table import Column, Row, Table, Unit, Value, curve
 from gradscope.render import grid, plot
 from gradscope.render.elide import elided, middle
+from gradscope.render.wrap import wrapped
 from gradscope.version import __version__
 from gradscope.view.sparkline import narrowed, sparkline
 from gradscope.view.words import seconds, short_file, size
@@ -48,7 +49,7 @@ def text(page: Page) -> str:
     for table in page.tables:
         if table in speaking:
             lines += _grid(table, page) if table.rows else [printable(f"{table.name}: nothing to show")]
-        lines += map(printable, table.notes)
+        lines += [line for note in table.notes for line in wrapped(printable(note), page.width)]
     return "\n".join(lines) + "\n"
 
 

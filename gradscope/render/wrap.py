@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
 
 from rich.cells import cell_len, chop_cells
 
@@ -25,6 +26,12 @@ def breaks(text: str, room: int) -> Iterator[int]:
                 yield start
             start += len(piece)
         used = cell_len(pieces[-1])
+
+
+def wrapped(text: str, room: int) -> list[str]:
+    """A sentence on one line, or on as many as it takes."""
+    places = [0, *breaks(text, room), len(text)]
+    return [text[start:stop].rstrip() for start, stop in pairwise(places)]
 
 
 def cut(words: Sequence[tuple[str, str]], start: int, stop: int, room: int) -> list[tuple[str, str]]:

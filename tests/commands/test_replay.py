@@ -80,6 +80,12 @@ def test_the_json(small: Path, golden: Callable[[str, str], None]) -> None:
     golden("replay.json", json.dumps(page, indent=1) + "\n")
 
 
+def test_its_lines_keep_to_the_terminal(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("gradscope.commands.options.to_terminal", lambda output: True)
+    monkeypatch.setenv("COLUMNS", "60")
+    assert max(map(len, run(small, "--color", "never").splitlines())) <= 60
+
+
 def test_a_part_of_it(small: Path) -> None:
     page = json.loads(run(small, "--fmt", "json", "--from", "swish", "--until", "linear.bias"))
     assert [step["node"] for step in page["steps"]] == [1, 2, 3]

@@ -35,6 +35,13 @@ def test_text_has_words_for_numbers_and_short_places():
     assert lines[-1] == "a note"
 
 
+def test_a_note_that_is_wider_than_the_page_goes_on_in_the_next_line():
+    narrow = Page("run.gscope", (Table("times", COLUMNS, ROWS, ("a note of several words, " * 9,)),), "/project", 80)
+    notes = [line for line in TABLE_FORMATS["text"].render(narrow).splitlines() if "words" in line]
+    assert len(notes) > 1
+    assert max(map(len, notes)) <= 80
+
+
 def test_an_empty_table_says_so():
     assert "nothing to show" in TABLE_FORMATS["text"].render(page(Table("hooks", COLUMNS, ())))
 
