@@ -90,11 +90,21 @@ def _stored_after(case: Case, made: Site) -> Site | None:
     if not isinstance(function, ast.FunctionDef):
         return None
     statement = syntax(case).parsed(made.file).whole_statements.get(made.line)
-    known = followed(function, set() if statement is None else targets(statement))
-    stores = (one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno >= made.line)
-    kept = (one for one in stores if not known or carries(one.value, known))
-    line = next((one.lineno for one in kept if any(map(_is_of_self, one.targets))), None)
+    names = set() if statement is None else targets(statement)
+    known = followed(function, names) - {"self"}  # what else is kept on self is not computed from it
+    assigns = (one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno >= made.line)
+    kept = (one for one in assigns if any(not names or carries(value, known) for value in _values_on_self(one)))
+    line = next((one.lineno for one in kept), None)
     return None if line is None else syntax(case).site(made.file, line, made.function)
+
+
+def _values_on_self(assign: ast.Assign) -> Iterator[ast.expr]:
+    """What an assignment keeps on self: of `self.first, self.second = one, two` each of the two."""
+    for target in assign.targets:
+        values = assign.value.elts if isinstance(assign.value, ast.Tuple) else []
+        places = target.elts if isinstance(target, ast.Tuple) and len(target.elts) == len(values) else []
+        pairs = zip(places, values, strict=True) if places else [(target, assign.value)]
+        yield from (value for place, value in pairs if _is_of_self(place))
 
 
 def stored_at(case: Case, stack: Stack) -> Site | None:
