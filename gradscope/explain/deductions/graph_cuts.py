@@ -50,6 +50,7 @@ class Reason(enum.Enum):
     RESULT_UNUSED = enum.auto()
     NEVER_READ = enum.auto()
     SIBLING_READ_TWICE = enum.auto()
+    STACKED = enum.auto()  # of the members of an ensemble, which the optimizer holds
     CLEARED = enum.auto()
 
 

@@ -32,6 +32,7 @@ from gradscope.explain.deductions.lost_parts import lost_parts
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters, scatters
 from gradscope.explain.deductions.siblings import sibling_read_twice
 from gradscope.explain.deductions.silent_parameters import SilentParameter, silent_parameters
+from gradscope.explain.deductions.stacked_members import stacked_members
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, Way, dataflow, runs_optimizer
 from gradscope.explain.evidence.syntax import attribute_call, syntax
@@ -212,7 +213,7 @@ def _why_none(case: Case, one: SilentParameter) -> MissingGradient | None:
     if _was_in_graph(case, one):
         return _dropped(case, one)
     way = dataflow(case).onward(one.held.tensor)
-    return cut_off(case, way) or _led_nowhere(case, one, way)
+    return stacked_members(case, one.look.optimizer, way) or cut_off(case, way) or _led_nowhere(case, one, way)
 
 
 def cut_off(case: Case, way: Way) -> MissingGradient | None:

@@ -7,14 +7,19 @@ from pathlib import PurePath
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.timeline import timelines
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Origin, Site, Stack, user_site
 from gradscope.model.training import MADE, SCALED_STEP, STEP
 
 
 def made_at(case: Case, optimizer: int | None) -> Site | None:
     """The line that made an optimizer."""
+    return user_site(creation(case, optimizer))
+
+
+def creation(case: Case, optimizer: int | None) -> Stack:
+    """The calls that made an optimizer, the innermost first; none where that was not seen."""
     calls = (call for timeline in timelines(case) for _, call in timeline.of(MADE))
-    return next((call.site for call in calls if call.optimizer == optimizer), None)
+    return next((call.stack for call in calls if call.optimizer == optimizer), ())
 
 
 def stepped_at(case: Case, site: Site | None) -> int | None:

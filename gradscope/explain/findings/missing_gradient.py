@@ -53,6 +53,7 @@ REASONS = {
     Reason.RESULT_UNUSED: "what is computed from it does not go into the loss",
     Reason.NEVER_READ: "no operation that led to a loss read it",
     Reason.SIBLING_READ_TWICE: "no operation read it, and this line reads the layer built like it a second time",
+    Reason.STACKED: "stack_module_state makes new parameters of the members', and the loss comes from those",
     Reason.CLEARED: "the gradients are cleared after the backward and before the step, which then changes nothing",
 }
 FATES = {
