@@ -82,8 +82,8 @@ def test_the_json(small: Path, golden: Callable[[str, str], None]) -> None:
 
 def test_its_lines_keep_to_the_terminal(small: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("gradscope.commands.options.to_terminal", lambda output: True)
-    monkeypatch.setenv("COLUMNS", "60")
-    assert max(map(len, run(small, "--color", "never").splitlines())) <= 60
+    monkeypatch.setenv("COLUMNS", "80")
+    assert max(map(len, run(small, "--color", "never").splitlines())) <= 80
 
 
 def test_a_part_of_it(small: Path) -> None:
