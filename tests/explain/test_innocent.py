@@ -53,6 +53,37 @@ for _ in range(3):
     loss.backward()
     optimizer.step()
 """
+ELSEWHERE = """
+import torch
+from torch import nn
+
+
+def scores_of(x):
+    return (x * weight).sum(1, keepdim=True).squeeze()
+
+
+def larger(x):
+    return nn.functional.interpolate(x[None, None], scale_factor=2)
+
+
+def joined(rows):
+    return torch.cat([torch.zeros(2, 25), torch.zeros(2, 24)]) if rows > 2 else torch.zeros(rows, 1)
+
+
+weight = torch.ones(3, requires_grad=True)
+for rows in (1, 2, 3):
+    (scores_of(torch.ones(4, 3)).sum() + larger(torch.ones(3, 3) * weight).sum()).backward()
+    scores_of(torch.ones(4, 3)), larger(torch.ones(3, 3))
+    table = sum(torch.ones(4) for _ in range(9))
+    joined(rows){}
+"""
+
+
+def test_what_another_function_makes_larger_or_squeezes_is_not_blamed(explained, tmp_path: Path) -> None:
+    for name, end in (("join", ""), ("sum", " if rows < 3 else table.sum(1)")):
+        script = tmp_path / f"{name}.py"
+        script.write_text(ELSEWHERE.format(end), encoding="utf-8")
+        assert not {finding.code for finding in explained(script).findings} & {"GS837", "GS838"}
 
 
 def test_a_division_in_a_closure_is_not_the_optimizers(explained, tmp_path: Path) -> None:

@@ -73,6 +73,7 @@ from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.scrambled_states import states_scrambled
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
 from gradscope.explain.findings.turned_dimensions import dimensions_turned
+from gradscope.explain.findings.unlike_shapes import odd_size_doubled, squeezed_batch
 from gradscope.explain.findings.unused_input import unused_input
 from gradscope.explain.findings.updates_lost import updates_lost
 from gradscope.functions.rules.table import RULES
@@ -161,6 +162,8 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS857", "waits-for-a-fall", Severity.INFO, waits_for_a_score_to_fall, points=False),
     Kind("GS812", "thawed-by-train", Severity.INFO, training_modes.thawed_by_train, points=False),
     Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
+    Kind("GS837", "squeezed-batch", Severity.ERROR, squeezed_batch, points=False),
+    Kind("GS838", "odd-size-doubled", Severity.ERROR, odd_size_doubled, points=False),
     Kind("GS818", "out-of-range", Severity.ERROR, out_of_range, points=False),
     Kind("GS813", "frozen-in-name", Severity.WARNING, training_modes.frozen_in_name, points=False),
     Kind(
