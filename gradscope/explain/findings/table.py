@@ -69,6 +69,7 @@ from gradscope.explain.findings.no_second_derivative import no_second_derivative
 from gradscope.explain.findings.out_of_range import out_of_range
 from gradscope.explain.findings.plateaus import waits_for_a_score_to_fall
 from gradscope.explain.findings.repeated_modules import repeated_module
+from gradscope.explain.findings.samples import samples_differ
 from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.scrambled_states import states_scrambled
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
@@ -164,6 +165,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
     Kind("GS837", "squeezed-batch", Severity.ERROR, squeezed_batch, points=False),
     Kind("GS838", "odd-size-doubled", Severity.ERROR, odd_size_doubled, points=False),
+    Kind("GS839", "samples-differ", Severity.ERROR, samples_differ, points=False),
     Kind("GS818", "out-of-range", Severity.ERROR, out_of_range, points=False),
     Kind("GS813", "frozen-in-name", Severity.WARNING, training_modes.frozen_in_name, points=False),
     Kind(

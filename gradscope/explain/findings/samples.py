@@ -1,0 +1,77 @@
+"""GS839: samples that do not make a batch, told by the line of the dataset that made the last of them."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.model.failure import Failure
+from gradscope.model.finding import Related
+from gradscope.model.site import Origin, Site
+
+ITEM = "__getitem__"
+LAST = 200  # operators before the failure among which the dataset's are looked for
+_UNEQUAL = re.compile(
+    r"stack expects each tensor to be equal size, but got (\[[\d, ]*\]) at entry \d+ and (\[[\d, ]*\])"
+)
+
+
+def samples_differ(case: Case) -> Iterator[Cause]:
+    """What it flags: the run ended where a DataLoader makes a batch of samples that have not all one shape.
+
+    Why: default_collate stacks the samples of a batch. A grey picture among coloured ones has one channel, pictures and
+    texts come in different sizes; which of them meet in a batch is a matter of the shuffling, so it may go well for an
+    epoch.
+
+    Wrong:
+        def __getitem__(self, i):
+            return to_tensor(Image.open(self.paths[i])), self.labels[i]
+
+    Right:
+        def __getitem__(self, i):
+            return to_tensor(Image.open(self.paths[i]).convert("RGB").resize((64, 64))), self.labels[i]
+
+    Do instead: bring every sample to one shape (channels, size, length) in the dataset, or give the DataLoader a
+    collate_fn that pads.
+
+    How it is found: torch's refusal in the collate function. The line is the one of __getitem__ that ran last; where no
+    operator ran there, what the program's only __getitem__ returns.
+    """
+    for failure in case.failures():
+        found = _UNEQUAL.search(failure.message)
+        if found is None or not any("collate" in site.function for site in failure.stack):
+            continue
+        site = _ran_last(case, failure) or _returned(case)
+        if site is not None:
+            yield Cause(
+                f"samples of one batch have different shapes: {found.group(1)} and {found.group(2)}",
+                site,
+                (Related("fails_at", failure.site),),
+                fails=True,
+                certain=False,
+            )
+
+
+def _ran_last(case: Case, failure: Failure) -> Site | None:
+    for block in reversed(case.blocks()):
+        if block.thread == failure.thread and block.backward is None:
+            frames = [site for operation in reversed(block.operations[-LAST:]) for site in operation.stack]
+            return next((site for site in frames if site.function == ITEM and site.origin is Origin.USER), None)
+    return None
+
+
+def _returned(case: Case) -> Site | None:
+    """The line of the only `return` of the only __getitem__ that the program has."""
+    found = [
+        syntax(case).site(file, inner.lineno, ITEM)
+        for file in syntax(case).files
+        for node in syntax(case).nodes(file)
+        if isinstance(node, ast.FunctionDef) and node.name == ITEM
+        for inner in ast.walk(node)
+        if isinstance(inner, ast.Return)
+    ]
+    return found[0] if len(found) == 1 else None
