@@ -22,7 +22,7 @@ def padded(samples):
 torch.manual_seed(0)
 model = nn.Sequential(nn.EmbeddingBag(9, 4, padding_idx=0), nn.Linear(4, 2))
 optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
-for epoch in range(2):
+for _ in range(2):
     for x, y in DataLoader(Texts(), batch_size=3, collate_fn=padded):
         loss = nn.functional.cross_entropy(model(x), y)
         optimizer.zero_grad()
