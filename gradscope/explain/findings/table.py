@@ -68,6 +68,7 @@ from gradscope.explain.findings.modules_not_held import module_not_held
 from gradscope.explain.findings.no_second_derivative import no_second_derivative
 from gradscope.explain.findings.out_of_range import out_of_range
 from gradscope.explain.findings.plateaus import waits_for_a_score_to_fall
+from gradscope.explain.findings.refused_loads import load_refused
 from gradscope.explain.findings.repeated_modules import repeated_module
 from gradscope.explain.findings.samples import samples_differ
 from gradscope.explain.findings.scrambled_heads import heads_scrambled
@@ -166,6 +167,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS837", "squeezed-batch", Severity.ERROR, squeezed_batch, points=False),
     Kind("GS838", "odd-size-doubled", Severity.ERROR, odd_size_doubled, points=False),
     Kind("GS839", "samples-differ", Severity.ERROR, samples_differ, points=False),
+    Kind("GS859", "load-refused", Severity.ERROR, load_refused, points=False),
     Kind("GS818", "out-of-range", Severity.ERROR, out_of_range, points=False),
     Kind("GS813", "frozen-in-name", Severity.WARNING, training_modes.frozen_in_name, points=False),
     Kind(
