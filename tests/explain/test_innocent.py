@@ -77,6 +77,20 @@ for rows in (1, 2, 3):
     table = sum(torch.ones(4) for _ in range(9))
     joined(rows){}
 """
+NO_CHECKPOINT = """
+import io
+
+import torch
+
+torch.ones(2, requires_grad=True).sum().backward()
+torch.load(io.BytesIO(b"version https://git-lfs.github.com/spec/v1\\n"))
+"""
+
+
+def test_a_file_that_is_no_checkpoint_is_not_told_to_hold_objects(explained, tmp_path: Path) -> None:
+    script = tmp_path / "pointer.py"
+    script.write_text(NO_CHECKPOINT, encoding="utf-8")
+    assert explained(script).findings == ()
 
 
 def test_what_another_function_makes_larger_or_squeezes_is_not_blamed(explained, tmp_path: Path) -> None:

@@ -7,7 +7,8 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 
-_REFUSED = "Weights only load failed"
+# What torch says of a class that it does not make. Of a file that is broken, or none of torch's, it says other things.
+_REFUSED = "Weights only load failed. This file can still be loaded"
 
 
 def load_refused(case: Case) -> Iterator[Cause]:

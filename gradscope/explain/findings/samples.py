@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.failed_forward import operations_before
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.failure import Failure
 from gradscope.model.finding import Related
@@ -57,11 +58,8 @@ def samples_differ(case: Case) -> Iterator[Cause]:
 
 
 def _ran_last(case: Case, failure: Failure) -> Site | None:
-    for block in reversed(case.blocks()):
-        if block.thread == failure.thread and block.backward is None:
-            frames = [site for operation in reversed(block.operations[-LAST:]) for site in operation.stack]
-            return next((site for site in frames if site.function == ITEM and site.origin is Origin.USER), None)
-    return None
+    frames = (site for operation in reversed(operations_before(case, failure, LAST)) for site in operation.stack)
+    return next((site for site in frames if site.function == ITEM and site.origin is Origin.USER), None)
 
 
 def _returned(case: Case) -> Site | None:

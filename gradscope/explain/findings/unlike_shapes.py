@@ -8,6 +8,7 @@ from collections.abc import Callable, Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.failed_forward import operations_before
 from gradscope.model.failure import Failure
 from gradscope.model.finding import Related
 from gradscope.model.operation import Operation, base_name
@@ -108,11 +109,8 @@ def _enlarges(operation: Operation) -> bool:
 
 def _last(case: Case, failure: Failure, wanted: Callable[[Operation], bool]) -> Operation | None:
     """The last of those operators in the forward that failed, if it ran just before."""
-    for block in reversed(case.blocks()):
-        if block.thread == failure.thread and block.backward is None:
-            found = [one for one in block.operations[-NEAR:] if wanted(one) and one.site is not None]
-            return found[-1] if found else None
-    return None
+    found = [one for one in operations_before(case, failure, NEAR) if wanted(one) and one.site is not None]
+    return found[-1] if found else None
 
 
 def _called_together(operation: Operation, failure: Failure) -> bool:
