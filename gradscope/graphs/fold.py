@@ -33,24 +33,25 @@ def fold(root: Group, marks: Mapping[int, Hashable] = MappingProxyType({}), loop
     Nodes whose `marks`, by id, differ are not the same.
     """
     numbers: dict[Hashable, int] = {}
-    groups = _groups(root)
-    of_nodes = _of_nodes(groups, marks, numbers)
+    groups, nodes = _groups(root)
+    of_nodes = _of_nodes(nodes, marks, numbers)
     of_groups: dict[int, int] = {}  # by their identity
     folded: dict[int, Group] = {}
     stop = len(of_nodes)
-    for group in reversed(groups):
+    for group, inner in reversed(groups):
         children = cast("Sequence[Node | Group]", group.children)
-        inner = [child for child in children if isinstance(child, Group)]
         start = stop - len(children) + len(inner)
         keys, stop = of_nodes[start:stop], start
         if inner:
             own = iter(keys)
             keys = [of_groups[id(child)] if isinstance(child, Group) else next(own) for child in children]
             children = [folded.get(id(child), child) for child in children]
-        siblings = _fold_siblings(children, keys, loops)
+        siblings: Sequence[Item] = children
+        if len(keys) - len(set(keys)) >= FEWEST - 1:  # what is folded is there as often
+            siblings = _fold_siblings(children, keys, loops)
         if siblings is not group.children and not _same(siblings, group.children):
             folded[id(group)] = replace(group, children=tuple(siblings))
-        names = tuple([child.name for child in inner])
+        names = tuple([child.name for child in inner]) if inner else ()
         of_groups[id(group)] = numbers.setdefault((group.module_class, names, tuple(keys)), len(numbers))
     return folded.get(id(root), root)
 
@@ -59,21 +60,23 @@ def _same(one: Sequence[Item], other: Sequence[Item]) -> bool:
     return len(one) == len(other) and all(map(is_, one, other))
 
 
-def _of_nodes(groups: list[Group], marks: Mapping[int, Hashable], numbers: dict[Hashable, int]) -> list[int]:
-    """The number of each node's structure, group after group."""
-    nodes = [child for group in groups for child in group.children if isinstance(child, Node)]
+def _of_nodes(nodes: list[Node], marks: Mapping[int, Hashable], numbers: dict[Hashable, int]) -> list[int]:
+    """The number of each node's structure."""
     keys: Iterable[Hashable] = structures(nodes)
     if marks:
         keys = [(key, marks.get(node.id)) for node, key in zip(nodes, keys, strict=True)]
     return [numbers.setdefault(key, len(numbers)) for key in keys]
 
 
-def _groups(root: Group) -> list[Group]:
-    """Every group, those around before those inside."""
-    found = [root]
-    for group in found:  # grows while it is walked
-        found += [child for child in group.children if isinstance(child, Group)]
-    return found
+def _groups(root: Group) -> tuple[list[tuple[Group, list[Group]]], list[Node]]:
+    """Every group with those right inside, the outer ones first; and the nodes, group after group."""
+    found, nodes, waiting = list[tuple[Group, list[Group]]](), list[Node](), [root]
+    for group in waiting:  # grows while it is walked
+        inner = [child for child in group.children if isinstance(child, Group)]
+        waiting += inner
+        found.append((group, inner))
+        nodes += [child for child in group.children if isinstance(child, Node)]
+    return found, nodes
 
 
 def structures(nodes: Sequence[Node]) -> Iterator[Hashable]:
@@ -97,8 +100,6 @@ def _numbered(values: Mapping[int, Hashable]) -> dict[int, int]:
 
 
 def _fold_siblings(children: Sequence[Node | Group], keys: list[int], loops: Loops) -> Sequence[Item]:
-    if len(keys) - len(set(keys)) < FEWEST - 1:  # what is folded is there as often
-        return children
     row = _Row(children, keys, loops)
     folded: list[Item] = []
     start = 0

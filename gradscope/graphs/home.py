@@ -35,14 +35,15 @@ def homes(graph: Graph) -> list[Home]:
     calls = {number: Home(call) for number, call in modules.items()}
     found = [_forward_home(graph, node) if node.parent else calls[id(node.module)] for node in graph.nodes]
     owners = Owners([call for call in modules.values() if call])
-    leaves = [node for node in graph.nodes if node.accumulates]
-    for node, users in _users(graph, leaves).items():
-        leaf = graph.nodes[node]
-        near = leaf.module or (found[users[0]].call if users else None)
-        in_backward = bool(users) and all(found[user].in_backward for user in users)
+    users = {edge.target: edge.source for edge in reversed(graph.edges)}  # the first of each
+    in_forward = {edge.target for edge in graph.edges if not found[edge.source].in_backward}
+    for leaf in [node for node in graph.nodes if node.accumulates]:
+        user = users.get(leaf.id)
+        near = leaf.module or (None if user is None else found[user].call)
+        in_backward = user is not None and leaf.id not in in_forward
         owner = owners.find(leaf.leaf, near)
         home = calls.get(id(owner))  # one home for all in a call, which makes neighbours quick to compare
-        found[node] = home if home and not in_backward else Home(owner, in_backward)
+        found[leaf.id] = home if home and not in_backward else Home(owner, in_backward)
     return found
 
 
@@ -78,15 +79,6 @@ class Owners:
             if call is not None:
                 return call
         return near
-
-
-def _users(graph: Graph, leaves: list[Node]) -> dict[int, list[int]]:
-    """The nodes that hand each leaf's node a gradient, in the order of the edges."""
-    users: dict[int, list[int]] = {node.id: [] for node in leaves}
-    for edge in graph.edges:
-        if edge.target in users:
-            users[edge.target].append(edge.source)
-    return users
 
 
 def _forward_home(graph: Graph, node: Node) -> Home:
