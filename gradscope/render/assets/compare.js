@@ -22,7 +22,7 @@ function comparison(app, left, right) {
   const match = matched(left, right);
   const places = [left, right].map((one) => app.book.placeOf(one.number));
   const memory = [left, right].map((one) => one.shape.savedBytes(one.order));
-  const both = (name, values, words = (value) => value.toLocaleString("en")) => ({ cells: [name, ...values.map((value) => (value === null ? "–" : words(value)))] });
+  const both = (name, values, words = thousands) => ({ cells: [name, ...values.map((value) => (value === null ? "–" : words(value)))] });
   const heads = [{ name: "fact" }, { name: `A: ${left.number}`, number: true }, { name: `B: ${right.number}`, number: true }];
   const rows = [
     both("nodes", [left.shape.size, right.shape.size]),

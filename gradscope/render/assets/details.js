@@ -18,7 +18,7 @@ function about(app) {
       ["took", backward.duration === null ? "" : duration(backward.duration)],
       ["raised", backward.exception],
       ["stopped in", backward.stopped === null ? "" : nodeButton(app, backward.stopped)],
-      ["nodes", `${graph.size.toLocaleString("en")}, of which ${backward.order.length.toLocaleString("en")} ran`],
+      ["nodes", `${thousands(graph.size)}, of which ${thousands(backward.order.length)} ran`],
       ["order", backward.measured ? "measured" : "predicted"],
       ["starts at", backward.roots.length ? backward.roots.map((node) => nodeButton(app, node)) : ""],
       ["inputs", backward.inputs ? backward.inputs.map((node) => nodeButton(app, node)) : ""],
@@ -173,7 +173,7 @@ function groupDetails(app, group) {
     facts([
       ["class", tree.groupClass(group)],
       ["inside of", tree.path(tree.size + group)],
-      ["nodes", nodes.length.toLocaleString("en")],
+      ["nodes", thousands(nodes.length)],
       ["places", places.length ? `#${places.reduce((a, b) => Math.min(a, b))} to #${places.reduce((a, b) => Math.max(a, b))}` : "did not run"],
       ["saves", bytes(graph.savedBytes(nodes))],
       ["hooks", lines.lines.filter((line) => line.role === "HOOKED").map((line) => line.text).join("")],

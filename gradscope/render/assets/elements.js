@@ -37,7 +37,7 @@ function inPieces(rows, draw, size = 200) {
   const piece = () => {
     holder.append(draw(rows.slice(next, next + size)));
     next += size;
-    if (next < rows.length) more.textContent = `${Math.min(size, rows.length - next)} more of ${rows.length.toLocaleString("en")}`;
+    if (next < rows.length) more.textContent = `${Math.min(size, rows.length - next)} more of ${thousands(rows.length)}`;
     else more.remove();
   };
   piece();

@@ -34,7 +34,7 @@ function hookTimeline(app) {
     silent.length ? inPieces(silent, (some) => make("ul", { class: "timeline" }, some.map(([number, node, why]) =>
       make("li", {}, node >= 0 ? [nodeButton(app, node), " "] : null, make("b", {}, book.hook(number).name), ` ${book.hook(number).kind} on ${book.hook(number).on}`,
         make("div", { class: "quiet" }, book.strings[why]), hookSource(app, book.hook(number)))))) : null,
-    backward.more_silent ? quiet(`and ${backward.more_silent.toLocaleString("en")} more`) : null,
+    backward.more_silent ? quiet(`and ${thousands(backward.more_silent)} more`) : null,
   ].filter(Boolean);
 }
 

@@ -56,7 +56,7 @@ class Search {
     this.found = all.slice(0, MOST_FOUND);
     app.setFound(all);
     this.list.replaceChildren(...this.found.map((item, at) => this.option(item, at)));
-    if (all.length > MOST_FOUND) this.list.append(make("li", { class: "quiet", role: "presentation" }, `${(all.length - MOST_FOUND).toLocaleString("en")} more`));
+    if (all.length > MOST_FOUND) this.list.append(make("li", { class: "quiet", role: "presentation" }, `${thousands(all.length - MOST_FOUND)} more`));
     if (!all.length && this.input.value.trim()) this.list.append(make("li", { class: "quiet", role: "presentation" }, "nothing found"));
     this.list.hidden = !this.input.value.trim();
     this.input.setAttribute("aria-expanded", String(!this.list.hidden));
