@@ -91,4 +91,6 @@ def _open(name: str, quiet: bool) -> Recording:
     """Open one, whose facts are read once."""
     recording = options.open_recording(name, quiet)
     recording.answers = {}
+    if recording.run().ended:
+        recording.tables.file.hold()
     return recording

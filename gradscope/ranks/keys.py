@@ -9,20 +9,20 @@ from __future__ import annotations
 from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
-from typing import Any, TypeVar
+from itertools import chain, compress
+from typing import Any, NamedTuple, TypeVar, cast
 
 from gradscope.model.site import user_site
 from gradscope.model.tensor import TensorType
 from gradscope.ranks.choice import CONVERSIONS, PROFILER, Ignored
 from gradscope.store.interned import Interned
-from gradscope.store.rows import StandFor, unpacked
-from gradscope.store.sequence_reader import NODE
+from gradscope.store.rows import Packed, unpacked
 
 Line = Callable[[str, int], Hashable]
-Operator = tuple[int, int, int, int | None]
 Types = tuple[TensorType | None, ...]
 KEPT = 256  # of what is read together: that of a step comes back with the next one
 
+Thing = TypeVar("Thing", bound=Hashable)
 Asked = TypeVar("Asked")
 Told = TypeVar("Told")
 WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module", ""})
@@ -39,7 +39,7 @@ class Numbers:
 
     known: dict[Hashable, int] = field(default_factory=dict)
     things: list[Hashable] = field(default_factory=list)
-    types: dict[TensorType, TensorType] = field(default_factory=dict)
+    ones: dict[Hashable, Hashable] = field(default_factory=dict)
 
     def of(self, thing: Hashable) -> int:
         """The number of a thing."""
@@ -48,9 +48,9 @@ class Numbers:
             self.things.append(thing)
         return number
 
-    def one(self, kind: TensorType) -> TensorType:
-        """The one object that stands for a type in both runs."""
-        return self.types.setdefault(kind, kind)
+    def one(self, thing: Thing) -> Thing:
+        """The one object that stands for equal things in both runs, which is quick to compare."""
+        return cast(Thing, self.ones.setdefault(thing, thing))
 
     def without_line(self, number: int) -> int:
         """The number of the same operator or node, wherever it stands."""
@@ -83,6 +83,21 @@ class NodeKey:
     function: str | None
 
 
+class Operators(NamedTuple):
+    """What makes some operators the same, a column each: for one that ran in a node the node's key, and no line."""
+
+    names: tuple[str | None, ...]
+    nodes: tuple[int | None, ...]
+    lines: tuple[Hashable, ...]
+    modules: tuple[str, ...]
+
+
+def joined(parts: Sequence[Operators]) -> Operators:
+    """Those of several stretches."""
+    columns = zip(*parts, strict=True) if parts else ((),) * len(Operators._fields)
+    return Operators._make(tuple(chain.from_iterable(column)) for column in columns)
+
+
 class Once(dict[Asked, Told]):
     """What a function tells of things, each of which it is asked once: a look-up costs no call from then on."""
 
@@ -96,36 +111,68 @@ class Once(dict[Asked, Told]):
 
 
 class Keys:
-    """The keys of one run. `line` tells a line as the first program's; `leaf` a leaf's name as the first run's.
-
-    `nodes`: the keys of nodes by their rows, None for those that are ignored.
-    """
+    """The keys of one run. `line` tells a line as the first program's; `leaf` a leaf's name as the first run's."""
 
     def __init__(
         self, interned: Interned, numbers: Numbers, ignored: Ignored, line: Line, leaf: Callable[[str], str]
     ) -> None:
         self._interned, self._numbers, self._ignored, self._line, self._leaf = interned, numbers, ignored, line, leaf
-        self._operators, self.nodes = Once(self._operator), StandFor(NODE, self._node)
+        self._keys, self._nodes = Once(self._key), Once(self._node)
+        self._names = Once(self._name)
         self._types, self.types = Once(self._type), lru_cache(KEPT)(self._read_types)
         self._places, self._modules = Once(self._place), Once(self._module)
+        self._lines_of, self._modules_of = lru_cache(KEPT)(self._read_lines), lru_cache(KEPT)(self._read_modules)
 
-    def operators(self, rows: list[Operator], nodes: Sequence[int | None]) -> list[int | None]:
-        """The keys of rows of `read_operators`, None for those that are ignored; `nodes`: the keys of their graph."""
-        keys: dict[int | None, int | None] = dict(enumerate(nodes))
-        node_of = keys.get
-        asked = [(name, stack, call, node_of(node)) for name, stack, call, node in rows]
-        return list(map(self._operators.__getitem__, asked))
+    def operators(self, packed: Packed, nodes: Sequence[int | None]) -> Operators:
+        """Those of a block, as `read_operators` gives them, without those that are ignored.
 
-    def _operator(self, asked: Operator) -> int | None:
-        name, stack, call, node = asked
-        text = self._interned.string(name)
-        if self._skips(text):
-            return None
-        line = self._places[stack] if node is None else None  # inside a node, the node's line says more
-        return self._numbers.of(OperatorKey(text, node, line, self._modules[call]))
+        `nodes`: the keys of their graph's.
+        """
+        names, stacks, calls, ran_in = packed
+        if not names:
+            return joined([])
+        named = tuple(map(self._names.__getitem__, names.split(",")))
+        inside = tuple(map(dict(enumerate(nodes)).get, map(int, ran_in.split(",")))) if nodes else (None,) * len(named)
+        lines: tuple[Hashable, ...] = (None,) * len(named)  # inside a node, the node's line says more
+        if None in inside:
+            told = zip(inside, self._lines_of(stacks), strict=True)
+            lines = tuple(line if node is None else None for node, line in told)
+        found = Operators(named, inside, lines, self._modules_of(calls))
+        if len(set(map(len, found))) > 1:
+            raise ValueError("a block of operators has columns of several lengths")
+        if None in named:
+            heeded = [name is not None for name in named]
+            return Operators._make(tuple(compress(column, heeded)) for column in found)
+        return found
 
-    def _node(self, row: tuple[Any, ...]) -> int | None:
-        name, stack, parent_stack, call, levels, leaf, function = row
+    def keys(self, operators: Operators) -> tuple[int, ...]:
+        """Their keys, as numbers."""
+        return tuple(map(self._keys.__getitem__, zip(*operators, strict=True)))
+
+    def _key(self, told: tuple[Any, ...]) -> int:
+        return self._numbers.of(OperatorKey(*told))
+
+    def skips(self, name: int) -> bool:
+        """Whether operators of such a name are ignored."""
+        return self._skips(self._interned.string(name))
+
+    def _name(self, number: str) -> str | None:
+        text = self._interned.string(int(number))
+        return None if self._skips(text) else self._numbers.one(text)
+
+    def _read_lines(self, stacks: str) -> tuple[Hashable, ...]:
+        return tuple(map(self._places.__getitem__, unpacked(stacks)))
+
+    def _read_modules(self, calls: str) -> tuple[str, ...]:
+        return tuple(map(self._modules.__getitem__, unpacked(calls)))
+
+    def nodes(self, packed: Packed) -> tuple[int | None, ...]:
+        """The keys of nodes, as `read_nodes` gives them, None for those that are ignored."""
+        columns = (text.split(",") if text else () for text in packed)
+        return tuple(map(self._nodes.__getitem__, zip(*columns, strict=True)))
+
+    def _node(self, row: tuple[str, ...]) -> int | None:
+        name, stack, parent_stack, call, levels, leaf, function = map(int, row)
         text, custom, line = self._interned.string(name), self._interned.function(function), self._places[stack]
         told = NodeKey(
             name=text,
@@ -149,8 +196,8 @@ class Keys:
 
     def _place(self, stack: int) -> Hashable:
         site = None if self._ignored.lines else user_site(self._interned.stack(stack))
-        return None if site is None else self._line(site.file, site.line)
+        return None if site is None else self._numbers.one(self._line(site.file, site.line))
 
     def _module(self, call: int) -> str:
         found = None if self._ignored.names else self._interned.call(call)
-        return "" if found is None else unwrapped(found.path)
+        return "" if found is None else self._numbers.one(unwrapped(found.path))

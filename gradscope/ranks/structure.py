@@ -54,12 +54,15 @@ class Structure:
             these, those = first.get((one, thread), []), second.get((other, thread), [])
             if not these and not those:
                 continue
-            sequences = self._first.operators(these), self._second.operators(those)
-            self._gathered.count(aspect, len(sequences[0]), len(sequences[1]))
-            words = partial(self._first.side, these), partial(self._second.side, those)
-            gaps = self._parted(aspect, one, sequences, words, partial(self._stacks, these, those))
+            operators = self._first.operators(these), self._second.operators(those)
+            self._gathered.count(aspect, len(operators[0].names), len(operators[1].names))
+            gaps: list[Gap] = []
+            if operators[0] != operators[1]:
+                keys = self._first.keys(operators[0]), self._second.keys(operators[1])
+                words = partial(self._first.side, these), partial(self._second.side, those)
+                gaps = self._parted(aspect, one, keys, words, partial(self._stacks, these, those))
             if not self._ignored.dtype:
-                self._types(one, these, those, gaps[0][0] if gaps else len(sequences[0]))
+                self._types(one, these, those, gaps[0][0] if gaps else len(operators[0].names))
 
     def _parted(
         self,

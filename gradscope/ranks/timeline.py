@@ -9,18 +9,17 @@ from dataclasses import dataclass
 from functools import lru_cache
 from itertools import chain
 from operator import itemgetter
-from typing import Any
 
 from gradscope.model.comparison import Side
 from gradscope.model.graph import Backward
 from gradscope.model.module import ModuleCall
 from gradscope.model.site import Stack, user_site
 from gradscope.model.tensor import TensorType
-from gradscope.ranks.keys import KEPT, Keys, Operator, Types
+from gradscope.ranks.keys import KEPT, Keys, Operators, Types, joined
 from gradscope.store import sequence_reader
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording
-from gradscope.store.rows import Packed, StandFor, unpacked
+from gradscope.store.rows import Packed, unpacked
 
 Sequence = tuple[int, ...]
 Typed = tuple[int, int, TensorType | None]  # a node, a place in what it receives (from 0) or saves (below 0), its type
@@ -42,7 +41,6 @@ class Timeline:
 
     def __init__(self, recording: Recording, keys: Keys) -> None:
         self.recording, self._keys = recording, keys
-        self._operator: StandFor[Operator] = StandFor(sequence_reader.OPERATOR, _itself)
         self._rows, self._interned = recording.tables.rows, recording.tables.interned
         self.backwards = {call.number: call for call in recording.backwards()}
         with damage_is_one_sentence(recording.path):
@@ -50,6 +48,7 @@ class Timeline:
             self.graphs = {number: graph for number, (graph, _) in known.items()}
             self.tensors = {number: tensors for number, (_, tensors) in known.items()}
             self.before, self.inside = self._stretches()
+            self._last_looked_at = sequence_reader.read_last_looked_at(self._rows)
         self.threads = 1 + max((thread for _, thread in (*self.before, *self.inside)), default=0)
         self._block, self.nodes_or_none = lru_cache(KEPT)(self._read_block), lru_cache(KEPT)(self._read_nodes)
         self.edges, self.types_of = lru_cache(KEPT)(self._read_edges), lru_cache(KEPT)(self._read_types)
@@ -71,24 +70,26 @@ class Timeline:
             before[after, place].append(Stretch(number, block, None))
         return before, inside
 
-    def operators(self, stretches: list[Stretch]) -> Sequence:
-        """The keys of the operators of stretches that follow each other."""
-        if len(stretches) == 1:
-            return self._block(stretches[0].block, stretches[0].graph)
-        return tuple(key for stretch in stretches for key in self._block(stretch.block, stretch.graph))
+    def operators(self, stretches: list[Stretch]) -> Operators:
+        """What makes the operators of stretches that follow each other the same."""
+        blocks = [self._block(stretch.block, stretch.graph) for stretch in stretches]
+        return blocks[0] if len(blocks) == 1 else joined(blocks)
 
-    def _read_block(self, block: int, graph: int | None) -> Sequence:
+    def keys(self, operators: Operators) -> Sequence:
+        """The keys of operators."""
+        return self._keys.keys(operators)
+
+    def _read_block(self, block: int, graph: int | None) -> Operators:
         nodes = self.nodes_or_none(graph)
         with damage_is_one_sentence(self.recording.path):
-            found = self._keys.operators(sequence_reader.read_operators(self._rows, block, self._operator), nodes)
-        return tuple(key for key in found if key is not None)
+            return self._keys.operators(sequence_reader.read_operators(self._rows, block), nodes)
 
     def _read_nodes(self, graph: int | None) -> tuple[int | None, ...]:
         """The keys of all nodes of a graph, None for those that are ignored."""
         if graph is None:
             return ()
         with damage_is_one_sentence(self.recording.path):
-            return tuple(sequence_reader.read_nodes(self._rows, graph, self._keys.nodes))
+            return self._keys.nodes(sequence_reader.read_nodes(self._rows, graph))
 
     def _read_edges(self, graph: int | None) -> Packed:
         """Source, output, target and input of every edge of a graph."""
@@ -122,11 +123,16 @@ class Timeline:
         found: list[Made] = []
         start = 0
         for stretch in stretches:
-            with damage_is_one_sentence(self.recording.path):
-                places, kinds = sequence_reader.read_made_types(self._rows, stretch.number)
-                found.append((start, places, self._keys.types(kinds)))
-            start += len(self._block(stretch.block, stretch.graph))
+            found.append((start, *self._made(stretch.number)))
+            start += len(self._block(stretch.block, stretch.graph).names)
         return found
+
+    def _made(self, stretch: int) -> tuple[str, Types]:
+        if stretch > self._last_looked_at:
+            return "", ()
+        with damage_is_one_sentence(self.recording.path):
+            places, kinds = sequence_reader.read_made_types(self._rows, stretch)
+            return places, self._keys.types(kinds)
 
     def places(self, made: list[Made]) -> set[int]:
         """The operators that made any of it."""
@@ -145,7 +151,7 @@ class Timeline:
     def side(self, stretches: list[Stretch], position: int) -> Side:
         """The operator at a place among those of some stretches, in words."""
         for stretch in stretches:
-            length = len(self._block(stretch.block, stretch.graph))
+            length = len(self._block(stretch.block, stretch.graph).names)
             if position < length:
                 return self._side(stretch, position)
             position -= length
@@ -154,7 +160,7 @@ class Timeline:
     def stack_in(self, stretches: list[Stretch], position: int) -> Stack:
         """The stack of the operator at a place among those of some stretches."""
         for stretch in stretches:
-            length = len(self._block(stretch.block, stretch.graph))
+            length = len(self._block(stretch.block, stretch.graph).names)
             if position < length:
                 return self._interned.stack(self._row(stretch, position)[1])
             position -= length
@@ -184,16 +190,15 @@ class Timeline:
         if graph is None:
             return None
         with damage_is_one_sentence(self.recording.path):
-            rows = sequence_reader.read_nodes(self._rows, graph, StandFor(sequence_reader.NODE, _itself))
-            return next((row for at, row in enumerate(rows) if at == node), None)
+            columns = map(unpacked, sequence_reader.read_nodes(self._rows, graph))
+            return next((row for at, row in enumerate(zip(*columns, strict=True)) if at == node), None)
 
     def _row(self, stretch: Stretch, position: int) -> tuple[int, int, int, int | None]:
         """An operator as it is stored; `position` counts those that are not ignored."""
-        nodes = self.nodes_or_none(stretch.graph)
         with damage_is_one_sentence(self.recording.path):
-            rows = sequence_reader.read_operators(self._rows, stretch.block, self._operator)
-            keys = self._keys.operators(rows, nodes)
-        return [row for row, key in zip(rows, keys, strict=True) if key is not None][position]
+            rows = zip(*map(unpacked, sequence_reader.read_operators(self._rows, stretch.block)), strict=True)
+            name, stack, call, node = [row for row in rows if not self._keys.skips(row[0])][position]
+        return name, stack, call, node if node >= 0 else None
 
     def _side(self, stretch: Stretch, position: int) -> Side:
         name, stack, call, node = self._row(stretch, position)
@@ -204,11 +209,6 @@ class Timeline:
             return Side(words, site, module)
         around = self.node(stretch.graph, node)
         return Side(f"{words} in {around.words}", around.site or site, around.module)
-
-
-def _itself(row: Any) -> Any:
-    """A row whose types were checked."""
-    return row
 
 
 def _path(module: ModuleCall | None) -> str | None:

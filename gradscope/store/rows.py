@@ -20,6 +20,7 @@ BYTES: Column = frozenset({bytes})
 MAYBE: Column = frozenset({NoneType})
 
 _WHOLE = INTEGER | MAYBE
+_PACKED = TEXT | MAYBE
 Row = tuple[Any, ...]
 Stood = TypeVar("Stood")
 
@@ -100,9 +101,13 @@ class Rows:
         """The columns of a query, each as one text of `unpacked` integers: a quarter of the price of rows, for what is
         only held against its like.
 
-        The query orders its rows in a subquery: SQLite puts them together as they come.
+        SQLite puts rows together as they come: in the order of a table's primary key where they are searched for by it,
+        else the query orders them in a subquery, which takes a quarter longer.
         """
-        return tuple(text or "" for text in self.one(sql, (TEXT | MAYBE,) * sql.count("group_concat"), *parameters))
+        row = self._connection.execute(sql, parameters).fetchone()
+        if not _PACKED.issuperset(map(type, row)):
+            raise ValueError(f"a value has the wrong type in {sql!r}")
+        return tuple(text or "" for text in row)
 
     def one(self, sql: str, columns: tuple[Column, ...], *parameters: int) -> tuple[Any, ...]:
         """The only row of a query; LookupError when there is none."""

@@ -4,12 +4,10 @@ in seconds, where building nouns takes minutes."""
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TypeVar
 
-from gradscope.store.rows import INTEGER, MAYBE, REAL, Packed, Rows, StandFor
+from gradscope.store.rows import INTEGER, MAYBE, REAL, Packed, Rows
 
 Row = tuple[int, ...]
-Told = TypeVar("Told")
 
 
 def read_stretches(rows: Rows) -> Iterator[tuple[int, int, int, int | None, float]]:
@@ -18,40 +16,38 @@ def read_stretches(rows: Rows) -> Iterator[tuple[int, int, int, int | None, floa
     yield from rows.select(sql, (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, REAL))
 
 
-OPERATOR = (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE)
-NODE = (INTEGER,) * 7
+def read_operators(rows: Rows, block: int) -> Packed:
+    """Name, stack, module call and node of every operator of a block; the node is below 0 where there is none."""
+    sql = """SELECT group_concat(name), group_concat(stack), group_concat(call), group_concat(ifnull(node, -1))
+      FROM operation WHERE block = ?"""
+    return rows.packed(sql, block)
 
 
-def read_operators(rows: Rows, block: int, stand_for: StandFor[Told]) -> list[Told]:
-    """What every operator of a block stands for, by an OPERATOR: name, stack, module call and node, as numbers."""
-    return rows.each("SELECT name, stack, call, node FROM operation WHERE block = ? ORDER BY number", stand_for, block)
-
-
-def read_nodes(rows: Rows, graph: int, stand_for: StandFor[Told]) -> list[Told]:
-    """What every node of a graph stands for, by a NODE: name, stack, parent's stack, module call, levels, leaf and
-    function, as numbers."""
-    sql = "SELECT name, stack, parent_stack, call, levels, leaf, function FROM node WHERE graph = ? ORDER BY number"
-    return rows.each(sql, stand_for, graph)
+def read_nodes(rows: Rows, graph: int) -> Packed:
+    """Name, stack, parent's stack, module call, levels, leaf and function of every node of a graph."""
+    sql = """SELECT group_concat(name), group_concat(stack), group_concat(parent_stack), group_concat(call),
+      group_concat(levels), group_concat(leaf), group_concat(function) FROM node WHERE graph = ?"""
+    return rows.packed(sql, graph)
 
 
 def read_edges(rows: Rows, graph: int) -> Packed:
     """Source, output, target and input of every edge of a graph."""
     sql = """SELECT group_concat(source), group_concat(output), group_concat(target), group_concat(input_nr)
-      FROM (SELECT * FROM edge WHERE graph = ? ORDER BY source, output)"""
+      FROM edge WHERE graph = ?"""
     return rows.packed(sql, graph)
 
 
 def read_received(rows: Rows, tensors: int) -> Packed:
     """Node, place and type of what the nodes of a graph receive."""
     sql = """SELECT group_concat(node), group_concat(position), group_concat(type)
-      FROM (SELECT * FROM input_meta WHERE tensors = ? ORDER BY node, position)"""
+      FROM input_meta WHERE tensors = ?"""
     return rows.packed(sql, tensors)
 
 
 def read_saved(rows: Rows, tensors: int) -> Packed:
     """Node, place and type of what the nodes of a graph save; the place is below 0, unlike those of `read_received`."""
     sql = """SELECT group_concat(node), group_concat(-1 - position), group_concat(type)
-      FROM (SELECT * FROM saved WHERE tensors = ? ORDER BY node, position)"""
+      FROM saved WHERE tensors = ?"""
     return rows.packed(sql, tensors)
 
 
@@ -60,6 +56,12 @@ def read_made_types(rows: Rows, stretch: int) -> Packed:
     sql = """SELECT group_concat(operation), group_concat(type) FROM (SELECT f.operation, t.type FROM flow f
       JOIN flow_tensor t ON t.number = f.tensor WHERE f.block_run = ? AND f.side = 1 ORDER BY f.position)"""
     return rows.packed(sql, stretch)
+
+
+def read_last_looked_at(rows: Rows) -> int:
+    """The last stretch of which it was looked at what its operators made; below 0 where there is none."""
+    (found,) = rows.one("SELECT max(block_run) FROM flow", (INTEGER | MAYBE,))
+    return -1 if found is None else int(found)
 
 
 def read_graphs(rows: Rows) -> Iterator[tuple[int, int | None, int | None]]:
