@@ -196,6 +196,12 @@ def test_links_that_lead_nowhere(opened: Opener, link: str) -> None:
     assert boxes(page)
 
 
+def test_large_numbers_are_grouped(opened: Opener) -> None:
+    page = opened(by_hand.chain(1234))
+    nodes = len(by_hand.chain(1234).nodes)
+    assert f"{nodes:,} nodes" in page.locator("#caption").inner_text()
+
+
 def test_several_backwards(opened: Opener) -> None:
     page = opened(several())
     assert page.locator("#backward option").count() == 3

@@ -35,8 +35,8 @@ def built_before_the_loop(case: Case, stack: Stack, backward: Stack) -> Site | N
 
     What is kept on self as it is computed is another fault.
     """
-    made = user_site(stack)
-    if made is None or _is_kept_at_once(case, made):
+    places = (user_site(stack), received_at(case, stack))
+    if any(place is None or _is_kept_at_once(case, place) for place in places):
         return None
     frames = [(site, within) for site in stack for within in backward if site.origin is Origin.USER]
     for site, within in frames:
