@@ -252,14 +252,19 @@ def _leaf_node(graph: Graph, name: str) -> Node | None:
 
 
 def _relu_after(graph: Graph, name: str) -> Node | None:
-    """The ReLU right behind the layer whose bias this is."""
+    """The ReLU right behind the layer whose bias this is; a weight's zeros may come from what goes into the layer."""
     leaf = _leaf_node(graph, name)
-    for layer in _users(graph, leaf.id) if leaf is not None else ():
+    for layer in _users(graph, leaf.id) if leaf is not None and _is_bias(leaf) else ():
         for user in _users(graph, layer):
             node = graph.nodes[user]
             if node.name.startswith(("ReluBackward", "ThresholdBackward")) and len(node.inputs_meta) == 1:
                 return node
     return None
+
+
+def _is_bias(leaf: Node) -> bool:
+    """Whether a leaf has one number for each unit of its layer."""
+    return any(kind is not None and len(kind.shape) == 1 for kind in leaf.inputs_meta)
 
 
 def _stopper(graph: Graph, name: str) -> Node | None:
