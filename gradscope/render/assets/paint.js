@@ -17,7 +17,7 @@ function textWidth(text, size, weight = 400) {
 }
 
 const cut = (text, most = LONGEST) => (text.length > most ? `${text.slice(0, most - 1)}…` : text);
-const thousands = (count) => String(count).replace(/\B(?=(?:\d{3})+$)/g, ",");  // toLocaleString loads a language
+const thousands = (count) => String(count).replace(/\B(?=(?:\d{3})+$)/g, ",");
 const amount = (count, noun) => `${thousands(count)} ${noun}${count === 1 ? "" : "s"}`;
 
 function bytes(count) {
