@@ -14,6 +14,7 @@ OVER_MIDDLE = "softmax-over-middle"  # over the last dimension but one of three 
 MEAN_OF_ZEROS = "mean-of-zeros"  # of a line that takes the mean of what has now more zeros, now fewer
 TWO_AHEAD = "labels-two-ahead"  # of a loss whose labels are the tokens that were read, two places further on
 FROZEN_IN_NAME = "frozen-in-name"  # of a module whose attribute says that it is frozen, and whose parameters are not
+THAWED_IN_NAME = "thawed-in-name"  # of one whose attribute says that it is trained, and whose parameters are all frozen
 
 FORWARD_HOOKS_PILE_UP = "forward-hooks-pile-up"  # of a line that hangs more and more of them on a module
 

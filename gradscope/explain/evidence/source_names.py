@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
@@ -30,6 +30,13 @@ def targets(statement: ast.stmt) -> set[str]:
     """The names that a statement assigns."""
     places = statement.targets if isinstance(statement, ast.Assign) else [getattr(statement, "target", None)]
     return {name.id for place in places if place is not None for name in ast.walk(place) if isinstance(name, ast.Name)}
+
+
+def parameters_by_looks(nodes: Iterable[ast.AST]) -> set[str]:
+    """What is called like a parameter, and the variables of `for _, parameter in model.named_parameters()`."""
+    loops = [node for node in nodes if isinstance(node, ast.For) and "param" in ast.unparse(node.iter)]
+    variables = {one.id for loop in loops for one in ast.walk(loop.target) if isinstance(one, ast.Name)}
+    return variables | {"weight", "bias"}
 
 
 def followed(scope: ast.AST, names: set[str]) -> set[str]:

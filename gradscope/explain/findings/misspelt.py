@@ -7,10 +7,10 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.source_names import parameters_by_looks
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import last_name
 
-_TENSORS = ("weight", "bias")
 _MISSPELT = ("require_grad", "requires_grads", "require_grads", "required_grad", "requires_gradient", "requiers_grad")
 
 
@@ -32,19 +32,12 @@ def misspelt_attribute(case: Case) -> Iterator[Cause]:
     How it is found: in the source, of what is a tensor by its looks: the variable of a loop over parameters, a weight,
     a bias. Nothing ever reads an attribute of that name.
     """
-    nodes = [(file, node) for file in syntax(case).files for node in syntax(case).nodes(file)]
+    tensors = {file: parameters_by_looks(syntax(case).nodes(file)) for file in syntax(case).files}
+    nodes = [(file, node) for file in tensors for node in syntax(case).nodes(file)]
     attributes = [(file, node) for file, node in nodes if isinstance(node, ast.Attribute) and node.attr in _MISSPELT]
     read = {node.attr for _, node in attributes if isinstance(node.ctx, ast.Load)}
-    parameters = {(file, name) for file, node in nodes for name in _loops_over_parameters(node)}
     for file, node in attributes:
-        owner = last_name(node.value)
-        is_tensor = owner in _TENSORS or (file, owner) in parameters
+        is_tensor = last_name(node.value) in tensors[file]
         if is_tensor and isinstance(node.ctx, ast.Store) and node.attr not in read:
             message = f"this changes nothing: tensors know `requires_grad`, and nothing reads `{node.attr}`"
             yield Cause(message, syntax(case).site(file, node.lineno), certain=False)
-
-
-def _loops_over_parameters(node: ast.AST) -> Iterator[str]:
-    """The variables of `for parameter in model.parameters()`, and of `for _, parameter in model.named_parameters()`."""
-    if isinstance(node, ast.For) and "parameters(" in ast.unparse(node.iter):
-        yield from (one.id for one in ast.walk(node.target) if isinstance(one, ast.Name))

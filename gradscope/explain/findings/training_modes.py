@@ -5,19 +5,20 @@ is frozen in name only.
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.thawed import thawed
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.source_names import parameters_by_looks
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import Timeline, is_whole, timelines
 from gradscope.explain.evidence.words import be, several
 from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import GradientState
-from gradscope.model.notice import FROZEN_IN_NAME
+from gradscope.model.notice import FROZEN_IN_NAME, THAWED_IN_NAME
 from gradscope.model.training import EVAL, FORWARD, LEARN, TRAIN, TrainingCall
 
 _TIMES = 3  # backward calls in the wrong mode
@@ -59,9 +60,9 @@ def left_in_evaluation(case: Case) -> Iterator[Cause]:
 
 
 def frozen_in_name(case: Case) -> Iterator[Cause]:
-    """What it flags: a layer is given an attribute requires_grad of False, which freezes none of its parameters.
+    """What it flags: a layer is given an attribute requires_grad, which neither freezes nor thaws its parameters.
 
-    Why: requires_grad belongs to tensors. A module takes any attribute, says nothing, and trains on.
+    Why: requires_grad belongs to tensors. A module takes any attribute, says nothing, and goes on as before.
 
     Wrong:
         model.encoder.requires_grad = False
@@ -69,28 +70,27 @@ def frozen_in_name(case: Case) -> Iterator[Cause]:
     Right:
         model.encoder.requires_grad_(False)
 
-    Do instead: call requires_grad_(False), with the underscore, of the module.
+    Do instead: call requires_grad_(False) or requires_grad_(True), with the underscore, of the module.
 
-    How it is found: the module was called with gradients on while it had that attribute and parameters that require
-    grad. The line is the one that sets such an attribute under the name of a module whose parameters still had
-    gradients when an optimizer stepped last, or of the layer that a loop has come to.
+    How it is found: the module was called with gradients on while it had that attribute, and its parameters were the
+    opposite: some of them require grad, or none does. The line is the one that sets such an attribute under the name of
+    a module whose parameters still had gradients when an optimizer stepped last, or of the layer that a loop has come
+    to, or else the only one that sets it on what is not a tensor by its looks.
     """
-    if not any(notice.what == FROZEN_IN_NAME for notice in case.notices()):
-        return
+    told = {notice.what for notice in case.notices()}
     last = {look.optimizer: look for look in case.optimizer_looks()}
     held = (one for look in last.values() for one in look.parameters if one.state is GradientState.VALUES)
     trained = {part: one.name for one in held for part in one.name.split(".")[:-1]}
-    for file in syntax(case).files:
-        layers = set(filter(None, map(_layer_of_a_loop, syntax(case).nodes(file))))
-        for node in syntax(case).nodes(file):
-            name = _frozen_name(node)
-            if isinstance(node, ast.Assign) and trained and (name in trained or name in layers):
-                parameter = trained.get(name)
-                yield Cause(
-                    f"this freezes nothing: `{name}` is a module, and its parameters are trained",
-                    syntax(case).site(file, node.lineno),
-                    tensor=parameter,
-                )
+    for what, value in ((FROZEN_IN_NAME, False), (THAWED_IN_NAME, True)):
+        for file, node, name in _told(case, value, trained) if what in told else ():
+            then = "thaws nothing: `{}` is a module, and its parameters stay as they are"
+            if what == FROZEN_IN_NAME:
+                then = "freezes nothing: `{}` is a module, and its parameters are trained"
+            yield Cause(
+                f"this {then.format(name)}",
+                syntax(case).site(file, node.lineno),
+                tensor=None if value else trained.get(name),
+            )
 
 
 def thawed_not_held(case: Case) -> Iterator[Cause]:
@@ -129,16 +129,25 @@ def thawed_not_held(case: Case) -> Iterator[Cause]:
     yield Cause(message, site, related, certain=False, tensor=names[0], backward=found.backward, weight=len(names))
 
 
-def _layer_of_a_loop(node: ast.AST) -> str:
-    """`layer` of `for layer in model.layers[:2]:`"""
-    if not isinstance(node, ast.For) or not isinstance(node.target, ast.Name):
-        return ""
-    return "" if "parameters" in ast.unparse(node.iter) else node.target.id
+def _told(case: Case, value: bool, trained: Mapping[str, str]) -> list[tuple[str, ast.Assign, str]]:
+    """The lines that set such an attribute of a module: of one that is known to be, or else the only one there is."""
+    known: list[tuple[str, ast.Assign, str]] = []
+    others: list[tuple[str, ast.Assign, str]] = []
+    for file in syntax(case).files:
+        nodes = syntax(case).nodes(file)
+        tensors = parameters_by_looks(nodes) | {"self"}  # whose class may have a setting of that name
+        layers = {last_name(node.target) for node in nodes if isinstance(node, ast.For)} - tensors
+        for node in nodes:
+            name = _switched(node, value)
+            if isinstance(node, ast.Assign) and name and name not in tensors:
+                sure = name in layers or (not value and name in trained)
+                (known if sure else others).append((file, node, name))
+    return known or (others if len(others) == 1 else [])
 
 
-def _frozen_name(node: ast.AST) -> str:
+def _switched(node: ast.AST, value: bool) -> str:
     """`encoder` of `model.encoder.requires_grad = False`."""
-    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant) or node.value.value is not False:
+    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant) or node.value.value is not value:
         return ""
     target = node.targets[0]
     return last_name(target.value) if isinstance(target, ast.Attribute) and target.attr == "requires_grad" else ""

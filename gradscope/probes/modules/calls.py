@@ -12,7 +12,7 @@ from types import FrameType, FunctionType
 import torch
 from torch.nn.modules import module as torch_module
 
-from gradscope.model.notice import FROZEN_IN_NAME
+from gradscope.model.notice import FROZEN_IN_NAME, THAWED_IN_NAME
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.module_call import RunningModuleCall
 from gradscope.torch_internals.dynamo import skip_methods
@@ -91,10 +91,14 @@ class ModuleCalls:
     def _look_at_switch(self, module: torch.nn.Module, known: Known, frame: FrameType) -> None:
         """`layer.requires_grad = False` gives the module an attribute, and leaves its parameters as they are."""
         known.looks += 1  # a module may have such a setting of its own, and be frozen: that is not asked for ever
-        says = module.__dict__["requires_grad"] is False and torch.is_grad_enabled()
-        if says and any(one.requires_grad for one in module.parameters()):
+        says = module.__dict__["requires_grad"]
+        if not isinstance(says, bool) or not torch.is_grad_enabled():
+            return
+        trained = [one.requires_grad for one in module.parameters()]
+        if any(trained) is not says and trained:
             known.looks = _LOOKS
-            self._sink.add("notice", (FROZEN_IN_NAME, self._stacks.take(frame, self._threads.current.base)))
+            what = THAWED_IN_NAME if says else FROZEN_IN_NAME
+            self._sink.add("notice", (what, self._stacks.take(frame, self._threads.current.base)))
 
     def leave(self, call: RunningModuleCall | None) -> None:
         """A module has returned or raised: back to where it was called, even where one inside it was not left."""
