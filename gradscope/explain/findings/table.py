@@ -60,15 +60,18 @@ from gradscope.explain.findings.inplace_on_saved import inplace_on_saved
 from gradscope.explain.findings.inplace_refused import inplace_on_expanded, inplace_on_leaf, inplace_on_view
 from gradscope.explain.findings.kind import Kind, Question
 from gradscope.explain.findings.last_batch import batch_of_one
+from gradscope.explain.findings.layer_sizes import layer_does_not_fit
 from gradscope.explain.findings.loaded_states import loads_nothing, state_of_others
+from gradscope.explain.findings.loss_targets import target_does_not_fit
 from gradscope.explain.findings.masked_ends import end_is_padding
 from gradscope.explain.findings.misspelt import misspelt_attribute
+from gradscope.explain.findings.misuse import refused_use
 from gradscope.explain.findings.mixed_dtypes import dtypes_differ
 from gradscope.explain.findings.modules_not_held import module_not_held
 from gradscope.explain.findings.no_second_derivative import no_second_derivative
 from gradscope.explain.findings.out_of_range import out_of_range
 from gradscope.explain.findings.plateaus import waits_for_a_score_to_fall
-from gradscope.explain.findings.refused_loads import load_refused
+from gradscope.explain.findings.refused_loads import load_refused, state_does_not_fit
 from gradscope.explain.findings.repeated_modules import repeated_module
 from gradscope.explain.findings.samples import samples_differ
 from gradscope.explain.findings.scrambled_heads import heads_scrambled
@@ -80,6 +83,8 @@ from gradscope.explain.findings.unused_input import unused_input
 from gradscope.explain.findings.updates_lost import updates_lost
 from gradscope.functions.rules.table import RULES
 from gradscope.model.finding import Severity
+
+_EXPLAINED = ("GS837", "GS839", "GS713", "GS730", "GS731", "GS732", "GS737")  # what torch refuses for these
 
 TABLE: tuple[Kind, ...] = (
     Kind("GS853", "state-of-others", Severity.ERROR, state_of_others),
@@ -168,6 +173,10 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS838", "odd-size-doubled", Severity.ERROR, odd_size_doubled, points=False),
     Kind("GS839", "samples-differ", Severity.ERROR, samples_differ, points=False),
     Kind("GS859", "load-refused", Severity.ERROR, load_refused, points=False),
+    Kind("GS860", "state-does-not-fit", Severity.ERROR, state_does_not_fit, points=False),
+    Kind("GS861", "layer-does-not-fit", Severity.ERROR, layer_does_not_fit, unless=("GS837", "GS838"), points=False),
+    Kind("GS862", "target-does-not-fit", Severity.ERROR, target_does_not_fit, unless=_EXPLAINED, points=False),
+    Kind("GS863", "refused-use", Severity.ERROR, refused_use, unless=_EXPLAINED, points=False),
     Kind("GS818", "out-of-range", Severity.ERROR, out_of_range, points=False),
     Kind("GS813", "frozen-in-name", Severity.WARNING, training_modes.frozen_in_name, points=False),
     Kind(

@@ -1,0 +1,141 @@
+"""GS862: a loss and a target that do not fit each other."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.refusals import Refusal, Refused, refused
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.failed_forward import operations_before
+from gradscope.model.finding import Related
+from gradscope.model.operation import base_name
+from gradscope.model.site import Origin, Site
+
+_ROWS = re.compile(r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)")
+_NEAR = 12  # operators before the loss in which its scores were reshaped
+_RESHAPES = ("view", "_unsafe_view", "reshape")
+
+TARGETS = (
+    Refusal(
+        _ROWS,
+        "there are {0} rows of scores and {1} targets",
+        "keep the batch: x.view(x.size(0), -1) or x.flatten(1) lets the layer say what does not fit; of sequences "
+        "flatten scores and targets, view(-1, classes) and view(-1)",
+    ),
+    Refusal(
+        re.compile(r"expected (?:target dtype to be|scalar type) Long(?: or Byte)?,? but (?:got|found) (\w+)"),
+        "the targets are {0}, where this loss takes the number of a class",
+        "give it integers: target.long(), in the shape (batch,)",
+        functions=("cross_entropy", "nll_loss"),
+    ),
+    Refusal(
+        re.compile(r"result type Float can't be cast to the desired output type (\w+)"),
+        "the targets are {0}, where this loss takes floating point",
+        "give it target.float()",
+        functions=("binary_cross_entropy_with_logits", "binary_cross_entropy"),
+    ),
+    Refusal(
+        re.compile(r"Found dtype (\w+) but expected Float"),
+        "the targets are {0}, where this loss takes what the scores are",
+        "give it target.float()",
+        functions=("binary_cross_entropy_with_logits", "binary_cross_entropy"),
+    ),
+    Refusal(
+        re.compile(
+            r"Using a target size \(torch\.Size\((.*?)\)\) that is different to the input size \(torch\.Size\((.*?)\)\)"
+        ),
+        "the target is {0} and what it is compared with {1}",
+        "give both one shape: output.squeeze(1), or target.unsqueeze(1)",
+        functions=("binary_cross_entropy",),
+    ),
+    Refusal(
+        re.compile(r"Target size \(torch\.Size\((.*?)\)\) must be the same as input size \(torch\.Size\((.*?)\)\)"),
+        "the target is {0} and what it is compared with {1}",
+        "give both one shape: output.squeeze(1), or target.unsqueeze(1)",
+        functions=("binary_cross_entropy_with_logits",),
+    ),
+    Refusal(
+        re.compile("all elements of input should be between 0 and 1"),
+        "this loss takes probabilities, and is given what is below 0, above 1, or NaN",
+        "compute it of the scores, without a sigmoid, by BCEWithLogitsLoss; or give it the sigmoid of the scores",
+        modules=("BCELoss",),
+    ),
+    Refusal(
+        re.compile(r"only batches of spatial targets supported .* but got targets of (?:dimension: (\d+)|size: (.*))"),
+        "the targets have {0}{1} dimensions, where this loss takes (batch, height, width)",
+        "take the dimension of the channel away: target.squeeze(1)",
+        functions=("cross_entropy", "nll_loss"),
+    ),
+    Refusal(
+        re.compile("0D or 1D target tensor expected, multi-target not supported"),
+        "the targets have two dimensions, where this loss takes the number of a class for each row",
+        "give it target.squeeze(1) of (batch, 1), and target.argmax(1) of what is one-hot",
+        functions=("cross_entropy", "nll_loss"),
+    ),
+    Refusal(
+        re.compile(r"Expected floating point type for target with class probabilities, got (\w+)"),
+        "the targets are {0} in the shape of the scores, which this loss takes for probabilities",
+        "give it the number of a class for each row, target.argmax(1), or target.float()",
+        functions=("cross_entropy",),
+    ),
+    Refusal(
+        re.compile(r"Expected target size \[(.*?)\], got \[(.*?)\]"),
+        "the targets are [{1}], and by the scores' shape they should be [{0}]",
+        "the classes are the second dimension of the scores: scores.transpose(1, 2), or flatten both",
+        functions=("cross_entropy", "nll_loss"),
+    ),
+    Refusal(
+        re.compile(r"weight tensor should be defined either for all (\d+) classes or no classes but .*?\[(\d+)\]"),
+        "this loss has weights for {1} classes, and {0} are scored",
+        "give it a weight for each class",
+        modules=("CrossEntropyLoss", "NLLLoss"),
+        functions=("cross_entropy", "nll_loss"),
+    ),
+    Refusal(
+        re.compile("grad can be implicitly created only for scalar outputs"),
+        "this is not a loss yet: it has a value for each sample",
+        'call backward() of its mean() or sum(); a loss with reduction="none" leaves that to you',
+    ),
+)
+
+
+def target_does_not_fit(case: Case) -> Iterator[Cause]:
+    """What it flags: the run ended in a loss, for its target has another shape, dtype or meaning than it takes.
+
+    Why: cross_entropy takes the number of a class for each row, as integers, and scores whose second dimension is the
+    classes; binary_cross_entropy takes floating point in the shape of the scores; BCELoss takes probabilities.
+
+    Wrong:
+        x = x.view(-1, 8 * 7 * 7)                   # of (4, 8, 14, 14): sixteen rows for four targets
+        loss = F.cross_entropy(self.fc(x), target)
+
+    Right:
+        x = x.flatten(1)
+        loss = F.cross_entropy(self.fc(x), target)
+
+    Do instead: give the loss what it takes.
+
+    How it is found: torch's refusal. The line is the call; or the last reshape before it that changed how many rows
+    there are; or the one that built the loss.
+    """
+    for one in refused(case, TARGETS):
+        reshaped = _reshaped(case, one) if one.refusal.words is _ROWS else None
+        if reshaped is None or reshaped == one.failure.site:
+            yield one.cause
+        else:
+            calls = (Related("fails_at", one.failure.site, "the loss"),)
+            yield replace(one.cause, site=reshaped, related=calls)
+
+
+def _reshaped(case: Case, one: Refused) -> Site | None:
+    """The last line that reshaped by itself, where rows are a multiple of the targets and no sequence is scored."""
+    rows, targets = map(int, one.groups)
+    if not targets or rows % targets:
+        return None
+    before = operations_before(case, one.failure, _NEAR)
+    own = [one for one in before if one.stack and one.stack[0].origin is Origin.USER]
+    reshapes = [one.site for one in own if base_name(one.name) in _RESHAPES]
+    return reshapes[-1] if reshapes else None
