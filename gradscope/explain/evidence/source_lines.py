@@ -18,6 +18,9 @@ def at(case: Case, site: Site | None) -> Iterator[ast.AST]:
         yield from syntax(case).parsed(site.file).beginning.get(site.line, ())
 
 
+_QUOTES = "\"'"
+
+
 def edited(case: Case, site: Site | None) -> str | None:
     """What a line edits in place, as it is written there: `h`, `self.state[0]`."""
     return next((found for found in map(edits, at(case, site)) if found is not None), None)
@@ -50,6 +53,8 @@ def assigned(case: Case, site: Site | None) -> str | None:
             return ast.unparse(last)
         if isinstance(node, (ast.AugAssign, ast.AnnAssign)):
             return ast.unparse(node.target)
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "self.register_buffer" and node.args:
+            return f"self.{ast.unparse(node.args[0]).strip(_QUOTES)}"
     return None
 
 
@@ -87,6 +92,13 @@ def line(case: Case, file: str, number: int, function: str = "") -> Site:
     return Site(file, number, function, None if text is None else text.strip())
 
 
+def _beginning(owner: ast.expr) -> ast.expr:
+    """`x` of `x.mul_(2).add_(1)`: what edits in place returns what it edits."""
+    while isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr.endswith("_"):
+        owner = owner.func.value
+    return owner
+
+
 def _edited_by_call(call: ast.Call) -> str | None:
     for keyword in call.keywords:
         if keyword.arg == "out":
@@ -94,7 +106,7 @@ def _edited_by_call(call: ast.Call) -> str | None:
     function = call.func
     if isinstance(function, ast.Attribute):
         if function.attr.endswith("_") and not function.attr.startswith("_"):
-            owner = ast.unparse(function.value)
+            owner = ast.unparse(_beginning(function.value))
             from_a_module = owner in ("F", "torch", "nn.functional", "torch.nn.functional", "init", "nn.init")
             return ast.unparse(call.args[0]) if from_a_module and call.args else owner
         if any(one.arg == "inplace" for one in call.keywords) and call.args:

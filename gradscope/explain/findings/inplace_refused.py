@@ -63,18 +63,18 @@ def inplace_on_expanded(case: Case) -> Iterator[Cause]:
         bias += noise
     Do instead: edit a `.clone()` or use `repeat`, or make a new tensor (`bias = bias + noise`).
     How it is found: torch's own error; the operator that expanded is the last one on a line that gave the tensor its
-        name.
+        name. Where that keeps it on `self`, it is the line to edit, else the edit is.
     """
     for failure in case.failures():
         if _EXPANDED in failure.message:
             name = source_lines.edited(case, failure.site)
             what = f"`{name}`" if name else "the tensor"
-            yield _cause(
-                failure,
-                f"several elements of {what} are one number in memory, and this line edits it in place",
-                _made_by(case, name, _EXPANDS),
-                name,
-            )
+            told, made = f"several elements of {what} are one number in memory", _made_by(case, name, _EXPANDS)
+            if made is not None and name is not None and name.startswith("self.") and made.site != failure.site:
+                edit = (Related("fails_at", failure.site, "the edit"),)
+                yield Cause(f"{told}, and it is kept to be edited in place", made.site, edit, fails=True, tensor=name)
+            else:
+                yield _cause(failure, f"{told}, and this line edits it in place", made, name)
 
 
 def inplace_on_view(case: Case) -> Iterator[Cause]:

@@ -108,7 +108,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS704", "inplace-on-expanded", Severity.ERROR, inplace_on_expanded),
     Kind("GS705", "inplace-on-view", Severity.ERROR, inplace_on_view),
     Kind("GS739", "gradient-through-time", Severity.WARNING, gradient_through_time.through_time, symptom=True),
-    Kind("GS737", "diverged", Severity.ERROR, gradient_magnitudes.diverged),
+    Kind("GS737", "diverged", Severity.ERROR, gradient_magnitudes.diverged, unless=("GS820", "GS824")),
     Kind("GS730", "non-finite-forward", Severity.ERROR, nonfinite.non_finite_forward),
     Kind("GS731", "non-finite-derivative", Severity.ERROR, nonfinite.non_finite_derivative),
     Kind("GS740", "not-factorised", Severity.ERROR, not_factorised, unless=("GS730", "GS731", "GS732", "GS737")),

@@ -93,7 +93,7 @@ class NonfiniteOnHost(Watcher):
             has_several = type(result) is tuple or (close and type(result) is list)
             for tensor in (result if close else result[:1]) if has_several else (result,):
                 if is_plain(tensor):
-                    if tensor.is_floating_point():
+                    if tensor.is_floating_point() or (close and tensor.is_complex()):  # as between two transforms
                         total = torch.sum(tensor).item()
                         if total - total != 0 or (close and self._origins):
                             thread = self._threads.current

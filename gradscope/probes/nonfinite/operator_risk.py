@@ -98,7 +98,8 @@ def harmless_of(operator: Any) -> Callable[[tuple[Any, ...]], bool] | None:
 
 def reads_no_values(operator: Any) -> bool:
     """Whether it only asks its arguments for their sizes, or for room."""
-    return str(operator).partition(".")[2].partition(".")[0].endswith(("_like", "zero_", "fill_"))
+    name = str(operator).partition(".")[2].partition(".")[0]
+    return name.startswith("new_") or name.endswith(("_like", "zero_", "fill_"))
 
 
 def copies(operator: Any) -> bool:

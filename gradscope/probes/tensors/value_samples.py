@@ -6,6 +6,7 @@ JSON has no NaN, so every value is written as Python would print it.
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterator
 from typing import Any, TypeGuard
 
@@ -109,4 +110,7 @@ def _is_scalar(value: Any) -> bool:
 
 
 def _text(result: torch.Tensor, index: list[int]) -> str:
-    return repr(result.detach()[tuple(index)].item())
+    value = result.detach()[tuple(index)].item()
+    if isinstance(value, complex):  # the part that is not finite
+        value = value.imag if math.isfinite(value.real) else value.real
+    return repr(value)
