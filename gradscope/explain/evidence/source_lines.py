@@ -10,15 +10,13 @@ from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.site import Site
 
 Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda
+_QUOTES = "\"'"
 
 
 def at(case: Case, site: Site | None) -> Iterator[ast.AST]:
     """The nodes of the syntax tree that begin at a line."""
     if site is not None:
         yield from syntax(case).parsed(site.file).beginning.get(site.line, ())
-
-
-_QUOTES = "\"'"
 
 
 def edited(case: Case, site: Site | None) -> str | None:
