@@ -6,7 +6,7 @@ import difflib
 from collections import deque
 
 from gradscope.errors import NothingCheckedError, UsageError
-from gradscope.explain.deductions.graph_cuts import MissingGradient, at_cut, at_exit, exits, module_of
+from gradscope.explain.deductions.graph_cuts import MissingGradient, at_cut, at_exit, exit_at, module_of
 from gradscope.explain.deductions.missing_gradients import missing_gradients
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS
 from gradscope.explain.evidence.case import Case
@@ -106,7 +106,7 @@ def _cut(case: Case, name: str) -> Why:
     found = _lost(case, name)
     if found is None:
         cuts = [cut for cut in way.cuts if cut.made in flow.useful] or way.cuts
-        left = [at for at in way.operations if exits(case, at)]
+        left = [at for at in way.operations if exit_at(case, at)]
         found = at_cut(case, cuts[0]) if cuts else at_exit(case, left[0]) if left else None
     last = next((at for at in way.operations if found is not None and _site(case, at) == found.cause.site), None)
     shown = [at for at in way.operations if last is None or at <= last]

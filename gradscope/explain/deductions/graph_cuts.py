@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import ast
 import enum
 from collections import defaultdict
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from gradscope.explain.deductions.cause import Cause
@@ -13,7 +15,7 @@ from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph
 from gradscope.model.operation import base_name
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.site import Origin, Site, Stack, user_site
 
 CUT, DERIVATIVE, MODE, HIDDEN, CONSTANT = "GS721", "GS722", "GS723", "GS724", "GS772"
 _EXITS = ("item", "tolist", "numpy")
@@ -108,21 +110,32 @@ def bare_cut(case: Case, cut: Cut) -> MissingGradient:
     return MissingGradient(CUT, Reason.DETACHED, cause, call=_call(operation.site, name))
 
 
-def exits(case: Case, at: int) -> bool:
-    """Whether an operator's line hands a tensor that required grad to Python or numpy."""
+def exit_at(case: Case, at: int) -> Site | None:
+    """The line where the result of an operator that read what requires grad goes to Python or numpy, None for none."""
     operation = dataflow(case).operations[at]
     if operation.backward is not None or not any(read.requires_grad for read in operation.reads):
-        return False
-    text = (operation.site.source if operation.site else None) or ""
-    return leaves_torch(operation) or any(f".{name}(" in text for name in _EXITS)
+        return None
+    if leaves_torch(operation):
+        return operation.site
+    lines = _returned_to(case, operation.operation.stack)
+    return next((site for site in lines if any(f".{name}(" in (site.source or "") for name in _EXITS)), None)
+
+
+def _returned_to(case: Case, stack: Stack) -> Iterator[Site]:
+    """The user's line that an operator ran on, and those that are given what it returns."""
+    for site in stack:
+        if site.origin is Origin.USER:
+            yield site
+            if not isinstance(syntax(case).parsed(site.file).whole_statements.get(site.line), ast.Return):
+                return
 
 
 def at_exit(case: Case, at: int) -> MissingGradient:
     """The cause of a value that left torch."""
     operation = dataflow(case).operations[at]
-    name = operation.operation.name
-    cause = Cause("", operation.site, certain=False, op=name, module=module_of(case, at))
-    found = MissingGradient(CUT, Reason.PLAIN_NUMBERS, cause, call=_call(operation.site, name))
+    name, site = operation.operation.name, exit_at(case, at) or operation.site
+    cause = Cause("", site, certain=False, op=name, module=module_of(case, at))
+    found = MissingGradient(CUT, Reason.PLAIN_NUMBERS, cause, call=_call(site, name))
     new_leaf = any(root.leaf and root.requires_grad for root in dataflow(case).roots)
     return _hidden(case, at, found) if new_leaf else found
 

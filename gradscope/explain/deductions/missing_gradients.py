@@ -22,7 +22,7 @@ from gradscope.explain.deductions.graph_cuts import (
     at_cut,
     at_exit,
     born,
-    exits,
+    exit_at,
     module_of,
     reaches,
 )
@@ -98,7 +98,7 @@ def _why_no_graph(case: Case, call: Backward) -> MissingGradient:
     if switched is not None:
         return switched
     end = min((flow.makers[root][-1] for root in roots if flow.makers.get(root)), default=len(flow.operations))
-    left = [at for at in range(end) if exits(case, at)]
+    left = [at for at in range(end) if exit_at(case, at)]
     if left:
         return at_exit(case, left[-1])
     learned = [at for at in range(end) if flow.reads_learned(at)]
@@ -196,17 +196,16 @@ def _late(case: Case) -> Iterator[MissingGradient]:
         way = one.flow.onward(one.held.tensor)
         values = (cut for cut in way.cuts if not one.flow.is_whole(cut.made))  # a choice leaves experts out by turns
         cuts = [cut for cut in values if cut.made in one.flow.useful]
-        left = [at for at in way.operations if exits(case, at) and _comes_back_at_once(case, at)]
+        left = [at for at in way.operations if _comes_back_at_once(exit_at(case, at))]
         if cuts or left:
             found = at_cut(case, cuts[0]) if cuts else at_exit(case, left[0])
             cause = replace(found.cause, certain=False, severity=_LATE.get(found.reason, Severity.WARNING))
             yield replace(found, cause=cause, names=(one.held.name,), since=one.look.count)
 
 
-def _comes_back_at_once(case: Case, at: int) -> bool:
-    """Whether the line that hands values out makes a tensor of them: a head that rests may still be monitored."""
-    site = dataflow(case).operations[at].site
-    return any(f"{call}(" in (site.source or "") for call in _COME_BACK) if site is not None else False
+def _comes_back_at_once(site: Site | None) -> bool:
+    """Whether a line that hands values out makes a tensor of them: a head that rests may still be monitored."""
+    return site is not None and any(f"{call}(" in (site.source or "") for call in _COME_BACK)
 
 
 def _why_none(case: Case, one: SilentParameter) -> MissingGradient | None:
@@ -223,7 +222,7 @@ def cut_off(case: Case, way: Way) -> MissingGradient | None:
     if cuts:
         lost = {one.cause.site for one in lost_parts(case)}
         return at_cut(case, min(cuts, key=lambda cut: _doubt(flow, way, cut, lost)))
-    left = [at for at in way.operations if exits(case, at) and flow.comes_back(at)]
+    left = [at for at in way.operations if exit_at(case, at) and flow.comes_back(at)]
     if left:
         return at_exit(case, left[0])
     numbers = [cut for cut in way.cuts if flow.becomes_a_number(cut.made)]
