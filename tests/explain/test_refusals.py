@@ -9,14 +9,16 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence
+from torch.utils.data import DataLoader
 
 from gradscope.explain.deductions.refusals import Refusal
+from gradscope.explain.findings.arguments import ARGUMENTS
 from gradscope.explain.findings.layer_sizes import LAYERS
 from gradscope.explain.findings.loss_targets import TARGETS
 from gradscope.explain.findings.misuse import USES
 from gradscope.explain.findings.out_of_range import BOUNDS
 
-TABLES = (*LAYERS, *TARGETS, *USES, *BOUNDS)
+TABLES = (*LAYERS, *TARGETS, *USES, *ARGUMENTS, *BOUNDS)
 
 
 class WithoutForward(nn.Module):
@@ -50,10 +52,9 @@ def masked_attention() -> None:
     nn.TransformerEncoderLayer(8, 2, 16)(x, src_key_padding_mask=padding)
 
 
-long, scores = torch.zeros(4, dtype=torch.long), torch.zeros(4, 3)
+long, scores, shared = torch.zeros(4, dtype=torch.long), torch.zeros(4, 3), nn.Parameter(torch.zeros(4, 3))
 REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: nn.Linear(7, 2)(torch.zeros(4, 5)), "takes 7 features, and 5 come in"),
-    (lambda: nn.Linear(7, 2)(torch.zeros(5)), "takes 7 features, and 5 come in"),
     (lambda: nn.Conv2d(3, 2, 3)(torch.zeros(1, 1, 8, 8)), "takes 3 channels, and 1 come in"),
     (lambda: nn.ConvTranspose2d(3, 2, 3)(torch.zeros(1, 1, 8, 8)), "takes 3 channels, and 1 come in"),
     (lambda: nn.Conv2d(1, 2, 5)(torch.zeros(1, 1, 3, 3)), "a kernel of 5 x 5 is larger"),
@@ -88,6 +89,33 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: nn.Linear(3, 2)(scores.double()), "Double comes in where the weights are Float"),
     (lambda: nn.Conv1d(1, 1, 1)(torch.zeros(1, 1, 1).double()), "double comes in where the weights are float"),
     (lambda: nn.Conv2d(1, 1, 1)(torch.zeros(8, 8)), "conv2d takes 3D or 4D, and is given [8, 8]"),
+    (lambda: nn.Linear(3, 1)(None), "what comes in is None"),
+    (lambda: F.mse_loss(None, scores), "what comes in is None"),
+    (lambda: scores + torch.zeros(4, 2), "3 and 2 meet here"),
+    (lambda: nn.Sequential(nn.LSTM(3, 3), nn.Linear(3, 1))(scores), "what comes in is a tuple"),
+    (lambda: nn.Linear(3, 1)([1.0, 2.0]), "no tensor but list"),
+    (lambda: scores.t() @ scores.double(), "float and double are multiplied"),
+    (lambda: torch.bmm(scores[None], scores.t()[None].double()), "Double comes in where Float is expected"),
+    (lambda: scores + scores.to("meta"), "tensors of several devices"),
+    (lambda: nn.Embedding(2, 2)(scores), "an embedding is given FloatTensor"),
+    (lambda: scores[scores], "used as an index has a floating point dtype"),
+    (lambda: scores.gather(1, scores), "the index of gather() has"),
+    (lambda: scores.gather(1, long), "the index has fewer or more dimensions"),
+    (long.mean, "this takes floating point, and is given Long"),
+    (lambda: long.softmax(0), "this takes floating point, and is given Long"),
+    (lambda: 1 - (scores > 0), "truth values are subtracted"),
+    (lambda: -(scores > 0), "truth values are subtracted"),
+    (lambda: scores.masked_fill(scores, 0), "the mask holds no truth values"),
+    (lambda: torch.where(scores, scores, scores), "the mask holds no truth values"),
+    (lambda: scores.view(5, 3), "12 values do not make [5, 3]"),
+    (lambda: scores.expand(8, 3), "a size of 4 cannot be repeated to 8"),
+    (lambda: torch.optim.SGD([nn.Parameter(scores) * 2], lr=0.1), "a result of something"),
+    (lambda: torch.optim.SGD([{"params": [shared]}, {"params": [shared]}], lr=0.1), "in two groups"),
+    (lambda: torch.optim.SGD(shared, lr=0.1), "the optimizer is given one torch.FloatTensor"),
+    (long.clone().requires_grad_, "whole numbers have no gradient"),
+    (lambda: nn.InstanceNorm2d(3)(torch.zeros(1, 3, 1, 1)), "one value a channel"),
+    (lambda: next(iter(DataLoader([None, None]))), "the dataset returns NoneType"),
+    (lambda: DataLoader([], shuffle=True), "the dataset is empty"),
     (lambda: F.cross_entropy(scores, long + 3), "a label is 3"),
     (lambda: nn.Embedding(2, 2)(long + 2), "not below the number of rows"),
     (too_many_steps, "stepped 3 times, and has 2 steps"),

@@ -72,14 +72,6 @@ USES = (
     ),
     Refusal(
         re.compile(
-            r"must have the same dtype, but got (\w+) and (\w+)|"
-            r"Input type \((?:\w+\.)?(\w+?)\) and (?:bias|weight) type \((?:\w+\.)?(\w+?)\) should be the same"
-        ),
-        "{0}{2} comes in where the weights are {1}{3}",
-        "make both of one dtype: .float() of what numpy made, whose numbers are float64; or .to(weight.dtype)",
-    ),
-    Refusal(
-        re.compile(
             r"Expected (\dD) \(unbatched\) or (\dD) \(batched\) input to (\w+), but got input of size: \[(.*?)\]"
         ),
         "{2} takes {0} or {1}, and is given [{3}]",

@@ -34,6 +34,7 @@ from gradscope.explain.findings import (
     unused_gradients,
     wrong_dimension,
 )
+from gradscope.explain.findings.arguments import argument_does_not_fit
 from gradscope.explain.findings.attended_batch import attends_over_batch
 from gradscope.explain.findings.attention_masks import sees_the_future
 from gradscope.explain.findings.averaged_buffers import average_without_buffers
@@ -177,6 +178,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS861", "layer-does-not-fit", Severity.ERROR, layer_does_not_fit, unless=("GS837", "GS838"), points=False),
     Kind("GS862", "target-does-not-fit", Severity.ERROR, target_does_not_fit, unless=_EXPLAINED, points=False),
     Kind("GS863", "refused-use", Severity.ERROR, refused_use, unless=_EXPLAINED, points=False),
+    Kind("GS864", "argument-does-not-fit", Severity.ERROR, argument_does_not_fit, unless=_EXPLAINED, points=False),
     Kind("GS818", "out-of-range", Severity.ERROR, out_of_range, points=False),
     Kind("GS813", "frozen-in-name", Severity.WARNING, training_modes.frozen_in_name, points=False),
     Kind(

@@ -1,0 +1,174 @@
+"""GS864: an operator that is given another dtype, device or number of dimensions than it takes, or no tensor at all."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+from dataclasses import replace
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.refusals import Refusal, refused
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.model.finding import Related
+from gradscope.model.site import Site
+
+_NOTHING = "what comes in is None, as from a function that returns nothing"
+_RETURN = "return the result, in forward() and in whatever makes this value"
+_LOSSES = ("binary_cross_entropy_with_logits", "binary_cross_entropy", "mse_loss", "l1_loss", "smooth_l1_loss")
+_DTYPES = "make both of one dtype: .float() of what numpy made, whose numbers are float64; or .to(other.dtype)"
+
+ARGUMENTS = (
+    Refusal(re.compile(r"argument '\w+' \(position \d+\) must be Tensor, not NoneType"), _NOTHING, _RETURN),
+    Refusal(re.compile("'NoneType' object has no attribute '"), _NOTHING, _RETURN, functions=_LOSSES),
+    Refusal(
+        re.compile(r"argument '\w+' \(position \d+\) must be Tensor, not tuple"),
+        "what comes in is a tuple, as recurrent layers and attention return",
+        "take the part that is meant: output, state = layer(x); in nn.Sequential that needs a module of its own",
+    ),
+    Refusal(
+        re.compile(r"argument '\w+' \(position \d+\) must be Tensor, not (list|float|int|\w*ndarray)"),
+        "what comes in is no tensor but {0}",
+        "make a tensor of it: torch.tensor() or torch.from_numpy() of plain values, torch.stack() of tensors",
+    ),
+    Refusal(
+        re.compile(r"must have the same dtype, but got (\w+) and (\w+)"),
+        "{0} comes in where the weights are {1}",
+        _DTYPES,
+    ),
+    Refusal(
+        re.compile(r"Input type \(([\w.]+)\) and (?:bias|weight) type \(([\w.]+)\) should be the same"),
+        "{0} comes in where the weights are {1}",
+        _DTYPES + "; and both to one device",
+    ),
+    Refusal(
+        re.compile(r"expected m1 and m2 to have the same dtype, but got: (?:c10::)?(\w+) != (?:c10::)?(\w+)"),
+        "{0} and {1} are multiplied",
+        _DTYPES,
+    ),
+    Refusal(re.compile(r"expected scalar type (\w+) but found (\w+)"), "{1} comes in where {0} is expected", _DTYPES),
+    Refusal(
+        re.compile(r"Expected all tensors to be on the same device|is not on the expected device"),
+        "tensors of several devices meet here",
+        "make what forward() makes on x.device, register constants as buffers, and move the batch as well",
+    ),
+    Refusal(
+        re.compile(r"argument #1 'indices' to have one of the following scalar types: .*; but got torch\.(\w+)"),
+        "an embedding is given {0}, and takes whole numbers",
+        "give it ids.long()",
+    ),
+    Refusal(
+        re.compile("tensors used as indices must be long, int, byte or bool tensors"),
+        "what is used as an index has a floating point dtype",
+        "give it index.long(), or a mask of booleans",
+    ),
+    Refusal(
+        re.compile(r"(gather|scatter\w*|index_\w+|take\w*)\(\): Expected dtype int\S* for index"),
+        "the index of {0}() has a floating point dtype",
+        "give it index.long()",
+    ),
+    Refusal(
+        re.compile("Index tensor must have the same number of dimensions as (?:input|self|src) tensor"),
+        "the index has fewer or more dimensions than what it chooses from",
+        "gather(1, index.unsqueeze(1)).squeeze(1) takes one value of each row",
+    ),
+    Refusal(
+        re.compile(r"could not infer output dtype\. .*Got: (\w+)|not implemented for '(Long|Int|Bool|Byte)'"),
+        "this takes floating point, and is given {0}{1}",
+        "give it x.float()",
+    ),
+    Refusal(
+        re.compile("`-` operator,? (?:with|on) (?:a|two) bool tensors? is not supported"),
+        "truth values are subtracted",
+        "invert a mask with ~mask, or count with mask.float()",
+    ),
+    Refusal(
+        re.compile(r"masked_fill_ only supports boolean masks|where expected condition to be a boolean tensor"),
+        "the mask holds no truth values",
+        "give it mask.bool(), or compare: mask == 0",
+    ),
+    Refusal(
+        re.compile(r"shape '\[(.*?)\]' is invalid for input of size (\d+)"),
+        "{1} values do not make [{0}]",
+        "take the batch's size from the batch, x.size(0): the last one may be smaller; and look at the sizes before it",
+    ),
+    Refusal(
+        re.compile(r"The expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\)"),
+        "a size of {1} cannot be repeated to {0}",
+        "only sizes of 1 are repeated: unsqueeze() where a dimension is missing, and take sizes from the batch",
+    ),
+    Refusal(
+        re.compile("can't optimize a non-leaf Tensor"),
+        "what is to be optimized is a result of something, and not a leaf",
+        "call requires_grad_() last, after .to(device), a product or a reshape; or detach().requires_grad_()",
+    ),
+    Refusal(
+        re.compile("some parameters appear in more than one parameter group"),
+        "a parameter is in two groups",
+        "leave out of the one group what the other has; shared (tied) weights count once",
+    ),
+    Refusal(
+        re.compile(
+            r"params argument given to the optimizer should be an iterable of Tensors or dicts, but got ([\w.]+)"
+        ),
+        "the optimizer is given one {0} where it takes several parameters",
+        "give it a list: [parameter]",
+    ),
+    Refusal(
+        re.compile("only Tensors of floating point (?:and complex )?dtype can require gradients"),
+        "whole numbers have no gradient",
+        "make them floating point: x.float().requires_grad_()",
+    ),
+    Refusal(
+        re.compile(r"Expected more than 1 spatial element when training"),
+        "instance normalisation is given one value a channel, which it would make 0",
+        "take fewer strides before it, larger inputs, or another normalisation",
+    ),
+    Refusal(
+        re.compile(r"batch must contain tensors, numpy arrays, numbers, dicts or lists; found <class '([\w.]+)'>"),
+        "the dataset returns {0}, of which no batch is made",
+        "return tensors or numbers from __getitem__, or hand a collate_fn to the DataLoader",
+    ),
+    Refusal(
+        re.compile("num_samples should be a positive integer value, but got num_samples=0"),
+        "the dataset is empty",
+        "look at where its files or rows are looked for, and what is filtered",
+    ),
+)
+
+
+def argument_does_not_fit(case: Case) -> Iterator[Cause]:
+    """What it flags: the run ended in an operator that is given another dtype, device or shape than it takes.
+
+    Why: indices are whole numbers, masks are truth values, weights are float32 where numpy's numbers are float64; a
+    recurrent layer returns two things; the last batch of an epoch is smaller than a size that is written into a view().
+
+    Wrong:
+        chosen = q.gather(1, actions)                   # q: (32, 4), actions: (32,)
+
+    Right:
+        chosen = q.gather(1, actions.unsqueeze(1)).squeeze(1)
+
+    Do instead: give it what it takes.
+
+    How it is found: torch's refusal. The line is the call; where None came in, it is the only forward() that returns
+    nothing.
+    """
+    for one in refused(case, ARGUMENTS):
+        silent = list(_without_return(case)) if one.refusal.told == _NOTHING else []
+        if len(silent) == 1 and silent[0] != one.failure.site:
+            yield replace(one.cause, site=silent[0], related=(Related("fails_at", one.failure.site, "the call"),))
+        else:
+            yield one.cause
+
+
+def _without_return(case: Case) -> Iterator[Site]:
+    """The methods called forward that have no return statement, and may not be abstract: they compute something."""
+    for file in syntax(case).files:
+        for node in syntax(case).nodes(file):
+            if isinstance(node, ast.FunctionDef) and node.name == "forward":
+                inner = list(ast.walk(node))
+                computes = any(isinstance(one, (ast.Assign, ast.AugAssign)) for one in inner)
+                if computes and not any(isinstance(one, (ast.Return, ast.Yield)) for one in inner):
+                    yield syntax(case).site(file, node.lineno)
