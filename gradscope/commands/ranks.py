@@ -61,7 +61,7 @@ def command(
     paths = of_ranks(paths_of(files))
     with waiting(quiet) as doing:
         ranks = gather(paths, lambda count: doing(f"reading recording {count} of {len(paths)}"))
-        ranks.explained = explained
+        ranks.explained, ranks.failed = explained, failed
     where = str(paths[0].parent if len(paths) > 1 else Path(files[0] if files else "."))
     report = Report(findings(ranks, Choice(codes(select), codes(ignore))), torch=ranks.torch, recording=where)
     form = fmt or SUFFIXES.get(Path(output or "").suffix, "text")
@@ -77,6 +77,15 @@ def explained(path: str) -> tuple[Finding, ...]:
 
     with load(Path(path)) as recording:
         return explain(recording, _NOT_FINITE).findings
+
+
+def failed(path: str) -> tuple[Finding, ...]:
+    """What is found in the recording of one rank about the exception that ended it."""
+    from gradscope.anomaly import explain
+
+    with load(Path(path)) as recording:
+        report = explain(recording)
+        return report.findings[:1] if recording.failures() and report.unexplained is None else ()
 
 
 def paths_of(names: tuple[str, ...]) -> list[Path]:

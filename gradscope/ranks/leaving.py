@@ -69,28 +69,31 @@ def left_step(here: Recording, there: Recording) -> Site | None:
     stacks, ours, theirs = {call.number: call.stack for call in calls}, ways_of(here), ways_of(there)
     for way in (_lines, _operators):
         for backward in sorted(ours.keys() & theirs.keys()):
-            parted = _went_back(way(ours[backward]), way(theirs[backward]))
-            if parted is not None and _leads_to(parted[1], stacks.get(backward, ())):
-                line = min(turns(here, *parted), default=None)
-                if line is not None:
+            beyond = _went_back(way(ours[backward]), way(theirs[backward]))
+            if beyond is not None and _leads_to(beyond[1], stacks.get(backward, ())):
+                parted = parting(*beyond)
+                line = None if parted is None else min(turns(here, *parted), default=None)
+                if parted is not None and line is not None:
                     return at_line(here, parted[0], line)
     return None
 
 
-def _went_back(ours: list[Operation], theirs: list[Operation]) -> tuple[Site, Site] | None:
-    """In the innermost function around both: the last line that both came to and the next one of the other's."""
+def _went_back(ours: list[Operation], theirs: list[Operation]) -> tuple[Stack, Stack] | None:
+    """The stacks of the last line that both came to and of the next one of the other's."""
     sites, others = [str(one.site) for one in ours], [str(one.site) for one in theirs]
     pairs = enumerate(zip(sites, others, strict=False))
     at = next((place for place, (one, other) in pairs if one != other), None)
     if not at or sites[at] not in sites[:at] or others[at] in others[:at]:
         return None
-    return parting(theirs[at - 1].stack, theirs[at].stack)
+    return theirs[at - 1].stack, theirs[at].stack
 
 
-def _leads_to(beyond: Site, stack: Stack) -> bool:
-    """Whether a line stands above that of a backward, or of what calls it, in one function: else a loop of its own."""
-    around = (site.line for site in stack if (site.file, site.function) == (beyond.file, beyond.function))
-    return beyond.line <= next(around, 0)
+def _leads_to(beyond: Stack, stack: Stack) -> bool:
+    """Whether a line, or its caller's, stands above a backward's, or its caller's, in one function: else it has a loop
+    of its own."""
+    around = {(site.file, site.function): site.line for site in reversed(stack)}
+    here = next((site for site in beyond if (site.file, site.function) in around), None)
+    return here is not None and here.line <= around[here.file, here.function]
 
 
 def _operators(way: list[Operation]) -> list[Operation]:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradscope.model.site import Origin, Site, Stack
-from gradscope.ranks.syntax import at_line, statements
+from gradscope.ranks.syntax import at_line, function_around, statements, tree_of
 from gradscope.store.reader import Recording
 
 _OF_A_RANK = re.compile(r"rank|main|master|primary|chief|leader", re.IGNORECASE)  # names that tell one from others
@@ -25,13 +25,26 @@ class Branch:
 def passed_by(recording: Recording, stack: Stack, other: Stack) -> Branch | None:
     """The branch in which a rank was, when another one was below that branch in the same call of a function."""
     parted = parting(stack, other)
-    lines = [] if parted is None else list(_conditions(recording, *parted))
-    if parted is None or not lines:
+    if parted is None:
         return None
-    ours = parted[0]
+    lines, ours = list(_conditions(recording, *parted)), parted[0]
+    if not lines:
+        return _decorated(recording, stack, other)
     conditions = [at_line(recording, ours, line) for line in lines]
     of_a_rank = (one for one in conditions if _OF_A_RANK.search(one.source or ""))
     return Branch(next(of_a_rank, conditions[-1]), ours)
+
+
+def _decorated(recording: Recording, stack: Stack, other: Stack) -> Branch | None:
+    """The decorator that lets one rank alone into a function in which the other is not."""
+    beside = {(site.file, site.function) for site in other}
+    for site in (one for one in _outside_in(stack) if (one.file, one.function) not in beside):
+        function = function_around(tree_of(recording, site), site.line)
+        for decorator in function.decorator_list if function is not None else ():
+            if _OF_A_RANK.search(ast.unparse(decorator)):
+                line = at_line(recording, site, decorator.lineno)
+                return Branch(line, line)
+    return None
 
 
 def parting(stack: Stack, other: Stack) -> tuple[Site, Site] | None:

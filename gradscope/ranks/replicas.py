@@ -13,6 +13,7 @@ from gradscope.model.site import Site
 from gradscope.ranks.beside import asked_at
 from gradscope.ranks.copies import Apart, Replicas, apart_words, first_apart, is_averaged, looks_of, replicas_of
 from gradscope.ranks.drifting import why_apart
+from gradscope.ranks.held_back import decides
 from gradscope.ranks.keys import unwrapped
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
@@ -120,8 +121,8 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         Replicas that drift apart, where no collective ran in any backward, where no_sync() was entered for a backward
         that a step followed, or where the parameter that drifts has no hook of the wrapper's. The line is that of the
-        call that went past the wrapper, or that asks for the module where this runs as often, of no_sync(), or of the
-        wrap.
+        call that went past the wrapper, or that asks for the module where this runs as often, of no_sync() or of the
+        condition under which it is entered, or of the wrap.
     """
     found = _drift(ranks)
     averaging = None if found is None else ranks.averaging[found.members[0]]
@@ -134,6 +135,9 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
     if told is None:
         return
     why, site = told
+    if site is not None and site == averaging.unsynchronised:
+        with load(Path(ranks.rank(found.members[0]).path)) as recording:
+            site = decides(recording, site)
     wrapped = averaging.wrapped
     yield Blame(
         f"{why}: {unwrapped(found.leaf)} is not the same on all ranks before backward {found.backward} "

@@ -14,8 +14,8 @@ RANK_KINDS = {
     kind.code: kind
     for kind in (
         RankKind("GS790", "collective-mismatch", Severity.ERROR, stopped.mismatched),
-        RankKind("GS791", "rank-stopped", Severity.ERROR, stopped.stopped, unless=("GS790",)),
         RankKind("GS793", "nan-on-one-rank", Severity.ERROR, apart.nonfinite),
+        RankKind("GS791", "rank-stopped", Severity.ERROR, stopped.stopped, unless=("GS790",)),
         RankKind("GS788", "holds-gathered", Severity.WARNING, gathered.holds_what_was_gathered, unless=("GS793",)),
         RankKind("GS789", "names-in-another-order", Severity.WARNING, ordered.in_another_order),
         RankKind("GS796", "gradients-not-averaged", Severity.ERROR, replicas.not_averaged, unless=("GS793",)),

@@ -56,6 +56,21 @@ def no_sync_at_the_last_as_well(rank):
             optimizer.zero_grad()
 
 
+def no_sync_by_a_condition(rank):
+    """Means to leave no_sync() at each second batch, and leaves it at each first one."""
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for batch in range(2 * STEPS):
+        alone = contextlib.nullcontext
+        if batch % 2 != 0:  # expect: GS796
+            alone = net.no_sync
+        with alone():
+            net(data(rank, batch)).square().mean().backward()
+        if (batch + 1) % 2 == 0:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
 def loop(net, optimizer, rank, after=lambda loss, step: None):
     for step in range(STEPS):
         optimizer.zero_grad()

@@ -11,7 +11,7 @@ import pytest
 import torch
 
 from gradscope.anomaly import explain
-from gradscope.commands.ranks import explained
+from gradscope.commands.ranks import explained, failed
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Severity
 from gradscope.ranks.gather import gather
@@ -83,7 +83,7 @@ def recorded(folder, script, world):
 
 def found_in(folder, name):
     ranks = gather(sorted((folder / name).glob("*.gscope")))
-    ranks.explained = explained
+    ranks.explained, ranks.failed = explained, failed
     return findings(ranks, Choice())
 
 
