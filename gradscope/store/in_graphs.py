@@ -9,8 +9,8 @@ from gradscope.model.graph import Node, Parent
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, Row, Rows, StandFor
 
-_NAMES = """SELECT n.name, n.stack, n.parent_name, n.parent_stack, n.function FROM backward b
-  JOIN node n ON n.graph = b.graph WHERE b.number = ? ORDER BY n.number"""
+_NAMES = """SELECT name, stack, parent_name, parent_stack, function FROM node
+  WHERE graph = (SELECT graph FROM backward WHERE number = ?)"""  # by its key, and so in order
 _LEAVES = "SELECT DISTINCT leaf FROM node WHERE leaf != 0"
 
 

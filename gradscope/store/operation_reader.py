@@ -11,6 +11,8 @@ from gradscope.model.operation import Block, Operation, Write
 from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Row, Rows, StandFor, finite
 
+_OPERATIONS = "SELECT name, stack, call, node, grad FROM operation WHERE block = ?"  # by its key, and so in order
+
 
 def read_blocks(rows: Rows, interned: Interned, among: str = "", versions: bool = True) -> Iterator[Block]:
     """Every stretch of operators in the order of recording, or only those `among` the numbers that a query selects.
@@ -71,17 +73,15 @@ class _Alike:
 
 
 def _operations(rows: Rows, block: int, alike: _Alike) -> list[Operation]:
-    sql = "SELECT name, stack, call, node, grad FROM operation WHERE block = ? ORDER BY number"
-    return rows.each(sql, alike.by_row, block)
+    return rows.each(_OPERATIONS, alike.by_row, block)
 
 
 def _written(rows: Rows, block: int, alike: _Alike) -> list[Operation]:
     """Those of a block of which some write in place."""
     found, writes = _operations(rows, block, alike), _writes(rows, alike.interned, block)
-    numbers = rows.all("SELECT number FROM operation WHERE block = ? ORDER BY number", (INTEGER,), block)
-    for place, (number,) in enumerate(numbers):
-        if number in writes:
-            found[place] = alike.writing(found[place], tuple(writes[number]))
+    for place, written in writes.items():  # operators are numbered by their place
+        if 0 <= place < len(found):
+            found[place] = alike.writing(found[place], tuple(written))
     return found
 
 
