@@ -91,6 +91,5 @@ def _open(name: str, quiet: bool) -> Recording:
     """Open one, whose facts are read once."""
     recording = options.open_recording(name, quiet)
     recording.answers = {}
-    if recording.run().ended:  # nobody writes to it any more: it is locked once, and not for each question
-        recording.tables.file.hold()
+    recording.hold()
     return recording

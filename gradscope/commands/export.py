@@ -51,6 +51,7 @@ def command(files: tuple[str, ...], target: str, output: str | None, force: bool
         for place, one in enumerate(paths):
             doing(f"exporting recording {place + 1} of {len(paths)}")
             with load(one) as recording, damage_is_one_sentence(one):
+                recording.hold()
                 count += (_perfetto if target == "perfetto" else _parquet)(recording, path, place)
     if not quiet:
         options.talk(f"wrote {amount(count, 'slice' if target == 'perfetto' else 'row')} to {path}")

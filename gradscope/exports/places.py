@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Callable
 from dataclasses import dataclass
-from itertools import groupby
-from operator import attrgetter
+from itertools import compress, pairwise
+from operator import attrgetter, ne
 from typing import Any
 
 from gradscope.model.export import Kind
@@ -73,15 +73,13 @@ class Places:
             return places
         names, around = self._names_of(backward), self._around
         found: list[Place] = []
-        at = 0
-        count = len(names)
-        for node, group in groupby(map(attrgetter("node"), operations)):
-            length = len(list(group))
-            if node is not None:
-                key = names[node] if 0 <= node < count else _UNNAMED, length
+        nodes, count = list(map(attrgetter("node"), operations)), len(names)
+        starts = compress(range(1, len(nodes)), map(ne, nodes, nodes[1:]))
+        for at, until in pairwise((0, *starts, len(nodes))):
+            if (node := nodes[at]) is not None:
+                key = names[node] if 0 <= node < count else _UNNAMED, until - at
                 found.append(around.get(key) or self._node_around(*key))
-            found += places[at : at + length]
-            at += length
+            found += places[at:until]
         return found
 
     def _operators_of(self, operations: tuple[Operation, ...]) -> list[Place]:

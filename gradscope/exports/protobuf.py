@@ -43,11 +43,12 @@ class Times:
 
     def evenly(self, start: int, each: int, count: int) -> list[bytes]:
         """So many of them, from one on."""
-        values, high = range(start, start + each * count, each), start >> 2 * _BITS
-        if high != values[-1] >> 2 * _BITS:
-            return list(map(self.varint, values))
+        high, first = divmod(start, 1 << 2 * _BITS)
+        values = range(first, first + each * count, each)  # small numbers, which are quick to work with
+        if values[-1] >> 2 * _BITS:
+            return list(map(self.varint, range(start, start + each * count, each)))
         two, end = _TWO, _padded(high, TIME_BYTES - 4)
-        return [two[value & 0x3FFF] + two[value >> _BITS & 0x3FFF] + end for value in values]
+        return [two[value & 0x3FFF] + two[value >> _BITS] + end for value in values]
 
 
 def _padded(value: int, length: int) -> bytes:

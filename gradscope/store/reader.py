@@ -99,6 +99,11 @@ class Recording(Facts):
         program = printable(self.run().program)
         return f"<Recording {self.path}: {program}, {found.backwards:,} backward calls, {found.nodes:,} nodes{ended}>"
 
+    def hold(self) -> None:
+        """Lock the file once for all that is read, where its run has ended, so that nobody waits to write it."""
+        if self.run().ended:
+            self.tables.file.hold()
+
     def close(self) -> None:
         """Close the file."""
         self.tables.file.close()
