@@ -8,6 +8,14 @@ from gradscope.store.reader import Recording
 PHASES = ("forward", "backward")
 
 
+class _Words(dict[str, int]):
+    """Gives each text its number when it is first asked for."""
+
+    def __missing__(self, text: str) -> int:
+        number = self[text] = len(self)
+        return number
+
+
 class Columns:
     """The columns of some operators. `by_row`: values for each; `by_code`: values for each kind of operator, of which
     `codes` holds one for each; `words`: the texts that the numbers of a column stand for."""
@@ -18,8 +26,8 @@ class Columns:
         self._graphs = {number: group[0] for group in recording.by_graph() for number in group}
         self._nodes: dict[int | None, list[int | None]] = {None: []}
         self._codes: dict[int, int] = {}  # by identity: operations are interned for as long as there are more of them
-        self._numbers: dict[str, dict[str, int]] = {name: {} for name in ("operator", "node", "file", "module")}
-        self._numbers["phase"] = {phase: number for number, phase in enumerate(PHASES)}
+        self._numbers = {name: _Words() for name in ("operator", "node", "file", "module")}
+        self._numbers["phase"] = _Words(zip(PHASES, range(len(PHASES)), strict=True))
         self._step = self._position = 0
         self.by_code: dict[str, list[int | None]] = {
             name: [] for name in ("operator", "file", "line", "module", "grad")
@@ -51,8 +59,7 @@ class Columns:
         rows["backward"] += [number] * count
         rows["phase"] += [0 if number is None else 1] * count
         rows["node"] += self._nodes_of(operations, number)
-        known = self._codes.get
-        self.codes += [code if (code := known(id(one))) is not None else self._code(one) for one in operations]
+        self.codes += self._codes_of(operations)
         self._position += count
         if number is not None:
             self._step = step + 1
@@ -62,24 +69,28 @@ class Columns:
         graph = None if backward is None else self._graphs.get(backward)
         if graph not in self._nodes:
             assert graph is not None
-            self._nodes[graph] = [self._word("node", name) for name, _ in self._recording.names(graph)]
+            words = self._numbers["node"]
+            self._nodes[graph] = [words[name] for name, _ in self._recording.names(graph)]
         nodes = self._nodes[graph]
         if not nodes:
             return [None] * len(operations)
         last = len(nodes) - 1
         return [None if (node := one.node) is None or node > last else nodes[node] for one in operations]
 
+    def _codes_of(self, operations: tuple[Operation, ...]) -> list[int]:
+        known = self._codes
+        try:
+            return list(map(known.__getitem__, map(id, operations)))  # nearly always
+        except KeyError:
+            return [known[id(one)] if id(one) in known else self._code(one) for one in operations]
+
     def _code(self, one: Operation) -> int:
         """The number of a kind of operator, at the first of them."""
-        site, module = one.site, one.module
-        self.by_code["operator"].append(self._word("operator", one.name))
-        self.by_code["file"].append(None if site is None else self._word("file", site.file))
+        site, module, words = one.site, one.module, self._numbers
+        self.by_code["operator"].append(words["operator"][one.name])
+        self.by_code["file"].append(None if site is None else words["file"][site.file])
         self.by_code["line"].append(None if site is None else site.line)
-        self.by_code["module"].append(None if module is None else self._word("module", module.path))
+        self.by_code["module"].append(None if module is None else words["module"][module.path])
         self.by_code["grad"].append(one.grad)
         code = self._codes[id(one)] = len(self._codes)
         return code
-
-    def _word(self, column: str, text: str) -> int:
-        numbers = self._numbers[column]
-        return numbers.setdefault(text, len(numbers))
