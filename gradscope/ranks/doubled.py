@@ -68,7 +68,7 @@ def _sizes(recording: Recording) -> dict[str, Sizes]:
     """By buffer: the looks at which its norm was finite, and no zero, with the norm."""
     found: dict[str, Sizes] = {}
     with damage_is_one_sentence(recording.path):
-        looks = list(read_buffers(recording.tables.rows, all_of_them=True))
+        looks = list(read_buffers(recording.tables.rows, recording.tables.interned, all_of_them=True))
     for look in looks:
         for name, text in look.norms:
             if math.isfinite(float(text)) and float(text) > 0:

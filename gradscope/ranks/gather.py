@@ -84,7 +84,8 @@ def _add(
         end = entered[-1]
         waited = None if wait is None else sites.get(wait)
         last = replace(kinds[end.kind], backward=end.backward, sequence=end.sequence, waited=waited)
-    weights, buffers = list(rank_reader.read_weights(rows)), list(rank_reader.read_buffers(rows))
+    weights = list(rank_reader.read_weights(rows, interned))
+    buffers = list(rank_reader.read_buffers(rows, interned))
     met = _met(kinds, entered, sorted({one.backward for one in (*weights, *buffers)}))
     for one in weights:
         found.weights.add(number, one, met[one.backward])

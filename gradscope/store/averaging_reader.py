@@ -10,7 +10,7 @@ from gradscope.model.hook import IGNORED
 from gradscope.model.rank import ProcessGroup
 from gradscope.model.site import Origin, Site, Stack, user_site
 from gradscope.store.interned import Interned
-from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows
+from gradscope.store.rows import INTEGER, MAYBE, Rows
 
 _REDUCES = (".allreduce", "functional.all_reduce")
 _WRAPPER = "DistributedDataParallel"
@@ -40,7 +40,7 @@ def read_averaging(
     averaged = _groups(rows, groups)
     made = [stack for _, stack in reducers if stack]
     return Averaging(
-        leaves=_hooked(rows),
+        leaves=_hooked(rows, interned),
         ignores=any(IGNORED in interned.string(target) for target, _ in reducers),
         wrapped=sites.get(made[0]) if made else None,
         groups=averaged,
@@ -50,13 +50,13 @@ def read_averaging(
     )
 
 
-def _hooked(rows: Rows) -> frozenset[str]:
+def _hooked(rows: Rows, interned: Interned) -> frozenset[str]:
     """The leaves on which hooks of a reducer hang."""
-    sql = """SELECT text FROM string WHERE id IN (SELECT n.leaf FROM (
+    sql = """SELECT DISTINCT n.leaf FROM (
       SELECT DISTINCT b.graph, h.node FROM hook k JOIN hook_on h ON h.hook = k.number
       JOIN backward b ON b.number = h.backward WHERE k.kind = 'reducer'
-      ) x JOIN node n ON n.graph = x.graph AND n.number = x.node)"""
-    return frozenset(name for (name,) in rows.select(sql, (TEXT,)))
+      ) x JOIN node n ON n.graph = x.graph AND n.number = x.node WHERE n.leaf"""
+    return frozenset(interned.strings([leaf for (leaf,) in rows.all(sql, (INTEGER,))]))
 
 
 def _groups(rows: Rows, groups: Mapping[int, ProcessGroup]) -> frozenset[GroupKey]:

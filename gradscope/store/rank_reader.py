@@ -7,6 +7,7 @@ from array import array
 from collections import deque
 from collections.abc import Iterator
 from itertools import groupby
+from operator import itemgetter
 
 from gradscope.model.rank import Pace, Weights
 from gradscope.model.run import ORDERS
@@ -25,28 +26,25 @@ def read_last_operator(rows: Rows) -> tuple[int, int] | None:
     return next(((name, stack) for _, name, stack in rows.select(sql, (REAL, INTEGER, INTEGER))), None)
 
 
-def read_weights(rows: Rows) -> Iterator[Weights]:
+def read_weights(rows: Rows, interned: Interned) -> Iterator[Weights]:
     """The norms of parameters at every look."""
-    yield from _norms(rows, "SELECT l.backward, s.text, l.weight FROM leaf_size l JOIN string s ON s.id = l.leaf")
+    yield from _norms(rows, interned, "SELECT backward, leaf, weight FROM leaf_size")
 
 
-def read_buffers(rows: Rows, all_of_them: bool = False) -> Iterator[Weights]:
+def read_buffers(rows: Rows, interned: Interned, all_of_them: bool = False) -> Iterator[Weights]:
     """The norms of buffers that nobody keeps equal, or of all of them, at every look."""
     wanted = "1" if all_of_them else "left_alone"
     if not rows.number(f"SELECT count(*) FROM buffer_size WHERE {wanted}"):
         return
-    sql = f"SELECT b.backward, s.text, b.norm FROM buffer_size b JOIN string s ON s.id = b.name WHERE {wanted}"
-    yield from _norms(rows, sql)
+    yield from _norms(rows, interned, f"SELECT backward, name, norm FROM buffer_size WHERE {wanted}")
 
 
-def _norms(rows: Rows, sql: str) -> Iterator[Weights]:
-    backwards, names, norms = rows.columns(f"{sql} ORDER BY 1, 2", (INTEGER, TEXT, TEXT))
+def _norms(rows: Rows, interned: Interned, sql: str) -> Iterator[Weights]:
+    backwards, names, norms = rows.columns(sql, (INTEGER, INTEGER, TEXT))
     deque(map(float, norms), 0)  # ValueError for what is no number
-    start = 0
-    for backward, alike in groupby(backwards):
-        end = start + sum(1 for _ in alike)
-        yield Weights(backward, tuple(zip(names[start:end], norms[start:end], strict=True)))
-        start = end
+    looks = sorted(zip(backwards, interned.strings(names), norms, strict=True))
+    for backward, alike in groupby(looks, itemgetter(0)):
+        yield Weights(backward, tuple((name, norm) for _, name, norm in alike))
 
 
 def read_pace(rows: Rows) -> Pace:
