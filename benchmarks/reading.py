@@ -99,7 +99,8 @@ def record(folder: Path, program: str, layers: int, options: tuple[str, ...]) ->
 def run(*arguments: str) -> subprocess.CompletedProcess[bytes]:
     """Run gradscope."""
     command = [sys.executable, "-m", "gradscope", *arguments]
-    return subprocess.run(command, check=True, capture_output=True, env={**os.environ, "PYTHONPATH": str(ROOT)})
+    path = os.pathsep.join(filter(None, (str(ROOT), os.environ.get("PYTHONPATH"))))
+    return subprocess.run(command, check=True, capture_output=True, env={**os.environ, "PYTHONPATH": path})
 
 
 def cpu_seconds(path: Path, command: str) -> float:
