@@ -38,6 +38,7 @@ from gradscope.explain.findings.arguments import argument_does_not_fit
 from gradscope.explain.findings.attended_batch import attends_over_batch
 from gradscope.explain.findings.attention_masks import sees_the_future
 from gradscope.explain.findings.averaged_buffers import average_without_buffers
+from gradscope.explain.findings.batch_averages import forgets_batches
 from gradscope.explain.findings.copied_with_graph import copied_with_graph
 from gradscope.explain.findings.cut_in_loop import cut_in_loop
 from gradscope.explain.findings.dropout_in_evaluation import dropout_in_evaluation
@@ -169,6 +170,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS856", "dropout-in-evaluation", Severity.INFO, dropout_in_evaluation, points=False),
     Kind("GS857", "waits-for-a-fall", Severity.INFO, waits_for_a_score_to_fall, points=False),
     Kind("GS812", "thawed-by-train", Severity.INFO, training_modes.thawed_by_train, points=False),
+    Kind("GS865", "forgets-batches", Severity.INFO, forgets_batches, points=False),
     Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
     Kind("GS837", "squeezed-batch", Severity.ERROR, squeezed_batch, points=False),
     Kind("GS838", "odd-size-doubled", Severity.ERROR, odd_size_doubled, points=False),

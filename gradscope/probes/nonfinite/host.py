@@ -19,8 +19,8 @@ from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.nonfinite.device import NonfiniteOnDevice
 from gradscope.probes.nonfinite.graph_search import search_graph
 from gradscope.probes.nonfinite.living_origins import LivingOrigins
-from gradscope.probes.nonfinite.loss_signs import LossSigns
 from gradscope.probes.nonfinite.operator_risk import ALWAYS, CLOSELY, FORWARD, reads_no_values
+from gradscope.probes.nonfinite.operator_signs import OperatorSigns
 from gradscope.probes.nonfinite.origins import BORN, ENTERED, GRADIENT, ROOT, NonfiniteOrigin, OriginWriter
 from gradscope.probes.tensors.accelerators import is_far
 from gradscope.probes.tensors.is_leaf import is_leaf
@@ -55,7 +55,7 @@ class NonfiniteOnHost(Watcher):
         self._whole = True  # every operator of this step was looked at
         self._armed = False  # the next step is to be looked at
         self.alarmed = False  # this step's loss was huge or not finite
-        self.signs = LossSigns(context)
+        self.signs = OperatorSigns(context)
         self._operators = context.operators
         self._events: dict[tuple[int, int, int], NonfiniteOrigin] = {}
         self._origins = LivingOrigins()

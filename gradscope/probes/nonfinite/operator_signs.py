@@ -1,7 +1,7 @@
-"""Takes down at a few operators what no line tells of a loss: over what a softmax runs, whether a mean has zeros,
-and how far labels lie ahead of tokens.
+"""Takes down at a few operators what no line tells: over what a softmax runs, whether a mean has zeros, how far labels
+lie ahead of tokens, and what a batch normalisation keeps of a batch.
 
-Each is asked for the first times that a line runs only, and written when the recording ends.
+Most are asked for the first times that a line runs only; all are written when the recording ends.
 """
 
 from __future__ import annotations
@@ -12,7 +12,16 @@ from typing import Any
 
 import torch
 
-from gradscope.model.notice import MEAN_OF_ZEROS, OVER_BATCHED, OVER_MIDDLE, OVER_ONE, OVER_ROWS, TWO_AHEAD
+from gradscope.model.notice import (
+    FORGETFUL,
+    FORGETS_BATCHES,
+    MEAN_OF_ZEROS,
+    OVER_BATCHED,
+    OVER_MIDDLE,
+    OVER_ONE,
+    OVER_ROWS,
+    TWO_AHEAD,
+)
 from gradscope.probes.core.context import Context
 from gradscope.probes.tensors.value_samples import is_plain
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
@@ -22,6 +31,11 @@ _SOFTMAX = ("aten._softmax.default", "aten._log_softmax.default", "aten._safe_so
 _MEAN = ("aten.mean.default", "aten.mean.dim")
 _EMBEDDING = ("aten.embedding.default",)
 _LABELS = ("aten.nll_loss_forward.default", "aten.nll_loss2d_forward.default")
+_NORMALISES = (
+    "aten.native_batch_norm.default",
+    "aten._native_batch_norm_legit.default",
+    "aten.cudnn_batch_norm.default",
+)
 _FEWEST, _ROWS, _READS, _LOSSES = 8, 4, 4, 8  # places in a row; rows kept; of reads; for losses
 _FARTHEST = 3  # places that labels may lie ahead
 _MEANS = 6  # of a line, whose zeros are counted
@@ -51,7 +65,7 @@ class _Tokens:
         return bool(same.all()) and int(counts.sum()) >= _FEWEST
 
 
-class LossSigns:
+class OperatorSigns:
     """What has been seen so far, by the stack of the line."""
 
     def __init__(self, context: Context) -> None:
@@ -65,7 +79,9 @@ class LossSigns:
             (self._mean, _MEAN),
             (self._embedding, _EMBEDDING),
             (self._labels, _LABELS),
+            (self._norm, _NORMALISES),
         )
+        self._forgets: dict[int, None] = {}
         self._zeros: dict[int, list[float]] = {}  # what share of what a mean was taken of was zero
 
     def of(self, operator: str) -> Sign | None:
@@ -81,6 +97,13 @@ class LossSigns:
         if 1 not in ahead.values():  # else there are heads that look further
             self._sink.add_all("notice", ((TWO_AHEAD, stack) for stack, places in ahead.items() if places == 2))
         self._tokens.clear()
+        self._sink.add_all("notice", ((FORGETS_BATCHES, stack) for stack in self._forgets.copy()))
+
+    def _norm(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
+        """Note whether running averages are nearly those of the last batch."""
+        mean, by_batch, momentum = arguments[3], *arguments[5:7]
+        if by_batch is True and mean is not None and FORGETFUL <= momentum < 1:
+            self._forgets[self._stack(frame)] = None
 
     def _softmax(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
         """Note whether it runs over one element, the rows of a matrix, what products batch, or the last but one."""
