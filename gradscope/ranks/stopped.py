@@ -126,7 +126,8 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
         ran twice for a parameter, the line that calls the module inside as well, or whose node runs a backward of its
         own, as that of a reentrant checkpoint does; of one in which the wrapper missed
         gradients, the branch that left these parameters out; of one that raised in a collective that had met others
-        for another caller, the line of this caller; of any other exception, what `gradscope explain` says of it.
+        for another caller, the line of this caller; of any other that all ranks raised, what `gradscope explain`
+        says of it.
         Exceptions about lost peers are taken as consequences.
     """
     others = {one.rank for one in ranks.ranks if one.state in (State.LOST, State.KILLED) and one.waits}
@@ -153,8 +154,11 @@ def _goes_back(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
     """What it goes back to that a rank stopped, and the line; None where that is the line at which it did."""
     if one.state is not State.RAISED:
         return left(ranks, one)
+    known = raised_by(ranks, one)
+    if known is not None or any(other.exception != one.exception for other in ranks.ranks):
+        return known  # what all ranks build alike is not why one of them raises
     told = ((f"that is: {found.message}", found.site) for found in ranks.failed(one.path) if found.site is not None)
-    return raised_by(ranks, one) or next(told, None)
+    return next(told, None)
 
 
 def _culprits(ranks: list[Rank]) -> list[Rank]:

@@ -180,7 +180,14 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS861", "layer-does-not-fit", Severity.ERROR, layer_does_not_fit, unless=("GS837", "GS838"), points=False),
     Kind("GS862", "target-does-not-fit", Severity.ERROR, target_does_not_fit, unless=_EXPLAINED, points=False),
     Kind("GS863", "refused-use", Severity.ERROR, refused_use, unless=_EXPLAINED, points=False),
-    Kind("GS864", "argument-does-not-fit", Severity.ERROR, argument_does_not_fit, unless=_EXPLAINED, points=False),
+    Kind(
+        "GS864",
+        "argument-does-not-fit",
+        Severity.ERROR,
+        argument_does_not_fit,
+        unless=(*_EXPLAINED, "GS725"),
+        points=False,
+    ),
     Kind("GS818", "out-of-range", Severity.ERROR, out_of_range, points=False),
     Kind("GS813", "frozen-in-name", Severity.WARNING, training_modes.frozen_in_name, points=False),
     Kind(
