@@ -348,5 +348,12 @@ def healthy_longest(rank):
     counted(rank, meet)
 
 
+def layer_of_another_size(rank):
+    """On all ranks alike."""
+    last = nn.Linear(6, 1)  # expect: GS791
+    net = Replicated(nn.Sequential(nn.Linear(4, 8), nn.Tanh(), last))
+    train(net, rank)
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

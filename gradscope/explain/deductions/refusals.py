@@ -18,6 +18,8 @@ from gradscope.model.failure import Failure
 from gradscope.model.finding import Related
 from gradscope.model.site import Origin, Site
 
+_NEAR = 4  # operators before a failure, of which the last is the one that was refused
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
@@ -73,8 +75,9 @@ def _built(case: Case, failure: Failure, modules: tuple[str, ...]) -> Site | Non
     """Where the module was built in which the last operator ran, or what is called by its name."""
     if not modules or not any(site.function in ("forward", "step") for site in failure.stack if _is_torch(site)):
         return None
-    last = operations_before(case, failure, 1)
-    running = last[0].module if last else None
+    before = operations_before(case, failure, _NEAR)
+    last = next((one for one in reversed(before) if not one.name.startswith("profiler.")), None)  # a wrapper's marks
+    running = None if last is None else last.module
     for module in reversed(running.chain) if running is not None else ():
         if module.module_class in modules and (built := built_at(case, module)) is not None:
             return built
