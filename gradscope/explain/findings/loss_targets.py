@@ -130,12 +130,12 @@ def target_does_not_fit(case: Case) -> Iterator[Cause]:
             yield replace(one.cause, site=reshaped, related=calls)
 
 
-def _reshaped(case: Case, one: Refused) -> Site | None:
-    """The last line that reshaped by itself, where rows are a multiple of the targets and no sequence is scored."""
-    rows, targets = map(int, one.groups)
+def _reshaped(case: Case, refused_one: Refused) -> Site | None:
+    """The last line that reshaped by itself just before, where the rows are a multiple of the targets."""
+    rows, targets = map(int, refused_one.groups)
     if not targets or rows % targets:
         return None
-    before = operations_before(case, one.failure, _NEAR)
-    own = [one for one in before if one.stack and one.stack[0].origin is Origin.USER]
-    reshapes = [one.site for one in own if base_name(one.name) in _RESHAPES]
+    before = operations_before(case, refused_one.failure, _NEAR)
+    own = [operation for operation in before if operation.stack and operation.stack[0].origin is Origin.USER]
+    reshapes = [operation.site for operation in own if base_name(operation.name) in _RESHAPES]
     return reshapes[-1] if reshapes else None

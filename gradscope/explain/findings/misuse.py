@@ -7,6 +7,7 @@ import ast
 import re
 from collections.abc import Iterator
 from dataclasses import replace
+from difflib import get_close_matches
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.plain_containers import container_around
@@ -117,8 +118,7 @@ def _almost_forward(case: Case, name: str) -> Site | None:
         for node in syntax(case).nodes(file):
             if isinstance(node, ast.ClassDef) and node.name == name:
                 inner = [one for one in ast.walk(node) if isinstance(one, ast.FunctionDef)]
-                near = [one for one in inner if sorted(one.name.strip("_").lower()) == sorted("forward")]
-                near += [one for one in inner if one.name.startswith(("forwar", "foward", "_forward"))]
+                near = [one for one in inner if get_close_matches(one.name.strip("_").lower(), ["forward"], cutoff=0.8)]
                 return syntax(case).site(file, near[0].lineno if near else node.lineno)
     return None
 
