@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
@@ -20,13 +20,17 @@ from gradscope.model.site import Origin, Site
 
 _NEAR = 4  # operators before a failure, of which the last is the one that was refused
 
+Where = Callable[[Case, Failure, tuple[str, ...]], Site | None]  # the last are what the words' groups found
+
 
 @dataclass(frozen=True, slots=True)
 class Refusal:
     """A refusal of torch's: its words, what it means and what to do, both with what the words' groups found.
 
     `modules` are the classes (or schedules) whose settings are to blame: the line that built the one that refuses is
-    named where it is known. `functions` are those of torch's that raise it, where others use the same words.
+    named where it is known. `functions` are those of torch's that raise it, where others use the same words. `where`
+    finds the line to edit where that is another one; the line that fails is then `role`. What is `placed` is told only
+    where that line is found: its words say too little by themselves.
     """
 
     words: re.Pattern[str]
@@ -34,11 +38,14 @@ class Refusal:
     advice: str
     modules: tuple[str, ...] = ()
     functions: tuple[str, ...] = ()
+    where: Where | None = None
+    role: str = "the call"
+    placed: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """A failure, the refusal that it is, what its words named, and the line that built what refuses if it is known."""
+    """A failure, the refusal that it is, what its words named, and the line to edit if it is not the one that fails."""
 
     failure: Failure
     refusal: Refusal
@@ -47,12 +54,12 @@ class Refused:
 
     @property
     def cause(self) -> Cause:
-        """What is told of it: `built` is the line to edit, else the call."""
+        """What is told of it: `built` is the line to edit, else the one that fails."""
         failed = self.failure.site
         return Cause(
             self.refusal.told.format(*self.groups),
             self.built or failed,
-            () if self.built in (None, failed) else (Related("fails_at", failed, "the call"),),
+            () if self.built in (None, failed) else (Related("fails_at", failed, self.refusal.role),),
             fails=True,
             certain=False,
             advice=self.refusal.advice.format(*self.groups),
@@ -67,8 +74,11 @@ def refused(case: Case, table: tuple[Refusal, ...]) -> Iterator[Refused]:
             found = refusal.words.search(failure.message)
             if found is not None and (not refusal.functions or inner & {*refusal.functions}):
                 groups = tuple(group or "" for group in found.groups())
-                yield Refused(failure, refusal, groups, _built(case, failure, refusal.modules))
-                break
+                other = refusal.where(case, failure, groups) if refusal.where is not None else None
+                other = other or _built(case, failure, refusal.modules)
+                if other is not None or not refusal.placed:
+                    yield Refused(failure, refusal, groups, other)
+                    break
 
 
 def _built(case: Case, failure: Failure, modules: tuple[str, ...]) -> Site | None:

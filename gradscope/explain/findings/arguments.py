@@ -1,17 +1,15 @@
-"""GS864: an operator that is given another dtype, device or number of dimensions than it takes, or no tensor at all."""
+"""GS864: an operator that is given another dtype or device than it takes, or no tensor at all."""
 
 from __future__ import annotations
 
-import ast
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.named_values import without_return
 from gradscope.explain.deductions.refusals import Refusal, refused
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.syntax import syntax
-from gradscope.model.finding import Related
+from gradscope.model.failure import Failure
 from gradscope.model.site import Site
 
 _NOTHING = "what comes in is None, as from a function that returns nothing"
@@ -19,9 +17,18 @@ _RETURN = "return the result, in forward() and in whatever makes this value"
 _LOSSES = ("binary_cross_entropy_with_logits", "binary_cross_entropy", "mse_loss", "l1_loss", "smooth_l1_loss")
 _DTYPES = "make both of one dtype: .float() of what numpy made, whose numbers are float64; or .to(other.dtype)"
 
+
+def _silent(case: Case, failure: Failure, _: tuple[str, ...]) -> Site | None:
+    """The only forward() that returns nothing."""
+    found = [site for name, site in without_return(case) if name == "forward"]
+    return found[0] if len(found) == 1 and found[0] != failure.site else None
+
+
 ARGUMENTS = (
-    Refusal(re.compile(r"argument '\w+' \(position \d+\) must be Tensor, not NoneType"), _NOTHING, _RETURN),
-    Refusal(re.compile("'NoneType' object has no attribute '"), _NOTHING, _RETURN, functions=_LOSSES),
+    Refusal(
+        re.compile(r"argument '\w+' \(position \d+\) must be Tensor, not NoneType"), _NOTHING, _RETURN, where=_silent
+    ),
+    Refusal(re.compile("'NoneType' object has no attribute '"), _NOTHING, _RETURN, functions=_LOSSES, where=_silent),
     Refusal(
         re.compile(r"argument '\w+' \(position \d+\) must be Tensor, not tuple"),
         "what comes in is a tuple, as recurrent layers and attention return",
@@ -69,11 +76,6 @@ ARGUMENTS = (
         "give it index.long()",
     ),
     Refusal(
-        re.compile("Index tensor must have the same number of dimensions as (?:input|self|src) tensor"),
-        "the index has fewer or more dimensions than what it chooses from",
-        "gather(1, index.unsqueeze(1)).squeeze(1) takes one value of each row",
-    ),
-    Refusal(
         re.compile(r"could not infer output dtype\. .*Got: (\w+)|not implemented for '(Long|Int|Bool|Byte)'"),
         "this takes floating point, and is given {0}{1}",
         "give it x.float()",
@@ -87,16 +89,6 @@ ARGUMENTS = (
         re.compile(r"masked_fill_ only supports boolean masks|where expected condition to be a boolean tensor"),
         "the mask holds no truth values",
         "give it mask.bool(), or compare: mask == 0",
-    ),
-    Refusal(
-        re.compile(r"shape '\[(.*?)\]' is invalid for input of size (\d+)"),
-        "{1} values do not make [{0}]",
-        "take the batch's size from the batch, x.size(0): the last one may be smaller; and look at the sizes before it",
-    ),
-    Refusal(
-        re.compile(r"The expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\)"),
-        "a size of {1} cannot be repeated to {0}",
-        "only sizes of 1 are repeated: unsqueeze() where a dimension is missing, and take sizes from the batch",
     ),
     Refusal(
         re.compile("can't optimize a non-leaf Tensor"),
@@ -121,11 +113,6 @@ ARGUMENTS = (
         "make them floating point: x.float().requires_grad_()",
     ),
     Refusal(
-        re.compile(r"Expected more than 1 spatial element when training"),
-        "instance normalisation is given one value a channel, which it would make 0",
-        "take fewer strides before it, larger inputs, or another normalisation",
-    ),
-    Refusal(
         re.compile(r"batch must contain tensors, numpy arrays, numbers, dicts or lists; found <class '([\w.]+)'>"),
         "the dataset returns {0}, of which no batch is made",
         "return tensors or numbers from __getitem__, or hand a collate_fn to the DataLoader",
@@ -135,20 +122,51 @@ ARGUMENTS = (
         "the dataset is empty",
         "look at where its files or rows are looked for, and what is filtered",
     ),
+    Refusal(
+        re.compile(r"argument '\w+' \(position \d+\) must be Tensor, not (dict|\w*Output\w*)"),
+        "what comes in is a {0}, as many models return",
+        'take the part that is meant by its name: out["logits"], out.logits',
+    ),
+    Refusal(
+        re.compile(r"argument '\w+' \(position \d+\) must be Tensor, not str"),
+        "what comes in is a text: a key of the dict that a model returned, where its parts were meant",
+        "take the part that is meant by its name, out.last_hidden_state; to go through a dict gives its keys",
+    ),
+    Refusal(
+        re.compile(r"result type (\w+) can't be cast to the desired output type (\w+)"),
+        "{0} is to be written into {1}",
+        "make what is written into floating point: torch.zeros(n), x.float()",
+    ),
+    Refusal(
+        re.compile("At least one stride in the given numpy array is negative"),
+        "numpy's flip, or [::-1], only reads an array backwards, and torch does not",
+        "give it a copy: torch.from_numpy(x.copy()), or flip in torch",
+    ),
+    Refusal(
+        re.compile(r"can't convert np\.ndarray of type numpy\.(\w+)\."),
+        "numpy's array holds {0}, and no numbers that torch knows",
+        "make its rows equally long and its values numbers: x.astype(np.float32)",
+    ),
+    Refusal(
+        re.compile("`lengths` array must be sorted in decreasing order"),
+        "the sequences are not sorted by their lengths",
+        "give it enforce_sorted=False",
+    ),
 )
 
 
 def argument_does_not_fit(case: Case) -> Iterator[Cause]:
-    """What it flags: the run ended in an operator that is given another dtype, device or shape than it takes.
+    """What it flags: the run ended in an operator that is given another dtype or device than it takes, or no
+    tensor at all.
 
-    Why: indices are whole numbers, masks are truth values, weights are float32 where numpy's numbers are float64; a
-    recurrent layer returns two things; the last batch of an epoch is smaller than a size that is written into a view().
+    Why: indices are whole numbers, masks are truth values, weights are float32 where numpy's numbers are float64, and
+    a recurrent layer returns two things.
 
     Wrong:
-        chosen = q.gather(1, actions)                   # q: (32, 4), actions: (32,)
+        prediction = self.layer(torch.from_numpy(table))    # float64
 
     Right:
-        chosen = q.gather(1, actions.unsqueeze(1)).squeeze(1)
+        prediction = self.layer(torch.from_numpy(table).float())
 
     Do instead: give it what it takes.
 
@@ -156,19 +174,4 @@ def argument_does_not_fit(case: Case) -> Iterator[Cause]:
     nothing.
     """
     for one in refused(case, ARGUMENTS):
-        silent = list(_without_return(case)) if one.refusal.told == _NOTHING else []
-        if len(silent) == 1 and silent[0] != one.failure.site:
-            yield replace(one.cause, site=silent[0], related=(Related("fails_at", one.failure.site, "the call"),))
-        else:
-            yield one.cause
-
-
-def _without_return(case: Case) -> Iterator[Site]:
-    """The methods called forward that have no return statement, and may not be abstract: they compute something."""
-    for file in syntax(case).files:
-        for node in syntax(case).nodes(file):
-            if isinstance(node, ast.FunctionDef) and node.name == "forward":
-                inner = list(ast.walk(node))
-                computes = any(isinstance(one, (ast.Assign, ast.AugAssign)) for one in inner)
-                if computes and not any(isinstance(one, (ast.Return, ast.Yield)) for one in inner):
-                    yield syntax(case).site(file, node.lineno)
+        yield one.cause

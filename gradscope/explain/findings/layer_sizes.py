@@ -6,7 +6,6 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
-from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.refusals import Refusal, refused
@@ -23,13 +22,29 @@ _ATTENTION = ("MultiheadAttention", "TransformerEncoderLayer", "TransformerDecod
 _ELSEWHERE = "; if that is not what you mean to give it, print x.shape after the layers before"
 
 _KEEPS = ("Parameter(", "register_buffer(", "register_parameter(")
-_ELEMENTS = re.compile(r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton")
+
+
+def _kept(case: Case, failure: Failure, _: tuple[str, ...]) -> Site | None:
+    """The line that makes the only parameter or buffer of `self` which the line that failed computes with."""
+    used = {ast.unparse(node) for node in source_lines.at(case, failure.site) if isinstance(node, ast.Attribute)}
+    if failure.site is None:
+        return None
+    file = failure.site.file
+    made: dict[str | None, list[Site]] = defaultdict(list)
+    for node in syntax(case).nodes(file):
+        if isinstance(node, (ast.Assign, ast.Expr)) and any(call in ast.unparse(node.value) for call in _KEEPS):
+            site = syntax(case).site(file, node.lineno)
+            made[source_lines.assigned(case, site)].append(site)
+    found = [sites for name, sites in made.items() if name in used]
+    return found[0][0] if len(found) == 1 and len(found[0]) == 1 else None
+
 
 LAYERS = (
     Refusal(
-        _ELEMENTS,
+        re.compile(r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at non-singleton"),
         "this is kept in one size: {0} and {1} meet here",
         "make it as large as the longest input, and take the part that is needed",
+        where=_kept,
     ),
     Refusal(
         re.compile(r"mat1 and mat2 shapes cannot be multiplied \(\d+x(\d+) and (\d+)x\d+\)"),
@@ -108,21 +123,5 @@ def layer_does_not_fit(case: Case) -> Iterator[Cause]:
     is the one that built it. Where several lines built the layer, nothing is told.
     """
     for one in refused(case, LAYERS):
-        built = _kept(case, one.failure) if one.refusal.words is _ELEMENTS else one.built
-        if built is not None:
-            yield replace(one, built=built).cause
-
-
-def _kept(case: Case, failure: Failure) -> Site | None:
-    """The line that makes the only parameter or buffer of `self` which the line that failed computes with."""
-    used = {ast.unparse(node) for node in source_lines.at(case, failure.site) if isinstance(node, ast.Attribute)}
-    if failure.site is None:
-        return None
-    file = failure.site.file
-    made: dict[str | None, list[Site]] = defaultdict(list)
-    for node in syntax(case).nodes(file):
-        if isinstance(node, (ast.Assign, ast.Expr)) and any(call in ast.unparse(node.value) for call in _KEEPS):
-            site = syntax(case).site(file, node.lineno)
-            made[source_lines.assigned(case, site)].append(site)
-    found = [sites for name, sites in made.items() if name in used]
-    return found[0][0] if len(found) == 1 and len(found[0]) == 1 else None
+        if one.built is not None:
+            yield one.cause

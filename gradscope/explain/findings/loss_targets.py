@@ -4,26 +4,38 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.refusals import Refusal, Refused, refused
+from gradscope.explain.deductions.refusals import Refusal, refused
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.failed_forward import operations_before
-from gradscope.model.finding import Related
+from gradscope.model.failure import Failure
 from gradscope.model.operation import base_name
 from gradscope.model.site import Origin, Site
 
-_ROWS = re.compile(r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)")
 _NEAR = 12  # operators before the loss in which its scores were reshaped
 _RESHAPES = ("view", "_unsafe_view", "reshape")
 
+
+def _reshaped(case: Case, failure: Failure, groups: tuple[str, ...]) -> Site | None:
+    """The last line that reshaped by itself just before, where the rows are a multiple of the targets."""
+    rows, targets = map(int, groups)
+    if not targets or rows % targets:
+        return None
+    before = operations_before(case, failure, _NEAR)
+    own = [operation for operation in before if operation.stack and operation.stack[0].origin is Origin.USER]
+    reshapes = [operation.site for operation in own if base_name(operation.name) in _RESHAPES]
+    return reshapes[-1] if reshapes else None
+
+
 TARGETS = (
     Refusal(
-        _ROWS,
+        re.compile(r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)"),
         "there are {0} rows of scores and {1} targets",
         "keep the batch: x.view(x.size(0), -1) or x.flatten(1) lets the layer say what does not fit; of sequences "
         "flatten scores and targets, view(-1, classes) and view(-1)",
+        where=_reshaped,
+        role="the loss",
     ),
     Refusal(
         re.compile(r"expected (?:target dtype to be|scalar type) Long(?: or Byte)?,? but (?:got|found) (\w+)"),
@@ -122,20 +134,4 @@ def target_does_not_fit(case: Case) -> Iterator[Cause]:
     there are; or the one that built the loss.
     """
     for one in refused(case, TARGETS):
-        reshaped = _reshaped(case, one) if one.refusal.words is _ROWS else None
-        if reshaped is None or reshaped == one.failure.site:
-            yield one.cause
-        else:
-            calls = (Related("fails_at", one.failure.site, "the loss"),)
-            yield replace(one.cause, site=reshaped, related=calls)
-
-
-def _reshaped(case: Case, refused_one: Refused) -> Site | None:
-    """The last line that reshaped by itself just before, where the rows are a multiple of the targets."""
-    rows, targets = map(int, refused_one.groups)
-    if not targets or rows % targets:
-        return None
-    before = operations_before(case, refused_one.failure, _NEAR)
-    own = [operation for operation in before if operation.stack and operation.stack[0].origin is Origin.USER]
-    reshapes = [operation.site for operation in own if base_name(operation.name) in _RESHAPES]
-    return reshapes[-1] if reshapes else None
+        yield one.cause

@@ -6,45 +6,50 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import replace
-from difflib import get_close_matches
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.plain_containers import container_around
 from gradscope.explain.deductions.refusals import Refusal, refused
+from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.failed_forward import operations_before
 from gradscope.explain.evidence.syntax import syntax
+from gradscope.explain.findings.misused_modules import OF_MODULES
+from gradscope.explain.findings.misused_steps import OF_STEPS
+from gradscope.functions.source import called_name, last_name
 from gradscope.model.failure import Failure
-from gradscope.model.finding import Related
 from gradscope.model.site import Site
 
-_NO_FORWARD = re.compile(r'Module \[(\w+)\] is missing the required "forward" function')
-_NO_PARAMETERS = re.compile("optimizer got an empty parameter list")
-_NEAR = 64  # operators before an optimizer is made, which have initialised the layers
+
+def _kept_on_the_context(case: Case, _: Failure, groups: tuple[str, ...]) -> Site | None:
+    """The only line that saves as many values for a backward as the one that was refused takes."""
+    at_least = int(groups[0]) + 1
+    found = [
+        syntax(case).site(file, node.lineno)
+        for file in syntax(case).files
+        for node in syntax(case).nodes(file)
+        if isinstance(node, ast.Call) and called_name(node) == "save_for_backward" and len(node.args) >= at_least
+    ]
+    return found[0] if len(found) == 1 else None
+
+
+def _of_an_instance(case: Case, _: Failure, __: tuple[str, ...]) -> Site | None:
+    """The only forward of a Function that is no static method."""
+    owners = [
+        (file, source_lines.method(node, "forward"))
+        for file in syntax(case).files
+        for node in syntax(case).nodes(file)
+        if isinstance(node, ast.ClassDef) and "Function" in map(last_name, node.bases)
+    ]
+    found = [
+        syntax(case).site(file, one.lineno)
+        for file, one in owners
+        if one is not None and "staticmethod" not in map(last_name, one.decorator_list)
+    ]
+    return found[0] if len(found) == 1 else None
+
 
 USES = (
-    Refusal(
-        _NO_FORWARD,
-        "{0} has no forward()",
-        "define forward in the class, beside __init__ and not inside of it, and spell it so",
-    ),
-    Refusal(
-        _NO_PARAMETERS,
-        "the optimizer is given no parameter",
-        "keep layers in nn.ModuleList or nn.ModuleDict, parameters as nn.Parameter on the module; what parameters() "
-        "and filter() give is empty once it was gone through",
-    ),
-    Refusal(
-        re.compile(r"cannot assign (?:module|parameters?|\w+) before Module\.__init__\(\) call"),
-        "this module keeps something before it is one",
-        "call super().__init__() first in __init__",
-    ),
-    Refusal(
-        re.compile(r"cannot assign '[\w.]+' (?:object )?(?:as|to) parameter '(\w+)'"),
-        "{0} is a parameter, and what is assigned is a plain tensor with a graph behind it",
-        "write into it under torch.no_grad(), with {0}.copy_() or {0} -= ...; or let an optimizer do it",
-    ),
+    *OF_MODULES,
+    *OF_STEPS,
     Refusal(
         re.compile(r"Can't call numpy\(\) on Tensor that requires grad"),
         "numpy has no graph, and this value does",
@@ -78,6 +83,28 @@ USES = (
         "{2} takes {0} or {1}, and is given [{3}]",
         "give it a batch of samples with channels: unsqueeze(0) for a batch of one, unsqueeze(1) for one channel",
     ),
+    Refusal(
+        re.compile(r"Expected state_dict to be dict-like, got <class '(?:\w+\.)*(\w+)'>"),
+        "what is loaded is a {0} as a whole, and no state_dict()",
+        "save model.state_dict(), or take what was loaded for the model itself",
+    ),
+    Refusal(
+        re.compile("Legacy autograd function with non-static forward method"),
+        "the forward and backward of this Function are no static methods",
+        "write @staticmethod and forward(ctx, x), and call it by its class: Scale.apply(x)",
+        where=_of_an_instance,
+    ),
+    Refusal(
+        re.compile(r"save_for_backward can only save variables, but argument (\d+) is of type (\w+)"),
+        "a {1} is saved as if it were a tensor",
+        "keep it on ctx: ctx.factor = factor",
+        where=_kept_on_the_context,
+    ),
+    Refusal(
+        re.compile("(batch_sampler|sampler) option is mutually exclusive with"),
+        "the loader is given a {0} and settings that say the order as well",
+        "leave shuffle out beside a sampler; beside a batch_sampler batch_size, sampler and drop_last, too",
+    ),
 )
 
 
@@ -100,30 +127,8 @@ def refused_use(case: Case) -> Iterator[Cause]:
     Do instead: what the finding says.
 
     How it is found: torch's refusal. The line is the call; the method that is not forward(), where that is missing; the
-    line that keeps layers in a plain list, where the optimizer has no parameters.
+    line that keeps layers in a plain list, where the optimizer has no parameters; the one that gives a setting, that
+    makes a model float16, that keeps a parent on its part.
     """
     for one in refused(case, USES):
-        site, role = one.failure.site, "the call"
-        if one.refusal.words is _NO_FORWARD:
-            site = _almost_forward(case, one.groups[0]) or site
-        elif one.refusal.words is _NO_PARAMETERS:
-            site, role = _kept_in_a_list(case, one.failure) or site, "the optimizer"
-        related = () if site == one.failure.site else (Related("fails_at", one.failure.site, role),)
-        yield replace(one.cause, site=site, related=related)
-
-
-def _almost_forward(case: Case, name: str) -> Site | None:
-    """A function inside a method of this class that is called forward, or a method that nearly is; else the class."""
-    for file in syntax(case).files:
-        for node in syntax(case).nodes(file):
-            if isinstance(node, ast.ClassDef) and node.name == name:
-                inner = [one for one in ast.walk(node) if isinstance(one, ast.FunctionDef)]
-                near = [one for one in inner if get_close_matches(one.name.strip("_").lower(), ["forward"], cutoff=0.8)]
-                return syntax(case).site(file, near[0].lineno if near else node.lineno)
-    return None
-
-
-def _kept_in_a_list(case: Case, failure: Failure) -> Site | None:
-    """The only line that keeps what was initialised just before in a plain list or dict of an object."""
-    found = {container_around(case, one.stack) for one in operations_before(case, failure, _NEAR)} - {None}
-    return found.pop() if len(found) == 1 else None
+        yield one.cause

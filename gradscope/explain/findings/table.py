@@ -71,6 +71,8 @@ from gradscope.explain.findings.misuse import refused_use
 from gradscope.explain.findings.mixed_dtypes import dtypes_differ
 from gradscope.explain.findings.modules_not_held import module_not_held
 from gradscope.explain.findings.no_second_derivative import no_second_derivative
+from gradscope.explain.findings.operator_shapes import shapes_do_not_fit
+from gradscope.explain.findings.other_values import another_value
 from gradscope.explain.findings.out_of_range import out_of_range
 from gradscope.explain.findings.plateaus import waits_for_a_score_to_fall
 from gradscope.explain.findings.refused_loads import load_refused, state_does_not_fit
@@ -185,7 +187,16 @@ TABLE: tuple[Kind, ...] = (
         "argument-does-not-fit",
         Severity.ERROR,
         argument_does_not_fit,
-        unless=(*_EXPLAINED, "GS725"),
+        unless=(*_EXPLAINED, "GS725", "GS862"),
+        points=False,
+    ),
+    Kind("GS866", "another-value", Severity.ERROR, another_value, unless=_EXPLAINED, points=False),
+    Kind(
+        "GS867",
+        "shapes-do-not-fit",
+        Severity.ERROR,
+        shapes_do_not_fit,
+        unless=(*_EXPLAINED, "GS838", "GS861"),
         points=False,
     ),
     Kind("GS818", "out-of-range", Severity.ERROR, out_of_range, points=False),

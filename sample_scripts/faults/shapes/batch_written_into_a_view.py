@@ -22,7 +22,7 @@ class Patches(nn.Module):
         self.forecast = nn.Linear(settings.width, 1)
 
     def forward(self, x):
-        patches = x.view(self.settings.batch, -1, self.settings.patch)  # expect: GS864
+        patches = x.view(self.settings.batch, -1, self.settings.patch)  # expect: GS867
         return self.forecast(torch.tanh(self.embed(patches)).mean(1)).squeeze(1)
 
 

@@ -22,7 +22,7 @@ def main():
     optimizer = torch.optim.Adam(q.parameters(), lr=1e-2)
     for step in range(20):
         states, actions, rewards = buffer.sample(32)
-        values = q(states).gather(1, actions)  # expect: GS864
+        values = q(states).gather(1, actions)  # expect: GS867
         loss = nn.functional.smooth_l1_loss(values, rewards)
         optimizer.zero_grad()
         loss.backward()

@@ -1,0 +1,116 @@
+"""What torch refuses of optimizers, schedules and a GradScaler, told as GS863."""
+
+from __future__ import annotations
+
+import ast
+import re
+
+from gradscope.explain.deductions.plain_containers import container_around
+from gradscope.explain.deductions.refusals import Refusal
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.failed_forward import operations_before
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import called_name, last_name
+from gradscope.model.failure import Failure
+from gradscope.model.site import Site
+
+_NEAR = 64  # operators before an optimizer is made, which have initialised the layers
+
+
+def _kept_in_a_list(case: Case, failure: Failure, _: tuple[str, ...]) -> Site | None:
+    """The only line that keeps what was initialised just before in a plain list or dict of an object."""
+    found = {container_around(case, one.stack) for one in operations_before(case, failure, _NEAR)} - {None}
+    return found.pop() if len(found) == 1 else None
+
+
+def _before_the_scale(case: Case, failure: Failure, _: tuple[str, ...]) -> Site | None:
+    """The last backward, whose loss was not scaled."""
+    own = [one.site for one in case.backwards() if one.thread == failure.thread]
+    return own[-1] if own else None
+
+
+def _made_half(case: Case, _: Failure, __: tuple[str, ...]) -> Site | None:
+    """The only line that makes float16 of a module, by its name one whose parameters are asked for."""
+    modules = _with_parameters(case)
+    found = {
+        syntax(case).site(file, node.lineno)
+        for file in syntax(case).files
+        for node in syntax(case).nodes(file)
+        if isinstance(node, ast.Assign | ast.Expr) and any(map(_is_half, ast.walk(node))) and modules & _names(node)
+    }
+    return found.pop() if len(found) == 1 else None
+
+
+def _with_parameters(case: Case) -> set[str]:
+    """The names of which the program asks the parameters()."""
+    nodes = [node for file in syntax(case).files for node in syntax(case).nodes(file)]
+    asked = [one.func for one in nodes if isinstance(one, ast.Call) and isinstance(one.func, ast.Attribute)]
+    return {last_name(one.value) for one in asked if one.attr in ("parameters", "named_parameters")} - {""}
+
+
+def _names(statement: ast.Assign | ast.Expr) -> set[str]:
+    """What a statement gives a value, or calls a method of."""
+    if isinstance(statement, ast.Assign):
+        return {last_name(target) for target in statement.targets}
+    called = statement.value.func if isinstance(statement.value, ast.Call) else None
+    return {last_name(called.value)} if isinstance(called, ast.Attribute) else set()
+
+
+def _is_half(call: ast.AST) -> bool:
+    if not isinstance(call, ast.Call) or "autocast" in called_name(call):
+        return False
+    kinds = [*call.args, *(one.value for one in call.keywords if one.arg in ("dtype", "torch_dtype"))]
+    return any(last_name(one) in ("float16", "half") for one in kinds) or (
+        called_name(call) == "half" and not call.args
+    )
+
+
+OF_STEPS = (
+    Refusal(
+        re.compile("optimizer got an empty parameter list"),
+        "the optimizer is given no parameter",
+        "keep layers in nn.ModuleList or nn.ModuleDict, parameters as nn.Parameter on the module; what parameters() "
+        "and filter() give is empty once it was gone through",
+        where=_kept_in_a_list,
+        role="the optimizer",
+    ),
+    Refusal(
+        re.compile(r"LBFGS\.step\(\) missing 1 required positional argument: 'closure'"),
+        "L-BFGS computes the loss several times a step, and is given nothing to compute it with",
+        "give it a function that clears the gradients, computes the loss, calls backward() and returns the loss",
+    ),
+    Refusal(
+        re.compile(r"ReduceLROnPlateau\.step\(\) missing 1 required positional argument: 'metrics'"),
+        "this schedule waits for a measure to stop falling, and is given none",
+        "give it what is measured: scheduler.step(validation_loss)",
+    ),
+    Refusal(
+        re.compile("param 'initial_lr' is not specified in param_groups"),
+        "a schedule is to go on where the optimizer has never had one",
+        "leave last_epoch out, and load the schedule's state_dict() with the optimizer's",
+    ),
+    Refusal(
+        re.compile("Attempted (?:step|unscale_) but _scale is None"),
+        "this loss is derived without its scale, and the GradScaler steps",
+        "derive the scaled loss: scaler.scale(loss).backward()",
+        where=_before_the_scale,
+        role="the step",
+    ),
+    Refusal(
+        re.compile("No inf checks were recorded for this optimizer"),
+        "no parameter of this optimizer has a gradient",
+        "call scaler.scale(loss).backward() before, and give the optimizer the parameters that the loss depends on",
+    ),
+    Refusal(
+        re.compile(r"(unscale_|step)\(\) (?:has already been called|is being called after)"),
+        "gradients are divided by the scale twice between two update()",
+        "call unscale_() once, after the last backward() of a step, and update() after each step()",
+    ),
+    Refusal(
+        re.compile("Attempting to unscale FP16 gradients"),
+        "the parameters are float16, where a GradScaler divides the gradients of float32 ones",
+        "keep the model in float32, and let torch.autocast choose float16 for each operator",
+        where=_made_half,
+        role="the GradScaler",
+    ),
+)
