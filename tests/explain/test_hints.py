@@ -20,6 +20,7 @@ SILENT = {
     "GS856": ("dropout_meant_in_evaluation.py",),
     "GS857": ("loads_parts_of_a_state.py",),
     "GS858": ("padding_is_the_end.py",),
+    "GS868": ("scores_pooled_behind_a_relu.py",),
     "GS865": ("averages_counted_anew.py",),
     "GS844": ("constant_mask_forecast.py", "masked_autoencoder.py"),
 }

@@ -10,9 +10,10 @@ from dataclasses import dataclass, replace
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import Cut, dataflow, leaves_torch
+from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, dataflow, leaves_torch
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related
+from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.graph import Graph
 from gradscope.model.operation import base_name
 from gradscope.model.site import Origin, Site, Stack, user_site
@@ -166,15 +167,25 @@ def born(case: Case, tensor: int) -> Site | None:
 
 
 def birth(case: Case, tensor: int) -> Stack:
-    """Where a tensor was made or filled first; empty where that was not recorded."""
+    """Where a tensor was made or filled first; empty where that was not recorded.
+
+    No backward, and no view of it, makes a parameter.
+    """
     flow = dataflow(case)
     known = flow.tensors.get(tensor)
     if known is None:
         return ()
     for operation in flow.operations:
-        if any(flow.tensors[made].storage == known.storage for made in operation.makes if made in flow.tensors):
+        makes = any(flow.tensors[made].storage == known.storage for made in operation.makes if made in flow.tensors)
+        if makes and not (known.parameter and _only_uses(flow, operation, known)):
             return operation.operation.stack
     return ()
+
+
+def _only_uses(flow: RecordedDataflow, operation: FlowOperation, parameter: FlowTensor) -> bool:
+    """Whether an operator makes a view of a parameter, or a backward something where another had lain."""
+    read = (flow.tensors[one.tensor].storage for one in operation.reads if one.tensor in flow.tensors)
+    return operation.backward is not None or (operation.operation.grad and parameter.storage in read)
 
 
 def first_values(case: Case, leaf: str) -> Site | None:

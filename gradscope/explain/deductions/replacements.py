@@ -7,10 +7,12 @@ from __future__ import annotations
 
 import ast
 
+from gradscope.explain.deductions.graph_cuts import birth
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.optimizers import creation
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
-from gradscope.model.site import Site
+from gradscope.model.site import Origin, Site
 from gradscope.model.training import ASSIGN, MADE
 
 _BUILDS = "__init__"  # where it gets its first value
@@ -31,6 +33,28 @@ def replacing_line(case: Case, parameter: str, made: Site | None) -> Site | None
         beside = [site for site in found if (site.file, site.function) == (made.file, made.function)]
         found = [site for site in beside if site.line >= made.line] or found
     return found[0] if len(found) == 1 else made
+
+
+def rebuilding_line(case: Case, new: list[int], old: list[int]) -> Site | None:
+    """Where a whole model is built again: the name it is given, in the function that made the optimizer or further in.
+
+    `new` are the parameters that train and `old` those that the optimizer holds; either may have been made last.
+    """
+    made = creation(case, holder_of(case, old))
+    around = {(site.file, site.function) for site in made if site.origin is Origin.USER}
+    later = birth(case, max(*new, *old))
+    inside = [site for site in later if site.origin is Origin.USER]
+    common = next((at for at, site in enumerate(inside) if (site.file, site.function) in around), None)
+    if common is None:
+        return None
+    outward_in = reversed(inside[: common + 1])
+    return next((site for site in outward_in if isinstance(syntax(case).statement(site), ast.Assign)), None)
+
+
+def holder_of(case: Case, parameters: list[int]) -> int | None:
+    """The first optimizer that holds one of these parameters."""
+    looks = case.optimizer_looks()
+    return next((look.optimizer for look in looks if {*parameters} & {one.tensor for one in look.parameters}), None)
 
 
 def assigning_line(case: Case) -> Site | None:

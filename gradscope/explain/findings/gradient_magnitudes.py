@@ -10,8 +10,10 @@ from gradscope.explain.deductions.chains_through_time import exploding_chain
 from gradscope.explain.deductions.graph_cuts import reaches
 from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.deductions.nonfinite_arrivals import first_nonfinite
+from gradscope.explain.deductions.settings import setting_line
 from gradscope.explain.deductions.weight_growth import samples_of, weight_growth
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.optimizers import creation, stepped_at
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
 from gradscope.model.site import Site
@@ -218,7 +220,8 @@ def diverged(case: Case) -> Iterator[Cause]:
     step(), or normalise inputs and targets.
 
     How it is found: the loss is not finite, and the weights, measured in the steps 0, 1, 2, 4, 8, ... had grown at
-    least a hundredfold before. The line named is the one that updates them.
+    least a hundredfold before. The line named is the one that gives the optimizer its rate, or else the one that
+    updates them.
     """
     grown = weight_growth(case)
     found = first_nonfinite(case)
@@ -228,11 +231,13 @@ def diverged(case: Case) -> Iterator[Cause]:
     site = _updates(case, last.leaf)
     if site is not None and exploding_chain(case) is None:  # else that is why
         born = None if found.birth is None else found.birth.site
+        rate = setting_line(case, creation(case, stepped_at(case, site)), "lr", 1)
+        related = () if born is None else (Related("first_nonfinite_at", born, found.birth.op if found.birth else ""),)
         yield Cause(
             f"{last.leaf} grew from a norm of {first.weight:.2g} in backward {first.backward} to {last.weight:.2g} in "
             f"{last.backward}, until something overflowed; {found.where}",
-            site,
-            () if born is None else (Related("first_nonfinite_at", born, found.birth.op if found.birth else ""),),
+            rate or site,
+            related if rate is None else (Related("called_at", site, "the step"), *related),
             fails=found.fails,
             tensor=last.leaf,
             backward=None if found.arrival is None else found.arrival.backward,

@@ -6,10 +6,12 @@ import ast
 import math
 from collections import defaultdict
 from collections.abc import Iterator
+from itertools import pairwise
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.settings import setting_line
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.optimizers import made_at
+from gradscope.explain.evidence.optimizers import creation, made_at
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.functions.source import last_name
@@ -22,6 +24,7 @@ _SHARE = 0.25  # of all steps
 _RISES, _RARELY = 3, 3  # of a rate in its warm-up; steps of an optimizer for one of its schedule
 _LAMBDA, _EXACT = "LambdaLR", 1e-6
 _FACTOR = "return a factor, which the rate that the optimizer was made with is multiplied by; or make it with lr=1.0"
+_AT_ONCE = 0.01  # what a step of a schedule that is meant leaves of a rate, at least
 _NOTHING = 1e-5  # of the largest rate: schedules that are meant do not stay there
 
 
@@ -59,7 +62,11 @@ def rate_of_zero(case: Case) -> Iterator[Cause]:
             f"the learning rate{'' if every else f' of {zero} of {groups} groups'} is {words} in "
             + ("all" if not since else f"the last {steps - since}")
             + f" of {steps} steps",
-            scheduled or (_set_at(case) if since else None) or made,
+            _factor(case, optimizer)
+            or scheduled
+            or (_set_at(case) if since else None)
+            or _rate(case, optimizer)
+            or made,
             (Related("declared_at", made, "the optimizer"),) if scheduled is not None and made is not None else (),
             certain=every,
             severity=Severity.WARNING if every else Severity.INFO,
@@ -196,6 +203,20 @@ def _sets_rate(node: ast.AST) -> bool:
         isinstance(one, ast.Subscript) and isinstance(one.slice, ast.Constant) and one.slice.value == "lr"
         for one in targets
     )
+
+
+def _rate(case: Case, optimizer: int) -> Site | None:
+    """The line that gives an optimizer its rate."""
+    return setting_line(case, creation(case, optimizer), "lr", 1)
+
+
+def _factor(case: Case, optimizer: int) -> Site | None:
+    """The line that gives a schedule its gamma, where that takes the rate to as good as nothing at once."""
+    rates = [one.value for one in case.learning_rates() if (one.optimizer, one.group) == (optimizer, 0)]
+    if not any(0 < after < _AT_ONCE * before for before, after in pairwise(rates)):
+        return None
+    calls = [call for timeline in timelines(case) for _, call in timeline.of(SCHEDULE) if call.optimizer == optimizer]
+    return setting_line(case, calls[0].stack, "gamma") if calls else None
 
 
 def _steps(case: Case, optimizer: int) -> int:

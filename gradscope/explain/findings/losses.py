@@ -27,7 +27,8 @@ _GRAPHS, _LINES = 3, 8  # that are looked at: the first ones of each line that c
 _TIMES = 3
 # What takes a softmax or sigmoid itself, or wants a logarithm: the node, the place of what it reads, what must not come
 # before that, why.
-_WANTS_LOGITS = (
+_Row = tuple[str, int, tuple[str, ...], str]  # of the loss, its operand, what comes before it, and why that is wrong
+_WANTS_LOGITS: tuple[_Row, ...] = (
     ("LogSoftmaxBackward", 0, ("SoftmaxBackward",), "the loss takes the softmax itself"),
     ("NllLossBackward", 0, ("SoftmaxBackward",), "the loss wants logarithms"),
     ("NllLoss2DBackward", 0, ("SoftmaxBackward",), "the loss wants logarithms"),
@@ -39,6 +40,10 @@ _WANTS_LOGITS = (
         ("SigmoidBackward", "SoftmaxBackward"),
         "the loss takes the sigmoid itself",
     ),
+)
+_WANTS_SIGNS: tuple[_Row, ...] = (
+    ("LogSoftmaxBackward", 0, ("ReluBackward",), "the loss makes a class unlikely by a negative one"),
+    ("BinaryCrossEntropyWithLogitsBackward", 0, ("ReluBackward",), "the loss takes a negative one for no"),
 )
 _SAME_VALUES = (
     "View",
@@ -78,7 +83,7 @@ def softmax_twice(case: Case) -> Iterator[Cause]:
     How it is found: in the first graphs, the loss's node comes directly after that of a softmax or sigmoid.
     """
     told = set()
-    for graph, node, other, why in _doubled(case):
+    for graph, node, other, why in _doubled(case, _WANTS_LOGITS):
         site, called = chosen_at(case, other)
         if site is not None and site not in told:
             told.add(site)
@@ -88,6 +93,34 @@ def softmax_twice(case: Case) -> Iterator[Cause]:
                 (*called, *((Related("called_at", node.site, node.name),) if node.site not in (None, site) else ())),
                 node=other.id,
                 backward=graph.backward.number,
+            )
+
+
+def scores_cut_off(case: Case) -> Iterator[Cause]:
+    """What it flags: a loss that takes scores of either sign is given the output of a ReLU.
+
+    Why: a class is made unlikely by a negative score. What a ReLU gives cannot be below zero: all wrong classes share
+    the score 0 at best, a binary score never says less than one half, and a class whose scores are all negative gets
+    no gradient at all.
+
+    Wrong:
+        return torch.relu(self.head(x))             # and then cross_entropy
+
+    Right:
+        return self.head(x)
+
+    Do instead: leave the activation out behind the last layer.
+
+    How it is found: in the first graphs, the loss's node comes directly after that of a ReLU. A hint: a model may be
+    meant to have no negative scores.
+    """
+    told = set()
+    for graph, _node, other, why in _doubled(case, _WANTS_SIGNS):
+        site, called = chosen_at(case, other)
+        if site is not None and site not in told:
+            told.add(site)
+            yield Cause(
+                f"scores are cut off at zero: {why}", site, called, node=other.id, backward=graph.backward.number
             )
 
 
@@ -237,11 +270,11 @@ def _leaves_first_out(index: ast.expr) -> bool:
     )
 
 
-def _doubled(case: Case) -> Iterator[tuple[Graph, Node, Node, str]]:
+def _doubled(case: Case, table: tuple[_Row, ...]) -> Iterator[tuple[Graph, Node, Node, str]]:
     for graph in map(case.graph, _first_of_lines(case)):
         following = {(edge.source, edge.output): edge.target for edge in graph.edges}
         for node in graph.nodes:
-            for name, place, before, why in _WANTS_LOGITS:
+            for name, place, before, why in table:
                 if node.name.startswith(name) and (place == 0 or _is_of_divergence(node)):
                     other = _behind(graph, following, node, place)
                     if other is not None and other.name.startswith(before):

@@ -20,11 +20,12 @@ from gradscope.explain.deductions.late_changes import late_replacement, stale_re
 from gradscope.explain.deductions.missing_gradients import DROPPED, FROZEN, UNUSED, missing_gradients
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters
 from gradscope.explain.deductions.plain_containers import container_around
-from gradscope.explain.deductions.replacements import replacing_line
+from gradscope.explain.deductions.replacements import holder_of, rebuilding_line, replacing_line
 from gradscope.explain.deductions.silent_parameters import silent_tensors
 from gradscope.explain.deductions.transformed_reads import hidden_from_transforms
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.optimizers import made_at
 from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation, FlowTensor
@@ -285,9 +286,14 @@ def replaced(case: Case) -> Iterator[Cause]:
     old = [one for one in held.unread if one in silent_tensors(case)]
     if not old:
         return
-    for names, parameters, made in _by_birth(case, held.named):
-        gone, site = born(case, old[0]), replacing_line(case, names[0], made)
-        related = (Related("declared_at", gone, "what the optimizer holds"),) if gone != site else ()
+    groups = list(_by_birth(case, held.named))
+    rebuilt = rebuilding_line(case, [one.number for one in held.named], old) if len(groups) > 1 else None
+    if rebuilt is not None:
+        groups = [(tuple(one.leaf or "parameter" for one in held.named), list(held.named), rebuilt)]
+    for names, parameters, made in groups:
+        gone, site = born(case, old[0]), rebuilt or replacing_line(case, names[0], made)
+        site = site or made_at(case, holder_of(case, old))
+        related = (Related("declared_at", gone, "what the optimizer holds"),) if gone not in (None, site) else ()
         others = f"the optimizer holds {len(old)} other{'s' * (len(old) > 1)} that nothing uses"
         message = f"{several(names)} {be(names)} in no optimizer: {others}"
         yield Cause(message, site, related, tensor=names[0], weight=len(parameters))

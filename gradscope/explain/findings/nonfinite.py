@@ -9,10 +9,11 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.module_builds import built_at
 from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, first_nonfinite, node_of
 from gradscope.explain.deductions.nonfinite_sources import difference_line, masking_line, root_line
+from gradscope.explain.deductions.settings import setting_line
 from gradscope.explain.deductions.weight_growth import weight_growth
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import CTC_LOSSES
-from gradscope.explain.evidence.optimizers import is_in_step, made_at, stepped_at
+from gradscope.explain.evidence.optimizers import creation, is_in_step, stepped_at
 from gradscope.explain.findings.nonfinite_reasons import reason
 from gradscope.model.birth import Birth
 from gradscope.model.finding import Related
@@ -117,7 +118,8 @@ def _without_eps(case: Case, found: FirstNonfinite) -> Cause | None:
     divisor = None if birth is None else birth.argument_named("tensor2", "other")
     if birth is None or divisor is None or divisor.value != 0 or not is_in_step(birth.stack):
         return None
-    made = made_at(case, stepped_at(case, birth.site))
+    built = creation(case, stepped_at(case, birth.site))
+    made = setting_line(case, built, "eps") or user_site(built)
     if made is None:
         return None
     told = f"the step of this optimizer divides by 0, since its eps is 0 in the parameters' dtype: {reason(birth)}"

@@ -10,6 +10,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.failed_forward import operations_before
 from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import called_name
 from gradscope.model.failure import Failure
 from gradscope.model.finding import Related
 from gradscope.model.site import Origin, Site
@@ -39,14 +40,15 @@ def samples_differ(case: Case) -> Iterator[Cause]:
     Do instead: bring every sample to one shape (channels, size, length) in the dataset, or give the DataLoader a
     collate_fn that pads.
 
-    How it is found: torch's refusal in the collate function. The line is the one of __getitem__ that ran last; where no
-    operator ran there, what the program's only __getitem__ returns.
+    How it is found: torch's refusal in the collate function. The line is the only one that builds a DataLoader without
+    a collate_fn, where the program has one; the one of __getitem__ that ran last; where no operator ran there, what the
+    program's only __getitem__ returns.
     """
     for failure in case.failures():
         found = _UNEQUAL.search(failure.message)
         if found is None or not any("collate" in site.function for site in failure.stack):
             continue
-        site = _ran_last(case, failure) or _returned(case)
+        site = _without_collate(case) or _ran_last(case, failure) or _returned(case)
         if site is not None:
             yield Cause(
                 f"samples of one batch have different shapes: {found.group(1)} and {found.group(2)}",
@@ -55,6 +57,16 @@ def samples_differ(case: Case) -> Iterator[Cause]:
                 fails=True,
                 certain=False,
             )
+
+
+def _without_collate(case: Case) -> Site | None:
+    """The only line that builds a DataLoader without a collate_fn, in a program that has a function of that name."""
+    nodes = [(file, node) for file in syntax(case).files for node in syntax(case).nodes(file)]
+    if not any(isinstance(node, ast.FunctionDef) and "collate" in node.name for _, node in nodes):
+        return None
+    built = [(file, node) for file, node in nodes if isinstance(node, ast.Call) and called_name(node) == "DataLoader"]
+    without = [(file, node) for file, node in built if "collate_fn" not in {one.arg for one in node.keywords}]
+    return syntax(case).site(without[0][0], without[0][1].lineno) if len(without) == 1 else None
 
 
 def _ran_last(case: Case, failure: Failure) -> Site | None:

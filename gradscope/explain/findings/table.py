@@ -159,6 +159,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS725", "parameter-not-held", Severity.ERROR, missing_gradient.not_held, points=False),
     Kind("GS726", "parameter-unused", Severity.WARNING, missing_gradient.unused, unless=("GS771",), symptom=True),
     Kind("GS807", "softmax-twice", Severity.WARNING, losses.softmax_twice),
+    Kind("GS868", "scores-cut-off", Severity.INFO, losses.scores_cut_off),
     Kind("GS808", "broadcast-loss", Severity.WARNING, losses.broadcast_loss),
     Kind("GS806", "added-twice", Severity.WARNING, losses.added_twice, points=False),
     Kind("GS801", "gradients-not-cleared", Severity.WARNING, training_loop.not_cleared, points=False),

@@ -5,6 +5,7 @@ is frozen in name only.
 from __future__ import annotations
 
 import ast
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
@@ -47,7 +48,9 @@ def left_in_evaluation(case: Case) -> Iterator[Cause]:
     Do instead: call train() at the beginning of each epoch, or at the end of what calls eval().
 
     How it is found: the mode of the outermost module at each forward with gradients. It was training mode at first and
-    evaluation mode from some call of eval() to the end of the run, and the model has layers that depend on it.
+    evaluation mode from some call of eval() to the end of the run, and the model has layers that depend on it. Or
+    train() was called, and before any forward in that mode the eval() of an evaluation, which is called again and again
+    and after which the model runs without gradients first.
     """
     for timeline in timelines(case):
         for switch, times in _left(timeline).values():
@@ -55,6 +58,14 @@ def left_in_evaluation(case: Case) -> Iterator[Cause]:
                 f"{switch.module or 'the model'} goes on training in evaluation mode after this: {times} backward "
                 f"calls with {switch.total} of its layers switched",
                 switch.site,
+                module=switch.module,
+            )
+        for train, switch, times in _switched_before(timeline):
+            yield Cause(
+                f"{switch.module or 'the model'} is put into training mode once, and is evaluated before it trains: "
+                f"all {times} forwards with gradients since are in evaluation mode",
+                train.site,
+                (Related("called_at", switch.site, "eval()"),),
                 module=switch.module,
             )
 
@@ -288,6 +299,24 @@ def _left(timeline: Timeline) -> dict[str | None, tuple[TrainingCall, int]]:
         if switch is not None and switch.total and len(late) >= _TIMES:
             found[module] = (switch, len(late))
     return found
+
+
+def _switched_before(timeline: Timeline) -> Iterator[tuple[TrainingCall, TrainingCall, int]]:
+    """The train() and eval() of a model that then trains in evaluation mode only, and how many forwards that is."""
+    calls: dict[str | None, list[TrainingCall]] = defaultdict(list)
+    for _, call in timeline.of(TRAIN, EVAL, FORWARD):
+        calls[call.module].append(call)
+    for ones in calls.values():
+        train = next((call for call in ones if call.kind is TRAIN), None)
+        after = ones[ones.index(train) + 1 :] if train is not None else []
+        evals = [call for call in after if call.kind is EVAL]
+        forwards = [call for call in ones if call.kind is FORWARD and call.total]
+        trained_so = not any(call.count for call in forwards) and not any(call.kind is TRAIN for call in after)
+        if train is None or len(evals) < _TIMES or not evals[0].total or len(forwards) < _TIMES or not trained_so:
+            continue
+        first = {call.total for call, before in zip(after[1:], after, strict=False) if before.kind is EVAL}
+        if first == {0}:  # each eval() is followed by a forward without gradients
+            yield train, evals[0], len(forwards)
 
 
 def _switch(timeline: Timeline, module: str | None, last: int) -> TrainingCall | None:

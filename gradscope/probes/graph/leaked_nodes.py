@@ -28,6 +28,7 @@ from gradscope.torch_internals.guards import no_function
 
 _COHORTS = frozenset((1, 2, 3, 4, *(2**power for power in range(3, 40))))  # steps whose nodes are watched
 _REGULAR, _RECENT = 16, 8  # steps between cohorts watched besides, and how many of these: a leak may begin late
+_APART = 8  # steps between two of which an evaluation's nodes are watched: one that keeps its graphs is rare in a run
 _SUSPICION = 256  # steps that are all watched after the nodes of one have outlived it: others may be between cohorts
 _OLD = 32  # steps after which their nodes tell of a leak
 _GRACE = 2  # steps after which a step's nodes should be dead: the script may still hold its last results
@@ -52,7 +53,18 @@ class LeakedNodes(Watcher):
         self._searched = self._growing = False
         self._watched_until: int | None = None  # all steps up to this one are watched; None: no reason was seen so far
         self._steps = context.steps
+        self._evaluations: list[int] = []  # steps before which a model was evaluated with gradients on, and watched
+        context.events.model_called.append(self._evaluates)
         skip_methods(LeakedNodes)
+
+    def _evaluates(self, module: torch.nn.Module, _: Any) -> None:
+        """A model is called: one in evaluation mode may make graphs that no backward frees."""
+        if module.training or self._nodes.newborn is not None or not torch.is_grad_enabled():
+            return
+        step = self._steps.current + 1
+        if not self._evaluations or step - self._evaluations[-1] >= _APART:
+            self._evaluations = [*self._evaluations[1 - _RECENT :], step]
+            self._nodes.newborn = []
 
     def after(self, call: BackwardCall, thread: Thread) -> None:
         """A step has ended: begin or end a cohort, and count what is left of the older ones now and then."""
@@ -75,16 +87,20 @@ class LeakedNodes(Watcher):
 
     def _forget_old_ones(self) -> None:
         """Keep the latest of the regular cohorts only, and of a suspicion's those whose nodes live."""
-        regular = [made for made in list(self._cohorts) if made not in _COHORTS and made % _REGULAR == 0]
-        for made in regular[:-_RECENT]:
+        regular = [made for made in list(self._cohorts) if made not in _COHORTS and self._is_regular(made)]
+        for made in regular[: -2 * _RECENT]:
             del self._cohorts[made]
+
+    def _is_regular(self, made: int) -> bool:
+        return made % _REGULAR == 0 or made in self._evaluations
 
     def _begins_to_grow(self, step: int) -> bool:
         """Whether nodes of several regular cohorts live now, for the first time."""
         if self._growing or (step - _GRACE) % _REGULAR:
             return False
-        regular = [made for made in list(self._cohorts) if made % _REGULAR == 0 and step - made >= _GRACE]
-        others = [made for made in list(self._cohorts) if made % _REGULAR and step - made >= _GRACE]
+        watched = [made for made in list(self._cohorts) if step - made >= _GRACE]
+        regular = [made for made in watched if self._is_regular(made)]
+        others = [made for made in watched if not self._is_regular(made)]
         living = [made for made in regular if self._left(made)]
         old = [made for made in others if self._left(made) and step - made >= _OLD]
         self._growing = len(living) >= _GROWING or len(old) >= _GROWING

@@ -8,7 +8,7 @@ from torch.utils.data import DataLoader, TensorDataset
 class Trainer:
     def __init__(self, model):
         self.model = model
-        self.optimizer = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.99)
+        self.optimizer = torch.optim.SGD(model.parameters(), lr=0.5, momentum=0.99)  # expect: GS737
         x = torch.randn(32, 3) * 5
         self.loader = DataLoader(TensorDataset(x, x.sum(1, keepdim=True)), batch_size=8)
 
@@ -22,4 +22,4 @@ class Trainer:
     def update(self, loss):
         self.optimizer.zero_grad()
         loss.backward()
-        self.optimizer.step()  # expect: GS737
+        self.optimizer.step()  # expect: GS737 called_at

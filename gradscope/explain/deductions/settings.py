@@ -1,0 +1,161 @@
+"""The line that gives a setting its value: `lr=args.lr` is read back to the option, field, argument or name it is from.
+
+Answers None where more than one line may have given it: then the line that uses it is all that is known.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import called_name, last_name
+from gradscope.model.site import Origin, Site, Stack
+
+_FAR = 8  # names in a row
+
+
+def setting_line(case: Case, stack: Stack, keyword: str, position: int | None = None) -> Site | None:
+    """The line that gives the value of an argument of the call at the top of the user's part of a stack."""
+    own = tuple(site for site in stack if site.origin is Origin.USER)
+    for call in _calls(case, own[0]) if own else ():
+        value = _argument(call, keyword, position)
+        if value is not None:
+            return _given(case, own, value, _FAR)
+    return None
+
+
+def _given(case: Case, own: Stack, value: ast.expr, far: int) -> Site | None:
+    """The line that gives the value of an expression which stands in the innermost of these frames."""
+    read = list(_read(value))
+    if not read or far == 0:
+        return syntax(case).site(own[0].file, value.lineno) if not read else None
+    if len({ast.unparse(one) for one in read}) > 1:
+        return None
+    if isinstance(read[0], ast.Name):
+        return _named(case, own, read[0].id, far)
+    name = _field(read[0])
+    found = {site for file in syntax(case).files for site in _fields(case, file, name)} if name else set()
+    return found.pop() if len(found) == 1 else None
+
+
+def _read(value: ast.expr) -> Iterator[ast.expr]:
+    """The names, attributes and keyed values that an expression is computed from, without what they are taken of."""
+    if isinstance(value, ast.Name | ast.Attribute | ast.Subscript):
+        yield value
+        return
+    arguments = [*value.args, *(one.value for one in value.keywords)] if isinstance(value, ast.Call) else None
+    for child in ast.iter_child_nodes(value) if arguments is None else arguments:
+        if isinstance(child, ast.expr):
+            yield from _read(child)
+
+
+def _field(value: ast.expr) -> str:
+    if isinstance(value, ast.Attribute):
+        return value.attr
+    key = value.slice if isinstance(value, ast.Subscript) else None
+    return key.value if isinstance(key, ast.Constant) and isinstance(key.value, str) else ""
+
+
+def _fields(case: Case, file: str, name: str) -> Iterator[Site]:
+    """The lines of a file that give an option, a field or a key of this name a constant."""
+    for node in syntax(case).nodes(file):
+        for line in _sets(node, name):
+            yield syntax(case).site(file, line)
+
+
+def _sets(node: ast.AST, name: str) -> Iterator[int]:
+    if (isinstance(node, ast.AnnAssign) and last_name(node.target) == name and _is_constant(node.value)) or (
+        isinstance(node, ast.Assign) and _is_constant(node.value) and name in map(_last, node.targets)
+    ):
+        yield node.lineno
+    elif isinstance(node, ast.Dict):
+        for key, value in zip(node.keys, node.values, strict=True):
+            if isinstance(key, ast.Constant) and key.value == name and _is_constant(value):
+                yield value.lineno
+    elif isinstance(node, ast.Call) and called_name(node) == "add_argument":
+        options = [one.value for one in node.args if isinstance(one, ast.Constant) and isinstance(one.value, str)]
+        if name in {option.lstrip("-").replace("-", "_") for option in options}:
+            yield node.lineno
+    elif isinstance(node, ast.Call):
+        yield from (one.value.lineno for one in node.keywords if one.arg == name and _is_constant(one.value))
+
+
+def _last(target: ast.expr) -> str:
+    return _field(target) if isinstance(target, ast.Subscript) else last_name(target)
+
+
+def _is_constant(value: ast.expr | None) -> bool:
+    return value is not None and not isinstance(value, ast.Call) and not list(_read(value))
+
+
+def _named(case: Case, own: Stack, name: str, far: int) -> Site | None:
+    """The line that gives a plain name its value: in this function, as its argument, or at the top of the file."""
+    function = syntax(case).function(own[0])
+    if function is None:
+        return None
+    if isinstance(function, ast.FunctionDef) and name in map(_arg, _parameters(function)):
+        return _handed(case, own, function, name, far - 1)
+    for scope in (function, syntax(case).tree(own[0].file)):
+        found = list(_assignments(scope, name)) if scope is not None else []
+        if len(found) == 1:
+            made = found[0]
+            at = (syntax(case).site(own[0].file, made.lineno), *own[1:])
+            return _given(case, at, made.value, far - 1) or at[0]
+        if found:
+            return None
+    return None
+
+
+def _assignments(scope: ast.AST, name: str) -> Iterator[ast.Assign]:
+    for node in ast.walk(scope):
+        if isinstance(node, ast.Assign) and any(isinstance(one, ast.Name) and one.id == name for one in node.targets):
+            yield node
+
+
+def _handed(case: Case, own: Stack, function: ast.FunctionDef, name: str, far: int) -> Site | None:
+    """The line of the call that hands a parameter over, or of its default where no call does."""
+    names = [_arg(one) for one in function.args.args]
+    position = names.index(name) - (names[:1] == ["self"]) if name in names else None
+    for call in _calls(case, own[1]) if len(own) > 1 else ():
+        if called_name(call) in (function.name, *_built_by(case, own[0].file, function)):
+            value = _argument(call, name, position)
+            if value is not None:
+                return _given(case, own[1:], value, far)
+    default = _default(function, name)
+    return None if default is None else syntax(case).site(own[0].file, default.lineno)
+
+
+def _built_by(case: Case, file: str, function: ast.FunctionDef) -> list[str]:
+    """The class whose __init__ this is, which a call names instead."""
+    owners = [one for one in syntax(case).nodes(file) if isinstance(one, ast.ClassDef) and function in one.body]
+    return [one.name for one in owners] if function.name == "__init__" else []
+
+
+def _default(function: ast.FunctionDef, name: str) -> ast.expr | None:
+    plain = function.args.args
+    after = dict(zip(map(_arg, plain[len(plain) - len(function.args.defaults) :]), function.args.defaults, strict=True))
+    keyed = dict(zip(map(_arg, function.args.kwonlyargs), function.args.kw_defaults, strict=True))
+    return after.get(name) or keyed.get(name)
+
+
+def _parameters(function: ast.FunctionDef) -> list[ast.arg]:
+    return [*function.args.args, *function.args.kwonlyargs]
+
+
+def _arg(argument: ast.arg) -> str:
+    return argument.arg
+
+
+def _argument(call: ast.Call, keyword: str, position: int | None) -> ast.expr | None:
+    keyed = next((one.value for one in call.keywords if one.arg == keyword), None)
+    if keyed is not None or position is None or position >= len(call.args):
+        return keyed
+    return call.args[position]
+
+
+def _calls(case: Case, site: Site) -> list[ast.Call]:
+    """The calls of the statement around a line."""
+    statement = syntax(case).statement(site)
+    return [node for node in ast.walk(statement) if isinstance(node, ast.Call)] if statement is not None else []
