@@ -11,6 +11,7 @@ from gradscope.explain.deductions.graph_cuts import reaches
 from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.deductions.nonfinite_arrivals import first_nonfinite
 from gradscope.explain.deductions.settings import setting_line
+from gradscope.explain.deductions.stacked_layers import layers_set_at, vanishing_layers
 from gradscope.explain.deductions.weight_growth import samples_of, weight_growth
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import creation, stepped_at
@@ -169,8 +170,10 @@ def vanishing_gradient(case: Case) -> Iterator[Cause]:
     Do instead: use ReLU or GELU, normalisation, residual connections, and an initialisation that keeps the variance.
 
     How it is found: the root mean square of each weight's gradient, in the steps 0, 1, 2, 4, 8, ...: the smallest is
-    less than a hundred-thousandth of the largest in each of them, and not zero.
+    less than a hundred-thousandth of the largest in each of them, and not zero. Or the first layer of a recurrent
+    module gets less than a thousandth of what its last one gets: the line is the one that says how many there are.
     """
+    yield from _through_layers(case)
     samples = [
         {
             name: size
@@ -201,6 +204,22 @@ def vanishing_gradient(case: Case) -> Iterator[Cause]:
             tensor=least.leaf,
             backward=least.backward,
             certain=False,
+        )
+
+
+def _through_layers(case: Case) -> Iterator[Cause]:
+    """The gradient that is lost between the layers of one recurrent module."""
+    found = vanishing_layers(case)
+    if found is not None:
+        owner, first, last = found
+        yield Cause(
+            f"the gradient of {first.leaf} is {first.typical:.1e} where that of {last.leaf} is {last.typical:.1e}, and "
+            "was so in every step measured: it vanishes from layer to layer, and the first ones do not learn",
+            layers_set_at(case, owner),
+            tensor=first.leaf,
+            backward=first.backward,
+            certain=False,
+            advice="take fewer layers, or residual connections and normalisation between layers of your own",
         )
 
 
