@@ -284,7 +284,7 @@ class Writer(Interning):
             return
         with self._writing:
             self.set_run(values)
-            self._add_sources()
+            self._add_sources(modules=True)
             self.commit()
             self.commit()  # what the first one dropped: old steps
             if self._output is None:
@@ -303,7 +303,7 @@ class Writer(Interning):
         if owned or self._must_not_wait():
             return False
         with self._writing:
-            self._add_sources()
+            self._add_sources(modules=True)
             self.commit()
             if self._output is None or self.failure is not None:
                 return False
@@ -342,15 +342,16 @@ class Writer(Interning):
             self.add_all("fault", ((probe, text, count) for (probe, text), count in self._faults.items()))
             self.add_all("dropped", self._dropped.items())
 
-    def _add_sources(self) -> None:
-        """Keep the text of the user's own files, so that lines can be shown anywhere."""
+    def _add_sources(self, modules: bool = False) -> None:
+        """Keep the text of the user's own files, so that lines can be shown anywhere; at the end of all modules, too: a
+        file of settings runs no operator."""
         with self._lock:
             frames = list(self._ids.get("frame", ()))[self._described :]
             self._described += len(frames)
             first_met = "collective" in self._numbers and not self._has_met
             self._has_met = self._has_met or first_met
         files = {key[0] for key in frames if isinstance(key, tuple)}
-        if first_met:  # a callback runs no operator, and decides when a rank leaves a loop
+        if modules or first_met:  # a callback runs no operator, and decides when a rank leaves a loop
             files.update(users_modules(_MODULES))
         for file in files:
             if origin_of(file) == USER:

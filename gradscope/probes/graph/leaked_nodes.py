@@ -7,8 +7,6 @@ tokens tell which still live later. Only when nodes of several steps do, the liv
 from __future__ import annotations
 
 import gc
-import os
-import sys
 import time
 import weakref
 from collections import Counter, deque
@@ -168,10 +166,6 @@ class LeakedNodes(Watcher):
                         words = tuple(map(self._sink.string, place))
                         found[token.stack, words] += reached
         self._sink.add_all("holder", ((stack, *words, count) for (stack, words), count in found.items()))
-        for file in _files():
-            self._sink.frame(
-                file, 1, "<module>"
-            )  # so that the holder's line can be found: its file may run no operator
 
     def _reached(self, start: Any, uids: set[int]) -> int:
         """How many of the nodes can be walked to from one; a leaf's own is kept by whatever graph reads the leaf."""
@@ -196,10 +190,3 @@ def _without_leaves(newborn: list[weakref.ref[Token]], call: BackwardCall) -> li
     leaves = set(call.walked.leaves.values())
     own = {uid for uid, number in call.walked.numbers.items() if number in leaves}
     return [one for one in newborn if (token := one()) is not None and token.uid not in own]
-
-
-def _files() -> list[str]:
-    """The files of the modules outside of Python's own folders."""
-    files = [getattr(module, "__file__", None) for module in list(sys.modules.values())]
-    own = (sys.prefix, sys.base_prefix, os.path.dirname(os.path.dirname(os.path.dirname(__file__))))
-    return [file for file in files if isinstance(file, str) and file.endswith(".py") and not file.startswith(own)]
