@@ -47,8 +47,13 @@ def _plain_arguments(call: ast.Call) -> set[str]:
     return {one.id for one in values if isinstance(one, ast.Name)}
 
 
-def _holds_itself(case: Case, _: Failure, __: tuple[str, ...]) -> Site | None:
-    """The only line that keeps on `self` a parameter of __init__ for which another module gives itself."""
+def _holds_itself(case: Case, failure: Failure, _: tuple[str, ...]) -> Site | None:
+    """The only line that keeps on `self` a parameter of __init__ for which another module gives itself.
+
+    It is torch that goes round then, from module to module, and no function of the program's own.
+    """
+    if not any(site.origin is Origin.TORCH for site in failure.stack[:2]):
+        return None
     trees = [(file, node) for file in syntax(case).files for node in syntax(case).nodes(file)]
     given = {called_name(node) for _, node in trees if isinstance(node, ast.Call) and "self" in _plain_arguments(node)}
     kept = {
