@@ -343,15 +343,19 @@ class Writer(Interning):
             self.add_all("dropped", self._dropped.items())
 
     def _add_sources(self, modules: bool = False) -> None:
-        """Keep the text of the user's own files, so that lines can be shown anywhere; at the end of all modules, too: a
-        file of settings runs no operator."""
+        """Keep the text of the user's own files, so that lines can be shown anywhere; at the end of all modules, too.
+
+        A file of settings runs no operator.
+        """
         with self._lock:
             frames = list(self._ids.get("frame", ()))[self._described :]
             self._described += len(frames)
             first_met = "collective" in self._numbers and not self._has_met
             self._has_met = self._has_met or first_met
         files = {key[0] for key in frames if isinstance(key, tuple)}
-        if (modules and self._described) or first_met:  # a callback runs no operator, and decides when a rank leaves a loop
+        if (
+            modules and self._described
+        ) or first_met:  # a callback runs no operator, and decides when a rank leaves a loop
             files.update(users_modules(_MODULES))
         for file in files:
             if origin_of(file) == USER:
