@@ -221,6 +221,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: torch.cat([scores, scores[None]]), "tensors of 2 and of 3 dimensions are joined"),
     (lambda: scores[torch.ones(3, dtype=torch.bool)], "a mask of [3] chooses from [4, 3]"),
     (lambda: scores[:, 3], "index 3 is asked for in a dimension of 3"),
+    (lambda: scores.index_select(0, long + 4), "not below the size of the dimension"),
     (lambda: scores[:, 0, 0], "more indices than the 2 dimensions"),
     (lambda: scores[0].softmax(1), "dimension 1 is named of what has dimensions -1 to 0"),
     (lambda: scores.sum()[0], "this is one value"),

@@ -30,7 +30,7 @@ from gradscope.explain.deductions.late_changes import late_silences
 from gradscope.explain.deductions.lost_derivatives import lost_derivatives
 from gradscope.explain.deductions.lost_parts import lost_parts
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters, scatters
-from gradscope.explain.deductions.siblings import sibling_read_twice
+from gradscope.explain.deductions.siblings import read_in_another, sibling_read_twice
 from gradscope.explain.deductions.silent_parameters import SilentParameter, silent_parameters
 from gradscope.explain.deductions.stacked_members import stacked_members
 from gradscope.explain.evidence.case import Case
@@ -265,7 +265,8 @@ def _never_read(case: Case, one: SilentParameter) -> MissingGradient:
     again = sibling_read_twice(case, one.held.name, declared)
     if again is not None:
         return MissingGradient(UNUSED, Reason.SIBLING_READ_TWICE, Cause("", again, related, certain=False))
-    meant = Severity.INFO if _is_called_elsewhere(case, one.held.name) else None
+    rests = _is_called_elsewhere(case, one.held.name) or read_in_another(case, one.held.name, declared)
+    meant = Severity.INFO if rests else None
     return MissingGradient(UNUSED, Reason.NEVER_READ, Cause("", site, related, severity=meant))
 
 

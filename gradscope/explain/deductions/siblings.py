@@ -5,9 +5,13 @@ from __future__ import annotations
 import ast
 from typing import TypeGuard
 
+from gradscope.explain.deductions.graph_cuts import born
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.site import Site
+
+_OWN = 3  # parts of a name that a module of the same class has, too
 
 
 def sibling_read_twice(case: Case, parameter: str, declared: Site | None) -> Site | None:
@@ -51,3 +55,17 @@ def _reads(owner: ast.ClassDef, name: str) -> list[ast.Attribute]:
 
 def _is_of_self(node: ast.AST) -> TypeGuard[ast.Attribute]:
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == "self"
+
+
+def read_in_another(case: Case, parameter: str, declared: Site | None) -> bool:
+    """Whether the same line made a parameter of that name in another module, where it is read.
+
+    `encoder.0.norms.1.weight` is at rest where a class serves an encoder as well as a decoder.
+    """
+    own = parameter.split(".")[-_OWN:]
+    flow = dataflow(case)
+    others = (one for one in flow.tensors.values() if one.parameter and one.leaf not in (None, parameter))
+    alike = (one for one in others if (one.leaf or "").split(".")[-_OWN:] == own and len(own) == _OWN)
+    return declared is not None and any(
+        flow.is_used(one.number) and born(case, one.number) == declared for one in alike
+    )

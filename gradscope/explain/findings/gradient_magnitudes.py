@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.chains_through_time import exploding_chain
-from gradscope.explain.deductions.graph_cuts import reaches
+from gradscope.explain.deductions.graph_cuts import first_values, reaches
 from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.deductions.nonfinite_arrivals import first_nonfinite
 from gradscope.explain.deductions.settings import setting_line
@@ -77,6 +77,10 @@ def dead_relu(case: Case) -> Iterator[Cause]:
             continue
         said.add(found.site)
         dead = round(size.zero_share * size.count)
+        weight = samples[0].get(name.removesuffix("bias") + "weight")
+        if weight is not None and weight.weight == 0:
+            yield _begins_at_zero(case, weight, found.site)
+            continue
         yield Cause(
             f"{dead} of {size.count} units of this ReLU were off for every input: the gradient of {name} is zero there",
             found.site,
@@ -85,6 +89,17 @@ def dead_relu(case: Case) -> Iterator[Cause]:
             module=None if found.module is None else found.module.label,
             backward=size.backward,
         )
+
+
+def _begins_at_zero(case: Case, weight: LeafSize, relu: Site) -> Cause:
+    """A layer whose weights are all zero at first: the ReLU behind it is off for every input, and lets nothing back."""
+    return Cause(
+        f"{weight.leaf} begins at zero: the ReLU behind it gives 0 and the gradient 0 for every input, for ever",
+        first_values(case, weight.leaf) or relu,
+        (Related("called_at", relu, "the ReLU"),),
+        tensor=weight.leaf,
+        advice="leave torch's own random values, or take nn.init.kaiming_uniform_; zeros are for biases",
+    )
 
 
 def _all_dead(case: Case, samples: list[dict[str, LeafSize]]) -> Iterator[Cause]:

@@ -67,6 +67,11 @@ SHAPES = (
         "indices begin at 0; look at whether dimension {1} is the one that is meant",
     ),
     Refusal(
+        re.compile("index out of range in self"),
+        "an index is not below the size of the dimension that it chooses from, or is negative",
+        "look at what makes the indices, and at whether what they choose from is still what they were made for",
+    ),
+    Refusal(
         re.compile(r"too many indices for tensor of dimension (\d+)"),
         "more indices than the {0} dimensions that there are",
         "keep the batch's dimension, with unsqueeze(0) for one sample" + _LOOK,

@@ -197,7 +197,7 @@ TABLE: tuple[Kind, ...] = (
         "shapes-do-not-fit",
         Severity.ERROR,
         shapes_do_not_fit,
-        unless=(*_EXPLAINED, "GS838", "GS861"),
+        unless=(*_EXPLAINED, "GS818", "GS838", "GS861"),
         points=False,
     ),
     Kind("GS818", "out-of-range", Severity.ERROR, out_of_range, points=False),
