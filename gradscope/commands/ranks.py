@@ -22,7 +22,7 @@ from gradscope.store.reader import SUFFIX, load
 from gradscope.view.ranks import table
 
 _RANK = re.compile(r"\.r\d+-of-\d+\.")
-_NOT_FINITE = Choice(codes("GS730,GS731"))
+_NOT_FINITE = Choice(codes("GS730,GS731,GS737,GS820,GS824"))
 
 
 @click.command("ranks", context_settings=options.HELP)

@@ -43,8 +43,8 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
         value that all ranks have in one step: the rank that had it before a collective after which the others had it.
         Where ranks have other numbers of samples and such a number, times the number of ranks, divides a sum over all,
         the line is that of the number. Where all ranks have it from one operator and line, the line is that which
-        `gradscope explain` names for the first; where an optimizer was the first to read NaN, after gradients were
-        summed in float16, that which makes what is summed.
+        `gradscope explain` names for the first, that of a training which diverges among them; where an optimizer was
+        the first to read NaN, after gradients were summed in float16, that which makes what is summed.
     """
     bad = [one for one in ranks.ranks if one.nonfinite is not None]
     if not bad or len(ranks.ranks) < 2:
