@@ -1,18 +1,29 @@
-"""The condition under which no_sync() is entered: it decides for which backward gradients are not averaged."""
+"""The condition under which no_sync() is entered: it decides for which backward gradients are not averaged.
+
+Where a helper that counts its calls enters it, and one line calls this for each of several models, the count is wrong
+by that line.
+"""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator
 
+from gradscope.functions.source import called_name
 from gradscope.model.site import Site
-from gradscope.ranks.syntax import at_line, function_around, tree_of
+from gradscope.ranks.syntax import Function, at_line, function_around, statements, tree_of
 from gradscope.store.reader import Recording
 
 
 def decides(recording: Recording, site: Site) -> Site:
-    """The innermost condition around the name no_sync in the function of a line that enters it, else the line."""
+    """The innermost condition around the name no_sync in the function of a line that enters it, else the line; where
+    this function counts, the one line that enters it more than once."""
     tree = tree_of(recording, site)
     function = function_around(tree, site.line) or tree
+    if isinstance(function, Function) and any(isinstance(node, ast.AugAssign) for node in ast.walk(function)):
+        several = list(_several(recording, function.name))
+        if len(several) == 1:
+            return several[0]
     named = [node for node in ast.walk(function) if isinstance(node, ast.Attribute) and node.attr == "no_sync"]
     lines = {node.lineno for node in named}
     line = site.line if site.line in lines else next(iter(lines)) if len(lines) == 1 else None
@@ -22,3 +33,23 @@ def decides(recording: Recording, site: Site) -> Site:
         if isinstance(node, ast.If) and line is not None and node.lineno < line <= (node.end_lineno or 0)
     ]
     return at_line(recording, site, max(around)) if around else site
+
+
+def _several(recording: Recording, name: str) -> Iterator[Site]:
+    """The statements that enter several of what a function gives at once."""
+    for file in sorted(recording.sources()):
+        for node in statements(recording, Site(file, 1)):
+            if isinstance(node, ast.With):
+                entered = [one.context_expr for one in _entered(node)]
+                if sum(isinstance(one, ast.Call) and called_name(one) == name for one in entered) > 1:
+                    function = function_around(tree_of(recording, Site(file, 1)), node.lineno)
+                    place = Site(file, node.lineno, "<module>" if function is None else function.name)
+                    yield at_line(recording, place, node.lineno)
+
+
+def _entered(node: ast.With) -> Iterator[ast.withitem]:
+    """What a statement enters, and one that is all that stands in it."""
+    yield from node.items
+    inside = node.body[0]
+    if len(node.body) == 1 and isinstance(inside, ast.With):
+        yield from _entered(inside)

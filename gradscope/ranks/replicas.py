@@ -122,7 +122,8 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
         Replicas that drift apart, where no collective ran in any backward, where no_sync() was entered for a backward
         that a step followed, or where the parameter that drifts has no hook of the wrapper's. The line is that of the
         call that went past the wrapper, or that asks for the module where this runs as often, of no_sync() or of the
-        condition under which it is entered, or of the wrap.
+        condition under which it is entered, or the one that calls a helper which counts for it several times at once,
+        or of the wrap.
     """
     found = _drift(ranks)
     averaging = None if found is None else ranks.averaging[found.members[0]]
