@@ -17,7 +17,9 @@ from gradscope.store.reader import Recording
 
 _LONGEST = 32  # steps from name to name
 _THROUGH = frozenset(("enumerate", "iter", "next", "zip", "islice", "cycle", "list", "tuple", "reversed", "tqdm"))
-_CONVERTS = frozenset(("to", "cuda", "cpu", "float", "double", "half", "long", "clone", "detach", "view", "reshape"))
+_CONVERTS = frozenset(
+    ("to", "cuda", "cpu", "float", "double", "half", "long", "clone", "detach", "view", "reshape", "contiguous")
+)
 _CHOOSES = ("batch_sampler", "sampler", "generator")  # arguments that say which samples are taken
 _DRAWS = frozenset(("rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "bernoulli"))
 _SENT = ("tensor", "input_tensor", "input")  # as collectives call what they send
@@ -55,8 +57,7 @@ def made_at(recording: Recording, stack: Stack, through: bool = True) -> Site | 
     """The line that makes the tensor which a collective is given, or, without `through`, converts it last; None where
     no assignment does."""
     frames = frames_of(recording, stack)
-    call = next(iter(_calls(frames[0])), None) if frames else None
-    given = None if call is None else _sent(call)
+    given = sent_by(frames[0]) if frames else None
     if given is None:
         return None
     at, line, made = _followed(frames, given, _inside_call if through else _nothing_inside)
@@ -65,8 +66,11 @@ def made_at(recording: Recording, stack: Stack, through: bool = True) -> Site | 
     return at_line(recording, frames[at].site, line) if made_here else None
 
 
-def _sent(call: ast.Call) -> ast.expr | None:
-    """What a collective sends: of those that are told where to put what comes, the second argument."""
+def sent_by(frame: Frame) -> ast.expr | None:
+    """What a collective on a line sends: of those that are told where to put what comes, the second argument."""
+    call = next(iter(_calls(frame)), None)
+    if call is None:
+        return None
     by_name = {one.arg: one.value for one in call.keywords}
     place = int(_last_name(call).startswith(_PUTS_FIRST))
     given = (by_name[name] for name in _SENT if name in by_name)
@@ -127,6 +131,13 @@ def _inside_call(value: ast.expr) -> ast.expr | None:
     if _last_name(value) in _CONVERTS and isinstance(value.func, ast.Attribute):
         return value.func.value
     return None
+
+
+def unconverted(value: ast.expr) -> ast.expr:
+    """A value without what converts it."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _CONVERTS:
+        value = value.func.value
+    return value
 
 
 def bound_in(frame: Frame, name: str, line: int) -> tuple[int, ast.expr] | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import json
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,15 +14,13 @@ from gradscope.ranks.known import Ranks
 from gradscope.ranks.stopped import named
 from gradscope.ranks.syntax import at_line, tree_of
 from gradscope.ranks.ways import ways_of
-from gradscope.store.file import damage_is_one_sentence
+from gradscope.ranks.wrapper_names import Order, orders_of
 from gradscope.store.reader import Recording, load
 
 _SETS = frozenset(("set", "frozenset"))
 _THROUGH = frozenset(("list", "tuple", "enumerate", "iter", "zip"))
 _REGISTERS = frozenset(("register_buffer", "register_parameter", "register_module", "add_module", "setattr"))
 _HOLDERS = frozenset(("ModuleDict", "ParameterDict", "BufferDict"))
-
-Order = dict[str, list[str]]  # names, by what they are of
 
 
 def in_another_order(ranks: Ranks) -> Iterator[Blame]:
@@ -46,10 +43,10 @@ def in_another_order(ranks: Ranks) -> Iterator[Blame]:
         The names of the parameters and buffers in each wrapper, in their order. The line is that of the one loop or
         comprehension over a set that registers something, else that of the wrap.
     """
-    told = sorted((members[0], text) for text, members in ranks.orders.items())
-    first = told[0][0] if told else 0
-    orders = [_read(ranks, number, text) for number, text in told]
-    for (number, _), order in zip(told[1:], orders[1:], strict=True):
+    told = sorted(members[0] for members in ranks.orders.values())
+    first = told[0] if told else 0
+    orders = [orders_of(ranks, number) for number in told]
+    for number, order in zip(told[1:], orders[1:], strict=True):
         for kind, here, there in _unlike(orders[0], order):
             yield Blame(
                 f"the {kind} of a model are not in one order on all ranks, and DistributedDataParallel goes by it: "
@@ -59,16 +56,6 @@ def in_another_order(ranks: Ranks) -> Iterator[Blame]:
                 tensor=here,
             )
             return
-
-
-def _read(ranks: Ranks, number: int, text: str) -> list[Order]:
-    """What a rank says, for each of its wrappers."""
-    with damage_is_one_sentence(Path(ranks.rank(number).path)):
-        found = json.loads(text)
-        lists = [each for one in found for each in one.values()] if isinstance(found, list) else [None]
-        if not all(isinstance(each, list) and all(isinstance(name, str) for name in each) for each in lists):
-            raise ValueError("the order of names has no form")
-        return list(found)
 
 
 def _unlike(first: list[Order], second: list[Order]) -> Iterator[tuple[str, str, str]]:

@@ -1,9 +1,11 @@
 """What an exception of one rank goes back to: a branch that left parameters out, a call of the module inside the
-wrapper, a backward inside the backward, or the caller of a function that meets others for several."""
+wrapper, a backward inside the backward, a layer that nothing runs, what a model is built with, or the caller of a
+function that meets others for several."""
 
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
@@ -12,7 +14,9 @@ from gradscope.model.graph import Graph
 from gradscope.model.operation import Operation
 from gradscope.model.rank import Rank
 from gradscope.model.site import Origin, Site, Stack
+from gradscope.ranks.handing import built_with
 from gradscope.ranks.known import Ranks, Told
+from gradscope.ranks.never_used import never_used
 from gradscope.ranks.syntax import at_line, statements
 from gradscope.ranks.ways import ways_of
 from gradscope.store.averaging_reader import read_beside_the_wrapper
@@ -22,6 +26,7 @@ from gradscope.store.reader import Recording, load
 
 _TWICE = "Expected to mark a variable ready only once"  # what DistributedDataParallel raises
 _NEVER = "Expected to have finished reduction in the prior iteration"  # this as well
+_UNLIKE = re.compile("appears not to match|DDP expects same model across all ranks")  # and these
 _OTHERS = 8  # ranks that are asked
 
 
@@ -33,6 +38,8 @@ def raised_by(ranks: Ranks, one: Rank) -> Told | None:
             return _in_a_nested_backward(recording) or _beside_the_wrapper(recording)
         if _NEVER in text:
             return _left_out(ranks, one, recording)
+        if _UNLIKE.search(text):
+            return _of_another_size(recording)
         return _by_its_caller(one, recording)
 
 
@@ -66,7 +73,8 @@ def _left_out(ranks: Ranks, one: Rank, recording: Recording) -> Told | None:
         site = next(filter(None, (_passed(recording, frame, way) for frame in stack)), None)
         if site is not None:
             return f"after {leaf} was left out of the loss of backward {number}", site
-    return None
+    unused = never_used(ranks, one.rank, recording, reached)
+    return None if unused is None else (f"since nothing runs the layer of {unused[0]}", unused[1])
 
 
 def _used(
@@ -106,6 +114,13 @@ def _passed(recording: Recording, used: Site, way: list[Operation]) -> Site | No
             others = sorted(line for arm in arms if arm is not holding[0] for line in ran if _in_arm(arm, line))
             return at_line(recording, used, others[0] if others else node.lineno)
     return None
+
+
+def _of_another_size(recording: Recording) -> Told | None:
+    """What gives the number that a wrapped model is built with, where that is computed."""
+    failures = recording.failures()
+    site = built_with(recording, failures[-1].stack) if failures else None
+    return None if site is None else (f"whose model is built with what line {site.line} gives", site)
 
 
 def _in_arm(arm: list[ast.stmt], line: int) -> bool:
