@@ -1,4 +1,5 @@
-"""The expression that a condition goes back to by names, arguments and returns: which asks for the rank, or draws."""
+"""The expression that a condition goes back to by names, arguments and returns: which asks for the rank, draws, or is
+measured by a rank alone; and that by which a loop goes through a rank's own part."""
 
 from __future__ import annotations
 
@@ -6,12 +7,14 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
+from functools import partial
 from itertools import chain
 
-from gradscope.functions.source import called_name
+from gradscope.functions.source import called_name, is_attribute_of
 from gradscope.model.site import Site, Stack
 from gradscope.ranks.given import Frame, bound_in, frames_of, passed_to
-from gradscope.ranks.syntax import JUMPS, Function, at_line, statements
+from gradscope.ranks.meetings import without_meetings
+from gradscope.ranks.syntax import JUMPS, Function, at_line, function_around, statements, tree_of
 from gradscope.store.reader import Recording
 
 _RANK = re.compile(r"(?:^|_)(?:rank|main|master|primary|chief|leader)(?:_|\d|$)", re.IGNORECASE)
@@ -21,6 +24,8 @@ _DRAWS = frozenset(
         *("choices", "sample", "gauss", "randrange", "integers", "uniform_", "bernoulli_", "random_", "normal_"),
     )
 )
+_READS = frozenset(("item", "tolist"))
+_RANGES = frozenset(("range", "arange", "islice"))
 _MOST = 64  # expressions that are looked at
 
 
@@ -40,6 +45,59 @@ def drawn_for(recording: Recording, stack: Stack, site: Site, test: ast.expr) ->
     frames = frames_of(recording, stack)
     at = next((at for at, one in enumerate(frames) if one.site == site), None)
     return None if at is None else _origin(recording, frames[at:], test, _draws)
+
+
+def measured_for(recording: Recording, stack: Stack, condition: Site) -> Site | None:
+    """The line above a condition that measures what it asks for, of a rank's own samples: no other rank has a part in
+    it. None where the condition itself does so, or no line is known to."""
+    frames = frames_of(recording, stack)
+    place = condition.file, condition.function
+    at = next((at for at, one in enumerate(frames) if (one.site.file, one.site.function) == place), None)
+    ifs = [] if at is None else [node for node in ast.walk(frames[at].function) if isinstance(node, ast.If)]
+    test = next((node.test for node in ifs if node.lineno == condition.line), None)
+    if at is None or test is None or _asks_for_rank(test):
+        return None
+    found = _origin(recording, frames[at:], test, _measures, partial(without_meetings, recording))
+    return None if found is None or found.line == condition.line else found
+
+
+def _measures(value: ast.expr) -> bool:
+    """Whether a value is read from a tensor, in which nothing else was put in the place of."""
+    calls = (node for node in ast.walk(value) if isinstance(node, ast.Call))
+    read = (call.func.value for call in calls if isinstance(call.func, ast.Attribute) and call.func.attr in _READS)
+    return any(not any(_is_nothing(one) for one in ast.walk(each)) for each in read)
+
+
+def _is_nothing(node: ast.AST) -> bool:
+    return isinstance(node, ast.Constant) and node.value is None
+
+
+def part_of(recording: Recording, stack: Stack, loop: Site) -> Site | None:
+    """The line that takes a rank's part of what a loop goes through; None of a loop that says how far it goes."""
+    frames = frames_of(recording, stack)
+    place = loop.file, loop.function
+    at = next((at for at, one in enumerate(frames) if (one.site.file, one.site.function) == place), None)
+    loops = [] if at is None else [one for one in ast.walk(frames[at].function) if isinstance(one, ast.For)]
+    through = next((one.iter for one in loops if one.lineno == loop.line), None)
+    if at is None or through is None or _is_bounded(through):
+        return None
+    return _origin(recording, frames[at:], through, _takes_part)
+
+
+def _is_bounded(value: ast.expr) -> bool:
+    return any(isinstance(node, ast.Call) and called_name(node) in _RANGES for node in ast.walk(value))
+
+
+def _takes_part(value: ast.expr) -> bool:
+    """Whether a value is a part by the number of a rank: of a slice or an index, a range, or a comprehension."""
+    for node in ast.walk(value):
+        if isinstance(node, ast.Subscript) and _asks_for_rank(node.slice):
+            return True
+        if isinstance(node, ast.Call) and called_name(node) in _RANGES and any(map(_asks_for_rank, node.args)):
+            return True
+        if any(_asks_for_rank(test) for one in getattr(node, "generators", ()) for test in one.ifs):
+            return True
+    return False
 
 
 def _conditions(frame: Frame) -> Iterator[ast.expr]:
@@ -63,7 +121,11 @@ def _draws(value: ast.expr) -> bool:
 
 
 def _origin(
-    recording: Recording, frames: list[Frame], value: ast.expr, wanted: Callable[[ast.expr], bool]
+    recording: Recording,
+    frames: list[Frame],
+    value: ast.expr,
+    wanted: Callable[[ast.expr], bool],
+    seen_as: Callable[[Frame, ast.expr], ast.expr] = lambda frame, value: value,
 ) -> Site | None:
     """The line of the first wanted expression from which a value comes."""
     waiting = [(frames, value)]
@@ -73,6 +135,7 @@ def _origin(
         if id(now) in seen:
             continue
         seen.add(id(now))
+        now = seen_as(around[0], now)
         if wanted(now):
             return at_line(recording, around[0].site, now.lineno)
         returned = {node: _returned(recording, around, node) for node in ast.walk(now) if isinstance(node, ast.Call)}
@@ -80,6 +143,7 @@ def _origin(
         waiting += chain.from_iterable(returned.values())
         names = [node.id for node in ast.walk(now) if isinstance(node, ast.Name) and node not in known]
         waiting += [one for name in names for one in _bound(around, name, now.lineno)]
+        waiting += chain.from_iterable(_kept(recording, node) for node in ast.walk(now))
     return None
 
 
@@ -95,6 +159,32 @@ def _bound(frames: list[Frame], name: str, line: int) -> Iterator[tuple[list[Fra
     for node in ast.walk(frames[0].function):
         if isinstance(node, ast.If) and node.lineno < bound[0] <= (node.end_lineno or 0) < line:
             yield frames, node.test
+        if isinstance(node, ast.Assign) and node.lineno == bound[0] and _is_of_a_part(node):
+            yield from _bound(frames, name, bound[0])
+
+
+def _is_of_a_part(node: ast.Assign) -> bool:
+    """Whether something is put into what has a name, which has the rest of it from elsewhere."""
+    return all(isinstance(target, ast.Subscript | ast.Attribute) for target in node.targets)
+
+
+def _kept(recording: Recording, node: ast.AST) -> list[tuple[list[Frame], ast.expr]]:
+    """What the one line that sets an attribute of `self` keeps in it."""
+    if not isinstance(node, ast.Attribute) or not is_attribute_of(node, "self"):
+        return []
+    found = [
+        (Site(file, one.lineno), one.value)
+        for file in sorted(recording.sources())
+        for one in statements(recording, Site(file, 1, ""))
+        if isinstance(one, ast.Assign | ast.AugAssign | ast.AnnAssign) and one.value is not None
+        for target in (one.targets if isinstance(one, ast.Assign) else [one.target])
+        if isinstance(target, ast.Attribute) and is_attribute_of(target, "self") and target.attr == node.attr
+    ]
+    if len(found) != 1:
+        return []
+    (site, value), tree = found[0], tree_of(recording, found[0][0])
+    function = function_around(tree, site.line)
+    return [] if function is None else [([Frame(replace(site, function=function.name), tree, function)], value)]
 
 
 def _returned(recording: Recording, frames: list[Frame], call: ast.Call) -> list[tuple[list[Frame], ast.expr]]:

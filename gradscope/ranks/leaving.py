@@ -15,13 +15,17 @@ from gradscope.model.operation import Operation
 from gradscope.model.rank import Rank, State
 from gradscope.model.site import Site, Stack
 from gradscope.ranks.closures import called_unevenly
+from gradscope.ranks.deciding import part_of
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.passing import parting
 from gradscope.ranks.syntax import at_line, statements, turns
 from gradscope.ranks.ways import ways_of
+from gradscope.store.collective_reader import read_runs
+from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording, load
 
 LEFT_STEP = "leaving a step before its backward"
+_LEFT_LOOP = "when it left the loop"
 
 
 def left(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
@@ -37,7 +41,17 @@ def left(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
         if step is not None:
             return LEFT_STEP, step
         loop = _left_loop(here, one.last_site, others)
-        return None if loop is None else ("when it left the loop", loop)
+        if loop is None:
+            return None
+        part = part_of(there, _waits_under(there), loop)
+        return (f"when it left the loop of line {loop.line}", part) if part is not None else (_LEFT_LOOP, loop)
+
+
+def _waits_under(recording: Recording) -> Stack:
+    """The stack of the last collective that a rank entered."""
+    with damage_is_one_sentence(recording.path):
+        runs = read_runs(recording.tables.rows)
+        return recording.tables.interned.stack(runs[-1][-1]) if runs else ()
 
 
 def _left_loop(here: Recording, last: Site | None, others: list[Rank]) -> Site | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradscope.model.site import Origin, Site, Stack
-from gradscope.ranks.syntax import at_line, function_around, statements, tree_of
+from gradscope.ranks.syntax import Function, Loop, at_line, function_around, statements, tree_of
 from gradscope.store.reader import Recording
 
 _OF_A_RANK = re.compile(r"rank|main|master|primary|chief|leader", re.IGNORECASE)  # names that tell one from others
@@ -22,17 +22,75 @@ class Branch:
     inside: Site
 
 
-def passed_by(recording: Recording, stack: Stack, other: Stack) -> Branch | None:
-    """The branch in which a rank was, when another one was below that branch in the same call of a function."""
+def passed_by(recording: Recording, stack: Stack, other: Stack, before: Stack = ()) -> Branch | None:
+    """The branch in which a rank was, when another one was below that branch in the same call of a function, or in the
+    next trip of a loop around it, if both were `before` in one trip; else one condition in what is called there."""
     parted = parting(stack, other)
     if parted is None:
         return None
-    lines, ours = list(_conditions(recording, *parted)), parted[0]
-    if not lines:
+    ours, start = parted[0], _start(stack, parted[0], before)
+    lines = list(_conditions(recording, *parted))
+    if lines:
+        passed = [Branch(at_line(recording, ours, line), ours) for line in lines]
+        return _of_a_rank(passed) or passed[-1]
+    loop = None if start is None else _gone_round(recording, parted, start)
+    if loop is None and (start is None or not start.line < ours.line < parted[1].line):
         return _decorated(recording, stack, other)
-    conditions = [at_line(recording, ours, line) for line in lines]
-    of_a_rank = (one for one in conditions if _OF_A_RANK.search(one.source or ""))
-    return Branch(next(of_a_rank, conditions[-1]), ours)
+    around = [] if loop is None else [Branch(at_line(recording, ours, line), ours) for line in _around(loop, ours.line)]
+    inside = _in_what_is_called(recording, stack, ours)
+    return (
+        _of_a_rank(around)
+        or _decorated(recording, stack, other)
+        or _of_a_rank(inside)
+        or (around[-1] if around else inside[0] if len(inside) == 1 else None)
+    )
+
+
+def _of_a_rank(branches: list[Branch]) -> Branch | None:
+    return next((one for one in branches if _OF_A_RANK.search(one.condition.source or "")), None)
+
+
+def _start(stack: Stack, ours: Site, before: Stack) -> Site | None:
+    """Where a rank was `before`, in the call of a function in which it is."""
+    now, then = list(_outside_in(stack)), list(_outside_in(before))
+    depth = now.index(ours)
+    same = len(then) > depth and [*map(str, now[:depth])] == [*map(str, then[:depth])]
+    return then[depth] if same and (then[depth].file, then[depth].function) == (ours.file, ours.function) else None
+
+
+def _gone_round(recording: Recording, parted: tuple[Site, Site], start: Site) -> Loop | None:
+    """The loop in which one rank went on from a place, and another came round to that, or to a line above it."""
+    ours, theirs = parted
+    if not theirs.line <= start.line < ours.line:
+        return None
+    lines = (ours.line, theirs.line, start.line)
+    loops = [node for node in statements(recording, ours) if isinstance(node, Loop)]
+    around = [node for node in loops if all(node.lineno <= line <= (node.end_lineno or 0) for line in lines)]
+    return around[-1] if around else None
+
+
+def _around(node: ast.AST, line: int) -> list[int]:
+    """The lines of the conditions around a line, from outside in."""
+    found = [one for one in ast.walk(node) if isinstance(one, ast.If)]
+    return [one.lineno for one in found if one.lineno < line <= (one.end_lineno or 0)]
+
+
+def _in_what_is_called(recording: Recording, stack: Stack, ours: Site) -> list[Branch]:
+    """The conditions by which a rank came to its line, in the functions that another line calls."""
+    found: list[Branch] = []
+    inner = list(_outside_in(stack))
+    for site in inner[inner.index(ours) + 1 :]:
+        function = function_around(tree_of(recording, site), site.line)
+        lines = [] if function is None else [*_around(function, site.line), *_ways_out(function, site.line)]
+        found += [Branch(at_line(recording, site, line), site) for line in lines]
+    return found
+
+
+def _ways_out(function: Function, line: int) -> list[int]:
+    """The lines of the conditions under which a function returns above a line."""
+    ends = ast.Return, ast.Continue, ast.Break
+    found = [node for node in ast.walk(function) if isinstance(node, ast.If) and (node.end_lineno or 0) < line]
+    return [node.lineno for node in found if isinstance(node.body[-1], ends)]
 
 
 def _decorated(recording: Recording, stack: Stack, other: Stack) -> Branch | None:

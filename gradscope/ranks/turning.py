@@ -9,8 +9,10 @@ from pathlib import Path
 from gradscope.model.rank import Collective, Rank
 from gradscope.model.site import Site, Stack
 from gradscope.ranks.closures import called_unevenly
+from gradscope.ranks.deciding import measured_for, part_of
 from gradscope.ranks.forwards import went_apart
 from gradscope.ranks.given import made_at
+from gradscope.ranks.handing import handed_by
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.leaving import LEFT_STEP, left_step
 from gradscope.ranks.loops import left_loop, same_way
@@ -60,6 +62,7 @@ def turn_of(ranks: Ranks, parting: Parting) -> Turn:
             or _branched(odd, usual, parting)
             or _made(odd, plain, parting)
             or _skipped(odd, plain, usual, parting)
+            or _handed(odd, plain, usual, parting)
             or plain
         )
 
@@ -118,8 +121,10 @@ def _left_loop(odd: Met, usual: Met) -> Turn | None:
         left = left_loop(other.recording, other.before, other.stack, one.stack)
         if left is not None:
             words = f", when it had left the loop of line {left.loop.line},"
-            condition = None if left.decides == left.loop else left.loop
-            return Turn(one.rank.rank, one.collective, other.collective, left.decides, words, condition)
+            part = part_of(other.recording, other.stack, left.loop) if left.decides == left.loop else None
+            site = part or left.decides
+            condition = None if site == left.loop else left.loop
+            return Turn(one.rank.rank, one.collective, other.collective, site, words, condition)
     return None
 
 
@@ -127,10 +132,12 @@ def _branched(odd: Met, usual: Met, parting: Parting) -> Turn | None:
     """A branch that one took and the other passed by; what most do is nobody's turn."""
     pairs = ((odd, usual), (usual, odd)) if len(parting.odd) == len(parting.others) else ((odd, usual),)
     for one, other in pairs:
-        branch = passed_by(one.recording, one.stack, other.stack)
+        before = one.before if same_way(one.before, other.before) else ()
+        branch = passed_by(one.recording, one.stack, other.stack, before)
         if branch is not None:
             words = f", in a branch of line {branch.condition.line},"
-            return Turn(one.rank.rank, one.collective, other.collective, branch.inside, words, branch.condition)
+            site = measured_for(one.recording, one.stack, branch.condition) or branch.inside
+            return Turn(one.rank.rank, one.collective, other.collective, site, words, branch.condition)
     return None
 
 
@@ -154,3 +161,11 @@ def _skipped(odd: Met, plain: Turn, usual: Met, parting: Parting) -> Turn | None
     if found is None:
         return None
     return replace(plain, site=found, words=f", by what line {found.line} lets through,")
+
+
+def _handed(odd: Met, plain: Turn, usual: Met, parting: Parting) -> Turn | None:
+    """Who gives a helper of several callers a tensor of another size than other ranks do."""
+    if not parting.is_certain or not same_way(odd.stack, usual.stack):
+        return None
+    site = handed_by(odd.recording, odd.stack) or handed_by(usual.recording, usual.stack)  # one may have been killed
+    return None if site is None else replace(plain, words=f", as line {site.line} calls it,", site=site)

@@ -123,8 +123,8 @@ def healthy_breaks_together(rank):
 
 def has_fewer_batches(rank):
     net = Replicated(model())
-    batches = [data(rank, step) for step in range(STEPS - rank)]
-    for x in batches:  # expect: GS790
+    batches = [data(rank, step) for step in range(STEPS - rank)]  # expect: GS790
+    for x in batches:
         net(x).square().mean().backward()
     dist.barrier()
 

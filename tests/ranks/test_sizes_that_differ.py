@@ -89,6 +89,37 @@ HEALTHY = """
             parameter.grad = torch.zeros_like(parameter)
         dist.all_reduce(parameter.grad)
 """
+HELPERS = {
+    "a helper that others call as well": """
+def gather(t):
+    out = [torch.empty_like(t) for _ in range(2)]
+    dist.all_gather(out, t.contiguous())
+    return torch.cat(out)
+def meet(x):
+    gather(x.sum(1))
+    return gather(x[x > rank - 0.5])  # here
+""",
+    "a helper below another one": """
+def total(t):
+    t = t.contiguous()
+    dist.all_reduce(t)
+    return t
+def mean(t):
+    return total(t) / 2
+def meet(x):
+    mean(x.sum(1))
+    mean(t=x.flatten()[: 4 + rank])  # here
+    return total(x)
+""",
+    "a helper of this one alone": """
+def gather(t):
+    out = [torch.empty_like(t) for _ in range(2)]
+    dist.all_gather(out, t.contiguous())  # here
+    return torch.cat(out)
+def meet(x):
+    return gather(x.flatten()[: 4 + rank])
+""",
+}
 
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
 
@@ -125,6 +156,16 @@ def test_the_sizes_are_named(tmp_path, name):
 @pytest.mark.parametrize("name", SKIPS)
 def test_the_condition_is_named_by_which_trips_are_left_out(tmp_path, name):
     program = TOWERS.replace("{average}", SKIPS[name].strip())
+    first = found_in(tmp_path, program)[0]
+    expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
+    assert (first.code, first.site.line) == ("GS790", expected)
+
+
+@pytest.mark.parametrize("name", HELPERS)
+def test_who_hands_a_helper_what_does_not_fit_is_named(tmp_path, name):
+    head, _, rest = TOWERS.partition("def average(net):")
+    setup = rest[rest.index("rank = int") : rest.index("    towers =")]
+    program = f"{head}{HELPERS[name]}{setup}    meet(torch.linspace(0, 1, 12).view(4, 3))\n"
     first = found_in(tmp_path, program)[0]
     expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
     assert (first.code, first.site.line) == ("GS790", expected)
