@@ -51,6 +51,7 @@ class Reason(enum.Enum):
     ALL_FROZEN = enum.auto()
     FROZEN_HERE = enum.auto()
     RESULT_UNUSED = enum.auto()
+    PART_DERIVED = enum.auto()  # of the loss, in which others are
     NEVER_READ = enum.auto()
     SIBLING_READ_TWICE = enum.auto()
     STACKED = enum.auto()  # of the members of an ensemble, which the optimizer holds

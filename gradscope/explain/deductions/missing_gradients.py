@@ -12,6 +12,7 @@ from itertools import islice
 
 from gradscope.explain.deductions.cancelled_gradients import cancelled_gradients
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.derived_parts import derived_part
 from gradscope.explain.deductions.dropped_results import is_run_for_a_part
 from gradscope.explain.deductions.graph_cuts import (
     CUT,
@@ -26,6 +27,7 @@ from gradscope.explain.deductions.graph_cuts import (
     module_of,
     reaches,
 )
+from gradscope.explain.deductions.handed_values import given_to_the_loss
 from gradscope.explain.deductions.late_changes import late_silences
 from gradscope.explain.deductions.lost_derivatives import lost_derivatives
 from gradscope.explain.deductions.lost_parts import lost_parts
@@ -93,7 +95,7 @@ def _why_no_graph(case: Case, call: Backward) -> MissingGradient:
     for root in roots:
         cuts = flow.behind(root)
         if cuts:
-            return at_cut(case, cuts[0])
+            return given_to_the_loss(case, at_cut(case, cuts[0]), root)
     switched = _mode_before(case, call)
     if switched is not None:
         return switched
@@ -212,7 +214,8 @@ def _why_none(case: Case, one: SilentParameter) -> MissingGradient | None:
     if _was_in_graph(case, one):
         return _dropped(case, one)
     way = dataflow(case).onward(one.held.tensor)
-    return stacked_members(case, one.look.optimizer, way) or cut_off(case, way) or _led_nowhere(case, one, way)
+    found = stacked_members(case, one.look.optimizer, way) or derived_part(case, way)
+    return found or cut_off(case, way) or _led_nowhere(case, one, way)
 
 
 def cut_off(case: Case, way: Way) -> MissingGradient | None:

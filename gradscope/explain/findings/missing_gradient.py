@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.derived_parts import PART
 from gradscope.explain.deductions.graph_cuts import (
     CUT,
     DERIVATIVE,
@@ -52,6 +53,7 @@ REASONS = {
     Reason.ALL_FROZEN: "nothing that the loss was computed from requires grad",
     Reason.FROZEN_HERE: "nothing that the loss was computed from requires grad: it is all frozen here",
     Reason.RESULT_UNUSED: "what is computed from it does not go into the loss",
+    Reason.PART_DERIVED: "this derives a part of a sum only, and no backward the other part, in which they are",
     Reason.NEVER_READ: "no operation that led to a loss read it",
     Reason.SIBLING_READ_TWICE: "no operation read it, and this line reads the layer built like it a second time",
     Reason.STACKED: "stack_module_state makes new parameters of the members', and the loss comes from those",
@@ -247,6 +249,26 @@ def unused(case: Case) -> Iterator[Cause]:
         The gradient was None at every look before the optimizer's steps, and no operator that led to a loss read it.
     """
     yield from missing(case, UNUSED)
+
+
+def part_derived(case: Case) -> Iterator[Cause]:
+    """What it flags:
+        A backward() of one part of a loss, where another name has the whole.
+    Why:
+        The sum is computed, and shown or logged, and looks right; what trains is the part alone.
+    Wrong:
+        penalty = weight_penalty(model)
+        loss = criterion(model(x), y) + penalty
+        penalty.backward()
+    Right:
+        loss.backward()
+    Do instead:
+        Call backward() of the sum.
+    How it is found:
+        An optimizer holds parameters that no backward reaches. What is computed from them is added to the tensor that a
+        backward starts from, into one number that requires grad, and no backward starts from what comes of that.
+    """
+    yield from missing(case, PART)
 
 
 def replaced(case: Case) -> Iterator[Cause]:

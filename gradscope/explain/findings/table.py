@@ -157,6 +157,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS728", "gradient-dropped", Severity.ERROR, missing_gradient.dropped),
     Kind("GS727", "parameter-replaced", Severity.ERROR, missing_gradient.replaced, points=False),
     Kind("GS725", "parameter-not-held", Severity.ERROR, missing_gradient.not_held, points=False),
+    Kind("GS869", "part-derived", Severity.WARNING, missing_gradient.part_derived, symptom=True),
     Kind("GS726", "parameter-unused", Severity.WARNING, missing_gradient.unused, unless=("GS771",), symptom=True),
     Kind("GS807", "softmax-twice", Severity.WARNING, losses.softmax_twice),
     Kind("GS868", "scores-cut-off", Severity.INFO, losses.scores_cut_off),

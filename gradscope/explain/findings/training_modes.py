@@ -20,7 +20,7 @@ from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import GradientState
 from gradscope.model.notice import FROZEN_IN_NAME, THAWED_IN_NAME
-from gradscope.model.training import EVAL, FORWARD, LEARN, TRAIN, TrainingCall
+from gradscope.model.training import EVAL, FORWARD, LEARN, LOAD, TRAIN, TrainingCall
 
 _TIMES = 3  # backward calls in the wrong mode
 
@@ -184,8 +184,10 @@ def validated_in_training_mode(case: Case) -> Iterator[Cause]:
 
     How it is found: the outermost module's mode at each forward. Its layers are known to depend on the mode from a call
     of train(), and eval() is not called before training is over. Some programs mean it (dropout as a sample of models).
+    Or a state is loaded after the training into another model of the same class, which is called without a switch.
     """
     for timeline in timelines(case) if is_whole(case) and len(timelines(case)) == 1 else ():
+        yield from _loaded(timeline)
         until = timeline.backwards[-1] if timeline.backwards else 0  # what comes after the training is no validation
         if any(at < until for at, _ in timeline.of(EVAL)):
             continue
@@ -207,6 +209,34 @@ def validated_in_training_mode(case: Case) -> Iterator[Cause]:
                     module=call.module,
                 )
                 break
+
+
+def _loaded(timeline: Timeline) -> Iterator[Cause]:
+    """A model that is loaded when training is over, and called in the mode in which a new one is."""
+    over = timeline.backwards[-1] if timeline.backwards else 0
+    switches = [call for _, call in timeline.of(TRAIN, EVAL)]
+    sensitive = {_class_of(call) for call in switches if call.total and call.kind is EVAL}
+    loads = [(at, call) for at, call in timeline.of(LOAD) if at > over]
+    for at, load in loads:
+        after = [call for later, call in timeline.of(FORWARD) if later > at and _class_of(call) == _class_of(load)]
+        trained = {call.module for _, call in timeline.of(FORWARD) if call.total}
+        known = trained | {call.module for call in switches}
+        fresh = [call for call in after if call.module not in known and call.count]
+        if fresh and _class_of(load) in sensitive:
+            yield Cause(
+                f"{fresh[0].module} is loaded here and called without eval(): a new model is in training mode, where "
+                "its layers drop, and normalise by the batch at hand",
+                load.site,
+                (Related("called_at", fresh[0].site, "forward"),),
+                certain=False,
+                module=fresh[0].module,
+                advice="call eval() of the model once it is loaded",
+            )
+            return
+
+
+def _class_of(call: TrainingCall) -> str:
+    return (call.module or "").partition("#")[0]
 
 
 def thawed_by_train(case: Case) -> Iterator[Cause]:

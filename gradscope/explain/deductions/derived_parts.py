@@ -1,0 +1,36 @@
+"""A backward of one summand, where the sum was meant: the other summands train nothing, and no backward knows them."""
+
+from __future__ import annotations
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.graph_cuts import MissingGradient, Reason
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import Way, dataflow
+from gradscope.model.finding import Related
+from gradscope.model.operation import base_name
+
+_ADDS = ("add", "add_", "sub", "rsub")
+PART = "GS869"
+
+
+def derived_part(case: Case, way: Way) -> MissingGradient | None:
+    """The backward that starts from a summand of a sum to which a parameter's way leads, and which no backward knows.
+
+    The sum is one number. One that is computed for the log only has summands that are derived, each by itself.
+    """
+    flow = dataflow(case)
+    roots = {root.tensor: root.backward for root in flow.roots if root.requires_grad and not root.target}
+    if roots.keys() & way.live:
+        return None
+    for at in way.operations:
+        operation = flow.operations[at]
+        adds = operation.backward is None and base_name(operation.operation.name) in _ADDS
+        if not adds or not operation.operation.grad:
+            continue
+        derived = [roots[read.tensor] for read in operation.reads if read.tensor in roots]
+        sums = [flow.tensors[one] for one in operation.makes if one in flow.tensors]
+        call = next((call for call in case.backwards() if derived and call.number == derived[0]), None)
+        if call is not None and sums and all(size == 1 for size in sums[0].type.shape):
+            cause = Cause("", call.site, (Related("unused_at", operation.site, "the sum"),), backward=call.number)
+            return MissingGradient(PART, Reason.PART_DERIVED, cause)
+    return None
