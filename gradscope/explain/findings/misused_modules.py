@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from difflib import get_close_matches
 
 from gradscope.explain.deductions.refusals import Refusal
+from gradscope.explain.deductions.settings import setting_line
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
@@ -27,19 +28,9 @@ def _almost_forward(case: Case, _: Failure, names: tuple[str, ...]) -> Site | No
     return None
 
 
-def _given(case: Case, failure: Failure, _: tuple[str, ...]) -> Site | None:
-    """The line that gives the setting: while a line only hands its function's parameters on, the one that called it."""
-    own = [site for site in failure.stack if site.origin is Origin.USER]
-    for site in own:
-        handed = {name for call in _calls(case, site) for name in _plain_arguments(call)}
-        around = syntax(case).function(site)
-        if not isinstance(around, ast.FunctionDef) or not handed & {one.arg for one in around.args.args[1:]}:
-            return site
-    return None
-
-
-def _calls(case: Case, site: Site) -> list[ast.Call]:
-    return [node for node in source_lines.at(case, site) if isinstance(node, ast.Call)]
+def _heads(case: Case, failure: Failure, _: tuple[str, ...]) -> Site | None:
+    """The line that says how many heads there are."""
+    return setting_line(case, failure.stack, "num_heads", 1) or setting_line(case, failure.stack, "nhead", 1)
 
 
 def _plain_arguments(call: ast.Call) -> set[str]:
@@ -114,7 +105,7 @@ OF_MODULES = (
         re.compile("embed_dim must be divisible by num_heads"),
         "the embedding is no multiple of the heads, each of which takes an equal part of it",
         "take a number of heads that divides the embedding",
-        where=_given,
+        where=_heads,
     ),
     Refusal(
         re.compile(r"(?:(\w+)\.)?forward\(\) (missing \d+ required .*|takes .*)"),
