@@ -353,7 +353,7 @@ class Writer(Interning):
             first_met = "collective" in self._numbers and not self._has_met
             self._has_met = self._has_met or first_met
         files = {key[0] for key in frames if isinstance(key, tuple)}
-        ends = modules and self._described > 0
+        ends = modules and self._described > 0 and self._limit is None
         if ends or first_met:  # a callback runs no operator, and decides when a rank leaves a loop
             files.update(users_modules(_MODULES))
         for file in files:

@@ -88,7 +88,8 @@ from gradscope.explain.findings.updates_lost import updates_lost
 from gradscope.functions.rules.table import RULES
 from gradscope.model.finding import Severity
 
-_EXPLAINED = ("GS837", "GS839", "GS713", "GS730", "GS731", "GS732", "GS737")  # what torch refuses for these
+# What torch refuses for these is told by them.
+_EXPLAINED = ("GS311", "GS853", "GS837", "GS839", "GS713", "GS730", "GS731", "GS732", "GS737")
 
 TABLE: tuple[Kind, ...] = (
     Kind("GS853", "state-of-others", Severity.ERROR, state_of_others),

@@ -29,8 +29,8 @@ class AutoEncoder(nn.Module):
 
 
 def make_optimizer(model, cfg):
-    lr = cfg["base_lr"] * cfg["batch_size"] // cfg["base_batch"]
-    return torch.optim.SGD(model.parameters(), lr=lr, momentum=cfg["momentum"])  # expect: GS805
+    lr = cfg["base_lr"] * cfg["batch_size"] // cfg["base_batch"]  # expect: GS805
+    return torch.optim.SGD(model.parameters(), lr=lr, momentum=cfg["momentum"])
 
 
 def make_data(n=256, dim=20, rank=4):
