@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import Cut, dataflow, leaves_torch
+from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, dataflow, leaves_torch
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation, FlowTensor
@@ -178,15 +178,16 @@ def birth(case: Case, tensor: int) -> Stack:
         return ()
     for operation in flow.operations:
         makes = any(flow.tensors[made].storage == known.storage for made in operation.makes if made in flow.tensors)
-        if makes and not (known.parameter and _only_uses(operation, known)):
+        if makes and not (known.parameter and _only_uses(flow, operation, known)):
             return operation.operation.stack
     return ()
 
 
-def _only_uses(operation: FlowOperation, parameter: FlowTensor) -> bool:
+def _only_uses(flow: RecordedDataflow, operation: FlowOperation, parameter: FlowTensor) -> bool:
     """Whether an operator makes a view of a parameter, or a backward something where another had lain."""
-    read = {one.tensor for one in operation.reads}
-    return operation.backward is not None or (operation.operation.grad and parameter.number in read)
+    reads = (one.tensor for one in operation.reads if one.requires_grad and one.tensor in flow.tensors)
+    learned = {flow.tensors[one].storage for one in reads}
+    return operation.backward is not None or (operation.operation.grad and parameter.storage in learned)
 
 
 def first_values(case: Case, leaf: str) -> Site | None:
