@@ -119,31 +119,18 @@ def _handed(case: Case, own: Stack, function: ast.FunctionDef, name: str, far: i
     names = [_arg(one) for one in function.args.args]
     position = names.index(name) - (names[:1] == ["self"]) if name in names else None
     called = _called_as(case, own[0].file, function)
-    around = own[1:] or _only_call(case, called)
-    for call in _calls(case, around[0]) if around else ():
-        if called_name(call) in called:
-            value = _argument(call, name, position)
-            if value is not None:
-                return _given(case, around, value, far)
+    for call in _calls(case, own[1]) if len(own) > 1 else ():
+        value = _argument(call, name, position) if called_name(call) == called else None
+        if value is not None:
+            return _given(case, own[1:], value, far)
     default = _default(function, name)
     return None if default is None else syntax(case).site(own[0].file, default.lineno)
 
 
-def _only_call(case: Case, names: tuple[str, ...]) -> Stack:
-    """The only call of a function in the program, where no stack says which it was."""
-    found = [
-        syntax(case).site(file, node.lineno)
-        for file in syntax(case).files
-        for node in syntax(case).nodes(file)
-        if isinstance(node, ast.Call) and called_name(node) in names
-    ]
-    return (found[0],) if len(found) == 1 else ()
-
-
-def _called_as(case: Case, file: str, function: ast.FunctionDef) -> tuple[str, ...]:
+def _called_as(case: Case, file: str, function: ast.FunctionDef) -> str:
     """The name that a call of a function names: of an __init__ its class."""
     owners = [one for one in syntax(case).nodes(file) if isinstance(one, ast.ClassDef) and function in one.body]
-    return tuple(one.name for one in owners) if function.name == "__init__" else (function.name,)
+    return owners[0].name if owners and function.name == "__init__" else function.name
 
 
 def _default(function: ast.FunctionDef, name: str) -> ast.expr | None:

@@ -8,7 +8,7 @@ from collections import defaultdict
 from gradscope.explain.deductions.settings import setting_line
 from gradscope.explain.deductions.weight_growth import samples_of
 from gradscope.explain.evidence.case import Case
-from gradscope.model.site import Site
+from gradscope.model.site import Site, user_site
 from gradscope.model.size import LeafSize
 
 _LAYER = re.compile(r"(.*?)\.?weight_hh_l(\d+)$")
@@ -31,9 +31,9 @@ def vanishing_layers(case: Case) -> tuple[str, LeafSize, LeafSize] | None:
 
 def layers_set_at(case: Case, owner: str) -> Site | None:
     """The line that says how many layers a recurrent module has, or else the one that built it."""
-    built = {one.site for one in case.declarations() if one.path == owner}
-    site = built.pop() if len(built) == 1 else None
-    return None if site is None else setting_line(case, (site,), "num_layers", 2) or site
+    built = {one.stack for one in case.declarations() if one.path == owner}
+    stack = built.pop() if len(built) == 1 else ()
+    return setting_line(case, stack, "num_layers", 2) or user_site(stack)
 
 
 def _by_owner(sample: dict[str, LeafSize]) -> dict[str, list[LeafSize]]:

@@ -59,9 +59,9 @@ class LeakedNodes(Watcher):
         """A model is called: one in evaluation mode may make graphs that no backward frees."""
         if module.training or self._nodes.newborn is not None or not torch.is_grad_enabled():
             return
-        step = self._steps.current + 1
+        step = self._steps.current
         if not self._evaluations or step - self._evaluations[-1] >= _APART:
-            self._evaluations = [*self._evaluations[1 - _RECENT :], step]
+            self._evaluations.append(step)
             self._nodes.newborn = []
 
     def after(self, call: BackwardCall, thread: Thread) -> None:
@@ -84,10 +84,12 @@ class LeakedNodes(Watcher):
         return self._watched_until is not None and step <= self._watched_until
 
     def _forget_old_ones(self) -> None:
-        """Keep the latest of the regular cohorts only, and of a suspicion's those whose nodes live."""
-        regular = [made for made in list(self._cohorts) if made not in _COHORTS and self._is_regular(made)]
-        for made in regular[: -2 * _RECENT]:
-            del self._cohorts[made]
+        """Keep the latest of the regular cohorts and of evaluations only, of a suspicion's those whose nodes live."""
+        regular = [made for made in list(self._cohorts) if made not in _COHORTS and made % _REGULAR == 0]
+        for made in (*regular[:-_RECENT], *self._evaluations[:-_RECENT]):
+            if made not in _COHORTS:
+                self._cohorts.pop(made, None)
+        del self._evaluations[:-_RECENT]
 
     def _is_regular(self, made: int) -> bool:
         return made % _REGULAR == 0 or made in self._evaluations
