@@ -26,7 +26,7 @@ from gradscope.torch_internals.guards import no_function
 
 _COHORTS = frozenset((1, 2, 3, 4, *(2**power for power in range(3, 40))))  # steps whose nodes are watched
 _REGULAR, _RECENT = 16, 8  # steps between cohorts watched besides, and how many of these: a leak may begin late
-_APART = 8  # steps between two of which an evaluation's nodes are watched: one that keeps its graphs is rare in a run
+_APART = 16  # steps between two of which an evaluation's nodes are watched: one that keeps its graphs is rare in a run
 _SUSPICION = 256  # steps that are all watched after the nodes of one have outlived it: others may be between cohorts
 _OLD = 32  # steps after which their nodes tell of a leak
 _GRACE = 2  # steps after which a step's nodes should be dead: the script may still hold its last results
