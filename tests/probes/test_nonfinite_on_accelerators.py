@@ -159,6 +159,23 @@ def test_a_batch_that_comes_in_with_a_nan_is_told_in_any_step(recorded, far):
         assert "the argument self of _to_copy holds NaN" in finding.message
 
 
+@pytest.mark.parametrize("step_of_zero", [0, 5])
+def test_the_division_of_a_step_on_lists_is_told_and_no_operator_after_it(recorded, far, step_of_zero):
+    def train():
+        weights = [torch.ones(2, requires_grad=True), torch.ones(3, requires_grad=True)]
+        optimizer = torch.optim.Adam(weights, lr=0.1, foreach=True, eps=0.0, betas=(0.0, 0.0))
+        for step in range(step_of_zero + 2):
+            optimizer.zero_grad()
+            (weights[0].square().mean() + weights[1].mean() * float(step != step_of_zero)).backward()
+            optimizer.step()
+
+    with recorded(train) as recording:
+        birth = recording.births()[0]
+        assert birth.op == "aten._foreach_addcdiv_.ScalarList"
+        assert recording.arrivals()[0].birth == birth.number
+        assert recording.faults() == ()
+
+
 def test_a_gradient_that_no_look_explains_is_told_by_its_layer(recorded, far):
     """A product overflows in a step in which products are not looked at."""
 

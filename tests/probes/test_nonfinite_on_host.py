@@ -51,6 +51,40 @@ def test_what_hides_a_birth_is_noted(recorded):
         assert [arrival.leaf for arrival in recording.arrivals()] == ["leaf"]
 
 
+@pytest.mark.parametrize("step_of_zero", [0, 5])
+def test_the_division_of_a_step_on_lists_is_told_with_its_values(recorded, step_of_zero):
+    """The second parameter's gradient is 0, and so is its root, with an eps of 0: at any step."""
+
+    def train():
+        weights = [torch.ones(2, requires_grad=True), torch.ones(3, requires_grad=True)]
+        optimizer = torch.optim.Adam(weights, lr=0.1, foreach=True, eps=0.0, betas=(0.0, 0.0))
+        for step in range(step_of_zero + 2):
+            optimizer.zero_grad()
+            (weights[0].sum() + weights[1].sum() * float(step != step_of_zero)).backward()
+            optimizer.step()
+
+    with recorded(train) as recording:
+        birth = recording.births()[0]
+        assert (birth.op, birth.shape, birth.nan) == ("aten._foreach_addcdiv_.ScalarList", (3,), 3)
+        assert birth.argument_named("tensor2").value == 0.0
+        assert recording.faults() == ()
+
+
+def test_a_weight_that_held_a_nan_came_in_with_it_however_it_is_turned(recorded):
+    """No operator wrote it, and addmm keeps only the batch."""
+    model = torch.nn.Linear(3, 2)
+
+    def train():
+        for step in range(5):
+            if step == 3:
+                model.weight.detach().numpy()[0, 0] = float("nan")
+            model(torch.ones(4, 3)).square().sum().backward()
+
+    with recorded(train) as recording:
+        birth = recording.births()[0]
+        assert (birth.entered, birth.argument) == (True, "weight")
+
+
 def test_looking_changes_no_bit_and_no_random_number(recorded):
     plain = train_with_dropout()
     seen = []
@@ -66,6 +100,7 @@ def test_looking_changes_no_bit_and_no_random_number(recorded):
         (torch.ops.aten.relu.default, CLOSELY),
         (torch.ops.aten.mean.default, FORWARD),
         (torch.ops.aten.div.Tensor, ALWAYS),
+        (torch.ops.aten._foreach_addcdiv_.ScalarList, FORWARD),
     ],
     ids=str,
 )

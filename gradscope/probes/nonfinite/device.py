@@ -20,6 +20,7 @@ import torch
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.node_token import token_of
+from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.nonfinite.device_lineage import (
     CLOSE,
     FAILED,
@@ -110,11 +111,7 @@ class NonfiniteOnDevice:
         readback = self._free_readback(result, _MARGIN) if self._steps.recorded and not thread.busy else None
         if readback is None:
             return
-        call = thread.call
-        if call is not None:
-            self._looks.calls.setdefault(call.serial, call)
-        what = (operator.name, self._stacks.take(frame, thread.base), thread.number, 0 if call is None else call.serial)
-        place = (OPERATOR, *what, *self._node(), self._steps.current)
+        place = self._operators_place(operator, thread, frame)
         if near is None:
             self._add(place, readback, result, *((OUTSIDE, self._word("self")) if operator.copies else ()))
             return
@@ -124,6 +121,29 @@ class NonfiniteOnDevice:
             self._looks.parents.extend((number, parent, overwritten))
         if len(self._made) < SLOTS:
             self._made[storage_of(result)[0]] = number
+
+    @_guarded
+    def look_at_all(self, operator: Any, written: list[torch.Tensor], close: bool, frame: Any) -> None:
+        """Have all measured that an operator on lists has written; `close`: others are linked to it."""
+        thread = self._threads.current
+        for alike in _alike(written[:SLOTS]):
+            readback = self._free_readback(alike[0], len(alike))
+            if readback is None or thread.busy or not self._steps.recorded:
+                continue
+            first, place = self._looks.next, self._operators_place(operator, thread, frame)
+            for _ in alike:
+                self._looks.numbers.extend((*place, readback.name, 0, 0))
+            readback.measure_all(alike, range(first, self._looks.next))
+            if close and len(self._made) < SLOTS:
+                self._made.update((storage_of(one)[0], number) for number, one in enumerate(alike, first))
+
+    def _operators_place(self, operator: Any, thread: Thread, frame: Any) -> tuple[int, ...]:
+        """Where an operator runs that was called from a frame of the program, or from none."""
+        call = thread.call
+        if call is not None:
+            self._looks.calls.setdefault(call.serial, call)
+        what = (operator.name, self._stacks.take(frame, thread.base), thread.number, 0 if call is None else call.serial)
+        return (OPERATOR, *what, *self._node(), self._steps.current)
 
     def _add(
         self, place: tuple[int, ...], readback: Readback, tensor: torch.Tensor, flags: int = 0, name: int = 0
@@ -364,6 +384,14 @@ class NonfiniteOnDevice:
 
     def _switch_off(self) -> None:
         self.off = True
+
+
+def _alike(tensors: list[torch.Tensor]) -> Iterable[list[torch.Tensor]]:
+    """The tensors of each device and dtype: what is measured at once."""
+    groups: dict[tuple[torch.device, torch.dtype], list[torch.Tensor]] = defaultdict(list)
+    for tensor in tensors:
+        groups[tensor.device, tensor.dtype].append(tensor)
+    return groups.values()
 
 
 def _hand_out(counts: list[tuple[_K, int]], answer: Callable[[_K, list[float]], None], numbers: list[float]) -> None:

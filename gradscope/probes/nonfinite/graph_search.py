@@ -73,12 +73,20 @@ def _came(node: Any, name: str, tensor: torch.Tensor) -> Found | None:
 
 
 def _made(node: Any, tensor: torch.Tensor) -> Found:
-    for target, _ in node.next_functions:
-        leaf = getattr(target, "variable", None)
+    for leaf in _leaves_of(node):
         if is_plain(leaf) and bool(torch.isnan(leaf).any()):
             return Found(node, "leaf", leaf, _told(leaf, [("leaf", leaf)]))
     arguments = [(name, one) for name, one in kept_by(node) if is_plain(one) and name not in _GIVEN]
     return Found(node, None, tensor, _told(tensor, arguments))
+
+
+def _leaves_of(node: Any) -> Iterator[Any]:
+    """The leaves that a node's operator was given, as they are or moved: a Linear's weight comes transposed."""
+    for target, _ in node.next_functions:
+        maker = target
+        while maker is not None and _moves(maker) and len(maker.next_functions) == 1:
+            maker = maker.next_functions[0][0]
+        yield getattr(maker, "variable", None)
 
 
 def _told(tensor: torch.Tensor, arguments: list[tuple[str, torch.Tensor]]) -> str:

@@ -90,6 +90,9 @@ class NonfiniteOnHost(Watcher):
             if operator.copies and not close and not _comes_from_host(result, arguments):
                 return
             self.looked += 1
+            if result is None:
+                self._look_at_written(operator, arguments, keywords, frame)
+                return
             has_several = type(result) is tuple or (close and type(result) is list)
             for tensor in (result if close else result[:1]) if has_several else (result,):
                 if is_plain(tensor):
@@ -104,6 +107,21 @@ class NonfiniteOnHost(Watcher):
                     self.on_device.look(operator, tensor, arguments, keywords, near, frame)
         except Exception as error:
             self._faults.note(self.probe, error)
+
+    def _look_at_written(self, operator: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], frame: Any) -> None:
+        """Look at what an operator on lists has written into its first, tensor by tensor."""
+        far = []
+        for position, tensor in enumerate(arguments[0]):
+            if is_far(tensor):
+                far.append(tensor)
+            elif is_plain(tensor) and tensor.is_floating_point():
+                total = torch.sum(tensor).item()
+                thread = self._threads.current
+                if total - total != 0 and self._steps.recorded and not thread.busy:
+                    alone = tuple(_at(one, position) for one in arguments)
+                    self._closer(thread, operator, tensor, alone, keywords, frame)
+        if far:
+            self.on_device.look_at_all(operator, far, self.looking <= CLOSELY, frame)
 
     def is_calm(self) -> bool:
         """Whether nothing has turned up in this step, and no device is asked."""
@@ -332,6 +350,13 @@ class NonfiniteOnHost(Watcher):
             if variable is not None and storage_of(variable)[0] == storage:
                 return self._names.leaf(variable)
         return name
+
+
+def _at(argument: Any, position: int) -> Any:
+    """What an operator on lists takes together with the tensor at a position of its first."""
+    if not isinstance(argument, (list, tuple)):
+        return argument
+    return argument[position] if position < len(argument) else ()
 
 
 def _comes_from_host(result: Any, arguments: tuple[Any, ...]) -> bool:

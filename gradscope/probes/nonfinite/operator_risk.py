@@ -33,11 +33,14 @@ DIVIDES = """
     lgamma tan prod logsumexp std var linalg_solve linalg_inv_ex linalg_lu_solve linalg_solve_triangular
     logit_backward xlogy
 """
+LISTS = """
+    _foreach_addcdiv_ _fused_adam_ _fused_adamw_
+"""  # an optimizer's division, of all parameters at once: they return nothing, what they write is their first argument
 UNSET = """
     empty empty_like empty_strided new_empty new_empty_strided empty_permuted resize_ set_
 """
 
-_MOVES, _DIVIDES, _UNSET = (frozenset(names.split()) for names in (MOVES, DIVIDES, UNSET))
+_MOVES, _DIVIDES, _LISTS, _UNSET = (frozenset(names.split()) for names in (MOVES, DIVIDES, LISTS, UNSET))
 
 
 def look_of(operator: Any) -> int:
@@ -46,6 +49,8 @@ def look_of(operator: Any) -> int:
     if schema is None or attribute(operator, "is_view"):
         return NEVER
     namespace, _, name = schema.name.partition("::")
+    if name in _LISTS and namespace == "aten":
+        return FORWARD
     if namespace != "aten" or name in _UNSET or not schema.returns:
         return NEVER
     if name in _DIVIDES:

@@ -4,7 +4,7 @@
 import torch
 from torch import nn
 
-CONFIGURATION = {"steps": 40, "rate": 2.0}  # expect: GS737
+CONFIGURATION = {"steps": 80, "rate": 2.0}  # expect: GS737
 
 
 def optimizer_of(model, rate):

@@ -4,7 +4,7 @@
 import torch
 from torch import nn
 
-CONFIGURATION = {"steps": 40, "rate": 0.02}
+CONFIGURATION = {"steps": 80, "rate": 0.02}
 
 
 def optimizer_of(model, rate):

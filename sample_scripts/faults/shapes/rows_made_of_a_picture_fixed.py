@@ -20,7 +20,7 @@ class Kinds(nn.Module):
 def main():
     torch.manual_seed(0)
     model, criterion = Kinds(), nn.CrossEntropyLoss()
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+    optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
     for step in range(6):
         labels = torch.randint(0, 4, (8,))
         pictures = torch.rand(8, 3, 32, 32) + labels[:, None, None, None] / 4
