@@ -26,6 +26,13 @@ def setting_line(case: Case, stack: Stack, keyword: str, position: int | None = 
     return None
 
 
+def parameter_line(case: Case, stack: Stack, name: str) -> Site | None:
+    """The line that gives a parameter of the function at the top of the user's part of a stack its value."""
+    own = tuple(site for site in stack if site.origin is Origin.USER)
+    function = syntax(case).function(own[0]) if own else None
+    return _handed(case, own, function, name, _FAR) if isinstance(function, ast.FunctionDef) else None
+
+
 def _given(case: Case, own: Stack, value: ast.expr, far: int) -> Site | None:
     """The line that gives the value of an expression which stands in the innermost of these frames."""
     read = list(_read(value))

@@ -8,6 +8,7 @@ from typing import TypeGuard
 from gradscope.explain.deductions.graph_cuts import born
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.source_lines import class_around
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.site import Site
 
@@ -20,7 +21,7 @@ def sibling_read_twice(case: Case, parameter: str, declared: Site | None) -> Sit
     Siblings are built by the same expression in the same class, where nothing reads the layer itself.
     """
     layer = parameter.rpartition(".")[0].rpartition(".")[2]
-    owner = None if declared is None else _class_around(case, declared)
+    owner = None if declared is None else class_around(case, declared)
     if declared is None or owner is None or not layer or _reads(owner, layer):
         return None
     built = _built(owner)
@@ -29,13 +30,6 @@ def sibling_read_twice(case: Case, parameter: str, declared: Site | None) -> Sit
     if len(twice) != 1 or len({read.lineno for read in twice[0]}) != len(twice[0]):
         return None
     return syntax(case).site(declared.file, twice[0][-1].lineno)
-
-
-def _class_around(case: Case, site: Site) -> ast.ClassDef | None:
-    """The innermost class around a line."""
-    around = (node for node in syntax(case).nodes(site.file) if isinstance(node, ast.ClassDef))
-    inside = [node for node in around if node.lineno <= site.line <= (node.end_lineno or node.lineno)]
-    return inside[-1] if inside else None
 
 
 def _built(owner: ast.ClassDef) -> dict[str, str]:

@@ -1,26 +1,93 @@
-"""How large weights and gradients were from step to step."""
+"""How large weights and gradients were, at first and from step to step."""
 
 from __future__ import annotations
 
 import math
+from collections import defaultdict
+from collections.abc import Callable
 
+from gradscope.explain.deductions.graph_cuts import first_values
+from gradscope.explain.deductions.nonfinite_arrivals import first_nonfinite
 from gradscope.explain.evidence.case import Case
+from gradscope.model.site import Site
 from gradscope.model.size import LeafSize
 
-_GROWN = 100.0
+_GROWN, _GROWN_AND_OVERFLOWN, _GROWN_AT_ONCE = 100.0, 10.0, 3.0
+_AT_ONCE = 8  # backward calls
+_HUGE = 1e15  # numbers of which a product or a square is none in float32
+_EXPONENTS, _FAR_TOO_LARGE = ("exp", "exp2", "expm1", "sinh", "cosh", "logsumexp"), 500.0  # 89 is too large already
+_LARGE = (
+    4.0  # of a layer: how many times larger its output is than its input, where torch's own weights make it smaller
+)
+_FEW = 16  # inputs of a layer of which nothing is said
+_SEVERAL = 2
 _USUAL = 0.1  # the size of an element of most weights
 
 
+def has_diverged(case: Case) -> bool:
+    """Whether what is not finite is the end of a growth: of weights from step to step, or from layer to layer."""
+    return weight_growth(case) is not None or (_has_overflown(case) and begun_large(case) is not None)
+
+
 def weight_growth(case: Case) -> tuple[LeafSize, LeafSize] | None:
-    """The weight that grew most while it was finite, as measured first and last; None when none grew."""
+    """The weight that grew most while it was finite, as measured first and last; None when none grew so much that it
+    explains what is not finite."""
+    overflown = _has_overflown(case)
+    return _growth(case, lambda calls: _least(calls, overflown))
+
+
+def growth_at_all(case: Case) -> tuple[LeafSize, LeafSize] | None:
+    """The same of a weight that has grown several times."""
+    return _growth(case, lambda calls: _GROWN_AT_ONCE)
+
+
+def _growth(case: Case, least: Callable[[int], float]) -> tuple[LeafSize, LeafSize] | None:
     samples = samples_of(case)
     best: tuple[LeafSize, LeafSize] | None = None
     for name, first in samples[0].items() if samples else ():
         sizes = [one[name] for one in samples if name in one and one[name].weight < float("inf")]
         ratio = sizes[-1].weight / _size_before(first) if sizes else 0.0
-        if ratio >= _GROWN and (best is None or ratio > best[1].weight / _size_before(best[0])):
+        if (
+            sizes
+            and ratio >= least(sizes[-1].backward - first.backward)
+            and (best is None or ratio > best[1].weight / _size_before(best[0]))
+        ):
             best = first, sizes[-1]
     return best
+
+
+def _least(calls: int, overflown: bool) -> float:
+    """How many times a weight must have grown in so many backward calls."""
+    if not overflown:
+        return _GROWN
+    return _GROWN_AT_ONCE if calls <= _AT_ONCE else _GROWN_AND_OVERFLOWN
+
+
+def _has_overflown(case: Case) -> bool:
+    """Whether the first Inf was made of numbers that were nearly as large, or by a product, which is not looked at."""
+    found = first_nonfinite(case)
+    if found is None or found.birth is None or found.birth.nan:
+        return found is not None and found.birth is None
+    least = _FAR_TOO_LARGE if found.birth.base in _EXPONENTS else _HUGE
+    bounds = [bound for one in found.birth.given for bound in (one.least, one.most) if bound is not None]
+    return any(least < abs(bound) < math.inf for bound in bounds)
+
+
+def begun_large(case: Case) -> tuple[Site, float] | None:
+    """The line that gave weights of several layers their first values, so large that what goes through them grows from
+    layer to layer, and how many times in one of them."""
+    samples = samples_of(case)
+    gains: dict[Site, list[float]] = defaultdict(list)
+    for size in samples[0].values() if samples else ():
+        node = next((one for one in case.graph(size.backward).nodes if one.leaf == size.leaf), None)
+        kind = next((one for one in node.inputs_meta if one is not None), None) if node is not None else None
+        inputs = math.prod(kind.shape[1:]) if kind is not None and len(kind.shape) > 1 else 0
+        gain = size.weight / math.sqrt(size.count) * math.sqrt(inputs)
+        site = first_values(case, size.leaf) if inputs >= _FEW and gain > _LARGE else None
+        if site is not None:
+            gains[site].append(gain)
+    site = max(gains, key=lambda one: len(gains[one]), default=None)
+    return None if site is None or len(gains[site]) < _SEVERAL else (site, max(gains[site]))
 
 
 def _size_before(first: LeafSize) -> float:

@@ -78,6 +78,13 @@ def class_at(case: Case, site: Site | None) -> ast.ClassDef | None:
     return None
 
 
+def class_around(case: Case, site: Site) -> ast.ClassDef | None:
+    """The innermost class around a line."""
+    around = (node for node in syntax(case).nodes(site.file) if isinstance(node, ast.ClassDef))
+    inside = [node for node in around if node.lineno <= site.line <= (node.end_lineno or node.lineno)]
+    return max(inside, key=lambda node: node.lineno, default=None)
+
+
 def method(owner: ast.ClassDef | None, name: str) -> ast.FunctionDef | None:
     """A method of a class."""
     found = owner.body if owner is not None else ()

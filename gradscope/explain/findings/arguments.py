@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.named_values import without_return
 from gradscope.explain.deductions.refusals import Refusal, refused
+from gradscope.explain.deductions.sample_parts import input_line
 from gradscope.explain.evidence.case import Case
 from gradscope.model.failure import Failure
 from gradscope.model.site import Site
@@ -24,7 +25,18 @@ def _silent(case: Case, failure: Failure, _: tuple[str, ...]) -> Site | None:
     return found[0] if len(found) == 1 and found[0] != failure.site else None
 
 
+def _sample(case: Case, failure: Failure, _: tuple[str, ...]) -> Site | None:
+    """The dataset's line that makes what comes in."""
+    return input_line(case, failure.stack)
+
+
 ARGUMENTS = (
+    Refusal(
+        re.compile(r"RNN input dtype \(([\w.]+)\) does not match weight dtype \(([\w.]+)\)"),
+        "{0} comes in where the weights are {1}",
+        _DTYPES,
+        where=_sample,
+    ),
     Refusal(
         re.compile(r"argument '\w+' \(position \d+\) must be Tensor, not NoneType"), _NOTHING, _RETURN, where=_silent
     ),
@@ -43,18 +55,26 @@ ARGUMENTS = (
         re.compile(r"must have the same dtype, but got (\w+) and (\w+)"),
         "{0} comes in where the weights are {1}",
         _DTYPES,
+        where=_sample,
     ),
     Refusal(
         re.compile(r"Input type \(([\w.]+)\) and (?:bias|weight) type \(([\w.]+)\) should be the same"),
         "{0} comes in where the weights are {1}",
         _DTYPES + "; and both to one device",
+        where=_sample,
     ),
     Refusal(
         re.compile(r"expected m1 and m2 to have the same dtype, but got: (?:c10::)?(\w+) != (?:c10::)?(\w+)"),
         "{0} and {1} are multiplied",
         _DTYPES,
+        where=_sample,
     ),
-    Refusal(re.compile(r"expected scalar type (\w+) but found (\w+)"), "{1} comes in where {0} is expected", _DTYPES),
+    Refusal(
+        re.compile(r"expected scalar type (\w+) but found (\w+)"),
+        "{1} comes in where {0} is expected",
+        _DTYPES,
+        where=_sample,
+    ),
     Refusal(
         re.compile(r"Expected all tensors to be on the same device|is not on the expected device"),
         "tensors of several devices meet here",

@@ -1,4 +1,4 @@
-"""GS734, GS735, GS736, GS737: gradients that are finite, and too small, too large or zero."""
+"""GS734, GS735, GS736: gradients that are finite, and too small, too large or zero."""
 
 from __future__ import annotations
 
@@ -6,15 +6,11 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.chains_through_time import exploding_chain
 from gradscope.explain.deductions.graph_cuts import first_values, reaches
 from gradscope.explain.deductions.module_builds import chosen_at
-from gradscope.explain.deductions.nonfinite_arrivals import first_nonfinite
-from gradscope.explain.deductions.settings import setting_line
 from gradscope.explain.deductions.stacked_layers import layers_set_at, vanishing_layers
-from gradscope.explain.deductions.weight_growth import samples_of, weight_growth
+from gradscope.explain.deductions.weight_growth import samples_of
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.optimizers import creation, stepped_at
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
 from gradscope.model.site import Site
@@ -238,46 +234,6 @@ def _through_layers(case: Case) -> Iterator[Cause]:
         )
 
 
-def diverged(case: Case) -> Iterator[Cause]:
-    """What it flags: training that diverges: the weights grow from step to step until something overflows.
-
-    Why: a step that is too large overshoots, the next gradient is larger, and the step after it still more. The NaN at
-    the end is born in whatever line overflows first, which is not to blame.
-
-    Wrong:
-        optimizer = torch.optim.SGD(model.parameters(), lr=10.0)
-
-    Right:
-        optimizer = torch.optim.SGD(model.parameters(), lr=0.01)
-
-    Do instead: lower the learning rate, clip the gradients (torch.nn.utils.clip_grad_norm_) between backward() and
-    step(), or normalise inputs and targets.
-
-    How it is found: the loss is not finite, and the weights, measured in the steps 0, 1, 2, 4, 8, ... had grown at
-    least a hundredfold before. The line named is the one that gives the optimizer its rate, or else the one that
-    updates them.
-    """
-    grown = weight_growth(case)
-    found = first_nonfinite(case)
-    if grown is None or found is None:
-        return
-    first, last = grown
-    site = _updates(case, last.leaf)
-    if site is not None and exploding_chain(case) is None:  # else that is why
-        born = None if found.birth is None else found.birth.site
-        rate = setting_line(case, creation(case, stepped_at(case, site)), "lr", 1)
-        related = () if born is None else (Related("first_nonfinite_at", born, found.birth.op if found.birth else ""),)
-        yield Cause(
-            f"{last.leaf} grew from a norm of {first.weight:.2g} in backward {first.backward} to {last.weight:.2g} in "
-            f"{last.backward}, until something overflowed; {found.where}",
-            rate or site,
-            related if rate is None else (Related("called_at", site, "the step"), *related),
-            fails=found.fails,
-            tensor=last.leaf,
-            backward=None if found.arrival is None else found.arrival.backward,
-        )
-
-
 def _unreachable(case: Case, size: LeafSize) -> bool:
     return all(node.leaf != size.leaf for node in case.graph(size.backward).nodes)
 
@@ -342,13 +298,3 @@ def _squash(graph: Graph, name: str) -> Node | None:
         return None
     site = Counter(node.site for node in found).most_common(1)[0][0]
     return next(node for node in found if node.site == site)
-
-
-def _updates(case: Case, leaf: str) -> Site | None:
-    """The user's line that writes a parameter, in a forward stretch: the optimizer's step."""
-    for block in case.blocks():
-        if block.backward is None:
-            for operation in block.operations:
-                if any(write.leaf == leaf for write in operation.writes) and operation.site is not None:
-                    return operation.site
-    return None

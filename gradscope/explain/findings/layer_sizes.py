@@ -6,14 +6,17 @@ import ast
 import re
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.refusals import Refusal, refused
+from gradscope.explain.deductions.settings import parameter_line
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import called_name
 from gradscope.model.failure import Failure
-from gradscope.model.site import Site
+from gradscope.model.site import Origin, Site, Stack
 
 _CONVOLUTIONS = tuple(f"Conv{part}{n}d" for part in ("", "Transpose") for n in (1, 2, 3))
 _BATCH_NORMS = ("BatchNorm1d", "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm", "InstanceNorm1d", "InstanceNorm2d")
@@ -24,7 +27,7 @@ _ELSEWHERE = "; if that is not what you mean to give it, print x.shape after the
 _KEEPS = ("Parameter(", "register_buffer(", "register_parameter(")
 
 
-def _kept(case: Case, failure: Failure, _: tuple[str, ...]) -> Site | None:
+def _kept(case: Case, failure: Failure, groups: tuple[str, ...]) -> Site | None:
     """The line that makes the only parameter or buffer of `self` which the line that failed computes with."""
     used = {ast.unparse(node) for node in source_lines.at(case, failure.site) if isinstance(node, ast.Attribute)}
     if failure.site is None:
@@ -36,7 +39,33 @@ def _kept(case: Case, failure: Failure, _: tuple[str, ...]) -> Site | None:
             site = syntax(case).site(file, node.lineno)
             made[source_lines.assigned(case, site)].append(site)
     found = [sites for name, sites in made.items() if name in used]
-    return found[0][0] if len(found) == 1 and len(found[0]) == 1 else None
+    only = found[0][0] if len(found) == 1 and len(found[0]) == 1 else None
+    return None if only is None else (_sized(case, only, groups) or only)
+
+
+def _sized(case: Case, made: Site, sizes: tuple[str, ...]) -> Site | None:
+    """The line that gives the module which makes it one of the two sizes, as an argument."""
+    owner = source_lines.class_around(case, made)
+    parameters = source_lines.method(owner, "__init__")
+    stack = () if owner is None else _built(case, owner.name)
+    if not stack or parameters is None:
+        return None
+    inside = replace(made, origin=Origin.USER)
+    given = {parameter_line(case, (inside, *stack), one.arg) for one in parameters.args.args[1:]}
+    fitting = [one for one in given if one is not None and {*re.findall(r"\d+", one.source or "")} & {*sizes}]
+    return fitting[0] if len(fitting) == 1 else None
+
+
+def _built(case: Case, name: str) -> Stack:
+    """The stack of the only line that builds a class, as far as what is built beside it tells who called."""
+    made = set(syntax(case).everywhere(lambda node: isinstance(node, ast.Call) and called_name(node) == name))
+    if len(made) != 1:
+        return ()
+    site = replace(made.pop(), origin=Origin.USER)
+    here = syntax(case).function(site)
+    stacks = (one.stack for one in case.declarations())
+    above = ((stack, at) for stack in stacks for at, one in enumerate(stack) if syntax(case).function(one) is here)
+    return (site, *next((stack[at + 1 :] for stack, at in above), ()))
 
 
 LAYERS = (

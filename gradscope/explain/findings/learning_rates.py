@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.settings import setting_line
+from gradscope.explain.deductions.small_rates import is_too_small
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import creation, made_at
 from gradscope.explain.evidence.syntax import syntax
@@ -48,7 +49,8 @@ def rate_of_zero(case: Case) -> Iterator[Cause]:
 
     How it is found: the rate of each group where it changes, and the number of steps: less than a hundred-thousandth of
     its largest rate for a quarter of them. Where only some groups have a
-    rate of zero it is a hint: that is also a way to freeze a part.
+    rate of zero it is a hint: that is also a way to freeze a part. Or the rate, times the steps, times the largest
+    gradient, or one for each element, is less than a hundredth of every weight, in a program that loads no weights.
     """
     for optimizer, (groups, zero, since, greatest) in _rates(case).items():
         steps = _steps(case, optimizer)
@@ -71,6 +73,27 @@ def rate_of_zero(case: Case) -> Iterator[Cause]:
             certain=every,
             severity=Severity.WARNING if every else Severity.INFO,
         )
+
+    yield from _too_small(case)
+
+
+def _too_small(case: Case) -> Iterator[Cause]:
+    """A rate that does not rise, and with which no weight has moved at the end of the run."""
+    told: dict[int, list[LearningRate]] = defaultdict(list)
+    for rate in case.learning_rates():
+        told[rate.optimizer].append(rate)
+    for optimizer, rates in told.items():
+        steps, largest = _steps(case, optimizer), max(one.value for one in rates)
+        rises = any(one.group == other.group and one.value < other.value for one, other in pairwise(rates))
+        if largest > 0 and not rises and is_too_small(case, largest, steps):
+            yield Cause(
+                f"with a learning rate of {largest:.2g}, {steps} steps have moved no weight by a hundredth of its "
+                "size: the model ends as it began",
+                _rate(case, optimizer) or made_at(case, optimizer),
+                certain=False,
+                advice="take a usual rate: 1e-2 to 1e-1 for SGD, 1e-4 to 1e-3 for Adam; 1e-6 is for models that are "
+                "trained already",
+            )
 
 
 def rate_stays_low(case: Case) -> Iterator[Cause]:

@@ -18,9 +18,9 @@ _RESHAPES = ("view", "_unsafe_view", "reshape")
 
 
 def _reshaped(case: Case, failure: Failure, groups: tuple[str, ...]) -> Site | None:
-    """The last line that reshaped by itself just before, where the rows are a multiple of the targets."""
-    rows, targets = map(int, groups)
-    if not targets or rows % targets:
+    """The last line that reshaped by itself just before, where there are several rows for a target, or the reverse."""
+    fewer, more = sorted(map(int, groups))
+    if not fewer or more % fewer:
         return None
     before = operations_before(case, failure, _NEAR)
     own = [operation for operation in before if operation.stack and operation.stack[0].origin is Origin.USER]

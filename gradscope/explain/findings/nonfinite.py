@@ -10,7 +10,7 @@ from gradscope.explain.deductions.module_builds import built_at
 from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, first_nonfinite, node_of
 from gradscope.explain.deductions.nonfinite_sources import difference_line, masking_line, root_line
 from gradscope.explain.deductions.settings import setting_line
-from gradscope.explain.deductions.weight_growth import weight_growth
+from gradscope.explain.deductions.weight_growth import has_diverged
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import CTC_LOSSES
 from gradscope.explain.evidence.optimizers import creation, is_in_step, stepped_at
@@ -56,8 +56,8 @@ def non_finite_forward(case: Case) -> Iterator[Cause]:
         return
     if found.arrival is not None and found.arrival.leaf is not None:
         return  # the loss is finite: a derivative is to blame
-    if weight_growth(case) is not None:
-        return  # the weights have grown until something overflowed
+    if has_diverged(case):
+        return  # something has grown until it overflowed
     yield _without_eps(case, found) or _masked(case, found, _chosen(case, found, found.birth))
 
 
@@ -182,7 +182,7 @@ def non_finite_input(case: Case) -> Iterator[Cause]:
     if found is None or found.birth is None or not found.birth.entered:
         return
     birth = found.birth
-    if weight_growth(case) is not None or _last_update(case, found) is not None:
+    if has_diverged(case) or _last_update(case, found) is not None:
         return
     given = birth.argument in [one.name for one in birth.given]
     what = f"the argument {birth.argument} of {birth.base}" if given else f"{birth.argument}"
@@ -220,7 +220,7 @@ def _cause(
 
 def _unseen(case: Case, found: FirstNonfinite) -> Iterator[Cause]:
     """No operator was seen to make it: the graph still tells which gradient it reached first."""
-    if weight_growth(case) is not None:
+    if has_diverged(case):
         return
     backward = _last_update(case, found)
     leaves: tuple[str | None, ...] = ()

@@ -3,12 +3,44 @@ sets the bounds; an empty sequence, and a number that float16 cannot hold."""
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.refusals import Refusal, refused
+from gradscope.explain.deductions.sample_parts import target_line
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import called_name
+from gradscope.model.failure import Failure
+from gradscope.model.site import Site
+
+_UNLABELLED = "255"  # of a picture's pixels, where no class has that number
+_FILLS = ("full", "full_like", "new_full", "fill_", "masked_fill", "masked_fill_", "pad", "pad_sequence")
+
+
+def _labels(case: Case, failure: Failure, found: tuple[str, ...]) -> Site | None:
+    """The dataset's line that makes the labels, unless this one is to be left out, and the loss is to be told so."""
+    if found[0] == _UNLABELLED or any(
+        _fills(node, int(found[0])) for file in syntax(case).files for node in syntax(case).nodes(file)
+    ):
+        return None
+    return target_line(case, failure.stack)
+
+
+def _fills(node: ast.AST, number: int) -> bool:
+    """Whether a number is written or padded in, as a mark is."""
+    if isinstance(node, ast.Call) and called_name(node) in _FILLS:
+        return any(_is(one, number) for one in (*node.args, *(keyed.value for keyed in node.keywords)))
+    if isinstance(node, ast.Assign) and isinstance(node.targets[0], ast.Subscript):
+        return _is(node.value, number)
+    return isinstance(node, ast.keyword) and (node.arg or "").endswith("_value") and _is(node.value, number)
+
+
+def _is(value: ast.expr, number: int) -> bool:
+    return ast.unparse(value) == str(number)
+
 
 BOUNDS = (
     Refusal(
@@ -18,6 +50,8 @@ BOUNDS = (
         "the last layer an output for each class",
         modules=("CrossEntropyLoss", "NLLLoss"),
         functions=("nll_loss", "cross_entropy"),
+        where=_labels,
+        role="the loss",
     ),
     Refusal(
         re.compile("index out of range in self"),
@@ -66,8 +100,9 @@ def out_of_range(case: Case) -> Iterator[Cause]:
 
     Do instead: name the label that does not count, or let labels and ids lie in their range.
 
-    How it is found: torch's refusal. The line is the one that built the only module of this kind under the name that is
-    called, else the call.
+    How it is found: torch's refusal. The line is the one of the program's only dataset that makes the labels, where no
+    mark is written among them; or the one that built the only module of this kind under the name that is called, else
+    the call.
     """
     for one in refused(case, BOUNDS):
         yield one.cause

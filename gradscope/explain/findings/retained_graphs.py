@@ -10,6 +10,7 @@ from itertools import pairwise
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.source_lines import class_around
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
@@ -200,16 +201,10 @@ def _holding_line(case: Case, one: Holder) -> Site | None:
 
     def doubt(site: Site) -> tuple[bool, ...]:
         begins = site.function.rpartition(".")[2] == "__init__"
-        return (site.file, site.line) != made, _class_around(case, site) != one.owner, begins
+        owner = class_around(case, site)
+        return (site.file, site.line) != made, (owner.name if owner is not None else None) != one.owner, begins
 
     return min(syntax(case).everywhere(wanted), key=doubt, default=None)
-
-
-def _class_around(case: Case, site: Site) -> str | None:
-    """The innermost class around a line."""
-    around = (node for node in syntax(case).nodes(site.file) if isinstance(node, ast.ClassDef))
-    inside = [node for node in around if node.lineno <= site.line <= (node.end_lineno or node.lineno)]
-    return max(inside, key=lambda node: node.lineno).name if inside else None
 
 
 def _putting_into(name: str) -> Callable[[ast.AST], bool]:

@@ -5,10 +5,10 @@ from torch import nn
 
 
 class Letters(nn.Module):
-    def __init__(self, letters=16, width=12, longest=16):
+    def __init__(self, letters=16, width=12, longest=16):  # expect: GS861
         super().__init__()
         self.table = nn.Embedding(letters, width)
-        self.places = nn.Parameter(0.02 * torch.randn(1, longest, width))  # expect: GS861
+        self.places = nn.Parameter(0.02 * torch.randn(1, longest, width))
         self.read = nn.GRU(width, width, batch_first=True)
         self.scores = nn.Linear(width, letters)
 
