@@ -52,6 +52,7 @@ _MARGIN = 16  # free slots for what an operator has read and gave
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 _K = TypeVar("_K")
+_I = TypeVar("_I")
 
 
 def _guarded(
@@ -126,16 +127,13 @@ class NonfiniteOnDevice:
     def look_at_all(self, operator: Any, written: list[torch.Tensor], close: bool, frame: Any) -> None:
         """Have all measured that an operator on lists has written; `close`: others are linked to it."""
         thread = self._threads.current
-        for alike in _alike(written[:SLOTS]):
+        for alike in _alike(written[:SLOTS], lambda one: one):
             readback = self._free_readback(alike[0], len(alike))
             if readback is None or thread.busy or not self._steps.recorded:
                 continue
-            first, place = self._looks.next, self._operators_place(operator, thread, frame)
-            for _ in alike:
-                self._looks.numbers.extend((*place, readback.name, 0, 0))
-            readback.measure_all(alike, range(first, self._looks.next))
+            numbers = self._add_all(self._operators_place(operator, thread, frame), readback, alike, [0] * len(alike))
             if close and len(self._made) < SLOTS:
-                self._made.update((storage_of(one)[0], number) for number, one in enumerate(alike, first))
+                self._made.update((storage_of(one)[0], number) for number, one in zip(numbers, alike, strict=True))
 
     def _operators_place(self, operator: Any, thread: Thread, frame: Any) -> tuple[int, ...]:
         """Where an operator runs that was called from a frame of the program, or from none."""
@@ -153,6 +151,16 @@ class NonfiniteOnDevice:
         self._looks.numbers.extend((*place, readback.name, flags, name))
         readback.measure(tensor, number)
         return number
+
+    def _add_all(
+        self, place: tuple[int, ...], readback: Readback, tensors: list[torch.Tensor], names: list[int]
+    ) -> range:
+        """Have several measured at once, each with a name; the numbers of the looks."""
+        first = self._looks.next
+        for name in names:
+            self._looks.numbers.extend((*place, readback.name, 0, name))
+        readback.measure_all(tensors, range(first, self._looks.next))
+        return range(first, self._looks.next)
 
     def _read(
         self,
@@ -235,24 +243,19 @@ class NonfiniteOnDevice:
         if failed:
             self._mark(FAILED)
         elif self._readbacks and call.accumulate and call.walked is not None:
-            groups: dict[tuple[torch.device, torch.dtype], list[tuple[int, torch.Tensor]]] = {}
-            for identity in call.walked.leaves:
-                variable = self._names.tensor(identity)
-                gradient = None if variable is None else variable.grad
-                if gradient is not None and accelerators.is_far(gradient):
-                    groups.setdefault((gradient.device, gradient.dtype), []).append((identity, gradient))
-            for alike in groups.values():
+            variables = ((identity, self._names.tensor(identity)) for identity in call.walked.leaves)
+            gradients = [(identity, one.grad) for identity, one in variables if one is not None]
+            far = [(identity, gradient) for identity, gradient in gradients if accelerators.is_far(gradient)]
+            for alike in _alike(far, lambda one: one[1]):
                 self._gradients(call, alike[:SLOTS])
 
     def _gradients(self, call: BackwardCall, alike: list[tuple[int, torch.Tensor]]) -> None:
         readback = self._free_readback(alike[0][1], len(alike))
         if readback is None:
             return
-        first, place = self._looks.next, self._place(LEAF, call)
-        for identity, _ in alike:
-            self._looks.numbers.extend((*place, readback.name, 0, identity))
-        readback.measure_all([gradient for _, gradient in alike], range(first, self._looks.next))
-        for number, (_, gradient) in enumerate(alike, first):
+        leaves, gradients = [identity for identity, _ in alike], [gradient for _, gradient in alike]
+        numbers = self._add_all(self._place(LEAF, call), readback, gradients, leaves)
+        for number, gradient in zip(numbers, gradients, strict=True):
             self._descends(number, gradient)
 
     @_guarded
@@ -263,10 +266,7 @@ class NonfiniteOnDevice:
         answer: Callable[[_K, list[float]], None],
     ) -> None:
         """Have numbers read: `answer` gets those of each key later, or never where slots are short."""
-        groups: dict[tuple[torch.device, torch.dtype], list[tuple[_K, tuple[torch.Tensor, ...]]]] = defaultdict(list)
-        for key, numbers in asked:
-            groups[numbers[0].device, numbers[0].dtype].append((key, numbers))
-        for alike in groups.values():
+        for alike in _alike(asked, lambda one: one[1][0]):
             counts = [(key, len(numbers)) for key, numbers in alike]
             self._ask(call, [one for _, numbers in alike for one in numbers], partial(_hand_out, counts, answer))
 
@@ -351,9 +351,7 @@ class NonfiniteOnDevice:
     def _receive(self) -> bool:
         """Read what was sent, if all of it has come."""
         readbacks = list(self._readbacks.values())
-        if any(accelerators.is_capturing(readback.device) for readback in readbacks):
-            return False
-        if not all(readback.has_come() for readback in readbacks):
+        if any(accelerators.is_capturing(one.device) or not one.has_come() for one in readbacks):
             return False
         come, self._sent = self._sent, Looks(self._looks.first)
         asked = {number for numbers, _ in come.asked for number in numbers}
@@ -386,11 +384,11 @@ class NonfiniteOnDevice:
         self.off = True
 
 
-def _alike(tensors: list[torch.Tensor]) -> Iterable[list[torch.Tensor]]:
-    """The tensors of each device and dtype: what is measured at once."""
-    groups: dict[tuple[torch.device, torch.dtype], list[torch.Tensor]] = defaultdict(list)
-    for tensor in tensors:
-        groups[tensor.device, tensor.dtype].append(tensor)
+def _alike(items: Iterable[_I], tensor_of: Callable[[_I], torch.Tensor]) -> Iterable[list[_I]]:
+    """What has a tensor of one device and dtype, which is measured at once."""
+    groups: dict[tuple[torch.device, torch.dtype], list[_I]] = defaultdict(list)
+    for item in items:
+        groups[tensor_of(item).device, tensor_of(item).dtype].append(item)
     return groups.values()
 
 
