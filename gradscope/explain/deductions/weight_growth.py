@@ -15,10 +15,10 @@ from gradscope.model.size import LeafSize
 _GROWN, _GROWN_AND_OVERFLOWN, _GROWN_AT_ONCE = 100.0, 10.0, 3.0
 _AT_ONCE = 8  # backward calls
 _HUGE = 1e15  # numbers of which a product or a square is none in float32
-_EXPONENTS, _FAR_TOO_LARGE = ("exp", "exp2", "expm1", "sinh", "cosh", "logsumexp"), 500.0  # 89 is too large already
-_LARGE = (
-    4.0  # of a layer: how many times larger its output is than its input, where torch's own weights make it smaller
-)
+_EXPONENTS = ("exp", "exp2", "expm1", "sinh", "cosh", "logsumexp")
+_FAR_TOO_LARGE = 500.0  # an exponent: 89 is too large already
+_PRODUCTS = ("addmm", "baddbmm", "bmm", "convolution", "linear", "mm", "mse_loss", "mul", "pow", "square")
+_LARGE = 4.0  # times what goes in comes out of a layer: with torch's own weights it is less than what goes in
 _FEW = 16  # inputs of a layer of which nothing is said
 _SEVERAL = 2
 _USUAL = 0.1  # the size of an element of most weights
@@ -68,6 +68,8 @@ def _has_overflown(case: Case) -> bool:
     found = first_nonfinite(case)
     if found is None or found.birth is None or found.birth.nan:
         return found is not None and found.birth is None
+    if found.birth.device is not None:
+        return found.birth.base in _PRODUCTS  # what it was given is not known
     least = _FAR_TOO_LARGE if found.birth.base in _EXPONENTS else _HUGE
     bounds = [bound for one in found.birth.given for bound in (one.least, one.most) if bound is not None]
     return any(least < abs(bound) < math.inf for bound in bounds)

@@ -15,7 +15,7 @@ from gradscope.model.finding import Related
 from gradscope.model.site import Site
 from gradscope.model.size import LeafSize
 
-_SOME, _LOST = 3, 1e6  # losses at the end, at least; how many times larger they are than the first
+_FEW, _LATE, _LOST = 5, 3, 1e6  # losses, and those at the end, at least; how many times larger than the first
 _BEGIN = """leave torch's own random values, take nn.init.kaiming_normal_ or xavier_normal_, or a std of about
 1 / sqrt(inputs)"""
 
@@ -78,9 +78,9 @@ def _overflown(case: Case, found: FirstNonfinite) -> Iterator[Cause]:
 def _finite(case: Case) -> Iterator[Cause]:
     """A loss that ends a million times larger than it began, and is still a number."""
     losses = [abs(value) for value in case.losses().values()]
-    late = losses[-max(len(losses) // 4, _SOME) :]
+    late = losses[-max(len(losses) // 4, _LATE) :]
     began = max([1.0, *losses[:1]])
-    lost = len(losses) >= 3 * _SOME and min(late) >= _LOST * began
+    lost = len(losses) >= _FEW and min(late) >= _LOST * began
     grown = growth_at_all(case) if lost else None
     site = None if grown is None else _updates(case, grown[1].leaf)
     if grown is not None and site is not None:
