@@ -24,6 +24,7 @@ LOST_A_PEER = (
 
 
 WAITS = "_c10d_functional.wait_tensor.default"
+_ENDS_A_REGION = "profiler._record_function_exit"  # which runs as well when an exception leaves it
 
 
 class State(enum.Enum):
@@ -170,7 +171,14 @@ class Rank:
             return False
         if self.state is State.KILLED and self.missing == ():
             return False  # all others had come
-        return self.last in (self.collective.operator, WAITS)
+        return self.last in (self.collective.operator, WAITS) or self._failed_in_a_region(self.collective)
+
+    def _failed_in_a_region(self, last: Collective) -> bool:
+        """Whether it lost its peer in a collective that stands in a region of the profiler's, as those of FSDP do."""
+        ended = self.last is not None and self.last.startswith(_ENDS_A_REGION)
+        there, here = self.failed_at, last.site
+        failed = there is not None and here is not None and (there.file, there.line) == (here.file, here.line)
+        return self.state is State.LOST and ended and failed
 
     @property
     def place(self) -> Site | None:

@@ -43,11 +43,11 @@ def left(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
         loop = _left_loop(here, one.last_site, others)
         if loop is None:
             return None
-        part = part_of(there, _waits_under(there), loop)
+        part = part_of(there, waits_under(there), loop)
         return (f"when it left the loop of line {loop.line}", part) if part is not None else (_LEFT_LOOP, loop)
 
 
-def _waits_under(recording: Recording) -> Stack:
+def waits_under(recording: Recording) -> Stack:
     """The stack of the last collective that a rank entered."""
     with damage_is_one_sentence(recording.path):
         runs = read_runs(recording.tables.rows)

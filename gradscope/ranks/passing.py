@@ -21,6 +21,11 @@ class Branch:
     condition: Site
     inside: Site
 
+    @property
+    def is_of_a_rank(self) -> bool:
+        """Whether the condition asks which rank it is, as far as its names tell."""
+        return _OF_A_RANK.search(self.condition.source or "") is not None
+
 
 def passed_by(recording: Recording, stack: Stack, other: Stack, before: Stack = ()) -> Branch | None:
     """The branch in which a rank was, when another one was below that branch in the same call of a function, or in the
@@ -47,7 +52,7 @@ def passed_by(recording: Recording, stack: Stack, other: Stack, before: Stack = 
 
 
 def _of_a_rank(branches: list[Branch]) -> Branch | None:
-    return next((one for one in branches if _OF_A_RANK.search(one.condition.source or "")), None)
+    return next((one for one in branches if one.is_of_a_rank), None)
 
 
 def _start(stack: Stack, ours: Site, before: Stack) -> Site | None:

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gradscope.model.finding import Related
 from gradscope.model.rank import Collective, Rank, State
 from gradscope.model.site import Site
+from gradscope.ranks.crossing import crossed_by
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.leaving import left
@@ -39,7 +40,8 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         The operators, sizes, dtypes and lines of the collectives of all ranks of each process group, one after the
         other. The first place at which they differ is told when at least one rank failed or was killed soon after it; a
-        circle of ranks, each of which waits for the next one, is told as well. The line is that by which a closure
+        circle of ranks, each of which waits for the next one, is told as well, by the branch that one of them took, or
+        its condition, where that is one of data. The line is that by which a closure
         returns its loss, where a step called those of two ranks unequally often; inside of a
         backward, the condition by which the forwards went apart, or what was drawn for it; the way out of a step that
         one rank left before a backward which the other ran; that by which it left a loop in which the other goes on:
@@ -91,11 +93,14 @@ def _told(one: Collective, other: Collective) -> str:
 
 def _crossed(ranks: Ranks, circle: list[Rank]) -> Blame:
     told = [f"rank {one.rank} in {_met_in(one)} for {named(list(one.missing or ()))}" for one in circle[:_MOST_RELATED]]
-    first = circle[0]
+    first, branch = crossed_by(circle) or (circle[0], None)
+    asks = branch is not None and not branch.is_of_a_rank  # what a condition of data leaves out, all should run
+    condition = (Related("cause_at", branch.condition, "the condition of the branch"),) if branch and not asks else ()
+    came = "" if branch is None else f", as rank {first.rank} went into a branch of line {branch.condition.line}"
     return Blame(
-        f"each waits for the other: {', '.join(told)}",
-        first.place,
-        _waiting(ranks, [first.rank]),
+        f"each waits for the other{came}: {', '.join(told)}",
+        branch.condition if branch is not None and asks else first.place,
+        (*condition, *_waiting(ranks, [first.rank])),
         operator=first.last,
         backward=None if first.collective is None else first.collective.backward,
     )

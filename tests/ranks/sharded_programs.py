@@ -1,11 +1,13 @@
 """Small programs of two ranks under fully_shard, with an optimizer that holds what was gathered or each rank's part.
 
-They run as those of `group_programs.py` do."""
+Others leave a sharded part out on one rank. They run as those of `group_programs.py` do."""
 
 import sys
+from datetime import timedelta
 
 import torch
-from group_programs import STEPS, chosen, data, run
+import torch.distributed as dist
+from group_programs import PATIENCE, STEPS, chosen, data, run
 from torch import nn
 
 
@@ -78,6 +80,74 @@ def healthy_made_after_a_backward(rank):
     net = sharded()
     net(data(rank, 0)).square().mean().backward()
     loop(net, torch.optim.AdamW(net.parameters(), lr=0.01), rank)
+
+
+class Tower(nn.Module):
+    """Two parts, of which one is for some batches; `part` is its forward."""
+
+    def __init__(self, part):
+        super().__init__()
+        torch.manual_seed(0)
+        self.body, self.tower, self.part = nn.Linear(4, 4), nn.Linear(4, 4), part
+
+    def forward(self, x, images):
+        return self.part(self, x, images)
+
+
+def with_a_tower(rank, part):
+    """Steps of a model whose tower meets in a group of its own, of which rank 1 has no images in step 3."""
+    from torch.distributed.device_mesh import DeviceMesh
+    from torch.distributed.fsdp import fully_shard
+
+    own = [dist.new_group([0, 1], timeout=timedelta(seconds=PATIENCE)) for _ in range(2)]
+    first, second = (DeviceMesh.from_group(one, "cpu") for one in own)
+    net = Tower(part)
+    fully_shard(net.tower, mesh=first)
+    fully_shard(net.body, mesh=second)
+    fully_shard(net, mesh=second)
+    for step in range(STEPS):
+        images = None if rank == 1 and step == 3 else data(rank, step)
+        net(data(rank, step), images).square().mean().backward()
+
+
+def tower_without_images(rank):
+    def part(net, x, images):
+        if images is not None:  # expect: GS790
+            x = x + net.tower(images)
+        return net.body(x.tanh())
+
+    with_a_tower(rank, part)
+
+
+def tower_for_some(rank):
+    def part(net, x, images):
+        if images is None:  # expect: GS790
+            return net.body(x.tanh())
+        x = x + net.tower(images)
+        return net.body(x.tanh())
+
+    with_a_tower(rank, part)
+
+
+def tower_on_the_main_rank(rank):
+    def part(net, x, images):
+        if rank == 0:
+            x = x + net.tower(x)  # expect: GS790
+        return net.body(x)
+
+    with_a_tower(rank, part)
+
+
+def healthy_tower_times_zero(rank):
+    def part(net, x, images):
+        x = x + net.tower(x if images is None else images) * (images is not None)
+        return net.body(x.tanh())
+
+    with_a_tower(rank, part)
+
+
+def healthy_tower_in_no_step(rank):
+    with_a_tower(rank, lambda net, x, images: net.body(x))
 
 
 if __name__ == "__main__":
