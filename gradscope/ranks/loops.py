@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradscope.model.site import Origin, Site, Stack
+from gradscope.ranks.stoppers import handed_to
 from gradscope.ranks.syntax import Loop, at_line, of_loop, statements
 from gradscope.store.reader import Recording
 
@@ -71,9 +72,13 @@ def _is_in(loop: Loop, depth: int, way: list[Site], other: list[Site]) -> bool:
 
 
 def _deciding(recording: Recording, loop: Loop, site: Site) -> Site:
-    """The one line that may end a loop early: that sets the flag which it asks for, or asks; else the loop's own."""
+    """The one line that may end a loop early: that sets the flag which it asks for, hands a measure to what does, or
+    asks; else the loop's own."""
     found = {(one.file, one.line): one for test in _tests(loop) for one in _of_test(recording, loop, site, test)}
-    return next(iter(found.values())) if len(found) == 1 else site
+    if len(found) != 1:
+        return site
+    decides = next(iter(found.values()))
+    return handed_to(recording, decides, loop, site) or decides
 
 
 def _tests(loop: Loop) -> Iterator[_Test]:

@@ -21,10 +21,14 @@ _MEETS = frozenset(
 
 
 def without_meetings(recording: Recording, frame: Frame, value: ast.expr) -> ast.expr:
-    """A value without the parts that functions give which meet others, or that such are given in a frame's function;
-    and without what other functions of the program's are given, which what they return goes back to."""
-    functions = _functions(recording)
-    calls = [node for node in ast.walk(frame.function) if isinstance(node, ast.Call) and _meets(functions, node)]
+    """A value without the parts that functions give which meet others, or that such are given in a frame's function,
+    but for those of the program's whose result is used, which leave alone what they are given; and without what other
+    functions of the program's are given, which what they return goes back to."""
+    functions = functions_that_meet(recording)
+    nodes = list(ast.walk(frame.function))
+    alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
+    met = (node for node in nodes if isinstance(node, ast.Call) and meets(functions, node))
+    calls = [node for node in met if called_name(node) in _MEETS or id(node) in alone]
     shared = {ast.unparse(one) for call in calls for one in call.args if _is_place(one)}
     found = _Without(functions, shared).visit(deepcopy(value))
     return found if isinstance(found, ast.expr) else value
@@ -39,7 +43,7 @@ class _Without(ast.NodeTransformer):
     def visit(self, node: ast.AST) -> ast.AST:
         """Leave it, or what it is made of."""
         if isinstance(node, ast.Call):
-            if _meets(self._functions, node):
+            if meets(self._functions, node):
                 return ast.copy_location(ast.Constant(None), node)
             if called_name(node) in self._functions:
                 node.args, node.keywords = [], []
@@ -52,7 +56,7 @@ def _is_place(node: ast.AST) -> bool:
     return isinstance(node, ast.Name | ast.Attribute) and isinstance(node.ctx, ast.Load)
 
 
-def _functions(recording: Recording) -> dict[str, bool]:
+def functions_that_meet(recording: Recording) -> dict[str, bool]:
     """The names of the program's functions, and whether one of a name has a collective in it."""
     found: dict[str, bool] = {}
     for file in recording.sources():
@@ -63,7 +67,7 @@ def _functions(recording: Recording) -> dict[str, bool]:
     return found
 
 
-def _meets(functions: dict[str, bool], call: ast.Call) -> bool:
+def meets(functions: dict[str, bool], call: ast.Call) -> bool:
     """Whether a call is a collective, by its name, or that of a function of the program's that has one in it."""
     name = called_name(call)
     return name in _MEETS or functions.get(name, False)

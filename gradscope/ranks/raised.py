@@ -1,6 +1,6 @@
 """What an exception of one rank goes back to: a branch that left parameters out, a call of the module inside the
-wrapper, a backward inside the backward, a layer that nothing runs, what a model is built with, or the caller of a
-function that meets others for several."""
+wrapper, a backward inside the backward, a layer that nothing runs, what a model is built with, the caller of a
+function that meets others for several, or what another rank removed."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from gradscope.model.site import Origin, Site, Stack
 from gradscope.ranks.handing import built_with
 from gradscope.ranks.known import Ranks, Told
 from gradscope.ranks.never_used import never_used
+from gradscope.ranks.removed import removed_by_another
 from gradscope.ranks.syntax import at_line, statements
 from gradscope.ranks.ways import ways_of
 from gradscope.store.averaging_reader import read_beside_the_wrapper
@@ -40,7 +41,7 @@ def raised_by(ranks: Ranks, one: Rank) -> Told | None:
             return _left_out(ranks, one, recording)
         if _UNLIKE.search(text):
             return _of_another_size(recording)
-        return _by_its_caller(one, recording)
+        return _by_its_caller(one, recording) or removed_by_another(ranks, one, recording)
 
 
 def _in_a_nested_backward(recording: Recording) -> Told | None:
@@ -73,8 +74,7 @@ def _left_out(ranks: Ranks, one: Rank, recording: Recording) -> Told | None:
         site = next(filter(None, (_passed(recording, frame, way) for frame in stack)), None)
         if site is not None:
             return f"after {leaf} was left out of the loss of backward {number}", site
-    unused = never_used(ranks, one.rank, recording, reached)
-    return None if unused is None else (f"since nothing runs the layer of {unused[0]}", unused[1])
+    return never_used(ranks, one.rank, recording, reached)
 
 
 def _used(

@@ -22,6 +22,7 @@ SCRIPTS = {
     "group_programs.py": 2,
     "decision_programs.py": 2,
     "handed_programs.py": 2,
+    "choice_programs.py": 2,
     "order_programs.py": 2,
     "parallel_programs.py": 2,
     "sharded_programs.py": 2,
