@@ -1,6 +1,7 @@
 """Small programs of two ranks that choose, and their healthy twins: which layers run, when an object says that a
 training stops, and which rank removes what the other still reads. They run as those of `group_programs.py` do."""
 
+import itertools
 import os
 import shutil
 import sys
@@ -47,11 +48,11 @@ class Drawn(nn.Module):
     def __init__(self):
         super().__init__()
         torch.manual_seed(0)
-        self.gate, self.experts = nn.Linear(4, 2), nn.ModuleList([nn.Linear(4, 1), nn.Linear(4, 1)])
+        self.stem, self.experts = nn.Linear(4, 4), nn.ModuleList([nn.Linear(4, 1), nn.Linear(4, 1)])
 
     def forward(self, x):
-        first = int(self.gate(x).mean(0).argmax())
-        return self.experts[first](x) + self.gate(x).mean()
+        first = int(torch.randint(2, ()))
+        return self.experts[first](self.stem(x))
 
 
 class Shortened(nn.Module):
@@ -70,24 +71,35 @@ class Shortened(nn.Module):
         return x
 
 
+WAYS, TASKS = itertools.cycle((1, 0, 2)), itertools.cycle(("label", "depth"))
+
+
+def by_turns(net, x):
+    return net(x, next(WAYS)).square().mean()
+
+
+def by_task(net, x):
+    return net({"task": next(TASKS), "x": x}).square().mean()
+
+
 def one_of_three(rank):
     net = Replicated(Choosing())  # expect: GS791
-    train(net, rank, loss=lambda net, x: net(x, 1).square().mean())
+    train(net, rank, loss=by_turns)
 
 
 def healthy_one_of_three(rank):
     net = Replicated(Choosing(), find_unused_parameters=True)
-    train(net, rank, loss=lambda net, x: net(x, 1).square().mean())
+    train(net, rank, loss=by_turns)
 
 
 def one_head_a_batch(rank):
     net = Replicated(Tasks())  # expect: GS791
-    train(net, rank, loss=lambda net, x: net({"task": "label", "x": x}).square().mean())
+    train(net, rank, loss=by_task)
 
 
 def healthy_one_head_a_batch(rank):
     net = Replicated(Tasks(), find_unused_parameters=True)
-    train(net, rank, loss=lambda net, x: net({"task": "label", "x": x}).square().mean())
+    train(net, rank, loss=by_task)
 
 
 def one_expert(rank):
