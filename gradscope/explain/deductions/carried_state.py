@@ -17,6 +17,8 @@ from gradscope.model.site import Origin, Site, Stack, user_site
 _OF_PARAMETRIZATIONS = "get_cached_parametrization"  # torch's function that makes what cached() keeps
 _CACHES = ("lru_cache", "cache", "cached_property", "cached", "memoize")
 
+_OUTSIDE = {"self", "torch", "nn", "F"}  # names that no function is handed
+
 
 def cache_around(case: Case, stack: Stack) -> Site | None:
     """What keeps a value for the next call: its function's decorator, or a store on self, there or in a caller."""
@@ -123,6 +125,20 @@ def received_at(case: Case, stack: Stack) -> Site | None:
     for site in lines:
         statement = syntax(case).parsed(site.file).whole_statements.get(site.line)
         if not isinstance(statement, ast.Return):
+            return site
+    return lines[0] if lines else None
+
+
+def handed_in_at(case: Case, stack: Stack) -> Site | None:
+    """The line at which a value gets a name of its own, above the functions that were only handed it."""
+    lines = [site for site in stack if site.origin is Origin.USER]
+    for site in lines:
+        function, statement = syntax(case).function(site), syntax(case).statement(site)
+        if not isinstance(function, ast.FunctionDef) or statement is None:
+            return site
+        handed = {one.arg for one in function.args.args[1:]}
+        read = {one.id for one in ast.walk(statement) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
+        if function.name != "forward" or not read & handed or (read - handed) - _OUTSIDE:
             return site
     return lines[0] if lines else None
 

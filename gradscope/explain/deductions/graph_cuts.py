@@ -50,6 +50,7 @@ class Reason(enum.Enum):
     OTHER_TENSORS = enum.auto()  # than the ones that require grad
     ALL_FROZEN = enum.auto()
     FROZEN_HERE = enum.auto()
+    GIVEN_PLAIN = enum.auto()  # to the optimizer
     RESULT_UNUSED = enum.auto()
     PART_DERIVED = enum.auto()  # of the loss, in which others are
     NEVER_READ = enum.auto()

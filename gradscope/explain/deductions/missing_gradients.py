@@ -14,6 +14,7 @@ from gradscope.explain.deductions.cancelled_gradients import cancelled_gradients
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.derived_parts import derived_part
 from gradscope.explain.deductions.dropped_results import is_run_for_a_part
+from gradscope.explain.deductions.frozen_losses import frozen_loss
 from gradscope.explain.deductions.graph_cuts import (
     CUT,
     DERIVATIVE,
@@ -44,7 +45,7 @@ from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 from gradscope.store.asked import kept
 
-UNUSED, REPLACED, DROPPED, FROZEN = "GS726", "GS727", "GS728", "GS720"
+UNUSED, REPLACED, DROPPED = "GS726", "GS727", "GS728"
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 # What a program may mean, in a phase in which a part of it rests, is a hint; nobody hands numbers around for that.
 _LATE = {Reason.DETACHED: Severity.INFO, Reason.GRADIENTS_OFF: Severity.INFO}
@@ -100,11 +101,17 @@ def _why_no_graph(case: Case, call: Backward) -> MissingGradient:
     if switched is not None:
         return switched
     end = min((flow.makers[root][-1] for root in roots if flow.makers.get(root)), default=len(flow.operations))
-    left = [at for at in range(end) if exit_at(case, at)]
+    left = [at for at in range(_derived_before(case, call), end) if exit_at(case, at)]
     if left:
         return at_exit(case, left[-1])
-    learned = [at for at in range(end) if flow.reads_learned(at)]
-    return _unseen(case, learned[-1]) if learned else _frozen(case, call)
+    learned = [at for at in range(_derived_before(case, call), end) if flow.reads_learned(at)]
+    return _unseen(case, learned[-1]) if learned else frozen_loss(case, call)
+
+
+def _derived_before(case: Case, call: Backward) -> int:
+    """Behind the operators of earlier backward calls: what left the losses before them is none of this one's."""
+    operations = enumerate(dataflow(case).operations)
+    return max((at + 1 for at, one in operations if one.backward is not None and one.backward < call.number), default=0)
 
 
 def _unseen(case: Case, last: int) -> MissingGradient:
@@ -160,17 +167,6 @@ def _mode_before(case: Case, call: Backward) -> MissingGradient | None:
     related = (Related("cut_at", operations[-1].site, operations[-1].name),)
     cause = Cause("", site, related, op=operations[-1].name, certain=mode is not None)
     return MissingGradient(MODE, Reason.GRADIENTS_OFF_BEFORE, cause)
-
-
-def _frozen(case: Case, call: Backward) -> MissingGradient:
-    """Nothing that the loss was computed from requires grad."""
-    lines = [
-        site for site in syntax(case).everywhere(attribute_call("requires_grad_")) if "False" in (site.source or "")
-    ]
-    lines += syntax(case).matching(lambda code: code.endswith("requires_grad=False"))
-    if lines:
-        return MissingGradient(FROZEN, Reason.FROZEN_HERE, Cause("", lines[0], certain=len(lines) == 1))
-    return MissingGradient(FROZEN, Reason.ALL_FROZEN, Cause("", call.site, certain=False))
 
 
 def _parts(case: Case) -> Iterator[MissingGradient]:

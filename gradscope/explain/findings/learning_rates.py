@@ -136,8 +136,21 @@ def rate_stays_low(case: Case) -> Iterator[Cause]:
             yield Cause(
                 f"the learning rate ends at {values[-1]:.2g}, on its way to {aim.value:.2g}: its schedule was stepped "
                 f"{scheduled} times in {steps} steps",
-                _scheduled(case, optimizer),
+                _interval(case) or _scheduled(case, optimizer),
             )
+
+
+def _interval(case: Case) -> Site | None:
+    """The only line that has somebody else's loop step the schedule once for each epoch."""
+    found = list(syntax(case).everywhere(_is_for_epochs))
+    return found[0] if len(found) == 1 else None
+
+
+def _is_for_epochs(node: ast.AST) -> bool:
+    """`{"scheduler": scheduler, "interval": "epoch"}`"""
+    pairs = zip(node.keys, node.values, strict=True) if isinstance(node, ast.Dict) else ()
+    given = {key.value: ast.unparse(value) for key, value in pairs if isinstance(key, ast.Constant)}
+    return "scheduler" in given and given.get("interval") == "'epoch'"
 
 
 def _squared(case: Case) -> Iterator[Cause]:

@@ -7,6 +7,7 @@ from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.derived_parts import PART
+from gradscope.explain.deductions.frozen_losses import FROZEN
 from gradscope.explain.deductions.graph_cuts import (
     CUT,
     DERIVATIVE,
@@ -18,7 +19,7 @@ from gradscope.explain.deductions.graph_cuts import (
     born,
 )
 from gradscope.explain.deductions.late_changes import late_replacement, stale_replacement
-from gradscope.explain.deductions.missing_gradients import DROPPED, FROZEN, UNUSED, missing_gradients
+from gradscope.explain.deductions.missing_gradients import DROPPED, UNUSED, missing_gradients
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters
 from gradscope.explain.deductions.plain_containers import container_around
 from gradscope.explain.deductions.replacements import holder_of, rebuilding_line, replacing_line
@@ -52,6 +53,7 @@ REASONS = {
     Reason.OTHER_TENSORS: "it is not computed from this; {operator} made the last result that has a graph",
     Reason.ALL_FROZEN: "nothing that the loss was computed from requires grad",
     Reason.FROZEN_HERE: "nothing that the loss was computed from requires grad: it is all frozen here",
+    Reason.GIVEN_PLAIN: "what the optimizer is to train is made here, and does not require grad",
     Reason.RESULT_UNUSED: "what is computed from it does not go into the loss",
     Reason.PART_DERIVED: "this derives a part of a sum only, and no backward the other part, in which they are",
     Reason.NEVER_READ: "no operation that led to a loss read it",
@@ -108,7 +110,8 @@ def frozen(case: Case) -> Iterator[Cause]:
     Do instead:
         Unfreeze the parameters that shall learn before the forward.
     How it is found:
-        The backward was refused, and no operator behind its loss read a tensor that required grad.
+        The backward was refused, and no operator behind its loss read a tensor that required grad. The line is the one
+        that makes a tensor which an optimizer is given and nobody asked to require grad, else the one that freezes.
     """
     yield from missing(case, FROZEN)
 

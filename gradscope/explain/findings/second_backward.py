@@ -8,6 +8,7 @@ from gradscope.explain.deductions.carried_state import (
     built_before_the_loop,
     cache_around,
     half_detached,
+    handed_in_at,
     parametrizations_cached,
     received_at,
     thrown_away_detach,
@@ -200,7 +201,7 @@ def _place_to_detach(case: Case, call: Backward, found: SharedSubgraph) -> Site 
         between = found.first.started < block.started < call.started and block.backward is None
         for operation in block.operations if between else ():
             stepped.update(write.leaf for write in operation.writes if write.leaf is not None)
-    return found.before.site if stepped and not stepped & found.leaves else None
+    return handed_in_at(case, found.before.stack) if stepped and not stepped & found.leaves else None
 
 
 def _places(call: Backward, found: SharedSubgraph) -> tuple[Related, ...]:
