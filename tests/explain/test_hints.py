@@ -22,6 +22,7 @@ SILENT = {
     "GS858": ("padding_is_the_end.py",),
     "GS868": ("scores_pooled_behind_a_relu.py",),
     "GS865": ("averages_counted_anew.py",),
+    "GS870": ("best_of_each_fold.py", "back_to_the_best.py"),
     "GS844": ("constant_mask_forecast.py", "masked_autoencoder.py"),
 }
 

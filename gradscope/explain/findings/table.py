@@ -78,6 +78,7 @@ from gradscope.explain.findings.out_of_range import out_of_range
 from gradscope.explain.findings.plateaus import waits_for_a_score_to_fall
 from gradscope.explain.findings.refused_loads import load_refused, state_does_not_fit
 from gradscope.explain.findings.repeated_modules import repeated_module
+from gradscope.explain.findings.resumed_in_part import resumed_in_part
 from gradscope.explain.findings.samples import samples_differ
 from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.scrambled_states import states_scrambled
@@ -224,6 +225,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS825", "stale-weights", Severity.WARNING, stale_weights.stale_weights, points=False),
     Kind("GS830", "loads-itself", Severity.WARNING, shared_memory.loads_itself, points=False),
     Kind("GS836", "loads-nothing", Severity.WARNING, loads_nothing, points=False),
+    Kind("GS870", "resumed-in-part", Severity.INFO, resumed_in_part, points=False),
     Kind("GS831", "average-of-itself", Severity.WARNING, shared_memory.average_of_itself, points=False),
     Kind("GS834", "average-without-buffers", Severity.WARNING, average_without_buffers, points=False),
     Kind("GS835", "repeated-module", Severity.WARNING, repeated_module, points=False),
