@@ -136,13 +136,18 @@ def _line(owner: ast.ClassDef, getitem: ast.FunctionDef, keys: list[Key]) -> int
     value = _element(returned[0], keys) if len(returned) == 1 and returned[0] is not None else None
     if value is None:
         return None
+    if isinstance(value, ast.Subscript) and isinstance(value.value, ast.Attribute):
+        return _kept(owner, value.value.attr) or value.lineno
+    return _computed(getitem, value)
+
+
+def _computed(function: ast.FunctionDef, value: ast.expr) -> int:
+    """The line that computes a value: of a name, or of one that is only made a tensor of, where it was assigned."""
     inside = value.args[0] if isinstance(value, ast.Call) and value.args else value
-    if isinstance(inside, ast.Name):
-        lines = [one.lineno for one in ast.walk(getitem) if isinstance(one, ast.Assign) and list(_only(one, inside.id))]
-        return lines[-1] if lines else value.lineno
-    if isinstance(inside, ast.Subscript) and isinstance(inside.value, ast.Attribute) and inside is value:
-        return _kept(owner, inside.value.attr) or value.lineno
-    return value.lineno
+    if not isinstance(inside, ast.Name):
+        return value.lineno
+    lines = [one.lineno for one in ast.walk(function) if isinstance(one, ast.Assign) and list(_only(one, inside.id))]
+    return lines[-1] if lines else value.lineno
 
 
 def _element(value: ast.expr, keys: list[Key]) -> ast.expr | None:
@@ -163,7 +168,17 @@ def _only(assign: ast.Assign, name: str) -> Iterator[ast.expr]:
 
 
 def _kept(owner: ast.ClassDef, name: str) -> int | None:
-    """The line that keeps what a dataset's attribute holds, unless it was handed in as it is."""
+    """The line that computes what a dataset's attribute holds, or what is put into it one by one, unless it was handed
+    in as it is."""
     assigned = (one for one in ast.walk(owner) if isinstance(one, ast.Assign))
     kept = [one for one in assigned if ast.unparse(one.targets[0]) == f"self.{name}"]
-    return kept[0].lineno if len(kept) == 1 and not isinstance(kept[0].value, ast.Name) else None
+    if len(kept) != 1 or isinstance(kept[0].value, ast.Name):
+        return None
+    put = [
+        (function, call.args[0])
+        for function in owner.body
+        if isinstance(function, ast.FunctionDef)
+        for call in ast.walk(function)
+        if isinstance(call, ast.Call) and ast.unparse(call.func) == f"self.{name}.append" and call.args
+    ]
+    return _computed(*put[0]) if len(put) == 1 else kept[0].lineno

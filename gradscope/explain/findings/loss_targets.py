@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.refusals import Refusal, refused
+from gradscope.explain.deductions.sample_parts import target_line
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.failed_forward import operations_before
 from gradscope.model.failure import Failure
@@ -18,10 +19,11 @@ _RESHAPES = ("view", "_unsafe_view", "reshape")
 
 
 def _reshaped(case: Case, failure: Failure, groups: tuple[str, ...]) -> Site | None:
-    """The last line that reshaped by itself just before, where there are several rows for a target, or the reverse."""
+    """The last line that reshaped by itself just before, where there are several rows for a target, or the reverse;
+    else the dataset's line that makes the targets."""
     fewer, more = sorted(map(int, groups))
     if not fewer or more % fewer:
-        return None
+        return target_line(case, failure.stack)
     before = operations_before(case, failure, _NEAR)
     own = [operation for operation in before if operation.stack and operation.stack[0].origin is Origin.USER]
     reshapes = [operation.site for operation in own if base_name(operation.name) in _RESHAPES]
