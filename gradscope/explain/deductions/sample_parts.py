@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradscope.explain.deductions.settings import argument, calls_at, handed_in
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name
@@ -24,29 +25,22 @@ Key = int | str
 def input_line(case: Case, stack: Stack) -> Site | None:
     """The line that makes what a module is given, in the call at the top of the user's part of a stack."""
     own = tuple(site for site in stack if site.origin is Origin.USER)
-    return _argument_line(case, own, _calls(case, own[0]), "input", 0) if own else None
+    return _argument_line(case, own, calls_at(case, own[0])[::-1], "input", 0) if own else None
 
 
 def target_line(case: Case, stack: Stack) -> Site | None:
     """The line that makes the targets of the loss which is called there."""
     own = tuple(site for site in stack if site.origin is Origin.USER)
-    return _argument_line(case, own, _calls(case, own[0])[::-1], "target", 1) if own else None
+    return _argument_line(case, own, calls_at(case, own[0]), "target", 1) if own else None
 
 
 def _argument_line(case: Case, own: Stack, calls: list[ast.Call], name: str, position: int) -> Site | None:
     for call in calls:
-        keyed = [one.value for one in call.keywords if one.arg == name]
-        value = next(iter([*keyed, *call.args[position : position + 1]]), None)
+        value = argument(call, name, position)
         keys = None if value is None else _keys(case, own, value, own[0].line + 1, _FAR)
         if keys:
             return _made(case, keys)
     return None
-
-
-def _calls(case: Case, site: Site) -> list[ast.Call]:
-    """The calls of the statement around a line, the innermost first: they run first."""
-    statement = syntax(case).statement(site)
-    return [] if statement is None else [one for one in ast.walk(statement) if isinstance(one, ast.Call)][::-1]
 
 
 def _keys(case: Case, own: Stack, value: ast.expr, before: int, far: int) -> list[Key] | None:
@@ -75,12 +69,8 @@ def _named(case: Case, own: Stack, name: str, before: int, far: int) -> list[Key
         return None if inner is None else [*inner, *path]
     if not isinstance(function, ast.FunctionDef) or len(own) < 2:
         return None
-    names = [one.arg for one in function.args.args]
-    position = names.index(name) - (names[:1] == ["self"]) if name in names else -1
-    for call in _calls(case, own[1]) if position >= 0 else ():
-        if len(call.args) > position and (function.name == "forward" or called_name(call) == function.name):
-            return _keys(case, own[1:], call.args[position], own[1].line + 1, far - 1)
-    return None
+    handed = handed_in(case, own, function, name)
+    return None if handed is None else _keys(case, own[1:], handed, own[1].line + 1, far - 1)
 
 
 def _bindings(function: ast.AST, name: str, before: int) -> Iterator[tuple[int, list[Key], ast.expr, bool]]:

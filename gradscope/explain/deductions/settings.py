@@ -19,8 +19,8 @@ _FAR = 8  # names in a row
 def setting_line(case: Case, stack: Stack, keyword: str, position: int | None = None) -> Site | None:
     """The line that gives the value of an argument of the call at the top of the user's part of a stack."""
     own = tuple(site for site in stack if site.origin is Origin.USER)
-    for call in _calls(case, own[0]) if own else ():
-        value = _argument(call, keyword, position)
+    for call in calls_at(case, own[0]) if own else ():
+        value = argument(call, keyword, position)
         if value is not None:
             return _given(case, own, value, _FAR)
     return None
@@ -123,15 +123,25 @@ def _assignments(scope: ast.AST, name: str) -> Iterator[ast.Assign]:
 
 def _handed(case: Case, own: Stack, function: ast.FunctionDef, name: str, far: int) -> Site | None:
     """The line of the call that hands a parameter over, or of its default where no call does."""
-    names = [_arg(one) for one in function.args.args]
-    position = names.index(name) - (names[:1] == ["self"]) if name in names else None
-    called = _called_as(case, own[0].file, function)
-    for call in _calls(case, own[1]) if len(own) > 1 else ():
-        value = _argument(call, name, position) if called_name(call) == called else None
-        if value is not None:
-            return _given(case, own[1:], value, far)
+    value = handed_in(case, own, function, name)
+    if value is not None:
+        return _given(case, own[1:], value, far)
     default = _default(function, name)
     return None if default is None else syntax(case).site(own[0].file, default.lineno)
+
+
+def handed_in(case: Case, own: Stack, function: ast.FunctionDef, name: str) -> ast.expr | None:
+    """What the next frame's call gives a parameter of the function in which the innermost frame is. A forward() is
+    called by any name: of several calls in one statement it is then the innermost, which runs first.
+    """
+    names = [one.arg for one in function.args.args]
+    position = names.index(name) - (names[:1] == ["self"]) if name in names else None
+    called = None if function.name == "forward" else _called_as(case, own[0].file, function)
+    for call in reversed(calls_at(case, own[1])) if len(own) > 1 else ():
+        value = argument(call, name, position) if called in (None, called_name(call)) else None
+        if value is not None:
+            return value
+    return None
 
 
 def _called_as(case: Case, file: str, function: ast.FunctionDef) -> str:
@@ -155,14 +165,15 @@ def _arg(argument: ast.arg) -> str:
     return argument.arg
 
 
-def _argument(call: ast.Call, keyword: str, position: int | None) -> ast.expr | None:
+def argument(call: ast.Call, keyword: str, position: int | None) -> ast.expr | None:
+    """What a call gives an argument, by its name or its position."""
     keyed = next((one.value for one in call.keywords if one.arg == keyword), None)
     if keyed is not None or position is None or position >= len(call.args):
         return keyed
     return call.args[position]
 
 
-def _calls(case: Case, site: Site) -> list[ast.Call]:
-    """The calls of the statement around a line."""
+def calls_at(case: Case, site: Site) -> list[ast.Call]:
+    """The calls of the statement around a line, the outermost first."""
     statement = syntax(case).statement(site)
     return [node for node in ast.walk(statement) if isinstance(node, ast.Call)] if statement is not None else []
