@@ -41,14 +41,16 @@ def samples_differ(case: Case) -> Iterator[Cause]:
     collate_fn that pads.
 
     How it is found: torch's refusal in the collate function. The line is the only one that builds a DataLoader without
-    a collate_fn, where the program has one or the samples are sequences of several lengths; the one of __getitem__ that
-    ran last; where no operator ran there, what the program's only __getitem__ returns.
+    a collate_fn, where the program has one; the one of __getitem__ that ran last; where no operator ran there, or the
+    samples are sequences of several lengths, what the program's only __getitem__ returns.
     """
     for failure in case.failures():
         found = _UNEQUAL.search(failure.message)
         if found is None or not any("collate" in site.function for site in failure.stack):
             continue
-        site = _without_collate(case, found.groups()) or _ran_last(case, failure) or _returned(case)
+        returned = _returned(case)
+        made = returned if returned is not None and _are_sequences(*found.groups()) else _ran_last(case, failure)
+        site = _without_collate(case) or made or returned
         if site is not None:
             yield Cause(
                 f"samples of one batch have different shapes: {found.group(1)} and {found.group(2)}",
@@ -59,13 +61,10 @@ def samples_differ(case: Case) -> Iterator[Cause]:
             )
 
 
-def _without_collate(case: Case, shapes: tuple[str, ...]) -> Site | None:
-    """The only line that builds a DataLoader without a collate_fn, in a program that has a function of that name, or
-    whose samples are sequences that differ in their length alone: nobody means to cut those."""
+def _without_collate(case: Case) -> Site | None:
+    """The only line that builds a DataLoader without a collate_fn, in a program that has a function of that name."""
     nodes = [(file, node) for file in syntax(case).files for node in syntax(case).nodes(file)]
-    if not _are_sequences(*shapes) and not any(
-        isinstance(node, ast.FunctionDef) and "collate" in node.name for _, node in nodes
-    ):
+    if not any(isinstance(node, ast.FunctionDef) and "collate" in node.name for _, node in nodes):
         return None
     built = [(file, node) for file, node in nodes if isinstance(node, ast.Call) and called_name(node) == "DataLoader"]
     without = [(file, node) for file, node in built if "collate_fn" not in {one.arg for one in node.keywords}]
@@ -73,6 +72,7 @@ def _without_collate(case: Case, shapes: tuple[str, ...]) -> Site | None:
 
 
 def _are_sequences(one: str, other: str) -> bool:
+    """Whether two shapes differ in their length alone: then what ran last, as to normalise them, is not to blame."""
     first, second = (shape.strip("[]").split(", ") for shape in (one, other))
     return len(first) == len(second) <= 2 and first[0] != second[0] and first[1:] == second[1:]
 

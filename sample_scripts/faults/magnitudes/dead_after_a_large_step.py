@@ -1,4 +1,4 @@
-"""A learning rate that throws the first layer out of range in one step; its ReLU never fires again."""
+"""A learning rate that throws the first layer out of range in one step, and the last one ever farther."""
 
 import torch
 from torch import nn
@@ -10,16 +10,16 @@ class Net(nn.Module):
         self.hidden, self.out = nn.Linear(4, 32), nn.Linear(32, 1)
 
     def forward(self, x):
-        return self.out(torch.relu(self.hidden(x)))  # expect: GS734
+        return self.out(torch.relu(self.hidden(x)))
 
 
 torch.manual_seed(0)
 net = Net()
-optimizer = torch.optim.SGD(net.parameters(), lr=3.0)
+optimizer = torch.optim.SGD(net.parameters(), lr=3.0)  # expect: GS737
 for step in range(10):
     x = torch.rand(64, 4)
     loss = (net(x) + 5).square().mean()
     optimizer.zero_grad()
     loss.backward()
-    optimizer.step()
+    optimizer.step()  # expect: GS737 called_at
     print(step, loss.item())

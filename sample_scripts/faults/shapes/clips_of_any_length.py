@@ -17,11 +17,11 @@ class Clips(Dataset):
     def __getitem__(self, number):
         clip = self.clips[number]
         clip = (clip - clip.mean()) / (clip.std() + 1e-5)
-        return clip, self.labels[number]
+        return clip, self.labels[number]  # expect: GS839
 
 
 def loader_of(clips, size):
-    return DataLoader(clips, batch_size=size, shuffle=True)  # expect: GS839
+    return DataLoader(clips, batch_size=size, shuffle=True)
 
 
 def main():
