@@ -64,3 +64,31 @@ def test_the_line_of_labels_without_a_class(explained, tmp_path, edit, mark):
     script.write_text(PROGRAM.replace(*edit) if edit[0] else PROGRAM)
     first = explained(script).findings[0]
     assert (first.code, first.site.line) == ("GS818", line_of(script, mark))
+
+
+QUESTIONS = '''"""Words after words: the scores are of all but the first."""
+
+import torch
+from torch.utils.data import DataLoader, Dataset
+
+
+class Questions(Dataset):
+    def __len__(self):
+        return 8
+
+    def __getitem__(self, at):
+        return torch.arange(at, at + 5), torch.arange(at + 1, at + 7)[:6]  # cut
+
+
+model = torch.nn.Sequential(torch.nn.Embedding(20, 4), torch.nn.Linear(4, 20))
+for given, wanted in DataLoader(Questions(), batch_size=8):
+    loss = torch.nn.functional.cross_entropy(model(given).flatten(0, 1), wanted.flatten())  # refuses
+'''
+
+
+@pytest.mark.parametrize(("edit", "mark"), [(("", ""), "cut"), (("[:6]", ""), "refuses")])
+def test_targets_of_another_length_are_of_the_dataset_where_it_cuts_them(explained, tmp_path, edit, mark):
+    script = tmp_path / "words.py"
+    script.write_text(QUESTIONS.replace(*edit) if edit[0] else QUESTIONS)
+    first = explained(script).findings[0]
+    assert (first.code, first.site.line) == ("GS862", line_of(script, mark))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections.abc import Iterator
 
@@ -10,6 +11,7 @@ from gradscope.explain.deductions.refusals import Refusal, refused
 from gradscope.explain.deductions.sample_parts import target_line
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.failed_forward import operations_before
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.failure import Failure
 from gradscope.model.operation import base_name
 from gradscope.model.site import Origin, Site
@@ -20,10 +22,13 @@ _RESHAPES = ("view", "_unsafe_view", "reshape")
 
 def _reshaped(case: Case, failure: Failure, groups: tuple[str, ...]) -> Site | None:
     """The last line that reshaped by itself just before, where there are several rows for a target, or the reverse;
-    else the dataset's line that makes the targets."""
+    else the dataset's line that cuts the targets."""
     fewer, more = sorted(map(int, groups))
     if not fewer or more % fewer:
-        return target_line(case, failure.stack)
+        made = target_line(case, failure.stack)
+        statement = None if made is None else syntax(case).statement(made)
+        cuts = statement is not None and any(isinstance(node, ast.Slice) for node in ast.walk(statement))
+        return made if cuts else None
     before = operations_before(case, failure, _NEAR)
     own = [operation for operation in before if operation.stack and operation.stack[0].origin is Origin.USER]
     reshapes = [operation.site for operation in own if base_name(operation.name) in _RESHAPES]

@@ -132,7 +132,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS773", "zero-second-derivative", Severity.WARNING, second_derivatives.zero_second_derivative),
     Kind("GS732", "non-finite-input", Severity.ERROR, nonfinite.non_finite_input),
     Kind("GS733", "softmax-over-one", Severity.WARNING, over_one_element.softmax_over_one),
-    Kind("GS734", "dead-relu", Severity.WARNING, gradient_magnitudes.dead_relu, symptom=True),
+    Kind("GS734", "dead-relu", Severity.WARNING, gradient_magnitudes.dead_relu, symptom=True, unless=("GS737",)),
     Kind(
         "GS735",
         "zero-gradient",
