@@ -2,6 +2,8 @@
 
 import pytest
 
+from gradscope.model.finding import Confidence
+
 GROWS = '''"""Weights that grow in {calls} steps to {times} times what they were, and then overflow."""
 
 import torch
@@ -31,7 +33,9 @@ FOUND = [
 def test_the_growth_is_why_only_where_it_is_large_enough(explained, tmp_path, times, calls, scale, overflow, told):
     script = tmp_path / "grows.py"
     script.write_text(GROWS.format(times=times, calls=calls, scale=scale, overflow=overflow))
-    assert [one.code == "GS737" for one in explained(script).findings] == [told]
+    findings = explained(script).findings
+    assert [one.code == "GS737" for one in findings] == [told]
+    assert (findings[0].confidence is Confidence.CERTAIN) is (times >= 100) or not told
 
 
 LOSES = '''"""A loss that ends at {last} times what it began with, while its weight grows tenfold."""
@@ -52,3 +56,35 @@ def test_a_loss_that_stays_finite_must_end_a_million_times_larger(explained, tmp
     script = tmp_path / "loses.py"
     script.write_text(LOSES.format(last=last))
     assert [one.code for one in explained(script).findings] == codes
+
+
+DERIVES = '''"""A derivative that is not finite, of a finite loss, behind weights that grow."""
+
+import numpy as np
+import torch
+
+
+class Broken(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return torch.from_numpy(np.full(gradient.shape, np.nan, dtype=np.float32))
+
+
+weight = torch.nn.Parameter(torch.full((64,), 0.5))
+for step in range(7):
+    weight.grad = None
+    x = weight * torch.rand(64)
+    (Broken.apply(x) if step == 6 else x).sum().backward()
+    with torch.no_grad():
+        weight.mul_(1.3)
+'''
+
+
+def test_a_derivative_is_not_a_growth(explained, tmp_path):
+    script = tmp_path / "derives.py"
+    script.write_text(DERIVES)
+    assert "GS737" not in {one.code for one in explained(script).findings}

@@ -101,10 +101,11 @@ def _why_no_graph(case: Case, call: Backward) -> MissingGradient:
     if switched is not None:
         return switched
     end = min((flow.makers[root][-1] for root in roots if flow.makers.get(root)), default=len(flow.operations))
-    left = [at for at in range(_derived_before(case, call), end) if exit_at(case, at)]
+    since = _derived_before(case, call)
+    left = [at for at in range(since, end) if exit_at(case, at)]
     if left:
         return at_exit(case, left[-1])
-    learned = [at for at in range(_derived_before(case, call), end) if flow.reads_learned(at)]
+    learned = [at for at in range(since, end) if flow.reads_learned(at)]
     return _unseen(case, learned[-1]) if learned else frozen_loss(case, call)
 
 

@@ -36,6 +36,11 @@ def weight_growth(case: Case) -> tuple[LeafSize, LeafSize] | None:
     return _growth(case, lambda calls: _least(calls, overflown))
 
 
+def is_certain(grown: tuple[LeafSize, LeafSize]) -> bool:
+    """Whether a growth is so large that nothing else need have happened."""
+    return grown[1].weight / _size_before(grown[0]) >= _GROWN
+
+
 def growth_at_all(case: Case) -> tuple[LeafSize, LeafSize] | None:
     """The same of a weight that has grown several times."""
     return _growth(case, lambda calls: _GROWN_AT_ONCE)
@@ -66,8 +71,10 @@ def _least(calls: int, overflown: bool) -> float:
 def _has_overflown(case: Case) -> bool:
     """Whether the first Inf was made of numbers that were nearly as large, or by a product, which is not looked at."""
     found = first_nonfinite(case)
-    if found is None or found.birth is None or found.birth.nan:
-        return found is not None and found.birth is None
+    if found is None or found.birth is None:
+        return found is not None and found.arrival is not None and found.arrival.leaf is None  # else a derivative did
+    if found.birth.nan:
+        return False
     if found.birth.device is not None:
         return found.birth.base in _PRODUCTS  # what it was given is not known
     least = _FAR_TOO_LARGE if found.birth.base in _EXPONENTS else _HUGE
@@ -78,10 +85,11 @@ def _has_overflown(case: Case) -> bool:
 def begun_large(case: Case) -> tuple[Site, float] | None:
     """The line that gave weights of several layers their first values, so large that what goes through them grows from
     layer to layer, and how many times in one of them."""
-    samples = samples_of(case)
+    sizes = list(samples_of(case)[0].values()) if samples_of(case) else []
+    nodes = {node.leaf: node for node in case.graph(sizes[0].backward).nodes} if sizes else {}
     gains: dict[Site, list[float]] = defaultdict(list)
-    for size in samples[0].values() if samples else ():
-        node = next((one for one in case.graph(size.backward).nodes if one.leaf == size.leaf), None)
+    for size in sizes:
+        node = nodes.get(size.leaf)
         kind = next((one for one in node.inputs_meta if one is not None), None) if node is not None else None
         inputs = math.prod(kind.shape[1:]) if kind is not None and len(kind.shape) > 1 else 0
         gain = size.weight / math.sqrt(size.count) * math.sqrt(inputs)

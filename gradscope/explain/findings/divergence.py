@@ -8,7 +8,13 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.chains_through_time import exploding_chain
 from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, first_nonfinite
 from gradscope.explain.deductions.settings import setting_line
-from gradscope.explain.deductions.weight_growth import begun_large, growth_at_all, has_diverged, weight_growth
+from gradscope.explain.deductions.weight_growth import (
+    begun_large,
+    growth_at_all,
+    has_diverged,
+    is_certain,
+    weight_growth,
+)
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import creation, stepped_at
 from gradscope.model.finding import Related
@@ -72,6 +78,7 @@ def _overflown(case: Case, found: FirstNonfinite) -> Iterator[Cause]:
             fails=found.fails,
             tensor=grown[1].leaf,
             backward=backward,
+            certain=is_certain(grown),
         )
 
 

@@ -111,7 +111,7 @@ class NonfiniteOnHost(Watcher):
     def _look_at_written(self, operator: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], frame: Any) -> None:
         """Look at what an operator on lists has written into its first, tensor by tensor."""
         far = []
-        for position, tensor in enumerate(arguments[0]):
+        for position, tensor in enumerate(arguments[0] if arguments else ()):
             if is_far(tensor):
                 far.append(tensor)
             elif is_plain(tensor) and tensor.is_floating_point():
