@@ -188,17 +188,18 @@ def chain(length: int) -> Graph:
     return measured(nodes, [Edge(number, number + 1) for number in range(length - 1)])
 
 
-def loop(steps: int) -> Graph:
-    """A loss and the steps of a loop, of three nodes each, all of which use one parameter."""
+def loop(steps: int, parameters: str = "W") -> Graph:
+    """A loss and the steps of a loop, of three nodes each, all of which use the same parameters."""
     nodes = [Node(0, "SumBackward0", 3 * steps + 1, line(9, "main"))]
     edges = []
     for number in range(1, 3 * steps + 1):
         name = ("TanhBackward0", "AddBackward0", "MmBackward0")[(number - 1) % 3]
         nodes.append(Node(number, name, 3 * steps + 1 - number, line(3 + (number - 1) % 3, "main")))
         edges.append(Edge(number - 1, number))
-    weight = len(nodes)
-    nodes.append(Node(weight, "torch::autograd::AccumulateGrad", None, leaf="W"))
-    edges += [Edge(number, weight, 1) for number in range(3, 3 * steps + 1, 3)]
+    for output, name in enumerate(parameters, 1):
+        weight = len(nodes)
+        nodes.append(Node(weight, "torch::autograd::AccumulateGrad", None, leaf=name))
+        edges += [Edge(number, weight, output) for number in range(3, 3 * steps + 1, 3)]
     return measured(nodes, edges)
 
 

@@ -19,7 +19,7 @@ from gradscope.view.rounds import MARK, round_words
 from gradscope.view.scene import Scene, Show
 from gradscope.view.words import TIMES, amount, kinds, leaf_words, place, short_name, size
 
-MOST_CHIPS = 4
+MOST_CHIPS = 3
 
 
 class Teller:
@@ -123,11 +123,14 @@ class Teller:
             yield Row(f"{idle:,} did not run", Role.IDLE)
 
     def _chips(self, piece: Piece) -> Iterator[Row]:
-        """`W shared by 100`, for parameters that no arrow leads to."""
+        """`W shared by 100`, for parameters that no arrow leads to; of more than a few only how many they are."""
         for leaf in piece.chips if len(piece.chips) <= MOST_CHIPS else ():
             yield Row(f"{leaf_words(leaf.leaf or 'leaf')}  shared by {self._uses[leaf.id]}", Role.ACCUMULATE)
         if len(piece.chips) > MOST_CHIPS:
-            yield Row(f"{len(piece.chips)} parameters shared by many", Role.ACCUMULATE)
+            uses = {self._uses[leaf.id] for leaf in piece.chips}
+            yield Row(
+                f"{len(piece.chips)} parameters shared by {uses.pop() if len(uses) == 1 else 'many'}", Role.ACCUMULATE
+            )
 
     def _ordered(self, title: str, nodes: Iterable[Node]) -> str:
         """The title behind the place in backward order, when it is asked for."""

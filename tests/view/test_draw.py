@@ -51,6 +51,14 @@ def test_repeats_say_what_they_are_like() -> None:
     assert folded.notes == ("h.22 … h.1 · 1,430 nodes",)
 
 
+def test_parameters_that_many_use_are_named_where_they_are_few() -> None:
+    """Four lines in each cell of a recurrent network left no room on a page for the step that is folded."""
+    assert rows(drawn(by_hand.loop(60)), "MmBackward0")[0] == ("W  shared by 60", Role.ACCUMULATE)
+    assert rows(drawn(by_hand.loop(60, parameters="WUbc")), "MmBackward0") == [
+        ("4 parameters shared by 60", Role.ACCUMULATE)
+    ]
+
+
 def test_chains_and_crowds_say_what_is_in_them() -> None:
     assert drawn(by_hand.chain(10_000)).boxes[1] == Box(
         "⋮ 9,999 nodes in a row",
