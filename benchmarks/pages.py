@@ -1,6 +1,6 @@
-"""What a page weighs and how soon it answers, in headless Chromium: the least of several loads.
+"""What a page weighs, how soon it answers and how it moves, in headless Chromium: the least of several loads.
 
-`python benchmarks/pages.py` builds pages of graphs of growing size and prints the table.
+`python benchmarks/pages.py` builds pages of graphs of growing size and prints the tables.
 """
 
 from __future__ import annotations
@@ -21,11 +21,25 @@ from workloads import gpt  # noqa: E402
 
 import gradscope  # noqa: E402
 from gradscope.commands.pages import gather  # noqa: E402
+from gradscope.model.graph import Graph  # noqa: E402
 from gradscope.render import html  # noqa: E402
 from gradscope.view.story import Story, story_of  # noqa: E402
 from tests import by_hand  # noqa: E402
 from tests.page.browser import WINDOW, started  # noqa: E402
 from tests.page.stories import modules  # noqa: E402
+
+# Milliseconds between two frames while the wheel turns: the median, and what one in twenty exceeds.
+PAN = """async () => {
+  const canvas = document.querySelector("canvas"), gaps = [];
+  for (let turn = 0, last = null; turn < 120; turn++) {
+    canvas.dispatchEvent(new WheelEvent("wheel", { deltaX: turn % 2 ? 9 : -3, deltaY: 25, cancelable: true }));
+    const now = await new Promise(requestAnimationFrame);
+    if (last !== null) gaps.push(now - last);
+    last = now;
+  }
+  gaps.sort((one, other) => one - other);
+  return [gaps[Math.floor(gaps.length / 2)], gaps[Math.floor(gaps.length * 0.95)]];
+}"""
 
 
 def recorded(step: Callable[[], None], steps: int, detail: str, path: Path) -> Story:
@@ -100,8 +114,24 @@ def measure(browser: Browser, story: Story, path: Path, rounds: int) -> tuple[st
     )
 
 
+def moving(browser: Browser, name: str, graph: Graph, path: Path) -> Iterator[tuple[str, ...]]:
+    """Rows of a page with all groups open: boxes, seconds to open the last level, how far, frames a second."""
+    path.write_text(html.page(story_of(by_hand.scene(graph))), encoding="utf-8")
+    page = answer(browser, path)[1]
+    boxes, took = 0, 0.0
+    while (now := len(page.evaluate("gradscope.boxes()"))) > boxes:
+        boxes = now
+        began = "const began = performance.now(); gradscope.expand(); gradscope.paint()"
+        took = max(took, page.evaluate(f"(() => {{ {began}; return performance.now() - began; }})()"))
+    for distance, go in (("near", "0"), ("all in the window", "gradscope.fit()")):
+        page.evaluate(go)
+        median, slow = page.evaluate(PAN)
+        yield name, f"{boxes:,}", f"{took:.0f} ms", distance, f"{1000 / median:.0f}", f"{1000 / slow:.0f}"
+    page.context.close()
+
+
 def main() -> None:
-    """Print the table."""
+    """Print the tables."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--rounds", type=int, default=5)
     rounds = options.parse_args().rounds
@@ -112,6 +142,18 @@ def main() -> None:
             nodes = f"{len(story.scene.graph.nodes):,}"
             cells = measure(browser, story, Path(folder) / "page.html", rounds)
             print("|", " | ".join((name, nodes, aim, *cells)), "|", flush=True)
+        heads = (
+            "graph, all open",
+            "boxes",
+            "slowest level opens in",
+            "seen",
+            "frames a second",
+            "and one in twenty",
+        )
+        print(f"\n| {' | '.join(heads)} |\n{'|---' * len(heads)}|")
+        for name, graph in (("GPT-like", by_hand.transformer(230)), ("a chain", by_hand.chain(10_000))):
+            for row in moving(browser, name, graph, Path(folder) / "page.html"):
+                print("|", " | ".join(row), "|", flush=True)
 
 
 if __name__ == "__main__":

@@ -1,7 +1,7 @@
-"""PDF: by `dot` where it is installed, which has every letter, else written here from the same shapes as the SVG.
+"""PDF, from the same shapes as the SVG.
 
 The surprise in writing it here: only Helvetica is there without carrying a font along, and it has Western European
-letters. Others are written as escapes, which is said.
+letters. A picture with others is painted by `dot` where that is installed; else they are escapes, which is said.
 """
 
 from __future__ import annotations
@@ -10,14 +10,13 @@ import zlib
 from collections.abc import Iterable, Iterator, Sequence
 
 from gradscope.model.printable import printable
-from gradscope.render import engines
-from gradscope.render.dot import write as write_dot
+from gradscope.render import engines, xdot
 from gradscope.render.fit import Placed, place
 from gradscope.render.metrics import shorten, width
 from gradscope.render.pages import Leaf, leaves
 from gradscope.render.picture import Picture
-from gradscope.render.programs import NAMES, EngineFailed, run
-from gradscope.render.shapes import Shape, Words, colours
+from gradscope.render.programs import EngineFailed
+from gradscope.render.shapes import Shape, Way, Words, arrowhead, colours
 from gradscope.view.drawing import Drawing
 from gradscope.view.style import Paper, Style
 from gradscope.view.theme import Theme
@@ -33,22 +32,33 @@ OPERATORS = {"M": "m", "L": "l", "C": "c", "Z": "h"}
 
 def picture(drawing: Drawing, style: Style) -> bytes:
     """A drawing as PDF."""
-    own = style.page is not None and letters(_text_of(drawing)) == _text_of(drawing)
-    for engine, program in () if own else engines.programs(style):
-        if engine == "pure" or (style.engine == "auto" and engines.is_large(drawing)):
-            continue  # graphviz-pure writes no PDF; its layout is taken below
-        try:
-            found = run(program, ["-Tpdf"], write_dot(drawing, style))
-        except EngineFailed as error:
-            engines.refuse(style, engine, error)
-            continue
-        engines.tell(style, NAMES[engine], drawing)
-        return found
-    placed = place(drawing, style, letters, () if own else ("dot",), pages=True)
+    words = _text_of(drawing)
+    if letters(words) != words and not engines.is_large(drawing):
+        painted = _painted(drawing, style)
+        if painted is not None:
+            return painted
+    if letters(words) != words:
+        style.say("letters that Helvetica lacks stand as escapes: `dot` has them, and so has an svg")
+    placed = place(drawing, style, letters, pages=True)
     pages = _pages(placed, style.page)
     if len(pages) > 1:
         style.say(f"the picture is in {len(pages)} pages, whose type can be read: --depth and --focus show less")
     return write(placed.picture, style.theme, placed.scale, pages)
+
+
+def _painted(drawing: Drawing, style: Style) -> bytes | None:
+    """The same picture with every letter, painted by `dot`; none where that cannot be or it has several pages."""
+    for engine, program in engines.programs(style):
+        if engine == "pure":
+            continue  # it writes no PDF
+        placed = place(drawing, style, printable, pages=True)
+        if len(_pages(placed, style.page)) > 1:
+            return None
+        try:
+            return xdot.paint(program, placed.picture, style.theme, placed.scale)
+        except EngineFailed as error:
+            engines.refuse(style, engine, error)
+    return None
 
 
 def _pages(placed: Placed, paper: Paper | None) -> list[Leaf]:
@@ -158,37 +168,19 @@ def _shape(shape: Shape, picture: Picture, theme: Theme) -> Iterator[str]:
         yield f"{_colour(look.fill)} rg"
     if stroke:
         yield f"{_colour(stroke)} RG {shape.pen:.1f} w {DASHES.get(shape.line, '[]')} 0 d"
-    points = [_flipped(numbers, picture.height) for _, numbers in shape.way]
-    operators = [OPERATORS[command] for command, _ in shape.way]
-    yield " ".join(
-        f"{' '.join(f'{value:.1f}' for value in at)} {name}" for at, name in zip(points, operators, strict=True)
-    )
+    yield _way(shape.way, picture.height)
     yield "B" if look.fill and stroke else "f" if look.fill else "S"
     if shape.head and stroke:
-        yield f"{_colour(stroke)} rg {_head(points)} f"
+        yield f"{_colour(stroke)} rg {_way(arrowhead(shape), picture.height)} f"
 
 
-def _flipped(numbers: tuple[float, ...], height: float) -> list[float]:
+def _way(way: Way, height: float) -> str:
     """A PDF's y grows upwards."""
-    return [height - value if place % 2 else value for place, value in enumerate(numbers)]
-
-
-def _head(points: list[list[float]]) -> str:
-    *_, before, last = [(way[at], way[at + 1]) for way in points for at in range(0, len(way), 2)]
-    back = next(
-        (
-            (way[at], way[at + 1])
-            for way in reversed(points)
-            for at in range(len(way) - 2, -1, -2)
-            if (way[at], way[at + 1]) != last
-        ),
-        before,
+    steps = ((OPERATORS[command], enumerate(numbers)) for command, numbers in way)
+    return " ".join(
+        " ".join([*(f"{height - value if place % 2 else value:.1f}" for place, value in numbers), operator])
+        for operator, numbers in steps
     )
-    x, y = last[0] - back[0], last[1] - back[1]
-    long = max((x * x + y * y) ** 0.5, 1e-6)
-    x, y = 7 * x / long, 7 * y / long
-    left, right = (last[0] - x - y / 2, last[1] - y + x / 2), (last[0] - x + y / 2, last[1] - y - x / 2)
-    return f"{last[0]:.1f} {last[1]:.1f} m {left[0]:.1f} {left[1]:.1f} l {right[0]:.1f} {right[1]:.1f} l h"
 
 
 def _words(words: Words, picture: Picture, theme: Theme) -> Iterator[str]:

@@ -10,6 +10,8 @@ from gradscope.view.role import Role
 from gradscope.view.theme import LIGHT, Colours, Theme, ink_on, look, ramp
 
 ROUND = 4.0
+HEAD = 7.0  # the length of an arrow's head
+Way = tuple[tuple[str, tuple[float, ...]], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,7 +30,7 @@ class Paint:
 class Shape:
     """A way of moves (M), lines (L) and curves (C), open or closed (Z), with a pen; `head` puts an arrowhead on it."""
 
-    way: tuple[tuple[str, tuple[float, ...]], ...]
+    way: Way
     paint: Paint
     pen: float = 1.0
     line: str = "solid"
@@ -105,7 +107,7 @@ def outline(rect: Rect, roles: frozenset[Role], heat: float | None = None) -> It
         yield Shape(rounded(inner, 2.0), paint, 1.0, line)
 
 
-def rounded(rect: Rect, radius: float) -> tuple[tuple[str, tuple[float, ...]], ...]:
+def rounded(rect: Rect, radius: float) -> Way:
     """A rectangle with round corners."""
     r, k = radius, radius * 0.4477  # of a circle's arc, as a curve
     left, top, right, bottom = rect.x, rect.y, rect.right, rect.bottom
@@ -123,7 +125,19 @@ def rounded(rect: Rect, radius: float) -> tuple[tuple[str, tuple[float, ...]], .
     )
 
 
-def hexagon(rect: Rect) -> tuple[tuple[str, tuple[float, ...]], ...]:
+def arrowhead(shape: Shape) -> Way:
+    """The head of an arrow: a triangle in its last direction, whose point is its end."""
+    points = [(numbers[at], numbers[at + 1]) for _, numbers in shape.way for at in range(0, len(numbers), 2)]
+    last = points[-1]
+    back = next((point for point in reversed(points) if point != last), points[0])
+    x, y = last[0] - back[0], last[1] - back[1]
+    long = max((x * x + y * y) ** 0.5, 1e-6)
+    x, y = HEAD * x / long, HEAD * y / long
+    sides = (last[0] - x - y / 2, last[1] - y + x / 2), (last[0] - x + y / 2, last[1] - y - x / 2)
+    return ("M", last), ("L", sides[0]), ("L", sides[1]), ("Z", ())
+
+
+def hexagon(rect: Rect) -> Way:
     """A box whose sides are points."""
     corner, middle = min(rect.height / 2, 10.0), rect.y + rect.height / 2
     points = (

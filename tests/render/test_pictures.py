@@ -6,16 +6,20 @@ import re
 import shutil
 import zlib
 from collections.abc import Iterator
+from dataclasses import replace
 from xml.etree import ElementTree
 
 import pytest
 
 from gradscope.errors import UsageError
 from gradscope.model.graph import Graph
-from gradscope.render import mermaid, pdf, png, svg
+from gradscope.render import mermaid, pdf, png, svg, xdot
 from gradscope.render.drawn import DRAWN
+from gradscope.render.fit import fitted, paper, place
 from gradscope.render.formats import FORMATS
 from gradscope.render.metrics import shorten, width, wrap
+from gradscope.render.programs import find, run
+from gradscope.render.shapes import Words
 from gradscope.view.draw import draw
 from gradscope.view.drawing import Box, Drawing
 from gradscope.view.style import Direction, Style
@@ -120,6 +124,12 @@ def test_themes() -> None:
     assert DARK.paper in both
 
 
+def dot() -> str:
+    program = find("dot")
+    assert program is not None
+    return program
+
+
 def content(file: bytes) -> str:
     """The drawing operators of a PDF that was written here."""
     stream = file.partition(b"stream\n")[2].partition(b"\nendstream")[0]
@@ -139,10 +149,38 @@ def test_a_pdf_without_dot_is_well_formed(graph: Graph) -> None:
     assert max(numbers(file.partition(b"/MediaBox [")[2].partition(b"]")[0].decode())) <= pdf.LARGEST
 
 
-def test_a_pdf_says_letters_that_it_lacks_as_escapes() -> None:
-    text = content(pdf.picture(draw(by_hand.scene(by_hand.hostile())), BUILTIN))
+def test_a_pdf_without_dot_says_letters_that_it_lacks_as_escapes() -> None:
+    said: list[str] = []
+    text = content(pdf.picture(draw(by_hand.scene(by_hand.hostile())), replace(BUILTIN, say=said.append)))
     assert "\\\\u05e9" in text
     assert "(<b>html label</b>)" in text
+    assert said[0].startswith("letters that Helvetica lacks stand as escapes")
+
+
+@needs_dot
+@pytest.mark.parametrize("fit", ["a4", "slide"])
+def test_a_pdf_with_other_letters_is_as_large_as_was_asked(fit: str) -> None:
+    style = Style(page=paper(fit))
+    scene = replace(by_hand.scene(by_hand.hostile()), style=style)
+    file = pdf.picture(fitted(scene), style)
+    *_, wide, high = numbers(file.partition(b"/MediaBox [")[2].partition(b"]")[0].decode())
+    assert b"cairo" in file  # by Graphviz, which embeds the letters
+    assert wide <= paper(fit).width + 1
+    assert high <= paper(fit).height + 1
+
+
+@needs_dot
+def test_dot_paints_the_words_of_a_picture_where_they_stand() -> None:
+    """Also one that is longer than a string may be for Graphviz."""
+    picture = place(draw(by_hand.scene(by_hand.transformer(), depth=6)), BUILTIN, str).picture
+    text = xdot.write(picture, LIGHT, 0.5)
+    painted = parsed(run(dot(), ["-Kneato", "-n2", "-Tsvg"], text).decode())
+    words = [one for part in picture.parts for one in part.shapes if isinstance(one, Words)]
+    found = ["".join(one.itertext()).replace("\xa0", " ") for one in painted.iter(f"{SVG}text")]
+    assert found == [one.text for one in words]
+    heights = [float(one.attrib["y"]) for one in painted.iter(f"{SVG}text")]
+    assert all(abs(at + 0.5 * picture.height - 0.5 * one.y) < 6 for at, one in zip(heights, words, strict=True))
+    assert len(text) > xdot.LONGEST
 
 
 @needs_dot
@@ -157,12 +195,8 @@ def test_dot_draws_pdf_and_png(graph: Graph) -> None:
 
 @needs_dot
 def test_dot_reads_labels_as_they_are() -> None:
-    from gradscope.render.programs import find, run
-
-    program = find("dot")
-    assert program is not None
     text = str(DRAWN["dot"].write(draw(by_hand.scene(by_hand.hostile())), Style()))
-    found = run(program, ["-Tsvg"], text).decode()
+    found = run(dot(), ["-Tsvg"], text).decode()
     words = ["".join(part.itertext()) for part in parsed(found).iter(f"{SVG}text")]
     for name in ("<b>html label</b>", "back\\slash \\n \\l", "{brace|pipe} <angle> &amp; <script>alert(1)</script>"):
         assert name in words
