@@ -2,7 +2,8 @@
 
 A softmax of a row that is masked as a whole cannot give anything else: the line that fills in -inf is to blame. A root
 that is zero breaks the division by it, and its own derivative besides. A variance as the mean of squares less the
-square of the mean is negative where both are large: rounding has made it so, and no root of it can be better.
+square of the mean is negative where both are large: rounding has made it so, and no root of it can be better. A NaN
+that stands for what is missing was put in on purpose: the line that computes with it has forgotten that.
 """
 
 from __future__ import annotations
@@ -26,6 +27,9 @@ _DIFFERENCES, _PRODUCTS, _POWERS = ("sub",), ("mul",), ("pow", "square")
 _ROOTS = ("sqrt", "linalg_vector_norm", "norm")
 _VIEWS = ("view", "_unsafe_view", "reshape", "expand", "unsqueeze", "squeeze", "transpose", "t", "permute", "clone")
 _FAR = 8  # views between the two
+_PUTS = ("index_put", "masked_fill", "index_fill", "fill", "copy")  # in place
+_ASKS = ("isnan", "nan_to_num")
+_PASSES_BY = ("index", "masked_select", "where", "nanmean", "nansum", "nanmedian", "select", "slice", *_VIEWS)
 
 
 def masking_line(case: Case, birth: Birth) -> Site | None:
@@ -46,6 +50,32 @@ def difference_line(case: Case, birth: Birth) -> Site | None:
         if made and _name(made[-1]) in _DIFFERENCES and _squares(case, made[-1]):
             return made[-1].site
     return None
+
+
+def gaps_read_line(case: Case, birth: Birth) -> Site | None:
+    """The first line that computes with values of which NaN says that they are missing.
+
+    Somebody put it there, and the program asks for it later: where it was put in is not to blame.
+    """
+    if not birth.entered or birth.backward is not None or birth.base not in _PUTS:
+        return None
+    flow = dataflow(case)
+    for put in _at(case, birth.site, (birth.base,)):
+        at = flow.operations.index(put)
+        written = flow.written.get(at, set())
+        same = {number for number, tensor in flow.tensors.items() if tensor.storage in written}
+        later = sorted({reader for tensor in same for reader in flow.readers.get(tensor, ()) if reader > at})
+        reading = [flow.operations[one] for one in later]
+        asked = {one.site for one in reading if _asks(one)}
+        if asked:
+            return next((one.site for one in reading if one.site not in asked and _name(one) not in _PASSES_BY), None)
+    return None
+
+
+def _asks(operation: FlowOperation) -> bool:
+    """Whether an operator asks for NaN: isfinite() compares with itself."""
+    itself = _name(operation) in ("eq", "ne") and len({read.tensor for read in operation.reads}) == 1
+    return _name(operation) in _ASKS or (itself and len(operation.reads) == 2)
 
 
 def _squares(case: Case, difference: FlowOperation) -> bool:

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.chains_through_time import exploding_chain
 from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, first_nonfinite
-from gradscope.explain.deductions.settings import setting_line
+from gradscope.explain.deductions.step_lines import rate_line, step_line
 from gradscope.explain.deductions.weight_growth import (
     begun_large,
     growth_at_all,
@@ -16,9 +16,7 @@ from gradscope.explain.deductions.weight_growth import (
     weight_growth,
 )
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.optimizers import creation, stepped_at
 from gradscope.model.finding import Related
-from gradscope.model.site import Site
 from gradscope.model.size import LeafSize
 
 _FEW, _LATE, _LOST = 5, 3, 1e6  # losses, and those at the end, at least; how many times larger than the first
@@ -68,9 +66,9 @@ def _overflown(case: Case, found: FirstNonfinite) -> Iterator[Cause]:
         yield Cause(f"{told} layer, until something overflowed; {found.where}", line, related, fails=found.fails,
                     backward=backward, certain=False, advice=_BEGIN)  # fmt: skip
         return
-    site = None if grown is None else _updates(case, grown[1].leaf)
+    site = None if grown is None else step_line(case, grown[1].leaf)
     if grown is not None and site is not None and exploding_chain(case) is None:  # else that is why
-        rate = setting_line(case, creation(case, stepped_at(case, site)), "lr", 1)
+        rate = rate_line(case, site)
         yield Cause(
             f"{_grew(*grown)}, until something overflowed; {found.where}",
             rate or site,
@@ -89,9 +87,9 @@ def _finite(case: Case) -> Iterator[Cause]:
     began = max([1.0, *losses[:1]])
     lost = len(losses) >= _FEW and min(late) >= _LOST * began
     grown = growth_at_all(case) if lost else None
-    site = None if grown is None else _updates(case, grown[1].leaf)
+    site = None if grown is None else step_line(case, grown[1].leaf)
     if grown is not None and site is not None:
-        rate = setting_line(case, creation(case, stepped_at(case, site)), "lr", 1)
+        rate = rate_line(case, site)
         yield Cause(
             f"{_grew(*grown)}, and the loss from {began:.2g} to {late[-1]:.2g}",
             rate or site,
@@ -106,13 +104,3 @@ def _grew(first: LeafSize, last: LeafSize) -> str:
         f"{last.leaf} grew from a norm of {first.weight:.2g} in backward {first.backward} to {last.weight:.2g} in "
         f"{last.backward}"
     )
-
-
-def _updates(case: Case, leaf: str) -> Site | None:
-    """The user's line that writes a parameter, in a forward stretch: the optimizer's step."""
-    for block in case.blocks():
-        if block.backward is None:
-            for operation in block.operations:
-                if any(write.leaf == leaf for write in operation.writes) and operation.site is not None:
-                    return operation.site
-    return None

@@ -8,7 +8,7 @@ from dataclasses import replace
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.module_builds import built_at
 from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, first_nonfinite, node_of
-from gradscope.explain.deductions.nonfinite_sources import difference_line, masking_line, root_line
+from gradscope.explain.deductions.nonfinite_sources import difference_line, gaps_read_line, masking_line, root_line
 from gradscope.explain.deductions.settings import setting_line
 from gradscope.explain.deductions.weight_growth import has_diverged
 from gradscope.explain.evidence.case import Case
@@ -176,7 +176,8 @@ def non_finite_input(case: Case) -> Iterator[Cause]:
     or replace it there.
 
     How it is found: the first operator that was given a NaN which no operator before it has made. Its line is where the
-    NaN comes in; the argument's name is the parameter's where it is one.
+    NaN comes in; the argument's name is the parameter's where it is one. A NaN that a line of the program puts in and
+    another one asks for stands for what is missing: the line is the first that computes with it.
     """
     found = first_nonfinite(case)
     if found is None or found.birth is None or not found.birth.entered:
@@ -187,6 +188,11 @@ def non_finite_input(case: Case) -> Iterator[Cause]:
     given = birth.argument in [one.name for one in birth.given]
     what = f"the argument {birth.argument} of {birth.base}" if given else f"{birth.argument}"
     kind = "NaN" if birth.nan else "Inf"
+    gaps = gaps_read_line(case, birth)
+    if gaps is not None:
+        told = "NaN stands for what is missing here, as isnan() is asked elsewhere, and this line computes with it"
+        yield _cause(found, birth, f"{told}; {found.where}", gaps, (Related("first_nonfinite_at", birth.site, kind),))
+        return
     told = f"{what} holds {kind} already when this line reads it, and nothing before it made that"
     yield _cause(found, birth, f"{told}; {found.where}", birth.site, tensor=None if given else birth.argument)
 

@@ -48,6 +48,7 @@ from gradscope.explain.findings.factorizations import not_factorised
 from gradscope.explain.findings.function_backward import backward_returns
 from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
 from gradscope.explain.findings.grad_is_none import grad_is_none
+from gradscope.explain.findings.gradients_gone import gradients_gone
 from gradscope.explain.findings.gradients_of_another import left_by_another
 from gradscope.explain.findings.hook_edits import hook_edits_gradient
 from gradscope.explain.findings.hook_edits_parameter import hook_edits_parameter
@@ -139,6 +140,14 @@ TABLE: tuple[Kind, ...] = (
         Severity.WARNING,
         gradient_magnitudes.zero_gradient,
         after=("GS733", "GS722"),
+        symptom=True,
+    ),
+    Kind(
+        "GS871",
+        "gradients-gone",
+        Severity.WARNING,
+        gradients_gone,
+        unless=("GS734", "GS735", "GS737", "GS730", "GS731", "GS732"),
         symptom=True,
     ),
     Kind("GS736", "vanishing-gradient", Severity.WARNING, gradient_magnitudes.vanishing_gradient, symptom=True),

@@ -1,0 +1,114 @@
+"""GS871: a training that has stopped: no gradient is left, and the loss is far from zero."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.graph_cuts import reaches
+from gradscope.explain.deductions.module_builds import chosen_at
+from gradscope.explain.deductions.step_lines import rate_line, step_line
+from gradscope.explain.deductions.weight_growth import samples_of
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.findings.gradient_magnitudes import FLAT
+from gradscope.model.finding import Related
+from gradscope.model.graph import Graph, Node
+from gradscope.model.size import LeafSize
+
+_GONE = 1e-6  # of the greatest gradient that a leaf had
+_LOOKS = 5
+_LATE = 8  # losses at the end
+_LEFT, _NO_BETTER, _UNLIKE = 0.1, 0.95, 0.02  # of the first loss; and how much losses of batches differ
+_SOON, _TIMES = 8, 1.5  # backward calls, in which most weights have become so many times as large
+
+Looks = list[dict[str, LeafSize]]
+
+
+def gradients_gone(case: Case) -> Iterator[Cause]:
+    """What it flags: every gradient has vanished, and the loss stays where it is, far from zero.
+
+    Why: a sigmoid, a softmax or a clamp whose input is far out gives the derivative 0, and points that have all become
+    the same have no direction in which to part. A large step does that in a moment, and nothing undoes it: a weight
+    without a gradient does not come back.
+
+    Wrong:
+        optimizer = torch.optim.Adam(model.parameters(), lr=0.05)
+        loss = triplet_loss(model(x), labels, margin=0.5)    # 0.5, from some step on
+
+    Right:
+        optimizer = torch.optim.Adam(model.parameters(), lr=5e-4)
+
+    Do instead: lower the learning rate or warm it up, clip the gradients, and give the loss logits where there is one
+    that takes them, so that no saturated function stands before it.
+
+    How it is found: the gradients of all leaves, measured in the steps 0, 1, 2, 4, 8, ...: the last are less than a
+    millionth of what each has been. The loss is more than a tenth of the first one then; and either it is no better
+    than that, or it differs from batch to batch, which no minimum explains. The line is the one that gives the rate,
+    where weights have grown by half in eight steps; else that of the operator nearest to the loss that can saturate.
+    """
+    looks = samples_of(case)
+    if len(looks) < _LOOKS or not _are_gone(looks) or not _stays(case, looks):
+        return
+    size = max(looks[0].values(), key=lambda one: one.gradient)
+    last = next(iter(looks[-1].values())).backward
+    left = _largest(looks)
+    rest = f"at most {left:.0e} of what each has been is left" if left else "all of them are exactly zero"
+    lost = f"every gradient is gone in backward {last}: {rest}"
+    told = f"{lost}, and the loss stays at {list(case.losses().values())[-1]:.3g}"
+    step = step_line(case, size.leaf) if _began_with_leaps(looks) else None
+    rate = None if step is None else rate_line(case, step)
+    if rate is not None:
+        why = f"weights grew by half and more in the first {_SOON} steps"
+        yield Cause(f"{told}; {why}", rate, (Related("called_at", step, "the step"),), certain=False, backward=last)
+        return
+    graph = case.graph(last)
+    node = _saturated(graph)
+    if node is not None:
+        site, called = chosen_at(case, node)
+        why = f"all of the loss goes through {node.name}, which gives none back where it saturates"
+        yield Cause(f"{told}; {why}", site, called, node=node.id, certain=False, backward=last)
+
+
+def _are_gone(looks: Looks) -> bool:
+    """Whether no leaf of the last look has more than next to nothing of the gradient that it has had."""
+    greatest = _greatest(looks)
+    last = looks[-1].values()
+    return all(size.gradient <= _GONE * greatest[size.leaf] for size in last) and any(greatest.values())
+
+
+def _greatest(looks: Looks) -> dict[str, float]:
+    return {name: max(one[name].gradient for one in looks if name in one) for name in looks[-1]}
+
+
+def _largest(looks: Looks) -> float:
+    """The largest part that is left of a gradient."""
+    greatest = _greatest(looks)
+    return max(size.gradient / greatest[size.leaf] for size in looks[-1].values() if greatest[size.leaf])
+
+
+def _stays(case: Case, looks: Looks) -> bool:
+    """Whether losses are far from zero since, and no minimum explains that: it would be one for every batch."""
+    losses = case.losses()
+    first, at = next(iter(losses.values()), 0.0), next(iter(looks[-1].values())).backward
+    late = list(losses.values())[-_LATE:]
+    if at not in losses or len(losses) < 2 * _LATE or min(abs(losses[at]), *map(abs, late)) < _LEFT * abs(first):
+        return False
+    return min(late) >= _NO_BETTER * first > 0 or max(late) - min(late) > _UNLIKE * abs(max(late, key=abs))
+
+
+def _began_with_leaps(looks: Looks) -> bool:
+    """Whether most weights have grown by half in the first steps."""
+    soon = [one for one in looks if next(iter(one.values())).backward <= _SOON][-1]
+    sizes = [(soon[name].weight, size.weight) for name, size in looks[0].items() if name in soon]
+    grown = [after for after, before in sizes if before and after >= _TIMES * before]
+    return 2 * len(grown) >= len([before for _, before in sizes if before])
+
+
+def _saturated(graph: Graph) -> Node | None:
+    """The node nearest to the loss that can saturate, and through which every way from the loss to a leaf goes."""
+    leaves = [node.id for node in graph.nodes if node.accumulates]
+    for node in sorted(graph.nodes, key=lambda one: one.id if one.order is None else one.order):
+        can_saturate = node.name.startswith(tuple(f"{kind}Backward" for kind in FLAT))
+        if can_saturate and not any(reaches(graph, leaf, without={node.id}) for leaf in leaves):
+            return node
+    return None
