@@ -15,6 +15,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.derived_parts import derived_part
 from gradscope.explain.deductions.dropped_results import is_run_for_a_part
 from gradscope.explain.deductions.frozen_losses import frozen_loss
+from gradscope.explain.deductions.given_none import given_none, never_came
 from gradscope.explain.deductions.graph_cuts import (
     CUT,
     DERIVATIVE,
@@ -333,6 +334,9 @@ def _dropped(case: Case, one: SilentParameter) -> MissingGradient | None:
     call = next((call for call in case.backwards() if call.number == one.look.backward), None)
     if call is None or call.kind != "backward" or not _reached(case, one, call) or scatters(case, call.number):
         return None  # an expert or a head that rests: an earlier backward has reached it; FSDP takes gradients away
+    never = never_came(case, one.held.name)
+    if never is not None:
+        return given_none(case, never, one.held.name)
     between = zero_grad_between(case, call.site, one.look.site)
     return _drop(one, call, between or one.look.site, certain=between is not None)
 
