@@ -50,11 +50,24 @@ def built_before_the_loop(case: Case, stack: Stack, backward: Stack) -> Site | N
 
 
 def parametrizations_cached(case: Case, stack: Stack) -> Site | None:
-    """The only call of torch's parametrize.cached(), where that keeps what a stack's operator has made."""
+    """torch's parametrize.cached() around a line of a stack, or the only one, where it keeps what an operator made."""
     if not any(site.function == _OF_PARAMETRIZATIONS and site.origin is Origin.TORCH for site in stack):
         return None
+    around = (_cached_around(case, site) for site in stack if site.origin is Origin.USER)
     calls = list(syntax(case).everywhere(lambda node: isinstance(node, ast.Call) and last_name(node.func) == "cached"))
-    return calls[0] if len(calls) == 1 else None
+    return next((site for site in around if site is not None), calls[0] if len(calls) == 1 else None)
+
+
+def _cached_around(case: Case, site: Site) -> Site | None:
+    """The innermost `with cached()` around a line."""
+    around = [
+        node.lineno
+        for node in syntax(case).nodes(site.file)
+        if isinstance(node, ast.With) and node.lineno < site.line <= (node.end_lineno or 0)
+        for item in node.items
+        if isinstance(item.context_expr, ast.Call) and last_name(item.context_expr.func) == "cached"
+    ]
+    return syntax(case).site(site.file, max(around), site.function) if around else None
 
 
 def half_detached(case: Case, name: str | None) -> Site | None:

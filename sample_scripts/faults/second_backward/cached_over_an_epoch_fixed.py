@@ -8,6 +8,8 @@ from torch.nn.utils.parametrizations import orthogonal
 torch.manual_seed(0)
 net = nn.Sequential(orthogonal(nn.Linear(4, 6)), nn.Tanh(), nn.Linear(6, 2))
 optimizer = torch.optim.Adam(net.parameters(), lr=1e-3)
+with torch.no_grad(), parametrize.cached():
+    print(f"error {nn.functional.cross_entropy(net(torch.ones(1, 4)), torch.zeros(1).long()).item():.3f}")
 for _ in range(3):
     x, label = torch.randn(8, 4), torch.randint(0, 2, (8,))
     with parametrize.cached():
