@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -10,13 +11,14 @@ from gradscope.explain.deductions.graph_cuts import at_cut, born
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.findings.missing_gradient import reason_of
-from gradscope.model.finding import Related
+from gradscope.model.finding import Related, Severity
 from gradscope.model.flow import FlowEnd
 from gradscope.model.graph import Backward
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
 NOT_USED = "appears to not have been used in the graph"
+_SEVERAL = 4  # calls of a line
 NO_GRAD = "One of the differentiated Tensors does not require grad"
 
 
@@ -35,8 +37,9 @@ def unused_input(case: Case) -> Iterator[Cause]:
     Do instead:
         Ask for the tensor that went into the computation; allow_unused=True where None is a fine answer.
     How it is found:
-        The call raised. The input was followed through the recorded operators to the line where its way ends, or back
-        to the line that made it from what was used.
+        The call raised; or a line that allows what is unused got None for all that it asked for, in each of its calls.
+        The input was followed through the recorded operators to the line where its way ends, or back to the line that
+        made it from what was used.
     """
     for call in case.failed():
         text = call.exception or ""
@@ -47,6 +50,26 @@ def unused_input(case: Case) -> Iterator[Cause]:
                 related = (*cause.related, failing) if cause.site != call.site else cause.related
                 yield replace(cause, fails=fails, related=related, backward=call.number)
                 break
+    for call in _in_vain(case):
+        for cause in _not_used(case, call):
+            related = (*cause.related, Related("called_at", call.site, "autograd.grad, which gives None"))
+            yield replace(cause, related=related, backward=call.number, severity=Severity.WARNING, certain=False)
+            break
+
+
+def _in_vain(case: Case) -> Iterator[Backward]:
+    """The first call of each line whose calls of autograd.grad all gave None for all that they were asked for."""
+    calls: dict[Site | None, list[Backward]] = defaultdict(list)
+    for call in case.backwards():
+        if call.kind == "grad":
+            calls[call.site].append(call)
+    for site, same in calls.items():
+        if site is not None and len(same) >= _SEVERAL and all(_gave_nothing(call) for call in same):
+            yield same[0]
+
+
+def _gave_nothing(call: Backward) -> bool:
+    return call.exception is None and bool(call.inputs) and all(one.node is None for one in call.inputs or ())
 
 
 def _not_used(case: Case, call: Backward) -> Iterator[Cause]:
@@ -91,7 +114,7 @@ def _made_anew(case: Case, call: Backward, at: int, what: str, name: str | None)
     """An input that was made of what the output was computed from: after that, or before."""
     maker = dataflow(case).operations[at]
     operator = base_name(maker.operation.name)
-    old = _old_one_read(case, call, at)
+    old = None if call.exception is None else _old_one_read(case, call, at)  # the program has gone on
     if old is None:
         message = f"{what} is a new tensor, made here by {operator}: the output was computed from the one that it was "
         return Cause(f"{message}made of", maker.site, op=maker.operation.name, tensor=name)
