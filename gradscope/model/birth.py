@@ -61,6 +61,11 @@ class Birth(Located):
         """The operator's bare name: "log" for aten.log_.default."""
         return self.op.removeprefix("aten.").partition(".")[0].rstrip("_")
 
+    @property
+    def came_in(self) -> bool:
+        """Whether the NaN is none of the operator's making: it was given one, in a tensor or as a plain number."""
+        return self.entered or any(one.shape is None and one.value != one.value for one in self.given)
+
     def argument_named(self, *names: str) -> Given | None:
         """The first argument of one of these names."""
         return next((one for name in names for one in self.given if one.name == name), None)

@@ -57,7 +57,7 @@ def gaps_read_line(case: Case, birth: Birth) -> Site | None:
 
     Somebody put it there, and the program asks for it later: where it was put in is not to blame.
     """
-    if not birth.entered or birth.backward is not None or birth.base not in _PUTS:
+    if not birth.came_in or birth.backward is not None or birth.base not in _PUTS:
         return None
     flow = dataflow(case)
     for put in _at(case, birth.site, (birth.base,)):

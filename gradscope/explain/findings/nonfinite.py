@@ -52,7 +52,7 @@ def non_finite_forward(case: Case) -> Iterator[Cause]:
     known, but no values, and the finding is likely, not certain.
     """
     found = first_nonfinite(case)
-    if found is None or found.birth is None or found.birth.entered or found.birth.backward is not None:
+    if found is None or found.birth is None or found.birth.came_in or found.birth.backward is not None:
         return
     if found.arrival is not None and found.arrival.leaf is not None:
         return  # the loss is finite: a derivative is to blame
@@ -87,7 +87,7 @@ def non_finite_derivative(case: Case) -> Iterator[Cause]:
     found = first_nonfinite(case)
     if found is None:
         return
-    if found.birth is None or found.birth.entered:
+    if found.birth is None or found.birth.came_in:
         yield from _unseen(case, found)
         return
     birth = found.birth
@@ -180,7 +180,7 @@ def non_finite_input(case: Case) -> Iterator[Cause]:
     another one asks for stands for what is missing: the line is the first that computes with it.
     """
     found = first_nonfinite(case)
-    if found is None or found.birth is None or not found.birth.entered:
+    if found is None or found.birth is None or not found.birth.came_in:
         return
     birth = found.birth
     if has_diverged(case) or _last_update(case, found) is not None:
@@ -194,6 +194,8 @@ def non_finite_input(case: Case) -> Iterator[Cause]:
         yield _cause(found, birth, f"{told}; {found.where}", gaps, (Related("first_nonfinite_at", birth.site, kind),))
         return
     told = f"{what} holds {kind} already when this line reads it, and nothing before it made that"
+    if not birth.entered:
+        told = f"this line puts in {kind}"
     yield _cause(found, birth, f"{told}; {found.where}", birth.site, tensor=None if given else birth.argument)
 
 
@@ -257,7 +259,7 @@ def _unseen(case: Case, found: FirstNonfinite) -> Iterator[Cause]:
 def _last_update(case: Case, found: FirstNonfinite) -> Backward | None:
     """The last backward that gave a gradient to a leaf which holds a NaN now; None where there is no such leaf."""
     birth, arrival = found.birth, found.arrival
-    if birth is None or arrival is None or not birth.entered or arrival.leaf is not None:
+    if birth is None or arrival is None or not birth.came_in or arrival.leaf is not None:
         return None
     for call in reversed(case.backwards()):
         is_earlier = call.number < arrival.backward and call.exception is None and call.kind == "backward"
