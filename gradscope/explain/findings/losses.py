@@ -16,7 +16,7 @@ from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
-from gradscope.model.flow import FlowOperation
+from gradscope.model.flow import FlowOperation, Read
 from gradscope.model.graph import Backward, Graph, Node
 from gradscope.model.notice import TWO_AHEAD
 from gradscope.model.operation import base_name
@@ -59,7 +59,8 @@ _SAME_VALUES = (
     "Alias",
     "Expand",
 )
-_DIFFERENCES, _WEIGHTS = ("sub", "mul"), ("mul", "div")
+_LOSSES, _EXPANDS = ("mse_loss", "smooth_l1_loss", "huber_loss"), "broadcast_tensors"
+_DIFFERENCES, _WEIGHTS = ("sub", "mul", *_LOSSES), ("mul", "div")
 _BROADCASTS = frozenset([*_DIFFERENCES, *_WEIGHTS])
 _RESHAPES = ("unsqueeze", "view", "reshape", "expand")
 
@@ -322,19 +323,29 @@ def _outer(flow: RecordedDataflow, at: int, operation: FlowOperation) -> _Outer 
     name = base_name(operation.operation.name)
     if name not in _BROADCASTS or len(operation.reads) != 2 or len(operation.makes) != 1:
         return None
-    known = [flow.tensors.get(one) for one in (*(read.tensor for read in operation.reads), *operation.makes)]
+    reads = [_before_expanding(flow, at, read) for read in operation.reads]
+    full = operation.makes[0] if reads == list(operation.reads) else operation.reads[0].tensor
+    known = [flow.tensors.get(one) for one in (*(read.tensor for read in reads), full)]
     first, second, made = (None if one is None else one.type.shape for one in known)
     column_first = first is not None and len(first) == 2
     column, row = (first, second) if column_first else (second, first)
     if not row or column != (*row, 1) or made != (*row, *row) or row[0] < 2:
         return None
-    of_column, of_row = operation.reads if column_first else reversed(operation.reads)
+    of_column, of_row = reads if column_first else reversed(reads)
     compared = name in _DIFFERENCES and of_column.requires_grad and not of_row.requires_grad
     weighted = name in _WEIGHTS and (of_column.requires_grad or of_row.requires_grad)
     makers = (flow.operations[maker] for maker in flow.sources(of_column.tensor, at))
     if not (compared or weighted) or all(base_name(one.operation.name) in _RESHAPES for one in makers):
         return None
     return _Outer(row[0], compared)
+
+
+def _before_expanding(flow: RecordedDataflow, at: int, read: Read) -> Read:
+    """What a loss of torch's was given, which expands its arguments to one shape by itself."""
+    maker = flow.maker(read.tensor, at)
+    made = None if maker is None else flow.operations[maker]
+    own = made is not None and any(site.function == _EXPANDS for site in made.operation.stack)
+    return made.reads[0] if made is not None and own and made.reads else read
 
 
 def _is_summed_up(flow: RecordedDataflow, operation: FlowOperation) -> bool:
