@@ -7,7 +7,6 @@ import ast
 import re
 from collections.abc import Callable, Iterator
 from dataclasses import replace
-from functools import partial
 from itertools import chain
 
 from gradscope.functions.source import called_name, is_attribute_of
@@ -34,7 +33,7 @@ def rank_that_decides(recording: Recording, stack: Stack) -> Site | None:
     frames = frames_of(recording, stack)
     for at, frame in enumerate(frames):
         for test in _conditions(frame):
-            found = _origin(recording, frames[at:], test, _asks_for_rank)
+            found = origin(recording, frames[at:], test, asks_for_rank)
             if found is not None:
                 return found
     return None
@@ -44,7 +43,7 @@ def drawn_for(recording: Recording, stack: Stack, site: Site, test: ast.expr) ->
     """The line that draws at random what a condition asks for, in the function of a site, which stands in a stack."""
     frames = frames_of(recording, stack)
     at = next((at for at, one in enumerate(frames) if one.site == site), None)
-    return None if at is None else _origin(recording, frames[at:], test, _draws)
+    return None if at is None else origin(recording, frames[at:], test, _draws)
 
 
 def measured_for(recording: Recording, stack: Stack, condition: Site) -> Site | None:
@@ -55,9 +54,11 @@ def measured_for(recording: Recording, stack: Stack, condition: Site) -> Site | 
     at = next((at for at, one in enumerate(frames) if (one.site.file, one.site.function) == place), None)
     ifs = [] if at is None else [node for node in ast.walk(frames[at].function) if isinstance(node, ast.If)]
     test = next((node.test for node in ifs if node.lineno == condition.line), None)
-    if at is None or test is None or _asks_for_rank(test):
+    if at is None or test is None or asks_for_rank(test):
         return None
-    found = _origin(recording, frames[at:], test, _measures, partial(without_meetings, recording))
+    found = origin(
+        recording, frames[at:], test, _measures, lambda around, value: without_meetings(recording, around[0], value)
+    )
     return None if found is None or found.line == condition.line else found
 
 
@@ -81,7 +82,7 @@ def part_of(recording: Recording, stack: Stack, loop: Site) -> Site | None:
     through = next((one.iter for one in loops if one.lineno == loop.line), None)
     if at is None or through is None or _is_bounded(through):
         return None
-    return _origin(recording, frames[at:], through, _takes_part)
+    return origin(recording, frames[at:], through, _takes_part)
 
 
 def _is_bounded(value: ast.expr) -> bool:
@@ -91,11 +92,11 @@ def _is_bounded(value: ast.expr) -> bool:
 def _takes_part(value: ast.expr) -> bool:
     """Whether a value is a part by the number of a rank: of a slice or an index, a range, or a comprehension."""
     for node in ast.walk(value):
-        if isinstance(node, ast.Subscript) and _asks_for_rank(node.slice):
+        if isinstance(node, ast.Subscript) and asks_for_rank(node.slice):
             return True
-        if isinstance(node, ast.Call) and called_name(node) in _RANGES and any(map(_asks_for_rank, node.args)):
+        if isinstance(node, ast.Call) and called_name(node) in _RANGES and any(map(asks_for_rank, node.args)):
             return True
-        if any(_asks_for_rank(test) for one in getattr(node, "generators", ()) for test in one.ifs):
+        if any(asks_for_rank(test) for one in getattr(node, "generators", ()) for test in one.ifs):
             return True
     return False
 
@@ -112,7 +113,8 @@ def _conditions(frame: Frame) -> Iterator[ast.expr]:
             yield node.test
 
 
-def _asks_for_rank(value: ast.expr) -> bool:
+def asks_for_rank(value: ast.expr) -> bool:
+    """Whether a condition asks which rank it is, as far as its names tell."""
     return any(_RANK.search(name) for name in _names(value))
 
 
@@ -120,12 +122,12 @@ def _draws(value: ast.expr) -> bool:
     return any(isinstance(node, ast.Call) and called_name(node) in _DRAWS for node in ast.walk(value))
 
 
-def _origin(
+def origin(
     recording: Recording,
     frames: list[Frame],
     value: ast.expr,
     wanted: Callable[[ast.expr], bool],
-    seen_as: Callable[[Frame, ast.expr], ast.expr] = lambda frame, value: value,
+    seen_as: Callable[[list[Frame], ast.expr], ast.expr] = lambda frames, value: value,
 ) -> Site | None:
     """The line of the first wanted expression from which a value comes."""
     waiting = [(frames, value)]
@@ -135,7 +137,7 @@ def _origin(
         if id(now) in seen:
             continue
         seen.add(id(now))
-        now = seen_as(around[0], now)
+        now = seen_as(around, now)
         if wanted(now):
             return at_line(recording, around[0].site, now.lineno)
         returned = {node: _returned(recording, around, node) for node in ast.walk(now) if isinstance(node, ast.Call)}

@@ -41,7 +41,7 @@ def why_apart(ranks: Ranks, found: Apart) -> tuple[str, Site] | None:
         sides = (odd, here), (other, there)
         left_out = decided_apart(*sides, found.backward) or _calls(*sides, found)
         uneven = called_unevenly(here, there)
-        return _rates(here, there) or uneven or left_out or _writes(here, found, equal)
+        return _rates(here, there) or uneven or left_out or _writes(*sides, found, equal)
 
 
 def _rates(here: Recording, there: Recording) -> tuple[str, Site] | None:
@@ -107,21 +107,34 @@ def _left_out(without: Side, call: TrainingCall, last: Site | None, beyond: Stac
     return why, rank_that_decides(recording, call.stack) or (branch.condition if branch is not None else site)
 
 
-def _writes(here: Recording, found: Apart, equal: int) -> tuple[str, Site] | None:
-    """The first line that writes the leaf after a look at which all were equal, and did not before: no step does."""
+def _writes(odd: Side, other: Side, found: Apart, equal: int) -> tuple[str, Site] | None:
+    """The first line that writes the leaf after a look at which all were equal, and did not before: no step does; the
+    condition by which one rank alone came to it."""
+    ours, theirs = (_written_at(recording, found, equal) for _, recording in (odd, other))
+    for (rank, recording), here, there in ((odd, ours, theirs), (other, theirs, ours)):
+        stack = next((stack for stack in here if user_site(stack) not in map(user_site, there)), None)
+        site = None if stack is None else user_site(stack)
+        if stack is not None and site is not None:
+            why = f"rank {rank.rank} writes it, and the other does not"
+            return why, rank_that_decides(recording, stack) or site
+    site = user_site(ours[0]) if ours else None
+    return None if site is None else ("each rank writes it by itself", site)
+
+
+def _written_at(here: Recording, found: Apart, equal: int) -> list[Stack]:
+    """Where a rank writes the leaf between two looks, by lines that did not before the first, but for steps."""
     steps = {call.site for each in here.intervals() for call in each.calls if call.kind in (STEP, SCALED_STEP)}
     begun = {one.number: one.started for one in here.backwards()}
     earlier = {*steps, None}
+    new: list[Stack] = []
     for block in here.blocks(versions=False):
-        sites = [one.site for one in block.operations if _writes_it(one, found.leaf)]
+        stacks = [one.stack for one in block.operations if _writes_it(one, found.leaf)]
         if block.started > begun.get(found.backward, 0.0):
-            return None
+            break
         if block.started <= begun.get(equal, 0.0):
-            earlier.update(sites)
-        new = next((site for site in sites if site not in earlier), None)
-        if new is not None:
-            return "each rank writes it by itself", new
-    return None
+            earlier.update(map(user_site, stacks))
+        new += [stack for stack in stacks if user_site(stack) not in earlier]
+    return new
 
 
 def _writes_it(one: Operation, leaf: str) -> bool:

@@ -16,8 +16,8 @@ from gradscope.store.reader import Recording
 
 
 def decides(recording: Recording, site: Site) -> Site:
-    """The innermost condition around the name no_sync in the function of a line that enters it, else the line; where
-    this function counts, the one line that enters it more than once."""
+    """The innermost condition around the name no_sync, or that chooses it, in the function of a line that enters it,
+    else the line; where this function counts, the one line that enters it more than once."""
     tree = tree_of(recording, site)
     function = function_around(tree, site.line) or tree
     if isinstance(function, Function) and any(isinstance(node, ast.AugAssign) for node in ast.walk(function)):
@@ -27,12 +27,18 @@ def decides(recording: Recording, site: Site) -> Site:
     named = [node for node in ast.walk(function) if isinstance(node, ast.Attribute) and node.attr == "no_sync"]
     lines = {node.lineno for node in named}
     line = site.line if site.line in lines else next(iter(lines)) if len(lines) == 1 else None
-    around = [
-        node.lineno
-        for node in ast.walk(function)
-        if isinstance(node, ast.If) and line is not None and node.lineno < line <= (node.end_lineno or 0)
-    ]
+    around = [one for node in ast.walk(function) if line is not None for one in _conditions(node, line)]
     return at_line(recording, site, max(around)) if around else site
+
+
+def _conditions(node: ast.AST, line: int) -> Iterator[int]:
+    """The line of a condition around a line, or of one by which an expression on it chooses no_sync."""
+    if isinstance(node, ast.If) and node.lineno < line <= (node.end_lineno or 0):
+        yield node.lineno
+    if isinstance(node, ast.IfExp) and node.lineno <= line <= (node.end_lineno or 0):
+        chosen = (one for arm in (node.body, node.orelse) for one in ast.walk(arm))
+        if any(isinstance(one, ast.Attribute) and one.attr == "no_sync" for one in chosen):
+            yield node.test.lineno
 
 
 def _several(recording: Recording, name: str) -> Iterator[Site]:

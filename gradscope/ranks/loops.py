@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradscope.model.site import Origin, Site, Stack
+from gradscope.ranks.rounds import begins_anew
 from gradscope.ranks.stoppers import handed_to
 from gradscope.ranks.syntax import Loop, at_line, of_loop, statements
 from gradscope.store.reader import Recording
@@ -29,9 +30,9 @@ class _Test:
     line: int
 
 
-def left_loop(recording: Recording, before: Stack, now: Stack, gone: Stack) -> Left | None:
-    """The innermost loop in which a rank was `before` and still is `now`, which another rank, that was there before as
-    well, has `gone` out of. The recording is that of either; None where there is no such loop."""
+def left_loop(recording: Recording, before: Stack, now: Stack, gone: Stack, between: set[Stack]) -> Left | None:
+    """The innermost loop in which a rank was `before` and still is `now`, by what it ran `between`, which another rank,
+    that was there before as well, has `gone` out of. The recording is that of the first; None where there is none."""
     ways = [list(_outside_in(stack)) for stack in (before, now, gone)]
     for depth in range(min(map(len, ways[:2])) - 1, -1, -1):
         one, other = ways[0][depth], ways[1][depth]
@@ -39,7 +40,8 @@ def left_loop(recording: Recording, before: Stack, now: Stack, gone: Stack) -> L
             continue
         loops = [node for node in _loops(recording, one) if _holds(node, one.line) and _holds(node, other.line)]
         for loop in reversed(loops):
-            if not _is_in(loop, depth, ways[1], ways[2]):
+            gone_on = not _is_in(loop, depth, ways[1], ways[2])
+            if gone_on and not begins_anew(recording, loop, ways[1][: depth + 1], between):
                 site = at_line(recording, one, loop.lineno)
                 return Left(site, _deciding(recording, loop, site))
     return None

@@ -17,7 +17,7 @@ from gradscope.ranks.leaving import waits_under
 from gradscope.ranks.syntax import at_line, function_around, tree_of
 from gradscope.store.reader import Recording, load
 
-_MISSING = re.compile("FileNotFoundError|No such file or directory")
+MISSING = re.compile("FileNotFoundError|No such file or directory")
 _REMOVES = frozenset(("os.remove", "os.unlink"))
 _REMOVES_ALL = "shutil.rmtree"  # what is in a folder as well
 _OTHERS = 8  # ranks that are asked
@@ -37,7 +37,7 @@ def removed_by_another(ranks: Ranks, one: Rank, recording: Recording) -> Told | 
     """What a rank did not find that another one had removed, which has come past that line already; None where the
     names do not tell that it is the same."""
     failures = recording.failures()
-    frames = frames_of(recording, failures[-1].stack) if failures and _MISSING.search(one.exception or "") else []
+    frames = frames_of(recording, failures[-1].stack) if failures and MISSING.search(one.exception or "") else []
     read = {inside: _read_on(frames, inside) for inside in (False, True)} if frames else {}
     removals = [each for each in _removals(recording) if each.says & read[each.all]] if read else []
     for other in [each for each in ranks.ranks if each.rank != one.rank][:_OTHERS] if removals else ():

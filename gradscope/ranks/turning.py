@@ -18,6 +18,7 @@ from gradscope.ranks.leaving import LEFT_STEP, left_step
 from gradscope.ranks.loops import left_loop, same_way
 from gradscope.ranks.parting import Parting
 from gradscope.ranks.passing import passed_by
+from gradscope.ranks.rounds import stacks_between
 from gradscope.ranks.skipping import has_met_there, left_out_by
 from gradscope.store.collective_reader import read_place
 from gradscope.store.file import damage_is_one_sentence
@@ -27,13 +28,14 @@ from gradscope.store.reader import Recording, load
 @dataclass(frozen=True, slots=True)
 class Met:
     """A rank at a place of its group's sequence, what it entered there, and under which stack; `before`: that of what
-    it had entered before."""
+    it had entered before. `runs`: the stretches of operators that ended with these, the earlier one first."""
 
     rank: Rank
     recording: Recording
     collective: Collective
     stack: Stack
     before: Stack
+    runs: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +77,7 @@ def _met(ranks: Ranks, parting: Parting, number: int, files: ExitStack) -> Met:
         place, before = (
             read_place(tables.rows, tables.interned, parting.key, at) for at in (parting.at, parting.at - 1)
         )
-    stack, backward = place or ((), None)
+    stack, backward, run = place or ((), None, 0)
     collective = parting.entered[number]
     return Met(
         rank,
@@ -83,6 +85,7 @@ def _met(ranks: Ranks, parting: Parting, number: int, files: ExitStack) -> Met:
         collective if backward is None else replace(collective, backward=backward),
         stack,
         before[0] if before else (),
+        (before[2] if before else run, run),
     )
 
 
@@ -118,7 +121,8 @@ def _left_loop(odd: Met, usual: Met) -> Turn | None:
     if not odd.before or not same_way(odd.before, usual.before):
         return None
     for one, other in ((odd, usual), (usual, odd)):
-        left = left_loop(other.recording, other.before, other.stack, one.stack)
+        between = stacks_between(other.recording, *other.runs)
+        left = left_loop(other.recording, other.before, other.stack, one.stack, between)
         if left is not None:
             words = f", when it had left the loop of line {left.loop.line},"
             part = part_of(other.recording, other.stack, left.loop) if left.decides == left.loop else None
@@ -133,10 +137,11 @@ def _branched(odd: Met, usual: Met, parting: Parting) -> Turn | None:
     pairs = ((odd, usual), (usual, odd)) if len(parting.odd) == len(parting.others) else ((odd, usual),)
     for one, other in pairs:
         before = one.before if same_way(one.before, other.before) else ()
-        branch = passed_by(one.recording, one.stack, other.stack, before)
+        texts = one.recording if one.recording.sources() else other.recording  # those of a rank that was killed lack
+        branch = passed_by(texts, one.stack, other.stack, before)
         if branch is not None:
             words = f", in a branch of line {branch.condition.line},"
-            site = measured_for(one.recording, one.stack, branch.condition) or branch.inside
+            site = measured_for(texts, one.stack, branch.condition) or branch.inside
             return Turn(one.rank.rank, one.collective, other.collective, site, words, branch.condition)
     return None
 

@@ -88,15 +88,16 @@ def read_wait(rows: Rows, number: int) -> int | None:
 
 def read_place(
     rows: Rows, interned: Interned, key: tuple[str, tuple[int, ...]], sequence: int
-) -> tuple[Stack, int | None] | None:
-    """Of the collective that a group entered at a place: its stack, and the backward call that it ran in."""
+) -> tuple[Stack, int | None, int] | None:
+    """Of the collective that a group entered at a place: its stack, the backward call that it ran in, and the stretch
+    of operators that it ended."""
     numbers = [number for number, group in read_process_groups(rows, interned).items() if group.key == key]
-    sql = f"""SELECT o.stack, b.backward FROM collective_run r JOIN collective c ON c.id = r.collective
+    sql = f"""SELECT o.stack, b.backward, b.number FROM collective_run r JOIN collective c ON c.id = r.collective
       JOIN block_run b ON b.number = r.block_run JOIN block k ON k.id = b.block
       JOIN operation o ON o.block = k.id AND o.number = k.operations - 1
       WHERE r.sequence = ? AND c.process_group IN ({", ".join(map(str, numbers))})"""
-    found = rows.select(sql, (INTEGER, INTEGER | MAYBE), sequence)
-    return next(((interned.stack(stack), backward) for stack, backward in found), None)
+    found = rows.select(sql, (INTEGER, INTEGER | MAYBE, INTEGER), sequence)
+    return next(((interned.stack(stack), backward, number) for stack, backward, number in found), None)
 
 
 def _moments(rows: Rows, wanted: set[int]) -> dict[int, tuple[int, bool]]:

@@ -1,11 +1,13 @@
 """Small programs of two ranks that choose, and their healthy twins: which layers run, when an object says that a
-training stops, and which rank removes what the other still reads. They run as those of `group_programs.py` do."""
+training stops, which rank removes what the other still reads, and how files are named. They run as those of
+`group_programs.py` do."""
 
 import itertools
 import os
 import shutil
 import sys
 import time
+from datetime import datetime
 from pathlib import Path
 
 import torch
@@ -297,6 +299,80 @@ def removed_by_a_helper(rank):
     if rank == 0:
         discard(path)
     train(Replicated(model()), rank, lr=0.1 * scale.item())
+
+
+def run_folder(rank, stamp):
+    """Where the files of a run are, which one rank writes."""
+    folder = Path(f"run-{stamp}")
+    if rank == 0:
+        folder.mkdir(exist_ok=True)
+        torch.save(torch.ones(1), folder / "scale.pt")
+    dist.barrier()
+    return folder
+
+
+def scaled_by_what_is_in(folder, rank):
+    train(Replicated(model()), rank, lr=0.1 * torch.load(folder / "scale.pt").item())  # expect: GS791 in a_date_of_both
+
+
+def a_folder_of_its_own(rank):
+    stamp = f"{time.time_ns()}"  # expect: GS791
+    scaled_by_what_is_in(run_folder(rank, stamp), rank)
+
+
+def a_folder_named_by_a_clock(rank):
+    def under(root):
+        now = datetime.now()  # expect: GS791
+        folder = Path(root) / now.strftime("%Y%m%d-%H%M%S-%f")
+        if rank == 0:
+            (folder / "logs").mkdir(parents=True)
+        dist.barrier()
+        return folder
+
+    (under("clock") / "logs" / f"{rank}.txt").write_text("begun", encoding="utf-8")
+    dist.barrier()
+
+
+def healthy_folder_of_both(rank):
+    stamp = shared(f"{time.time_ns()}")
+    scaled_by_what_is_in(run_folder(rank, stamp), rank)
+
+
+def shared(stamp):
+    told = [stamp]
+    dist.broadcast_object_list(told, src=0)
+    return told[0]
+
+
+def a_folder_of_both_without_a_file(rank):
+    """What one rank reads is missing for another reason than its name, which another function makes that of both."""
+    agree = [shared][0]  # by another name
+    stamp = agree(f"{time.time_ns()}")
+    folder = run_folder(rank, stamp)
+    torch.load(folder / f"{'scale' * (1 - rank)}.pt")  # expect: GS791
+    dist.barrier()
+
+
+def a_date_of_both(rank):
+    """A name that the clocks of both give alike: another rank's file is missing for another reason."""
+    folder = Path(datetime.now().strftime("%Y-%m-%d"))
+    if rank == 0:
+        folder.mkdir(exist_ok=True)
+        torch.save(torch.ones(1), folder / "scale.pt")
+    dist.barrier()
+    scaled_by_what_is_in(folder / str(rank) if rank else folder, rank)
+
+
+def folders_on_purpose(rank):
+    """Each rank has a folder of its own, and one of them has not written into it."""
+    folder = Path(f"own-{rank}-{time.time_ns()}")
+    folder.mkdir()
+    if rank == 0:
+        torch.save(torch.ones(1), "own.pt")
+    dist.barrier()
+    if rank == 1:
+        torch.load(folder / "own.pt")  # expect: GS791
+    dist.barrier()
 
 
 def never_written(rank):

@@ -121,6 +121,79 @@ def healthy_breaks_together(rank):
     dist.barrier()
 
 
+def batches(many):
+    return torch.utils.data.DataLoader([torch.full((4,), 0.1 * at) for at in range(many)], batch_size=1)
+
+
+def epoch(net, loader):
+    for x in loader:
+        net(x).square().mean().backward()
+
+
+def over_epochs(rank, together):
+    net, loader = Replicated(model()), batches(2)
+    for number in range(STEPS):
+        epoch(net, loader)
+        loss = net.module(torch.ones(1, 4)).sum() * 0 + 3 * (rank == 1 and number >= 3)
+        if together:
+            dist.all_reduce(loss)
+        if loss.item() > 2:  # expect: GS790 in breaks_after_an_epoch
+            break
+    dist.barrier()
+
+
+def breaks_after_an_epoch(rank):
+    """Leaves the loop of the epochs, when all have come to the end of that over the batches."""
+    over_epochs(rank, together=False)
+
+
+def healthy_breaks_after_an_epoch(rank):
+    over_epochs(rank, together=True)
+
+
+def saved_after_an_epoch(rank):
+    """One rank meets the other in a branch of its own, and the other begins the next epoch, of the same function."""
+    net, loader = Replicated(model()), batches(2)
+    for _ in range(STEPS):
+        for x in loader:
+            net(x).square().mean().backward()
+        if rank == 0:
+            dist.barrier()  # expect: GS790
+
+
+def healthy_saved_after_an_epoch(rank):
+    net, loader = Replicated(model()), batches(2)
+    for _ in range(STEPS):
+        for x in loader:
+            net(x).square().mean().backward()
+        dist.barrier()
+
+
+def has_fewer_batches_in_an_epoch(rank):
+    """Ends the loop over its batches, and not that of the epochs, which it is in as the other is."""
+    net = Replicated(model())
+    for number in range(STEPS):
+        loader = batches(3 - (rank == 1 and number == 2))
+        for x in loader:  # expect: GS790
+            net(x).square().mean().backward()
+        dist.barrier()
+
+
+def steps_of(net, loader):
+    for x in loader:  # expect: GS790 in has_fewer_steps
+        loss = net(x).square().mean()
+        loss.backward()
+        yield loss.detach()
+
+
+def has_fewer_steps(rank):
+    """What goes through a generator runs between its steps, and does not leave its loop."""
+    net, total = Replicated(model()), torch.zeros(())
+    for loss in steps_of(net, batches(4 - rank)):
+        total += loss
+    dist.barrier()
+
+
 def has_fewer_batches(rank):
     net = Replicated(model())
     batches = [data(rank, step) for step in range(STEPS - rank)]  # expect: GS790

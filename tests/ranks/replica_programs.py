@@ -71,6 +71,27 @@ def no_sync_by_a_condition(rank):
             optimizer.zero_grad()
 
 
+def accumulated(rank, remainder):
+    """Chooses what it enters by a line of its own."""
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for batch in range(2 * STEPS):
+        context = net.no_sync if batch % 2 != remainder else contextlib.nullcontext  # expect: GS796 in no_sync_chosen
+        with context():
+            net(data(rank, batch)).square().mean().backward()
+        if batch % 2:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def no_sync_chosen(rank):
+    accumulated(rank, 0)
+
+
+def healthy_no_sync_chosen(rank):
+    accumulated(rank, 1)
+
+
 def loop(net, optimizer, rank, after=lambda loss, step: None):
     for step in range(STEPS):
         optimizer.zero_grad()
@@ -105,6 +126,37 @@ def written_on_each_rank(rank):
             nn.init.normal_(net.module[2].weight)  # expect: GS792
 
     loop(net, torch.optim.SGD(net.parameters(), lr=0.1), rank, after)
+
+
+class Averaged:
+    """Keeps averaged weights, and sets a model back to them."""
+
+    def __init__(self, net):
+        self.net, self.mean = net, [one.detach().clone() for one in net.parameters()]
+
+    @torch.no_grad()
+    def update(self, back):
+        for mean, one in zip(self.mean, self.net.parameters(), strict=True):
+            mean.lerp_(one, 0.5)
+            if back:
+                one.copy_(mean)
+
+
+def set_back_on_rank_0(rank):
+    net = Replicated(model())
+    averaged = Averaged(net.module)
+
+    def after(loss, step):
+        if rank == 0:  # expect: GS792
+            averaged.update(back=step == 2)
+
+    loop(net, torch.optim.SGD(net.parameters(), lr=0.1), rank, after)
+
+
+def healthy_set_back_on_all(rank):
+    net = Replicated(model())
+    averaged = Averaged(net.module)
+    loop(net, torch.optim.SGD(net.parameters(), lr=0.1), rank, lambda loss, step: averaged.update(back=step == 2))
 
 
 def step_left_out(rank):

@@ -2,8 +2,11 @@
 
 import os
 import re
+import shutil
+import sqlite3
 import subprocess
 import sys
+from contextlib import closing
 from functools import cache
 from pathlib import Path
 
@@ -108,6 +111,17 @@ def test_no_rank_of_a_healthy_program_is_accused_by_itself(folder_of, script, na
         with load(path) as recording:
             found = explain(recording).findings
         assert [one.message for one in found if one.severity is not Severity.INFO] == []
+
+
+def test_a_branch_is_named_by_the_texts_of_the_other_rank(folder_of, tmp_path):
+    """A process that is aborted writes no texts of its program."""
+    name = "saved_after_an_epoch"
+    shutil.copytree(folder_of("decision_programs.py") / name, tmp_path / name)
+    with closing(sqlite3.connect(next((tmp_path / name).glob("*.r00000-*.gscope")))) as file, file:
+        file.execute("DELETE FROM source")
+    first = found_in(tmp_path, name)[0]
+    assert first.site is not None
+    assert (first.code, first.site.line) == PROGRAMS["decision_programs.py", name]
 
 
 def test_every_rank_is_in_the_table(folder_of):
