@@ -24,7 +24,7 @@ _CHOOSES = ("batch_sampler", "sampler", "generator")  # arguments that say which
 _DRAWS = frozenset(("rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "bernoulli"))
 _SENT = ("tensor", "input_tensor", "input")  # as collectives call what they send
 _PUTS_FIRST = ("all_gather", "reduce_scatter", "all_to_all")  # how those are called that first take what they fill
-_SEEDS = frozenset(("manual_seed", "manual_seed_all", "seed_everything", "set_seed"))
+SEEDS = frozenset(("manual_seed", "manual_seed_all", "seed_everything", "set_seed"))
 
 Function = ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda | ast.Module
 
@@ -210,7 +210,7 @@ def _calls_a_value(frame: Frame, call: ast.Call) -> bool:
 def _seeded(frame: Frame, line: int) -> int | None:
     """The last line above that seeds random numbers, in a function, else in its file."""
     for place in (frame.function, frame.tree):
-        lines = [one.lineno for one in ast.walk(place) if isinstance(one, ast.Call) and _last_name(one) in _SEEDS]
+        lines = [one.lineno for one in ast.walk(place) if isinstance(one, ast.Call) and _last_name(one) in SEEDS]
         above = [one for one in lines if one < line]
         if above:
             return max(above)

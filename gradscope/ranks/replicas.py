@@ -75,10 +75,11 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         The norms of all parameters, measured at the backward calls 0, 1, 2, 4, 8, ...: of those whose gradients are
         averaged, equal on all ranks at the first look, different at a later one by more than rounding explains. The
-        line is that of the optimizer or the schedule whose learning rate is not the same, of the way past a call
-        (a step, or the loading of a state) that another rank makes, or the first that wrote the parameter since the
-        last look. So are parameters told that were equal, and whose gradients nobody averages where those of most
-        others are. Looks before which the ranks had not met equally often are left out.
+        line is that of the optimizer or the schedule whose learning rate is not the same, of the way past a call (a
+        step, or the loading of a state) that another rank makes, or the first that wrote the parameter since the last
+        look: of one that a rank alone ran, the condition that asks for the rank. So are parameters told that were
+        equal, and whose gradients nobody averages where those of most others are. Looks before which the ranks had not
+        met equally often are left out.
     """
     found = _drift(ranks)
     if found is not None:
@@ -122,8 +123,8 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
         Replicas that drift apart, where no collective ran in any backward, where no_sync() was entered for a backward
         that a step followed, or where the parameter that drifts has no hook of the wrapper's. The line is that of the
         call that went past the wrapper, or that asks for the module where this runs as often, of no_sync() or of the
-        condition under which it is entered, or the one that calls a helper which counts for it several times at once,
-        or of the wrap.
+        condition under which it is entered or chosen, or the one that calls a helper which counts for it several times
+        at once, or of the wrap.
     """
     found = _drift(ranks)
     averaging = None if found is None else ranks.averaging[found.members[0]]

@@ -44,13 +44,13 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
         its condition, where that is one of data. The line is that by which a closure returns its loss, where a step
         called those of two ranks unequally often; inside of a backward, the condition by which the forwards went apart,
         or what was drawn for it; the way out of a step that one rank left before a backward which the other ran; that
-        by which it left a loop in which the other goes on: where the flag is set that the loop asks for, or what is
-        called that sets it by what it is given, the condition of its one way out, the line that takes a rank's part of
-        what the loop goes through, else the loop; the call under a condition, where the other rank was below it in the
-        same function, or came round to a line above it, or the line that measures what this condition asks for; the
-        assignment that made a tensor of another dtype; the one condition by which trips of a loop are left out, where
-        ranks come to one line with tensors of other sizes, and had met there before; the line that hands a helper of
-        several callers what it sends; else that of the collective.
+        by which it left a loop in which the other goes on, and has not begun it anew: where the flag is set
+        that the loop asks for, or what is called that sets it by what it is given, the condition of its one way out,
+        the line that takes a rank's part of what the loop goes through, else the loop; the call under a condition,
+        where the other rank was below it in the same function, or came round to a line above it, or the line that
+        measures what this condition asks for; the assignment that made a tensor of another dtype; the one condition by
+        which trips of a loop are left out, where ranks come to one line with tensors of other sizes, and had met there
+        before; the line that hands a helper of several callers what it sends; else that of the collective.
     """
     parting = first_parting(ranks)
     if parting is not None:
@@ -133,7 +133,8 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
         twice for a parameter, the line that calls the module inside as well, or whose node runs a backward of its own,
         as that of a reentrant checkpoint does; of one in which the wrapper missed gradients, the branch that left these
         parameters out, or the line that builds their layer, where nothing ran in it, or that wraps a model which
-        chooses among its layers; of one that found no file, the line by which another one had removed it; of one whose
+        chooses among its layers; of one that found no file, the line by which another one had removed it, or by which
+        each rank makes the name of it by its own clock, to the second, where one alone fills it; of one whose
         model the wrapper refused as another one, the line that computes what the model is built with; of one that
         raised in a collective that had met others for another caller, the line of this caller; of any other that all
         ranks raised, what `gradscope explain` says of it. Exceptions about lost peers are taken as consequences.

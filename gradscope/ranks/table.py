@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
-from gradscope.ranks import apart, buffers, epochs, gathered, ordered, replicas, stopped, stragglers, summed
+from gradscope.ranks import apart, buffers, epochs, gathered, ordered, replicas, splits, stopped, stragglers, summed
 from gradscope.ranks.kind import RankKind
 from gradscope.ranks.known import Ranks
 
@@ -31,6 +31,7 @@ RANK_KINDS = {
         RankKind("GS794", "same-data", Severity.WARNING, apart.same_data),
         RankKind("GS798", "straggler", Severity.WARNING, stragglers.straggling),
         RankKind("GS787", "same-order", Severity.WARNING, epochs.same_order),
+        RankKind("GS786", "split-apart", Severity.WARNING, splits.split_apart),
         RankKind("GS799", "summed-again", Severity.WARNING, summed.summed_again, unless=("GS790", "GS791", "GS793")),
     )
 }

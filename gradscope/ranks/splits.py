@@ -1,0 +1,149 @@
+"""GS786: ranks that split one dataset by random numbers of their own, before a sampler parts it between them."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TypeGuard
+
+from gradscope.functions.source import called_name
+from gradscope.model.finding import Related
+from gradscope.model.site import Site, Stack, user_site
+from gradscope.ranks.copies import replicas_of
+from gradscope.ranks.deciding import asks_for_rank, origin
+from gradscope.ranks.given import SEEDS, Frame, frames_of
+from gradscope.ranks.kind import Blame
+from gradscope.ranks.known import Ranks
+from gradscope.ranks.syntax import Function, at_line, statements, tree_of
+from gradscope.store.reader import Recording, load
+
+_SPLIT = "random_split"
+_DRAWS = "aten.randperm"
+_SAMPLES_IN = "torch/utils/data/distributed.py"
+_GENERATOR = "generator"
+_PLACES = 2  # arguments before the generator
+_STATES = frozenset(("set_rng_state", "fork_rng", "default_generator", "initial_seed"))
+_GLOBAL = frozenset(("torch", "torch.random", "torch.cuda", "L", "pl"))
+
+
+def split_apart(ranks: Ranks) -> Iterator[Blame]:
+    """What it flags:
+        Replicas that split one dataset by random_split() after each was seeded by its rank, and share what comes of it
+        by a DistributedSampler.
+    Why:
+        The sampler gives each rank its part of the places, and takes it that all have the same samples there. Where
+        each rank has split them otherwise, some are trained on twice and others never, and what one rank validates
+        with is what another trains on: the score is that of samples which the model knows.
+    Wrong:
+        torch.manual_seed(seed + rank)
+        training, validation = random_split(data, [900, 100])
+    Right:
+        generator = torch.Generator().manual_seed(seed)
+        training, validation = random_split(data, [900, 100], generator=generator)
+    Do instead:
+        Give random_split() a generator that is seeded alike on all ranks.
+    How it is found:
+        random_split() drew without a generator, a DistributedSampler shuffled, and the one line of the program that
+        seeds torch's random numbers comes before, under no condition, with a seed that goes back to the rank. Silent
+        where the dataset itself goes back to the rank, and where the state of the random numbers is set or kept.
+    """
+    members = next((one.members for one in replicas_of(ranks)), ())
+    if not members:
+        return
+    with load(Path(ranks.rank(members[0]).path)) as recording:
+        stacks = list(_draws(recording))
+        split = next((one for one in stacks if one[0].function == _SPLIT), None)
+        shares = any(one[0].file.endswith(_SAMPLES_IN) for one in stacks)
+        seed = _seed(recording, split) if split is not None and shares else None
+        site = None if split is None else user_site(split)
+        if seed is not None and site is not None:
+            yield Blame(
+                f"each rank splits the data by random numbers of its own, which line {seed.line} seeds by the rank, so "
+                "that they do not share one part of them",
+                at_line(recording, site, site.line),
+                (Related("cause_at", seed, "where each rank is seeded by its number"),),
+                certain=False,
+            )
+
+
+def _draws(recording: Recording) -> Iterator[Stack]:
+    """Where permutations were drawn."""
+    for block in recording.blocks(versions=False):
+        yield from (one.stack for one in block.operations if one.name.startswith(_DRAWS) and one.stack)
+
+
+def _seed(recording: Recording, split: Stack) -> Site | None:
+    """The line that seeds the random numbers of a split by the rank, where it is sure that it does."""
+    frames = frames_of(recording, split)
+    call = _call_of(frames[0]) if frames else None
+    if call is None or len(call.args) > _PLACES or any(one.arg in (_GENERATOR, None) for one in call.keywords):
+        return None
+    if not call.args or origin(recording, frames, call.args[0], asks_for_rank) is not None:
+        return None
+    trees = [tree_of(recording, Site(file, 1)) for file in recording.sources()]
+    nodes = [node for tree in trees for node in ast.walk(tree)]
+    said = {getattr(node, field, None) for node in nodes for field in ("id", "attr")}
+    own = {node.name for node in nodes if isinstance(node, Function)}
+    if sum(_seeds(node) and called_name(node) not in own for node in nodes) != 1 or said & _STATES:
+        return None
+    return next((site for at in range(len(frames)) for site in _seeded(recording, frames[at:])), None)
+
+
+def _call_of(frame: Frame) -> ast.Call | None:
+    """The one split on a line."""
+    calls = [node for node in ast.walk(frame.function) if isinstance(node, ast.Call) and called_name(node) == _SPLIT]
+    here = [one for one in calls if one.lineno <= frame.site.line <= (one.end_lineno or 0)]
+    return here[0] if len(here) == 1 else None
+
+
+def _seeds(node: ast.AST) -> TypeGuard[ast.Call]:
+    """Whether a call seeds the random numbers that all share, and not a generator's."""
+    if not isinstance(node, ast.Call) or called_name(node) not in SEEDS:
+        return False
+    return isinstance(node.func, ast.Name) or ast.unparse(getattr(node.func, "value", node.func)) in _GLOBAL
+
+
+def _seeded(recording: Recording, frames: list[Frame]) -> Iterator[Site]:
+    """The line above that of a frame which seeds by the rank, by itself or in what it calls; under no condition."""
+    for statement in frames[0].function.body if isinstance(frames[0].function, Function | ast.Module) else ():
+        if statement.lineno >= frames[0].site.line or not isinstance(statement, ast.Expr):
+            continue
+        call, around = statement.value, [replace(frames[0], site=replace(frames[0].site, line=statement.lineno))]
+        if not isinstance(call, ast.Call):
+            continue
+        inner = _called(recording, call)
+        if inner is not None:
+            around, call = [inner[0], *around], inner[1]
+        elif not _seeds(call):
+            continue
+        if call.args and _goes_back(recording, [*around, *frames[1:]], call.args[0]):
+            yield at_line(recording, around[0].site, call.lineno)
+
+
+def _called(recording: Recording, call: ast.Call) -> tuple[Frame, ast.Call] | None:
+    """The seeding statement of the one function of the program's that a call is of."""
+    found = [
+        (Frame(Site(file, node.lineno, node.name), tree_of(recording, Site(file, 1)), node), statement.value)
+        for file in sorted(recording.sources())
+        for node in statements(recording, Site(file, 1))
+        if isinstance(node, Function) and node.name == called_name(call)
+        for statement in node.body
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and _seeds(statement.value)
+    ]
+    if len(found) != 1:
+        return None
+    frame, seeds = found[0]
+    return replace(frame, site=replace(frame.site, line=seeds.lineno)), seeds
+
+
+def _goes_back(recording: Recording, frames: list[Frame], seed: ast.expr) -> bool:
+    """Whether a seed goes back to the rank, which may be added to it in place."""
+    added = [
+        node.value
+        for node in getattr(frames[0].function, "body", [])
+        if isinstance(node, ast.AugAssign) and node.lineno < seed.lineno
+        if isinstance(seed, ast.Name) and ast.unparse(node.target) == seed.id
+    ]
+    return any(origin(recording, frames, one, asks_for_rank) is not None for one in (seed, *added))

@@ -1,0 +1,131 @@
+"""Ranks that split one dataset by random numbers of their own, and then share what comes of it."""
+
+import pytest
+import torch
+
+from tests.ranks.test_sizes_that_differ import found_in
+
+PROGRAM = """
+import sys
+from datetime import timedelta
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as Replicated
+from torch.utils.data import DataLoader, DistributedSampler, Subset, TensorDataset, random_split
+import gradscope
+
+data = TensorDataset(torch.arange(96.0).reshape(24, 4) / 96)
+
+def fit(samples, sampler):
+    net = Replicated(nn.Linear(4, 1))
+    for (x,) in DataLoader(samples, 3, sampler=sampler):
+        net(x + 0.1 * torch.randn_like(x)).square().mean().backward()
+{program}
+
+rank = int(sys.argv[1])
+with gradscope.record(f"run.r{rank:05d}-of-00002.1.gscope"):
+    store = dist.FileStore("store", 2)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=2, timeout=timedelta(seconds=20))
+    main(rank)
+"""
+HELPER = """
+def seed_all(seed, rank):
+    seed += 1000 * rank
+    torch.manual_seed(seed)
+"""
+FAULTY = {
+    "by a helper, before what another one splits": HELPER
+    + """
+def split(samples):
+    return random_split(samples, [18, 6])  # here
+
+def main(rank):
+    seed_all(7, rank)
+    training, validation = split(data)
+    fit(training, DistributedSampler(training))
+""",
+    "by its own line": """
+def main(rank):
+    torch.manual_seed(7 + rank)
+    training, validation = random_split(data, (0.75, 0.25))  # here
+    fit(training, DistributedSampler(training))
+""",
+}
+HEALTHY = {
+    "a generator": HELPER
+    + """
+def main(rank):
+    seed_all(7, rank)
+    training, validation = random_split(data, [18, 6], torch.Generator().manual_seed(7))
+    fit(training, DistributedSampler(training))
+""",
+    "seeded alike": """
+def main(rank):
+    torch.manual_seed(7)
+    training, validation = random_split(data, [18, 6])
+    fit(training, DistributedSampler(training, rank=rank))
+""",
+    "seeded afterwards": HELPER
+    + """
+def main(rank):
+    training, validation = random_split(data, [18, 6])
+    seed_all(7, rank)
+    fit(training, DistributedSampler(training))
+""",
+    "seeded alike in between": HELPER
+    + """
+def main(rank):
+    seed_all(7, rank)
+    first = torch.randn(3)
+    torch.manual_seed(7)
+    training, validation = random_split(data, [18, 6])
+    fit(training, DistributedSampler(training))
+""",
+    "seeded where that is wanted": HELPER
+    + """
+def main(rank, own=False):
+    if own:
+        seed_all(7, rank)
+    training, validation = random_split(data, [18, 6])
+    fit(training, DistributedSampler(training))
+""",
+    "a part of its own": HELPER
+    + """
+def main(rank):
+    seed_all(7, rank)
+    training, validation = random_split(Subset(data, range(rank, 24, 2)), [8, 4])
+    fit(training, DistributedSampler(training, 1, 0))
+""",
+    "without a sampler": HELPER
+    + """
+def main(rank):
+    seed_all(7, rank)
+    training, validation = random_split(data, [18, 6])
+    fit(training, torch.utils.data.RandomSampler(training))
+""",
+    "set back": HELPER
+    + """
+def main(rank):
+    state = torch.get_rng_state()
+    seed_all(7, rank)
+    torch.set_rng_state(state)
+    training, validation = random_split(data, [18, 6])
+    fit(training, DistributedSampler(training))
+""",
+}
+
+pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_the_line_that_splits_is_named(tmp_path, name):
+    program = PROGRAM.replace("{program}", FAULTY[name])
+    (found,) = found_in(tmp_path, program)
+    expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
+    assert (found.code, found.site.line) == ("GS786", expected)
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_one_split_of_all_and_parts_of_its_own_are_silent(tmp_path, name):
+    assert found_in(tmp_path, PROGRAM.replace("{program}", HEALTHY[name])) == ()
