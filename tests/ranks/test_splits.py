@@ -60,6 +60,14 @@ def main(rank):
     training, validation = random_split(data, [18, 6], torch.Generator().manual_seed(7))
     fit(training, DistributedSampler(training))
 """,
+    "a generator by its name": HELPER
+    + """
+def main(rank):
+    seed_all(7, rank)
+    alike = torch.Generator().manual_seed(7)
+    training, validation = random_split(data, [18, 6], generator=alike)
+    fit(training, DistributedSampler(training))
+""",
     "seeded alike": """
 def main(rank):
     torch.manual_seed(7)
