@@ -56,6 +56,7 @@ class Reason(enum.Enum):
     NEVER_READ = enum.auto()
     SIBLING_READ_TWICE = enum.auto()
     STACKED = enum.auto()  # of the members of an ensemble, which the optimizer holds
+    UNDER_VMAP = enum.auto()  # which autograd does not look through
     GIVEN_NONE = enum.auto()  # by a custom Function's backward
     CLEARED = enum.auto()
 

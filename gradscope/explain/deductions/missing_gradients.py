@@ -37,6 +37,7 @@ from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimize
 from gradscope.explain.deductions.siblings import read_in_another, sibling_read_twice
 from gradscope.explain.deductions.silent_parameters import SilentParameter, silent_parameters
 from gradscope.explain.deductions.stacked_members import stacked_members
+from gradscope.explain.deductions.transformed_reads import TAKE_FUNC_GRAD, mapped_at
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, Way, dataflow, runs_optimizer
 from gradscope.explain.evidence.syntax import attribute_call, syntax
@@ -92,7 +93,10 @@ def _without_graph(case: Case) -> Iterator[MissingGradient]:
 
 
 def _why_no_graph(case: Case, call: Backward) -> MissingGradient:
-    flow = dataflow(case)
+    flow, outside = dataflow(case), mapped_at(call.stack)
+    if outside is not None:
+        related = (Related("called_at", outside, "vmap"),)
+        return MissingGradient(CUT, Reason.UNDER_VMAP, Cause("", call.site, related, advice=TAKE_FUNC_GRAD))
     roots = [end.tensor for end in flow.roots if end.backward == call.number and not end.requires_grad]
     for root in roots:
         cuts = flow.behind(root)

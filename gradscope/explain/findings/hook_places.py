@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import ast
 import os
 from collections.abc import Iterator
 
 from gradscope.engine.exec_info import exec_info
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.failure import Failure
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
@@ -70,11 +73,12 @@ def hook_on_old_node(case: Case) -> Iterator[Cause]:
 
 
 def module_hook_too_late(case: Case) -> Iterator[Cause]:
-    """A module's backward hook registered after its forward.
+    """A module's backward hook registered after its forward, or passed by.
 
-    What it flags: a backward hook was registered on a module after its forward had run, and never fired.
-    Why: a module's hooks act through a node that its forward puts around its inputs and outputs. A graph that was built
-        before the registration has no such node.
+    What it flags: a backward hook was registered on a module after its forward had run, or that forward is called by
+        its name, and never fired.
+    Why: a module's hooks act through a node that calling it puts around its inputs and outputs. A graph that was built
+        before the registration has no such node, nor has one that `module.forward(x)` makes.
     Wrong:
         loss = model(x).sum()
         model.layer.register_full_backward_hook(record)
@@ -84,9 +88,10 @@ def module_hook_too_late(case: Case) -> Iterator[Cause]:
         loss = model(x).sum()
         loss.backward()
     Do instead: register the hook before the forward; or hang a hook on a tensor of the graph (`out.register_hook`),
-        which works at any time.
+        which works at any time. Call the module itself, not its forward().
     How it is found: the hook never fired; a backward that began after its registration ran nodes of that module, and
-        none of them is the one that its hooks would have needed.
+        none of them is the one that its hooks would have needed. Or operators ran in a call of forward() of what the
+        hook was registered on, as both lines name it.
     """
     for hook, backward in case.hooks_never_fired():
         site = hook.site
@@ -101,6 +106,33 @@ def module_hook_too_late(case: Case) -> Iterator[Cause]:
                 module=hook.on,
                 backward=backward,
             )
+        called = _forward_called_by_name(case, site) if not inside else None
+        if called is not None:
+            yield Cause(
+                f"the hook {_words(hook)} on {hook.on} never fired: forward() is called by its name, which passes by "
+                "all hooks",
+                called,
+                (Related("registered_at", site, hook.name),),
+                module=hook.on,
+                backward=backward,
+            )
+
+
+def _forward_called_by_name(case: Case, registered: Site) -> Site | None:
+    """The line that calls forward() of what a line registers a hook on, where operators ran in it."""
+    calls = list(_method_calls(case, registered.file))
+    on = [receiver for line, receiver, _ in calls if line == registered.line]
+    lines = [line for line, receiver, method in calls if method == "forward" and receiver in on]
+    ran = {(site.file, site.line) for one in dataflow(case).operations for site in one.operation.stack}
+    line = next((line for line in lines if (registered.file, line) in ran), None)
+    return None if line is None else syntax(case).site(registered.file, line)
+
+
+def _method_calls(case: Case, file: str) -> Iterator[tuple[int, str, str]]:
+    """The line, the receiver and the method of each call of one in a file."""
+    for node in syntax(case).nodes(file):
+        if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute):
+            yield node.lineno, ast.unparse(node.func.value), node.func.attr
 
 
 def module_hook_and_inplace(case: Case) -> Iterator[Cause]:

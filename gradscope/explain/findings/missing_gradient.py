@@ -59,6 +59,7 @@ REASONS = {
     Reason.NEVER_READ: "no operation that led to a loss read it",
     Reason.SIBLING_READ_TWICE: "no operation read it, and this line reads the layer built like it a second time",
     Reason.STACKED: "stack_module_state makes new parameters of the members', and the loss comes from those",
+    Reason.UNDER_VMAP: "autograd does not see what runs under torch.vmap",
     Reason.GIVEN_NONE: "{operator}.backward gives None for what they come from, which torch takes for zero",
     Reason.CLEARED: "the gradients are cleared after the backward and before the step, which then changes nothing",
 }
