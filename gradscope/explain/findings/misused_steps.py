@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import ast
 import re
+from collections.abc import Iterator
 
 from gradscope.explain.deductions.plain_containers import container_around
 from gradscope.explain.deductions.refusals import Refusal
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.failed_forward import operations_before
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name, last_name
 from gradscope.model.failure import Failure
+from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
+_MODULE = "torch/nn/modules/module.py"
 _NEAR = 64  # operators before an optimizer is made, which have initialised the layers
 
 
@@ -30,7 +34,8 @@ def _before_the_scale(case: Case, failure: Failure, _: tuple[str, ...]) -> Site 
 
 
 def _made_half(case: Case, _: Failure, __: tuple[str, ...]) -> Site | None:
-    """The only line that makes float16 of a module, by its name one whose parameters are asked for."""
+    """The only line that was seen to make float16 of a module, or that says so of one by its name."""
+    seen = set(_seen_to_make_half(case))
     modules = _with_parameters(case)
     found = {
         syntax(case).site(file, node.lineno)
@@ -38,7 +43,18 @@ def _made_half(case: Case, _: Failure, __: tuple[str, ...]) -> Site | None:
         for node in syntax(case).nodes(file)
         if isinstance(node, ast.Assign | ast.Expr) and any(map(_is_half, ast.walk(node))) and modules & _names(node)
     }
-    return found.pop() if len(found) == 1 else None
+    return next((lines.pop() for lines in (seen, found) if len(lines) == 1), None)
+
+
+def _seen_to_make_half(case: Case) -> Iterator[Site]:
+    """The lines at which a module's own to() or half() made a tensor of float16."""
+    flow = dataflow(case)
+    for one in flow.operations:
+        made = next((flow.tensors[tensor] for tensor in one.makes if tensor in flow.tensors), None)
+        if made is not None and made.type.dtype == "float16" and base_name(one.operation.name) == "_to_copy":
+            frames = [site.function for site in one.operation.stack if _MODULE in site.file.replace("\\", "/")]
+            if one.site is not None and "_apply" in frames:
+                yield one.site
 
 
 def _with_parameters(case: Case) -> set[str]:

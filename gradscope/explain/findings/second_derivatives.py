@@ -118,7 +118,8 @@ def zero_second_derivative(case: Case) -> Iterator[Cause]:
             continue
         if call.inputs and _has_graph(call) and alike not in flat:
             flat[alike] = _is_flat(case.graph(call.number))
-        if (NO_GRAPH in (call.exception or "") and _goes_to(case, first, call) is not None) or flat.get(alike):
+        refused = NO_GRAPH in (call.exception or "") and not _ran_without_graph(case, call)
+        if (refused and _goes_to(case, first, call) is not None) or flat.get(alike):
             graph = case.graph(first.number)
         else:
             continue
@@ -228,6 +229,13 @@ def _goes_to(case: Case, first: Backward, call: Backward) -> bool | None:
         return False
     known = followed(start[0], targets(start[1]))
     return True if _mentions(end[1], known) else None
+
+
+def _ran_without_graph(case: Case, call: Backward) -> bool:
+    """Whether gradients were off when the last operator before a call ran: that is why what it starts from has none."""
+    blocks = (one for one in case.blocks() if one.thread == call.thread and one.backward is None)
+    before = [one for one in blocks if one.started <= call.started]
+    return bool(before) and bool(before[-1].operations) and not before[-1].operations[-1].grad
 
 
 def _mentions(statement: ast.AST, names: set[str]) -> bool:
