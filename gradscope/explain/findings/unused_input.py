@@ -9,7 +9,7 @@ from dataclasses import replace
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.graph_cuts import at_cut, born
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.findings.missing_gradient import reason_of
 from gradscope.model.finding import Related, Severity
 from gradscope.model.flow import FlowEnd
@@ -51,7 +51,7 @@ def unused_input(case: Case) -> Iterator[Cause]:
                 yield replace(cause, fails=fails, related=related, backward=call.number)
                 break
     for call in _in_vain(case):
-        for cause in _not_used(case, call):
+        for cause in _taken_later(case, call):
             related = (*cause.related, Related("called_at", call.site, "autograd.grad, which gives None"))
             yield replace(cause, related=related, backward=call.number, severity=Severity.WARNING, certain=False)
             break
@@ -98,9 +98,9 @@ def _why_not_used(case: Case, call: Backward, end: FlowEnd) -> Cause:
     if cuts:
         found = at_cut(case, cuts[0])
         return replace(found.cause, message=f"the output does not depend on {what}: {reason_of(found)}", tensor=name)
-    made = [at for at in flow.makers.get(end.tensor, ()) if flow.operations[at].backward is None]
-    if made and not way.operations and any(read.tensor in flow.useful for read in flow.operations[made[-1]].reads):
-        return _made_anew(case, call, made[-1], what, name)
+    made = _maker_of_a_part(flow, end)
+    if made is not None:
+        return _made_anew(case, call, made, what, name)
     if way.operations:
         last = flow.operations[way.operations[-1]]
         message = f"what is computed from {what} does not go into the output"
@@ -108,6 +108,23 @@ def _why_not_used(case: Case, call: Backward, end: FlowEnd) -> Cause:
     declared = born(case, end.tensor)
     related = (Related("declared_at", declared, name or ""),) if declared else ()
     return Cause(f"no operation that led to the output read {what}", declared or call.site, related, tensor=name)
+
+
+def _taken_later(case: Case, call: Backward) -> Iterator[Cause]:
+    """The inputs that were made of what the output was computed from: why else None comes may well be meant."""
+    flow = dataflow(case)
+    for end in flow.ends:
+        made = _maker_of_a_part(flow, end) if end.target and end.backward == call.number else None
+        if made is not None:
+            yield _made_anew(case, call, made, f"input {end.position}", None)
+
+
+def _maker_of_a_part(flow: RecordedDataflow, end: FlowEnd) -> int | None:
+    """The operator that made an input of what went into an output, where nothing was computed from the input itself."""
+    made = [at for at in flow.makers.get(end.tensor, ()) if flow.operations[at].backward is None]
+    if not made or flow.onward(end.tensor).operations:
+        return None
+    return made[-1] if any(read.tensor in flow.useful for read in flow.operations[made[-1]].reads) else None
 
 
 def _made_anew(case: Case, call: Backward, at: int, what: str, name: str | None) -> Cause:
