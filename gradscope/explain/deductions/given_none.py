@@ -8,7 +8,7 @@ from __future__ import annotations
 import ast
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.graph_cuts import CUT, MissingGradient, Reason, reaches
+from gradscope.explain.deductions.graph_cuts import CUT, MissingGradient, Reason, reached
 from gradscope.explain.deductions.weight_growth import samples_of
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
@@ -31,16 +31,20 @@ def never_came(case: Case, name: str) -> int | None:
 
 
 def given_none(case: Case, backward: int, name: str) -> MissingGradient | None:
-    """The Function through which every way from the loss to a leaf goes, and behind which no leaf got a gradient."""
+    """The Function through which every way from the loss to a leaf goes, and behind which no leaf got a gradient.
+
+    Of several the one nearest to the leaf: one that is given None hands on zeros, unless it gives None itself.
+    """
     graph = case.graph(backward)
     own = [node for node in graph.nodes if node.function is not None and _is_own(node.function)]
+    found: list[tuple[int, int, Node]] = []  # leaves behind, and when it was applied: first what is nearest to them
     for function in dict.fromkeys(node.function for node in own):
         nodes = [node for node in own if node.function == function]
-        without = {node.id for node in nodes}
-        behind = [leaf.leaf or "" for leaf in _leaves(case, backward) if not reaches(graph, leaf.id, without)]
+        seen = reached(graph, {node.id for node in nodes})
+        behind = [leaf.leaf or "" for leaf in _leaves(case, backward) if leaf.id not in seen]
         if name in behind and all(never_came(case, one) is not None for one in behind):
-            return _found(case, nodes[0], backward)
-    return None
+            found.append((len(behind), min(node.seq_nr or 0 for node in nodes), nodes[0]))
+    return _found(case, min(found, key=lambda one: one[:2])[2], backward) if found else None
 
 
 def _leaves(case: Case, backward: int) -> list[Node]:

@@ -214,15 +214,18 @@ def module_of(case: Case, at: int) -> str | None:
 
 def reaches(graph: Graph, target: int, without: set[int]) -> bool:
     """Whether a way leads from the roots to a node that goes through none of some others."""
+    return target in reached(graph, without)
+
+
+def reached(graph: Graph, without: set[int]) -> set[int]:
+    """The nodes to which a way leads from the roots that goes through none of some others."""
     onward: dict[int, list[int]] = defaultdict(list)
     for edge in graph.edges:
         onward[edge.source].append(edge.target)
-    waiting, seen = [root for root in graph.roots if root not in without], set()
+    waiting, seen = [root for root in graph.roots if root not in without], set[int]()
     while waiting:
         at = waiting.pop()
-        if at == target:
-            return True
         if at not in seen:
             seen.add(at)
             waiting += [one for one in onward[at] if one not in without]
-    return False
+    return seen

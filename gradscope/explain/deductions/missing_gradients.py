@@ -94,7 +94,7 @@ def _without_graph(case: Case) -> Iterator[MissingGradient]:
 
 def _why_no_graph(case: Case, call: Backward) -> MissingGradient:
     flow, outside = dataflow(case), mapped_at(call.stack)
-    if outside is not None:
+    if outside is not None and _made_there(flow, call, outside):
         related = (Related("called_at", outside, "vmap"),)
         return MissingGradient(CUT, Reason.UNDER_VMAP, Cause("", call.site, related, advice=TAKE_FUNC_GRAD))
     roots = [end.tensor for end in flow.roots if end.backward == call.number and not end.requires_grad]
@@ -112,6 +112,12 @@ def _why_no_graph(case: Case, call: Backward) -> MissingGradient:
         return at_exit(case, left[-1])
     learned = [at for at in range(since, end) if flow.reads_learned(at)]
     return _unseen(case, learned[-1]) if learned else frozen_loss(case, call)
+
+
+def _made_there(flow: RecordedDataflow, call: Backward, outside: Site) -> bool:
+    """Whether what a call starts from was computed under the same vmap; what comes from before it has no graph else."""
+    makers = [flow.makers[end.tensor] for end in flow.roots if end.backward == call.number]
+    return all(made and mapped_at(flow.operations[made[-1]].operation.stack) == outside for made in makers)
 
 
 def _derived_before(case: Case, call: Backward) -> int:

@@ -60,8 +60,9 @@ def gaps_read_line(case: Case, birth: Birth) -> Site | None:
     if not birth.came_in or birth.backward is not None or birth.base not in _PUTS:
         return None
     flow = dataflow(case)
-    for put in _at(case, birth.site, (birth.base,)):
-        at = flow.operations.index(put)
+    for at, put in enumerate(flow.operations):
+        if put.site != birth.site or _name(put) != birth.base or put.backward is not None:
+            continue
         written = flow.written.get(at, set())
         same = {number for number, tensor in flow.tensors.items() if tensor.storage in written}
         later = sorted({reader for tensor in same for reader in flow.readers.get(tensor, ()) if reader > at})

@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.graph_cuts import first_values, reaches
+from gradscope.explain.deductions.graph_cuts import first_values, reached
 from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.deductions.stacked_layers import layers_set_at, vanishing_layers
 from gradscope.explain.deductions.weight_growth import samples_of
@@ -110,7 +110,7 @@ def _all_dead(case: Case, samples: list[dict[str, LeafSize]]) -> Iterator[Cause]
     for node in graph.nodes:
         is_module = node.module is not None and "ReLU" in node.module.module_class
         if is_module and node.name.startswith("ReluBackward"):
-            if not any(reaches(graph, leaf, without={node.id}) for leaf in leaves):
+            if reached(graph, without={node.id}).isdisjoint(leaves):
                 site, called = chosen_at(case, node)
                 yield Cause(
                     f"every gradient is exactly zero from backward {first.backward} on, at the latest: this ReLU, "

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.graph_cuts import reaches
+from gradscope.explain.deductions.graph_cuts import reached
 from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.deductions.step_lines import rate_line, step_line
 from gradscope.explain.deductions.weight_growth import samples_of
@@ -19,6 +20,7 @@ _GONE = 1e-6  # of the greatest gradient that a leaf had
 _LOOKS = 5
 _LATE = 8  # losses at the end
 _LEFT, _NO_BETTER, _UNLIKE = 0.1, 0.95, 0.02  # of the first loss; and how much losses of batches differ
+_TURNS = 1 / 4  # of the steps of the first half
 _SOON, _TIMES = 8, 1.5  # backward calls, in which most weights have become so many times as large
 
 Looks = list[dict[str, LeafSize]]
@@ -43,7 +45,8 @@ def gradients_gone(case: Case) -> Iterator[Cause]:
 
     How it is found: the gradients of all leaves, measured in the steps 0, 1, 2, 4, 8, ...: the last are less than a
     millionth of what each has been. The loss is more than a tenth of the first one then; and either it is no better
-    than that, or it differs from batch to batch, which no minimum explains. The line is the one that gives the rate,
+    than that, after going up and down as losses of batches do, or it still differs from batch to batch: no minimum
+    explains either. The line is the one that gives the rate,
     where weights have grown by half in eight steps; else that of the operator nearest to the loss that can saturate.
     """
     looks = samples_of(case)
@@ -93,15 +96,24 @@ def _stays(case: Case, looks: Looks) -> bool:
     late = list(losses.values())[-_LATE:]
     if at not in losses or len(losses) < 2 * _LATE or min(abs(losses[at]), *map(abs, late)) < _LEFT * abs(first):
         return False
-    return min(late) >= _NO_BETTER * first > 0 or max(late) - min(late) > _UNLIKE * abs(max(late, key=abs))
+    if max(late) - min(late) > _UNLIKE * abs(max(late, key=abs)):
+        return True
+    return min(late) >= _NO_BETTER * first > 0 and _goes_up_and_down(list(losses.values()))
+
+
+def _goes_up_and_down(losses: list[float]) -> bool:
+    """Whether losses first went up and down, as those of batches do: fitted as a whole they go down to a minimum."""
+    changes = [after - before for before, after in pairwise(losses[: len(losses) // 2])]
+    turns = sum(one * other < 0 for one, other in pairwise(changes))
+    return turns >= _TURNS * len(changes) > 0
 
 
 def _began_with_leaps(looks: Looks) -> bool:
     """Whether most weights have grown by half in the first steps."""
     soon = [one for one in looks if next(iter(one.values())).backward <= _SOON][-1]
-    sizes = [(soon[name].weight, size.weight) for name, size in looks[0].items() if name in soon]
-    grown = [after for after, before in sizes if before and after >= _TIMES * before]
-    return 2 * len(grown) >= len([before for _, before in sizes if before])
+    sizes = [(soon[name].weight, size.weight) for name, size in looks[0].items() if name in soon and size.weight]
+    grown = [after for after, before in sizes if after >= _TIMES * before]
+    return bool(grown) and 2 * len(grown) >= len(sizes)
 
 
 def _saturated(graph: Graph) -> Node | None:
@@ -109,6 +121,6 @@ def _saturated(graph: Graph) -> Node | None:
     leaves = [node.id for node in graph.nodes if node.accumulates]
     for node in sorted(graph.nodes, key=lambda one: one.id if one.order is None else one.order):
         can_saturate = node.name.startswith(tuple(f"{kind}Backward" for kind in FLAT))
-        if can_saturate and not any(reaches(graph, leaf, without={node.id}) for leaf in leaves):
+        if can_saturate and reached(graph, without={node.id}).isdisjoint(leaves):
             return node
     return None

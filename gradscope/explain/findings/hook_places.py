@@ -123,9 +123,14 @@ def _forward_called_by_name(case: Case, registered: Site) -> Site | None:
     calls = list(_method_calls(case, registered.file))
     on = [receiver for line, receiver, _ in calls if line == registered.line]
     lines = [line for line, receiver, method in calls if method == "forward" and receiver in on]
-    ran = {(site.file, site.line) for one in dataflow(case).operations for site in one.operation.stack}
+    ran = set(_lines_below_which_operators_ran(case)) if lines else ()
     line = next((line for line in lines if (registered.file, line) in ran), None)
     return None if line is None else syntax(case).site(registered.file, line)
+
+
+def _lines_below_which_operators_ran(case: Case) -> Iterator[tuple[str, int]]:
+    stacks = {id(one.operation.stack): one.operation.stack for one in dataflow(case).operations}
+    return ((site.file, site.line) for stack in stacks.values() for site in stack)
 
 
 def _method_calls(case: Case, file: str) -> Iterator[tuple[int, str, str]]:

@@ -323,8 +323,8 @@ def _outer(flow: RecordedDataflow, at: int, operation: FlowOperation) -> _Outer 
     name = base_name(operation.operation.name)
     if name not in _BROADCASTS or len(operation.reads) != 2 or len(operation.makes) != 1:
         return None
-    reads = [_before_expanding(flow, at, read) for read in operation.reads]
-    full = operation.makes[0] if reads == list(operation.reads) else operation.reads[0].tensor
+    reads = _before_expanding(flow, at, operation)
+    full = operation.makes[0] if tuple(reads) == tuple(operation.reads) else operation.reads[0].tensor
     known = [flow.tensors.get(one) for one in (*(read.tensor for read in reads), full)]
     first, second, made = (None if one is None else one.type.shape for one in known)
     column_first = first is not None and len(first) == 2
@@ -340,12 +340,20 @@ def _outer(flow: RecordedDataflow, at: int, operation: FlowOperation) -> _Outer 
     return _Outer(row[0], compared)
 
 
-def _before_expanding(flow: RecordedDataflow, at: int, read: Read) -> Read:
-    """What a loss of torch's was given, which expands its arguments to one shape by itself."""
-    maker = flow.maker(read.tensor, at)
-    made = None if maker is None else flow.operations[maker]
-    own = made is not None and any(site.function == _EXPANDS for site in made.operation.stack)
-    return made.reads[0] if made is not None and own and made.reads else read
+def _before_expanding(flow: RecordedDataflow, at: int, operation: FlowOperation) -> list[Read]:
+    """What a loss of torch's was given, which expands its arguments to one shape by itself; else what it read."""
+    reads = list(operation.reads)
+    known = [flow.tensors.get(read.tensor) for read in reads]
+    shapes = {None if one is None else one.type.shape for one in known}
+    square = next(iter(shapes)) if len(shapes) == 1 else None
+    if square is None or len(square) != 2 or square[0] != square[1]:  # as nearly all: nothing is walked for them
+        return reads
+    for place, read in enumerate(reads):
+        maker = flow.maker(read.tensor, at)
+        made = None if maker is None else flow.operations[maker]
+        if made is not None and made.reads and any(site.function == _EXPANDS for site in made.operation.stack):
+            reads[place] = made.reads[0]
+    return reads
 
 
 def _is_summed_up(flow: RecordedDataflow, operation: FlowOperation) -> bool:
