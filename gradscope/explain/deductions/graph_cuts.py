@@ -43,6 +43,7 @@ class Reason(enum.Enum):
     NO_DERIVATIVE = enum.auto()
     ZERO_DERIVATIVE = enum.auto()
     CANCELLED = enum.auto()  # one side of a difference is the other plus a constant
+    CANCELLED_IN_SUM = enum.auto()  # one side is the other plus what is trained too, and nothing else reads either
     NO_CREATE_GRAPH = enum.auto()
     DETACHED = enum.auto()
     PLAIN_NUMBERS = enum.auto()

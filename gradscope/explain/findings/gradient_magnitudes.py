@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 
+from gradscope.explain.deductions.cancelled_gradients import cancelled_gradients
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.graph_cuts import first_values, reached
+from gradscope.explain.deductions.graph_cuts import Reason, first_values, reached
 from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.deductions.stacked_layers import layers_set_at, vanishing_layers
 from gradscope.explain.deductions.weight_growth import samples_of
@@ -143,8 +144,8 @@ def zero_gradient(case: Case) -> Iterator[Cause]:
     leaf whose gradient was always zero and the loss.
     """
     samples = samples_of(case)
-    if len(samples) < _SAMPLES:
-        return
+    if len(samples) < _SAMPLES or any(one.reason is Reason.CANCELLED_IN_SUM for one in cancelled_gradients(case)):
+        return  # zeros come out of the difference already
     said: set[Site] = set()
     for name, size in samples[-1].items():
         sizes = [one[name] for one in samples if name in one]

@@ -18,7 +18,7 @@ from gradscope.explain.evidence.timeline import timelines
 from gradscope.functions.source import last_name
 from gradscope.model.finding import Related, Severity
 from gradscope.model.site import Site
-from gradscope.model.training import AIM, SCHEDULE, STEP, LearningRate
+from gradscope.model.training import AIM, RESTORE, SCHEDULE, STEP, LearningRate
 
 _STEPS = 8  # at zero, at the end of the run
 _SHARE = 0.25  # of all steps
@@ -26,6 +26,7 @@ _RISES, _RARELY = 3, 3  # of a rate in its warm-up; steps of an optimizer for on
 _LAMBDA, _EXACT = "LambdaLR", 1e-6
 _FACTOR = "return a factor, which the rate that the optimizer was made with is multiplied by; or make it with lr=1.0"
 _AT_ONCE = 0.01  # what a step of a schedule that is meant leaves of a rate, at least
+_ENDED = 1e-4  # of the rate that a schedule began with: one that ends there is not gone on with
 _NOTHING = 1e-5  # of the largest rate: schedules that are meant do not stay there
 
 
@@ -49,7 +50,8 @@ def rate_of_zero(case: Case) -> Iterator[Cause]:
 
     How it is found: the rate of each group where it changes, and the number of steps: less than a hundred-thousandth of
     its largest rate for a quarter of them. Where only some groups have a
-    rate of zero it is a hint: that is also a way to freeze a part. Or the rate, times the steps, times the largest
+    rate of zero it is a hint: that is also a way to freeze a part. Or a state was loaded whose rate a schedule had
+    brought to less than a ten-thousandth, and no schedule follows. Or the rate, times the steps, times the largest
     gradient, or one for each element, is less than a hundredth of every weight, in a program that loads no weights.
     """
     for optimizer, (groups, zero, since, greatest) in _rates(case).items():
@@ -75,6 +77,7 @@ def rate_of_zero(case: Case) -> Iterator[Cause]:
         )
 
     yield from _too_small(case)
+    yield from _put_back(case)
 
 
 def _too_small(case: Case) -> Iterator[Cause]:
@@ -94,6 +97,27 @@ def _too_small(case: Case) -> Iterator[Cause]:
                 advice="take a usual rate: 1e-2 to 1e-1 for SGD, 1e-4 to 1e-3 for Adam; 1e-6 is for models that are "
                 "trained already",
             )
+
+
+def _put_back(case: Case) -> Iterator[Cause]:
+    """An optimizer that was given the state of one whose schedule had ended, and goes on without a schedule."""
+    calls = [call for timeline in timelines(case) for _, call in timeline.of(RESTORE, SCHEDULE)]
+    scheduled = {call.optimizer for call in calls if call.kind is SCHEDULE}
+    for load in calls:
+        rates = [one for one in case.learning_rates() if one.optimizer == load.optimizer]
+        aims = [one.value for one in rates if one.count == AIM]
+        ran = [one.value for one in rates if one.count != AIM]
+        steps = _steps(case, load.optimizer)
+        left = load.optimizer not in scheduled and ran and aims and max(ran) < _ENDED * min(aims)
+        if load.kind is RESTORE and left and steps >= _STEPS:
+            yield Cause(
+                f"the state that is loaded holds the rate too: all {steps} steps after it are made at {max(ran):.1e}, "
+                f"where the schedule that is not loaded with it had brought {min(aims):.2g}",
+                load.site,
+                certain=False,
+                advice="set the rate of each group after loading the state, or make a new schedule and load its state.",
+            )
+            return
 
 
 def rate_stays_low(case: Case) -> Iterator[Cause]:
@@ -255,7 +279,7 @@ def _factor(case: Case, optimizer: int) -> Site | None:
     return setting_line(case, calls[0].stack, "gamma") if calls else None
 
 
-def _steps(case: Case, optimizer: int) -> int:
+def _steps(case: Case, optimizer: int | None) -> int:
     calls = (call for timeline in timelines(case) for _, call in timeline.of(STEP))
     return sum(call.optimizer == optimizer for call in calls)
 

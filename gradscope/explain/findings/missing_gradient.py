@@ -40,10 +40,8 @@ REASONS = {
     Reason.INFERENCE_TENSOR: "a tensor that was made in inference mode goes on into an operation that has to save it",
     Reason.NO_DERIVATIVE: "{operator} gives {dtype} values, which have no derivative",
     Reason.ZERO_DERIVATIVE: "{operator} has derivative zero everywhere, so nothing passes it",
-    Reason.CANCELLED: (
-        "of this difference one side is the other plus a constant, so their gradients cancel; "
-        "detach() the one that is subtracted"
-    ),
+    Reason.CANCELLED: "of this difference one side is the other plus a constant, so their gradients cancel",
+    Reason.CANCELLED_IN_SUM: "one side of this difference is the other plus something, and its gradients cancel",
     Reason.NO_CREATE_GRAPH: "this derivative was taken without create_graph=True, so it is a constant",
     Reason.DETACHED: "{call} gives the values without their graph",
     Reason.PLAIN_NUMBERS: "{call} turns the value into plain numbers, which have no graph",
