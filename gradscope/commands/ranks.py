@@ -61,7 +61,7 @@ def command(
     paths = of_ranks(paths_of(files))
     with waiting(quiet) as doing:
         ranks = gather(paths, lambda count: doing(f"reading recording {count} of {len(paths)}"))
-        ranks.explained, ranks.failed = explained, failed
+        ranks.explained, ranks.failed, ranks.alone = explained, failed, alone
     where = str(paths[0].parent if len(paths) > 1 else Path(files[0] if files else "."))
     report = Report(findings(ranks, Choice(codes(select), codes(ignore))), torch=ranks.torch, recording=where)
     form = fmt or SUFFIXES.get(Path(output or "").suffix, "text")
@@ -86,6 +86,14 @@ def failed(path: str) -> tuple[Finding, ...]:
     with load(Path(path)) as recording:
         report = explain(recording)
         return report.findings[:1] if recording.failures() and report.unexplained is None else ()
+
+
+def alone(path: str) -> tuple[Finding, ...]:
+    """What is found in the recording of one rank by itself."""
+    from gradscope.anomaly import explain
+
+    with load(Path(path)) as recording:
+        return explain(recording).findings
 
 
 def paths_of(names: tuple[str, ...]) -> list[Path]:

@@ -14,7 +14,7 @@ import pytest
 import torch
 
 from gradscope.anomaly import explain
-from gradscope.commands.ranks import explained, failed
+from gradscope.commands.ranks import alone, explained, failed
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Severity
 from gradscope.ranks.gather import gather
@@ -88,7 +88,7 @@ def recorded(folder, script, world):
 
 def found_in(folder, name):
     ranks = gather(sorted((folder / name).glob("*.gscope")))
-    ranks.explained, ranks.failed = explained, failed
+    ranks.explained, ranks.failed, ranks.alone = explained, failed, alone
     return findings(ranks, Choice())
 
 

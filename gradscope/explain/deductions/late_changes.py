@@ -16,7 +16,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.model.flow import FlowTensor, GradientState, HeldParameter, OptimizerLook
 from gradscope.model.graph import Backward
-from gradscope.model.site import Site
+from gradscope.model.site import Stack
 from gradscope.store.asked import kept
 
 _STEADY, _GONE = 2, 2  # looks that saw a gradient before the change, and that saw none since
@@ -44,7 +44,7 @@ class Replacement:
 
     old: tuple[LateSilence, ...]
     new: tuple[FlowTensor, ...]
-    made: Site | None
+    made: Stack
 
 
 @kept
@@ -172,11 +172,11 @@ def _started(case: Case, backward: int) -> float:
     return 0.0 if call is None else call.started
 
 
-def _made(case: Case, began: float) -> Site | None:
-    """The program's first line since then that initialises a module's parameters."""
+def _made(case: Case, began: float) -> Stack:
+    """Where since then a module's parameters were first initialised; empty for nowhere."""
     for block in case.blocks():
         if block.backward is None and block.started >= began:
             for operation in block.operations:
                 if any(site.file.replace("\\", "/").endswith(_INITIALISES) for site in operation.stack):
-                    return operation.site
-    return None
+                    return operation.stack
+    return ()

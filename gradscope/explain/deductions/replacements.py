@@ -12,7 +12,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import creation
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
-from gradscope.model.site import Origin, Site
+from gradscope.model.site import Origin, Site, Stack
 from gradscope.model.training import ASSIGN, MADE
 
 _BUILDS = "__init__"  # where it gets its first value
@@ -49,6 +49,17 @@ def rebuilding_line(case: Case, new: list[int], old: list[int]) -> Site | None:
         return None
     outward_in = reversed(inside[: common + 1])
     return next((site for site in outward_in if isinstance(syntax(case).statement(site), ast.Assign)), None)
+
+
+def exchange_line(case: Case, new: Stack, optimizer: int | None, put: Site | None) -> Site | None:
+    """Where the function that made an optimizer has parameters exchanged after that, however far in they are made
+    (`new`) and put in place: there the order is to be changed."""
+    lines = {(site.file, site.function): site.line for site in creation(case, optimizer) if site.origin is Origin.USER}
+    for site in new:
+        made = lines.get((site.file, site.function))
+        if site.origin is Origin.USER and made is not None and site.line > made:
+            return site
+    return put
 
 
 def holder_of(case: Case, parameters: list[int]) -> int | None:

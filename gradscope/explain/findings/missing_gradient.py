@@ -22,7 +22,7 @@ from gradscope.explain.deductions.late_changes import late_replacement, stale_re
 from gradscope.explain.deductions.missing_gradients import DROPPED, UNUSED, missing_gradients
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters
 from gradscope.explain.deductions.plain_containers import container_around
-from gradscope.explain.deductions.replacements import holder_of, rebuilding_line, replacing_line
+from gradscope.explain.deductions.replacements import exchange_line, holder_of, rebuilding_line, replacing_line
 from gradscope.explain.deductions.silent_parameters import silent_tensors
 from gradscope.explain.deductions.transformed_reads import hidden_from_transforms
 from gradscope.explain.evidence.case import Case
@@ -293,20 +293,19 @@ def replaced(case: Case) -> Iterator[Cause]:
         others that no optimizer holds.
     """
     late = late_replacement(case)
-    if late is not None:
-        names = tuple(one.leaf or "parameter" for one in late.new)
-        message = f"{several(names)} {be(names)} in no optimizer: it still holds what they replaced"
-        message += f" after {late.old[0].look.count} steps"
-        trained = Related("fails_at", late.old[0].look.site, "steps with parameters that nothing reads any more")
-        site = replacing_line(case, names[0], late.made) or late.old[0].look.site
-        yield Cause(message, site, (trained,), tensor=names[0], weight=len(names))
-    stale = stale_replacement(case) if late is None else None
-    if stale is not None:
-        names = tuple(dict.fromkeys(one.leaf or "parameter" for one in stale.new))
-        message = f"{several(names)} {be(names)} in no optimizer: it goes on to step what was there before"
-        stepped = Related("fails_at", stale.old[0].look.site, "steps with parameters that no loss reaches any more")
-        site = replacing_line(case, names[0], stale.made) or stale.old[0].look.site
-        yield Cause(message, site, (stepped,), tensor=names[0], weight=len(names))
+    found = late or stale_replacement(case)
+    if found is not None:
+        names = tuple(dict.fromkeys(one.leaf or "parameter" for one in found.new))
+        look, fate = found.old[0].look, "it goes on to step what was there before"
+        if late is not None:
+            fate = f"it still holds what they replaced after {look.count} steps"
+        stepped = Related("fails_at", look.site, "steps with parameters that nothing reads any more")
+        put = replacing_line(case, names[0], user_site(found.made)) or look.site
+        fresh = late is None or look.count == 0
+        site = exchange_line(case, found.made, look.optimizer, put) if fresh else put
+        inner = () if site == put else (Related("made_at", put, "put in place"),)
+        message = f"{several(names)} {be(names)} in no optimizer: {fate}"
+        yield Cause(message, site, (*inner, stepped), tensor=names[0], weight=len(names))
     held = optimizer_parameters(case)
     old = [one for one in held.unread if one in silent_tensors(case)]
     if not old:
@@ -316,9 +315,11 @@ def replaced(case: Case) -> Iterator[Cause]:
     if rebuilt is not None:
         groups = [(tuple(one.leaf or "parameter" for one in held.named), list(held.named), rebuilt)]
     for names, parameters, made in groups:
-        gone, site = born(case, old[0]), rebuilt or replacing_line(case, names[0], made)
-        site = site or made_at(case, holder_of(case, old))
-        related = (Related("declared_at", gone, "what the optimizer holds"),) if gone not in (None, site) else ()
+        gone, put, holder = born(case, old[0]), rebuilt or replacing_line(case, names[0], made), holder_of(case, old)
+        new = birth(case, min(one.number for one in parameters))
+        site = exchange_line(case, new, holder, put) or made_at(case, holder)
+        places = (("declared_at", gone, "what the optimizer holds"), ("made_at", put, "put in place"))
+        related = tuple(Related(*one) for one in places if one[1] not in (None, site))
         others = f"the optimizer holds {len(old)} other{'s' * (len(old) > 1)} that nothing uses"
         message = f"{several(names)} {be(names)} in no optimizer: {others}"
         yield Cause(message, site, related, tensor=names[0], weight=len(parameters))

@@ -20,6 +20,7 @@ from gradscope.model.finding import Related
 from gradscope.model.graph import Backward, Graph, Node
 from gradscope.model.site import Site, user_site
 
+_BEFORE = "Take out what is missing before it is computed with, from inputs and targets alike: 0 times NaN is NaN."
 _EPS = """give the optimizer an eps that this dtype can hold (1e-4 for float16), or keep parameters in float32 and
 use torch.autocast"""
 SELECTS = ("WhereBackward", "MaskedFillBackward", "IndexBackward", "MaskedSelectBackward", "MaskedScatterBackward")
@@ -194,6 +195,12 @@ def non_finite_input(case: Case) -> Iterator[Cause]:
         yield _cause(found, birth, f"{told}; {found.where}", gaps, (Related("first_nonfinite_at", birth.site, kind),))
         return
     told = f"{what} holds {kind} already when this line reads it, and nothing before it made that"
+    place = node_of(case, birth)
+    if place is not None and place[1].function is None and place[1].site is not None:
+        node = place[1]
+        told += f"; the loss leaves out what came of it, {node.name} does not; {found.where}"
+        yield replace(_cause(found, birth, told, node.site, node=node), advice=_BEFORE)
+        return
     if not birth.entered:
         told = f"this line puts in {kind}"
     yield _cause(found, birth, f"{told}; {found.where}", birth.site, tensor=None if given else birth.argument)

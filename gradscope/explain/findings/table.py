@@ -47,7 +47,9 @@ from gradscope.explain.findings.exhausted import iterator_exhausted
 from gradscope.explain.findings.factorizations import not_factorised
 from gradscope.explain.findings.function_backward import backward_returns
 from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
+from gradscope.explain.findings.gathered_values import gathered_without_gradient
 from gradscope.explain.findings.grad_is_none import grad_is_none
+from gradscope.explain.findings.gradient_ignored import gradient_ignored
 from gradscope.explain.findings.gradients_gone import gradients_gone
 from gradscope.explain.findings.gradients_of_another import left_by_another
 from gradscope.explain.findings.hook_edits import hook_edits_gradient
@@ -240,6 +242,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS835", "repeated-module", Severity.WARNING, repeated_module, points=False),
     Kind("GS833", "parted-by-load", Severity.WARNING, shared_memory.parted_by_load, points=False),
     Kind("GS832", "stepped-twice", Severity.WARNING, shared_memory.stepped_twice, points=False),
+    Kind("GS785", "gathered-without-gradient", Severity.WARNING, gathered_without_gradient, points=False),
     Kind("GS840", "sample-without-gradient", Severity.WARNING, estimators.sample_without_gradient, points=False),
     Kind("GS841", "term-left-out", Severity.INFO, left_out_terms.term_left_out, points=False),
     Kind("GS842", "target-with-gradient", Severity.INFO, estimators.target_with_gradient, points=False),
@@ -280,6 +283,7 @@ def _of_rule(code: str, question: Question) -> Kind:
 MET_AT_RUN_TIME = (
     _of_rule("GS228", function_state.state_on_class),
     _of_rule("GS408", function_gradient.shared_gradient_written),
+    _of_rule("GS418", gradient_ignored),
     _of_rule("GS221", captured_tensor.captured_tensor),
     _of_rule("GS110", functions_under_transforms.combined_forward),
     _of_rule("GS301", functions_under_transforms.no_vmap),

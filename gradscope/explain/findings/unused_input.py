@@ -105,9 +105,33 @@ def _why_not_used(case: Case, call: Backward, end: FlowEnd) -> Cause:
         last = flow.operations[way.operations[-1]]
         message = f"what is computed from {what} does not go into the output"
         return Cause(message, last.site, (Related("unused_at", last.site, last.operation.name),), tensor=name)
+    return _never_read(case, call, end, what)
+
+
+def _never_read(case: Case, call: Backward, end: FlowEnd, what: str) -> Cause:
+    flow = dataflow(case)
+    name = flow.tensors[end.tensor].leaf if end.tensor in flow.tensors else None
+    if _comes_of_the_output(flow, end):
+        return Cause(f"{what} is itself computed from the output, which does not depend on it", call.site, tensor=name)
     declared = born(case, end.tensor)
     related = (Related("declared_at", declared, name or ""),) if declared else ()
     return Cause(f"no operation that led to the output read {what}", declared or call.site, related, tensor=name)
+
+
+def _comes_of_the_output(flow: RecordedDataflow, end: FlowEnd) -> bool:
+    """Whether an input was computed from what a call started from, or is a derivative of it."""
+    roots = {one.backward: one.tensor for one in flow.roots}
+    waiting, seen = [end.tensor], {end.tensor}
+    while waiting:
+        one = waiting.pop()
+        if one == roots.get(end.backward):
+            return True
+        makers = [flow.operations[at] for at in flow.makers.get(one, ())]
+        known = [read.tensor for maker in makers for read in maker.reads]
+        known += [roots[maker.backward] for maker in makers if maker.backward in roots]
+        waiting += [tensor for tensor in known if tensor not in seen]
+        seen.update(known)
+    return False
 
 
 def _taken_later(case: Case, call: Backward) -> Iterator[Cause]:

@@ -11,6 +11,7 @@ from gradscope.probes.core.context import Context
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.core.traceback_filter import is_ours
 from gradscope.probes.operators.collective_calls import WAITS, CollectiveCalls, is_functional, signature_of
+from gradscope.probes.operators.dataflow import Dataflow
 from gradscope.torch_internals.dynamo import skip
 
 
@@ -20,28 +21,36 @@ class CollectiveRuns:
     def __init__(self, context: Context, close: Callable[[Thread], int | None]) -> None:
         self._sink, self._threads, self._faults = context.sink, context.threads, context.faults
         self._calls, self._seen, self._close = context.get(CollectiveCalls), context.events.collective_seen, close
+        self._dataflow = context.get(Dataflow)
 
     def runner(self, run: Any, name: int, operator: Any) -> Any:
         """What runs one in the place of `run`; `name` is its id in the recording."""
         signature, waits, late = signature_of(operator), operator._schema.name == WAITS, is_functional(operator)
+        exchanges = str(operator._schema.name).startswith("c10d::")  # the functional ones have derivatives
 
         def flush_and_run(*arguments: Any, **keywords: Any) -> Any:
-            number = -1
+            number, place, block_run = -1, None, None
             try:
                 thread = self._threads.current
+                place = self._dataflow.exchanges(thread) if exchanges else None
                 block_run = self._close(thread)
                 if block_run is not None and thread.operator == name and not thread.busy:
                     number = self._note(signature, waits, arguments[1:], block_run)  # after the keys
+                else:
+                    place = None
                 self._sink.commit()
                 for tell in self._seen:
                     tell(_callers(sys._getframe(1)))
             except Exception as error:
                 self._faults.note("operations", error)
-            if not late or number < 0:
+            if place is None and (not late or number < 0):
                 return run(*arguments, **keywords)
             result = run(*arguments, **keywords)
             try:
-                self._calls.returned(number, result)
+                if late and number >= 0:
+                    self._calls.returned(number, result)
+                if place is not None and block_run is not None:
+                    self._dataflow.exchanged((block_run, place), arguments[1:], result)
             except Exception as error:
                 self._faults.note(CollectiveCalls.probe, error)
             return result

@@ -20,6 +20,7 @@ from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.functions.captured_tensors import CapturedTensors
+from gradscope.probes.operators.blocks import ends_of
 from gradscope.probes.operators.returned_numbers import ReturnedNumbers
 from gradscope.probes.tensors.is_leaf import is_leaf
 from gradscope.probes.tensors.metadata import TensorTypes, storage_of
@@ -36,6 +37,7 @@ _WIDTH = 4  # numbers for a tensor read or made
 _READ, _MADE = 0, 1
 _RESULT = 1  # of what requires grad: a result, not a leaf
 _ROOT, _TARGET = 0, 1
+_LATER = 1 << 20  # the place in a block of what its last operator read, which ran after the block was closed
 
 
 class Dataflow(Watcher):
@@ -76,6 +78,20 @@ class Dataflow(Watcher):
                 self._captured.look(thread, frame, _tensors(operands), _tensors((result,)))
         except Exception as error:
             self._faults.note(self.probe, error)
+
+    def exchanges(self, thread: Thread) -> int | None:
+        """The number, in the open block, of the collective that is about to run; None where it is not followed."""
+        if not self.on or thread.busy or thread.backward is not None or not torch.is_grad_enabled():
+            return None
+        return len(ends_of(thread.operations)) - 1 if thread.operations else None
+
+    def exchanged(self, at: tuple[int, int], operands: tuple[Any, ...], result: Any) -> None:
+        """A collective, the last operator of a block that is closed, has read and made its tensors."""
+        with no_function():
+            read = [(_READ, self._place(one)[0], _requires(one)) for one in _tensors(operands)]
+            made = [(_MADE, self._place(one)[0], 0) for one in _tensors((result,))]
+            for position, one in enumerate((*read, *made), _LATER):
+                self._sink.add("flow", (at[0], position, at[1], *one))
 
     def _note(self, thread: Thread, operands: tuple[Any, ...], result: Any) -> None:
         place, rows, computes = len(thread.operations), thread.dataflow, thread.call is not None

@@ -22,7 +22,7 @@ class Classifier(nn.Module):
         grown = nn.Embedding(OLD + NEW, self.tokens.embedding_dim)
         with torch.no_grad():
             grown.weight[:OLD] = self.tokens.weight
-        self.tokens = grown  # expect: GS727
+        self.tokens = grown  # expect: GS727 made_at
 
 
 def train(model, optimizer, size, steps=12):
@@ -39,5 +39,5 @@ torch.manual_seed(0)
 model = Classifier()
 train(model, torch.optim.Adam(model.parameters(), lr=0.01), OLD)
 optimizer = torch.optim.Adam(model.parameters(), lr=0.01)
-model.grow()
+model.grow()  # expect: GS727
 train(model, optimizer, OLD + NEW)

@@ -10,7 +10,7 @@ class Classifier(nn.Module):
         self.head = nn.Linear(6, classes)
 
     def adapt(self, classes):
-        self.head = nn.Linear(self.head.in_features, classes)  # expect: GS727
+        self.head = nn.Linear(self.head.in_features, classes)  # expect: GS727 made_at
 
     def forward(self, x):
         return self.head(self.body(x).relu())

@@ -1,0 +1,55 @@
+"""A backward that does not look at what it is given is told where that is not 1."""
+
+import pytest
+
+PROGRAM = '''"""A cube by hand."""
+
+import torch
+
+
+class Cube(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        ctx.save_for_backward(x)
+        return x**3
+
+    @staticmethod
+    def backward(ctx, gradient):
+        (x,) = ctx.saved_tensors
+        return 3 * x**2
+
+
+x = torch.randn(5, requires_grad=True)
+cube = Cube.apply(x)
+loss = (cube * 2).sum()
+loss.backward()
+'''
+SILENT = {
+    "it is used": ("return 3", "return gradient * 3"),
+    "it is used with others": ("gradient):\n        (x,) =", "*gradients):\n        gradients, (x,) = gradients[0],"),
+    "it is 1": ("(cube * 2).sum()", "cube.view(1, 5).sum() + 1.0"),
+    "it stops": ("return 3 * x**2", "return torch.zeros_like(x)"),
+    "it gives none": ("return 3 * x**2", "return None"),
+}
+
+
+def told(explained, tmp_path, *edit):
+    script = tmp_path / "cubes.py"
+    script.write_text(PROGRAM.replace(*edit) if edit else PROGRAM)
+    return [(one.code, one.site.line) for one in explained(script).findings if one.code == "GS418"]
+
+
+def test_the_line_that_returns(explained, tmp_path):
+    assert told(explained, tmp_path) == [("GS418", 15)]
+
+
+@pytest.mark.parametrize("edit", SILENT.values(), ids=SILENT)
+def test_nothing_is_lost(explained, tmp_path, edit):
+    assert told(explained, tmp_path, *edit) == []
+
+
+def test_a_mean_of_one_number_hands_on_1(explained, tmp_path):
+    assert told(explained, tmp_path, "(cube * 2).sum()", "cube.mean()") == [("GS418", 15)]
+    script = (tmp_path / "cubes.py").read_text().replace("torch.randn(5,", "torch.randn(1,")
+    (tmp_path / "cube.py").write_text(script)
+    assert [one.code for one in explained(tmp_path / "cube.py").findings] == []
