@@ -36,7 +36,7 @@ test: .venv/dev.stamp
 	@sh tests/setup-system.sh
 	$(python) -m ruff check .
 	$(python) -m mypy
-	$(python) -m pytest -n 2 --dist worksteal  # neighbours share their fixtures
+	$(python) -m pytest -n auto --maxprocesses 8 --dist worksteal  # neighbours share their fixtures
 
 test-frameworks: .venv-frameworks/stamp
 	.venv-frameworks/bin/python -m pytest tests/torture/frameworks

@@ -50,6 +50,7 @@ from gradscope.explain.findings.function_forward import kept_on_context, unmarke
 from gradscope.explain.findings.gathered_values import gathered_without_gradient
 from gradscope.explain.findings.grad_is_none import grad_is_none
 from gradscope.explain.findings.gradient_ignored import gradient_ignored
+from gradscope.explain.findings.gradient_summed import gradient_summed
 from gradscope.explain.findings.gradients_gone import gradients_gone
 from gradscope.explain.findings.gradients_of_another import left_by_another
 from gradscope.explain.findings.hook_edits import hook_edits_gradient
@@ -284,6 +285,7 @@ MET_AT_RUN_TIME = (
     _of_rule("GS228", function_state.state_on_class),
     _of_rule("GS408", function_gradient.shared_gradient_written),
     _of_rule("GS418", gradient_ignored),
+    _of_rule("GS403", gradient_summed),
     _of_rule("GS221", captured_tensor.captured_tensor),
     _of_rule("GS110", functions_under_transforms.combined_forward),
     _of_rule("GS301", functions_under_transforms.no_vmap),
