@@ -12,7 +12,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, dataflow, leaves_torch
 from gradscope.explain.evidence.syntax import syntax
-from gradscope.model.finding import Related
+from gradscope.model.finding import Related, Severity
 from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.graph import Graph
 from gradscope.model.operation import base_name
@@ -91,7 +91,11 @@ def at_cut(case: Case, cut: Cut) -> MissingGradient:
     found = bare_cut(case, cut)
     if found.code == CONSTANT or not dataflow(case).leaf_on_the_way(cut.made):
         return found
-    return _hidden(case, cut.operation, found)
+    hidden = _hidden(case, cut.operation, found)
+    asked = any(end.target and end.tensor == cut.made for end in dataflow(case).ends)
+    return (
+        replace(hidden, cause=replace(hidden.cause, severity=Severity.INFO)) if asked else hidden
+    )  # a leaf on purpose
 
 
 def bare_cut(case: Case, cut: Cut) -> MissingGradient:

@@ -24,7 +24,6 @@ from gradscope.explain.deductions.graph_cuts import (
     Reason,
     at_cut,
     at_exit,
-    born,
     exit_at,
     module_of,
     reaches,
@@ -34,10 +33,10 @@ from gradscope.explain.deductions.late_changes import late_silences
 from gradscope.explain.deductions.lost_derivatives import lost_derivatives
 from gradscope.explain.deductions.lost_parts import lost_parts
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters, scatters
-from gradscope.explain.deductions.siblings import read_in_another, sibling_read_twice
 from gradscope.explain.deductions.silent_parameters import SilentParameter, silent_parameters
 from gradscope.explain.deductions.stacked_members import stacked_members
 from gradscope.explain.deductions.transformed_reads import TAKE_FUNC_GRAD, mapped_at
+from gradscope.explain.deductions.unread_parameters import UNUSED, never_read
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, Way, dataflow, runs_optimizer
 from gradscope.explain.evidence.syntax import attribute_call, syntax
@@ -47,7 +46,7 @@ from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 from gradscope.store.asked import kept
 
-UNUSED, REPLACED, DROPPED = "GS726", "GS727", "GS728"
+REPLACED, DROPPED = "GS727", "GS728"
 NO_GRAPH = "does not require grad and does not have a grad_fn"
 # What a program may mean, in a phase in which a part of it rests, is a hint; nobody hands numbers around for that.
 _LATE = {Reason.DETACHED: Severity.INFO, Reason.GRADIENTS_OFF: Severity.INFO}
@@ -260,40 +259,13 @@ def _led_nowhere(case: Case, one: SilentParameter, way: Way) -> MissingGradient 
     if optimizer_parameters(case).named and one.held.tensor in optimizer_parameters(case).unread:
         return None
     if not way.operations:
-        return _never_read(case, one)
+        return never_read(case, one)
     last = dataflow(case).operations[way.operations[-1]]
     related = (Related("unused_at", last.site, last.operation.name),)
     meant = Severity.INFO if is_run_for_a_part(case, way.operations[-1]) else None
     module = module_of(case, way.operations[-1])
     cause = Cause("", last.site, related, severity=meant, op=last.operation.name, module=module)
     return MissingGradient(UNUSED, Reason.RESULT_UNUSED, cause)
-
-
-def _never_read(case: Case, one: SilentParameter) -> MissingGradient:
-    declared = born(case, one.held.tensor)
-    site = declared or one.look.site
-    related = (Related("declared_at", declared, one.held.name),) if declared else ()
-    again = sibling_read_twice(case, one.held.name, declared)
-    if again is not None:
-        return MissingGradient(UNUSED, Reason.SIBLING_READ_TWICE, Cause("", again, related, certain=False))
-    rests = _is_called_elsewhere(case, one.held.name) or read_in_another(case, one.held.name, declared)
-    meant = Severity.INFO if rests else None
-    return MissingGradient(UNUSED, Reason.NEVER_READ, Cause("", site, related, severity=meant))
-
-
-def _is_called_elsewhere(case: Case, parameter: str) -> bool:
-    """Whether a line that did not run calls the module of a parameter by its name: a head for another task."""
-    *_, module, _ = ("", *parameter.split("."))
-    calls = list(syntax(case).everywhere(attribute_call(module))) if module and not module.isdigit() else []
-    ran = _lines_that_ran(case) if calls else frozenset()
-    return any((call.file, call.line) not in ran for call in calls)
-
-
-@kept
-def _lines_that_ran(case: Case) -> frozenset[tuple[str, int]]:
-    """The lines that an operator ran below."""
-    stacks = {id(one.stack): one.stack for block in case.blocks() for one in block.operations}
-    return frozenset((site.file, site.line) for stack in stacks.values() for site in stack)
 
 
 def _was_in_graph(case: Case, one: SilentParameter) -> bool:

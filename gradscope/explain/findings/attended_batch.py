@@ -14,6 +14,7 @@ from gradscope.explain.deductions.module_builds import built_at
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.syntax import syntax
+from gradscope.explain.findings.recurrent_batch import runs_over_batch
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.module import ModuleCall
@@ -48,7 +49,8 @@ def attends_over_batch(case: Case) -> Iterator[Cause]:
 
     How it is found: in each forward that was followed the number of places which attend to one another is that of the
     samples in the loss, and the number of rows beside the heads is no multiple of it. A hint: attention between samples
-    may be meant.
+    may be meant. Of recurrent layers: they are built without batch_first, the loss has as many samples as the layer has
+    places in time, and of its result one row is taken along the second dimension.
     """
     flow = dataflow(case)
     losses: dict[int, set[int]] = defaultdict(set)
@@ -60,6 +62,7 @@ def attends_over_batch(case: Case) -> Iterator[Cause]:
                 attending[operation.site].append((operation, *found))
             elif base_name(operation.operation.name) in _LOSSES:
                 losses[operation.run] |= {*flow.shape(operation.reads[0].tensor)[:1]}
+    yield from runs_over_batch(case, losses)
     for site, met in attending.items():
         calls = [call for call in met if losses[call[0].run]]
         over = (_is_over_samples(losses[one.run], rows, places) for one, rows, places in calls)

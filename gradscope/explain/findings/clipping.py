@@ -10,7 +10,7 @@ from gradscope.explain.deductions.skipped_steps import skipped_to_the_end
 from gradscope.explain.deductions.small_updates import FEW, clipped_lines, frozen, low_dtype_at, unchanged
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import made_at
-from gradscope.explain.evidence.timeline import Timeline, timelines
+from gradscope.explain.evidence.timeline import Moment, Timeline, timelines
 from gradscope.explain.evidence.words import be, several
 from gradscope.explain.findings.exhausted import made_iterator
 from gradscope.model.finding import Related
@@ -57,6 +57,56 @@ def clipped_after_step(case: Case) -> Iterator[Cause]:
                     site,
                     (Related("called_at", step, "step"),) if step is not None else (),
                 )
+
+
+def clipped_between(case: Case) -> Iterator[Cause]:
+    """What it flags: gradients that are clipped while the backward calls of a step still add to them.
+
+    Why: each call is clipped together with what came before it, and the next one is added to what is left: the first
+    parts of a step are made small again and again, the last one once. The sum is not that of the parts.
+
+    Wrong:
+        for task in tasks:
+            loss(task).backward()
+            torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    Right:
+        for task in tasks:
+            loss(task).backward()
+        torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
+        optimizer.step()
+
+    Do instead: clip once, between the last backward() and step().
+
+    How it is found: in each step with several backward calls the line ran between two of them, and nothing was cleared
+    before the second. A hint: some mean it.
+    """
+    for timeline in timelines(case):
+        for optimizer in {call.optimizer for _, call in timeline.of(STEP) if call.optimizer is not None}:
+            windows = timeline.windows(optimizer)
+            lines = [_clipped_before_more(one) for one in windows if sum(each.backward is not None for each in one) > 1]
+            if len(lines) >= _TIMES and len(set(lines)) == 1 and lines[0] is not None:
+                message = (
+                    f"gradients are clipped before all backward calls of a step have added to them, in {len(lines)} "
+                )
+                yield Cause(f"{message}steps: what came first is clipped again with each", lines[0], certain=False)
+
+
+def _clipped_before_more(window: tuple[Moment, ...]) -> Site | None:
+    """Where gradients are clipped to which a backward then adds."""
+    clipped: Site | None = None
+    learned = False
+    for one in window:
+        if one.has(CLIP) and one.call is not None and one.call.count and learned:
+            clipped = one.site
+        elif one.has(ZERO_GRAD):
+            clipped, learned = None, False
+        elif one.backward is not None:
+            if clipped is not None:
+                return clipped
+            learned = True
+    return None
 
 
 def clips_nothing(case: Case) -> Iterator[Cause]:

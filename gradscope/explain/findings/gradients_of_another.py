@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients_of_steps import held_by, is_read_before, steps_of
+from gradscope.explain.deductions.probing_backwards import left_by_probes
 from gradscope.explain.deductions.shared_subgraph import below
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.timeline import Moment, is_whole, timelines
@@ -58,7 +59,10 @@ def left_by_another(case: Case) -> Iterator[Cause]:
     How it is found: in every step of an optimizer, a backward gives fresh gradients to its parameters on the way to
     those of another optimizer, which then steps; a backward on another line reaches none of those, and adds to what is
     there. A hint, for both losses may be meant. Nothing is said where the two lie side by side, or the other behind.
+    Or, of one optimizer: now and then a backward that another function calls comes before that of the training, with
+    nothing cleared in between.
     """
+    yield from left_by_probes(case)
     optimizers = steps_of(case)
     for optimizer in optimizers if len(optimizers) > 1 and is_whole(case) else ():
         steps = list(_steps(case, optimizer))

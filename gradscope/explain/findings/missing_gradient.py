@@ -19,12 +19,13 @@ from gradscope.explain.deductions.graph_cuts import (
     born,
 )
 from gradscope.explain.deductions.late_changes import late_replacement, stale_replacement
-from gradscope.explain.deductions.missing_gradients import DROPPED, UNUSED, missing_gradients
+from gradscope.explain.deductions.missing_gradients import DROPPED, missing_gradients
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters
 from gradscope.explain.deductions.plain_containers import container_around
 from gradscope.explain.deductions.replacements import exchange_line, holder_of, rebuilding_line, replacing_line
 from gradscope.explain.deductions.silent_parameters import silent_tensors
 from gradscope.explain.deductions.transformed_reads import hidden_from_transforms
+from gradscope.explain.deductions.unread_parameters import UNUSED
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.optimizers import made_at

@@ -26,6 +26,8 @@ _AVERAGES = ("lerp_",)
 _SCALES, _ADDS = ("mul_",), ("add_",)
 _SHARES = ("detach", "alias", "view")
 
+_ONCE = "list each parameter once: list(dict.fromkeys(parameters)), or the parameters() of a module that holds both"
+
 
 def loads_itself(case: Case) -> Iterator[Cause]:
     """What it flags: load_state_dict() of tensors that are the module's own memory.
@@ -164,8 +166,9 @@ def stepped_twice(case: Case) -> Iterator[Cause]:
     Do instead: give each parameter to one optimizer, or to one group of one optimizer.
 
     How it is found: the parameters that each optimizer holds when it steps; both step again and again with no backward
-    between them, and neither steps the other.
+    between them, and neither steps the other. Or one optimizer holds a parameter twice, as one that two modules share.
     """
+    yield from _listed_twice(case)
     known = set(steps_of(case))
     steps = Counter(pair for timeline in timelines(case) for pair in _together(timeline))
     for (first, second), times in sorted(steps.items()):
@@ -181,6 +184,19 @@ def stepped_twice(case: Case) -> Iterator[Cause]:
                 (Related("shared_at", other, "the other optimizer"),) if other is not None else (),
                 tensor=names[0],
             )
+
+
+def _listed_twice(case: Case) -> Iterator[Cause]:
+    """Each optimizer that was given a parameter more than once."""
+    first = {look.optimizer: look for look in reversed(case.optimizer_looks())}
+    for optimizer, look in sorted(first.items()):
+        times = Counter(one.tensor for one in look.parameters)
+        names = sorted({one.name for one in look.parameters if times[one.tensor] > 1})
+        if names:
+            message = (
+                f"{several(names)} {be(names)} given to this optimizer more than once: each step moves them as often"
+            )
+            yield Cause(message, made_at(case, optimizer), tensor=names[0], advice=_ONCE)
 
 
 def _is_part_of(case: Case, inner: int, outer: int) -> bool:

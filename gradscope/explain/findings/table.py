@@ -230,6 +230,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS816", "misspelt-attribute", Severity.WARNING, misspelt_attribute, points=False),
     Kind("GS820", "clipped-after-step", Severity.WARNING, clipping.clipped_after_step, points=False),
     Kind("GS821", "clipped-while-scaled", Severity.WARNING, clipping.clipped_while_scaled, points=False),
+    Kind("GS827", "clipped-between", Severity.INFO, clipping.clipped_between, points=False),
     Kind("GS824", "clips-nothing", Severity.WARNING, clipping.clips_nothing, points=False),
     Kind("GS826", "iterator-exhausted", Severity.WARNING, iterator_exhausted, unless=("GS824",), points=False),
     Kind("GS822", "every-step-skipped", Severity.WARNING, clipping.every_step_skipped, points=False),

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.graph_cuts import at_cut, born
+from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.findings.missing_gradient import reason_of
+from gradscope.functions.source import last_name
 from gradscope.model.finding import Related, Severity
 from gradscope.model.flow import FlowEnd
 from gradscope.model.graph import Backward
@@ -18,6 +22,8 @@ from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
 NOT_USED = "appears to not have been used in the graph"
+_FUNCTIONAL = "torch/autograd/functional.py"  # which gives the function views of its inputs, and asks for those
+_DERIVES = ("jacobian", "hessian", "vjp", "jvp", "hvp", "vhp")
 _SEVERAL = 4  # calls of a line
 NO_GRAD = "One of the differentiated Tensors does not require grad"
 
@@ -118,6 +124,23 @@ def _never_read(case: Case, call: Backward, end: FlowEnd, what: str) -> Cause:
     return Cause(f"no operation that led to the output read {what}", declared or call.site, related, tensor=name)
 
 
+def _is_functional(site: Site) -> bool:
+    return site.file.replace("\\", "/").endswith(_FUNCTIONAL)
+
+
+def _returned_by_its_function(case: Case, line: Site) -> Site | None:
+    """What the function that a line differentiates returns, where it stands in the same file."""
+    calls = [one for one in source_lines.at(case, line) if isinstance(one, ast.Call) and one.args]
+    given = next((one.args[0] for one in calls if last_name(one.func) in _DERIVES), None)
+    if isinstance(given, ast.Lambda):
+        return syntax(case).site(line.file, given.lineno)
+    if not isinstance(given, ast.Name):
+        return None
+    named = [one for one in syntax(case).nodes(line.file) if isinstance(one, ast.FunctionDef) and one.name == given.id]
+    lines = [one.lineno for function in named for one in ast.walk(function) if isinstance(one, ast.Return)]
+    return syntax(case).site(line.file, lines[-1]) if len(named) == 1 and lines else None
+
+
 def _comes_of_the_output(flow: RecordedDataflow, end: FlowEnd) -> bool:
     """Whether an input was computed from what a call started from, or is a derivative of it."""
     roots = {one.backward: one.tensor for one in flow.roots}
@@ -155,6 +178,9 @@ def _made_anew(case: Case, call: Backward, at: int, what: str, name: str | None)
     """An input that was made of what the output was computed from: after that, or before."""
     maker = dataflow(case).operations[at]
     operator = base_name(maker.operation.name)
+    if call.site is not None and any(_is_functional(site) for site in maker.operation.stack):
+        ignores = _returned_by_its_function(case, call.site) or call.site
+        return Cause("the function does not compute with what it is called with, so its derivative is zero", ignores)
     old = None if call.exception is None else _old_one_read(case, call, at)  # the program has gone on
     if old is None:
         message = f"{what} is a new tensor, made here by {operator}: the output was computed from the one that it was "

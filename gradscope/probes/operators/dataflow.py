@@ -21,6 +21,7 @@ from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.functions.captured_tensors import CapturedTensors
 from gradscope.probes.operators.blocks import ends_of
+from gradscope.probes.operators.news import News
 from gradscope.probes.operators.returned_numbers import ReturnedNumbers
 from gradscope.probes.tensors.is_leaf import is_leaf
 from gradscope.probes.tensors.metadata import TensorTypes, storage_of
@@ -30,7 +31,6 @@ from gradscope.torch_internals.tensors import free_weak_reference, innermost, is
 
 _BACKWARD, _GRAD = 4, 1  # what calls count: a step of training may take several derivatives before its backward()
 _LOOK = 3 * _BACKWARD  # how long it looks from the start, and from a step on that ran new operators
-_MOST_NEWS = 16  # looks after news: a program that never repeats is not looked at for ever
 _MOST_OPERATORS = 40_000  # that were followed, after which no news are: steps may be long, and none like another
 _LIVING = 4096  # known tensors from which on the dead are swept out between steps
 _WIDTH = 4  # numbers for a tensor read or made
@@ -59,7 +59,7 @@ class Dataflow(Watcher):
         self._computed: set[int] = set()  # storages that a forward made, not what it was given
         self._unnamed: list[tuple[weakref.ref[Any], tuple[int, ...]]] = []
         self._left = _LOOK  # until it stops
-        self._news = self._followed = 0
+        self._news, self._followed = News(), 0
         self.on = True
         context.events.storage_asked.append(self.computed)
         context.events.tensor_forgotten.append(self._forget)
@@ -170,18 +170,20 @@ class Dataflow(Watcher):
             self._sink.add("flow_tensor", (*row, name, int(isinstance(leaf, torch.nn.Parameter))))
         del self._unnamed[: len(unnamed)]  # another thread may have added more
 
-    def close(self, thread: Thread, run: int, ends: dict[int, int], new: bool) -> None:
-        """A block ends: `ends` gives the operator whose numbers end at a place. News make it look for longer."""
+    def close(self, thread: Thread, run: int, numbers: list[int], new: bool) -> None:
+        """A block of these operators ends. News make it look for longer."""
         rows = thread.dataflow
         if rows:
+            ends = ends_of(numbers)  # the operator whose numbers end at a place
             for position, at in enumerate(range(0, len(rows), _WIDTH)):
                 place, side, number, requires = rows[at : at + _WIDTH]
                 self._sink.add("flow", (run, position, ends[place], side, number, requires))
             self._followed += len(ends)
             self._returned.forget()
             del rows[:]
-        if new and not self.on and self._news < _MOST_NEWS and self._followed < _MOST_OPERATORS:
-            self._news += 1
+        if new and (self.on or self._followed >= _MOST_OPERATORS):
+            self._news.note(numbers)
+        elif new and self._news.take(numbers):
             self.look_again()
 
     def look_again(self) -> None:

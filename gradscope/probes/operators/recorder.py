@@ -47,7 +47,6 @@ from gradscope.probes.operators.blocks import (
     PLAIN,
     WRITE,
     Places,
-    ends_of,
     enter_call,
     numbered,
     places_of,
@@ -322,7 +321,7 @@ class OperatorRecorder(Watcher):
             for tell in self._block_closed:
                 tell(thread, block, numbers)
             self._inplace_writes.closed(run, thread.storages)
-            self._dataflow.close(thread, run, ends_of(numbers) if thread.dataflow else {}, new)
+            self._dataflow.close(thread, run, numbers, new)
             return run
         finally:
             thread.leave_block()
