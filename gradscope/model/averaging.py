@@ -22,7 +22,8 @@ class ByHand:
 class Averaging:
     """`leaves` are those on which the hooks of DistributedDataParallel hang, which was made at `wrapped`; `ignores`:
     it was told to leave others alone. `groups` are those in which something was reduced inside a backward call.
-    `bypassed` is where a module was called, None where the wrapper was called as well; `unsynchronised` where
+    `past`: those of `leaves` whose wrapper was never called, where another one was. `bypassed` is where a module was
+    called in the place of its wrapper, None where each wrapper was called as well; `unsynchronised` where
     no_sync() was entered, where something was reduced by the wrapper: before a backward that a step followed.
     """
 
@@ -31,6 +32,7 @@ class Averaging:
     wrapped: Site | None = None
     groups: frozenset[GroupKey] = frozenset()
     by_hand: tuple[ByHand, ...] = ()
+    past: frozenset[str] = frozenset()
     bypassed: Site | None = None
     unsynchronised: Site | None = None
 

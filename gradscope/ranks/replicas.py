@@ -20,6 +20,8 @@ from gradscope.ranks.known import Ranks
 from gradscope.ranks.outside import outside
 from gradscope.store.reader import load
 
+_PAST = "the module inside DistributedDataParallel is called, so that no gradient is averaged"
+
 
 def start_apart(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
@@ -120,8 +122,9 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
         Call the wrapper itself, leave no_sync() before the last backward of a step, and wrap after freezing and
         unfreezing.
     How it is found:
-        Replicas that drift apart, where no collective ran in any backward, where no_sync() was entered for a backward
-        that a step followed, or where the parameter that drifts has no hook of the wrapper's. The line is that of the
+        Replicas that drift apart, where no collective ran in any backward, where the wrapper of the parameter that
+        drifts is never called though another one is, where no_sync() was entered for a backward that a step followed,
+        or where the parameter that drifts has no hook of the wrapper's. The line is that of the
         call that went past the wrapper, or that asks for the module where this runs as often, of no_sync() or of the
         condition under which it is entered or chosen, or the one that calls a helper which counts for it several times
         at once, or of the wrap.
@@ -160,14 +163,12 @@ def _why(averaging: Averaging, leaf: str) -> tuple[str, Site | None] | None:
         )
     if averaging.by_hand:
         return None
-    if averaging.groups:
+    is_past = averaging.bypassed is not None and leaf in averaging.past
+    if averaging.groups and not is_past:
         why = "the last backward before an optimizer's step ran in no_sync(), so that its gradients stay its own"
         return None if averaging.unsynchronised is None else (why, averaging.unsynchronised)
     if averaging.bypassed is not None:
-        return (
-            "the module inside DistributedDataParallel is called, so that no gradient is averaged",
-            averaging.bypassed,
-        )
+        return _PAST, averaging.bypassed
     if averaging.unsynchronised is not None:
         return "no_sync() is never left, so that no gradient is averaged", averaging.unsynchronised
     return "DistributedDataParallel averages no gradient", averaging.wrapped

@@ -10,11 +10,12 @@ from gradscope.model.hook import IGNORED
 from gradscope.model.rank import ProcessGroup
 from gradscope.model.site import Origin, Site, Stack, user_site
 from gradscope.store.interned import Interned
-from gradscope.store.rows import INTEGER, MAYBE, Rows
+from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows
 
 _REDUCES = (".allreduce", "functional.all_reduce")
 _WRAPPER = "DistributedDataParallel"
 _INSIDE = re.compile(r"\.module\b")  # the attribute in which it has what it wraps
+_ON = re.compile(r" of (\w+)")  # the class of the module in it, in what a reducer is on
 _OPERATOR = """JOIN block_run b ON b.number = r.block_run JOIN block k ON k.id = b.block
   JOIN operation o ON o.block = k.id AND o.number = k.operations - 1"""
 _STEPS = """SELECT DISTINCT t.interval FROM training_call t JOIN string s ON s.id = t.kind
@@ -38,23 +39,29 @@ def read_averaging(
     if not reducers:
         return Averaging(by_hand=by_hand)
     averaged = _groups(rows, groups)
-    made = [stack for _, stack in reducers if stack]
+    called = _in_wrappers(rows, interned) if averaged and len(reducers) > 1 else frozenset()
+    never = [reducer for reducer in reducers if called and _wraps(interned, reducer) not in called]
+    past = _hooked(rows, interned, never)
+    made = [stack for _, stack in never or reducers if stack]
+    bypassed = None if averaged or _is_called(rows) else _past_the_wrapper(rows, interned)
     return Averaging(
-        leaves=_hooked(rows, interned),
+        leaves=_hooked(rows, interned, reducers),
         ignores=any(IGNORED in interned.string(target) for target, _ in reducers),
         wrapped=sites.get(made[0]) if made else None,
         groups=averaged,
         by_hand=by_hand,
-        bypassed=None if averaged or _is_called(rows) else _past_the_wrapper(rows, interned),
+        past=past,
+        bypassed=read_beside_the_wrapper(rows, interned, called) if past else bypassed,
         unsynchronised=_held_back(rows, interned) if averaged else user_site(_first_call(rows, interned, "no_sync")),
     )
 
 
-def _hooked(rows: Rows, interned: Interned) -> frozenset[str]:
-    """The leaves on which hooks of a reducer hang."""
-    sql = """SELECT DISTINCT n.leaf FROM (
+def _hooked(rows: Rows, interned: Interned, of: list[tuple[int, int]]) -> frozenset[str]:
+    """The leaves on which hooks of some reducers hang."""
+    targets = ", ".join(str(target) for target, _ in of)
+    sql = f"""SELECT DISTINCT n.leaf FROM (
       SELECT DISTINCT b.graph, h.node FROM hook k JOIN hook_on h ON h.hook = k.number
-      JOIN backward b ON b.number = h.backward WHERE k.kind = 'reducer'
+      JOIN backward b ON b.number = h.backward WHERE k.kind = 'reducer' AND k.target IN ({targets})
       ) x JOIN node n ON n.graph = x.graph AND n.number = x.node WHERE n.leaf"""
     return frozenset(interned.strings([leaf for (leaf,) in rows.all(sql, (INTEGER,))]))
 
@@ -83,6 +90,19 @@ def _by_hand(rows: Rows, interned: Interned, groups: Mapping[int, ProcessGroup])
     return tuple(ByHand(leaf, group, site) for (leaf, group), site in sorted(found.items(), key=lambda one: one[0]))
 
 
+def _in_wrappers(rows: Rows, interned: Interned) -> frozenset[str]:
+    """The classes of modules that ran in a wrapper which was called."""
+    sql = f"""SELECT DISTINCT c.class FROM call c JOIN call w ON w.id = c.caller
+      JOIN string s ON s.id = w.class WHERE s.text LIKE '%{_WRAPPER}'"""
+    return frozenset(interned.strings([name for (name,) in rows.all(sql, (INTEGER,))]))
+
+
+def _wraps(interned: Interned, reducer: tuple[int, int]) -> str:
+    """The class of the module in a wrapper."""
+    found = _ON.search(interned.string(reducer[0]))
+    return "" if found is None else found[1]
+
+
 def _is_called(rows: Rows) -> bool:
     """Whether a wrapper was called, or a module whose class is called alike."""
     sql = f"SELECT count(*) FROM (SELECT 1 FROM call c JOIN string s ON s.id = c.class WHERE s.text LIKE '%{_WRAPPER}')"
@@ -101,11 +121,15 @@ def read_first_forward(rows: Rows, interned: Interned) -> Stack:
     return _first_call(rows, interned, "forward")
 
 
-def read_beside_the_wrapper(rows: Rows, interned: Interned) -> Site | None:
-    """The first line that asks for the module inside a wrapper and calls it, or a part of it."""
-    sql = """SELECT t.stack FROM training_call t JOIN string s ON s.id = t.kind WHERE s.text = 'forward'
-      GROUP BY t.stack ORDER BY min(t.interval), min(t.position)"""
-    for (stack,) in rows.select(sql, (INTEGER,)):
+def read_beside_the_wrapper(rows: Rows, interned: Interned, but: frozenset[str] = frozenset()) -> Site | None:
+    """The first line that asks for the module inside a wrapper and calls it, or a part of it; not one of some classes,
+    as those of modules are that others call in their wrapper."""
+    sql = """SELECT t.stack, m.text FROM training_call t JOIN string s ON s.id = t.kind
+      LEFT JOIN string m ON m.id = t.module WHERE s.text = 'forward'
+      GROUP BY t.stack, t.module ORDER BY min(t.interval), min(t.position)"""
+    for stack, name in rows.select(sql, (INTEGER, TEXT | MAYBE)):
+        if (name or "").partition("#")[0] in but:
+            continue
         for site in interned.stack(stack):
             if site.origin is Origin.USER and _INSIDE.search(site.source or ""):
                 return site

@@ -5,7 +5,7 @@ import sys
 import torch
 import torch.distributed as dist
 from group_programs import STEPS, batches, data, model, put_together, run, train
-from replica_programs import LENGTHS, Centred, by_length, evaluated, loop, resume, with_statistics
+from replica_programs import LENGTHS, Centred, by_length, evaluated, loop, resume, two_wrappers, with_statistics
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as Replicated
 
@@ -297,6 +297,10 @@ def healthy_fsdp_in_parts(rank):
             net(data(rank, step))
 
     loop(net, optimizer, rank, check)
+
+
+def healthy_two_wrappers(rank):
+    two_wrappers(rank, lambda head, x: head(x))
 
 
 PROGRAMS = [found for name, found in list(globals().items()) if name.startswith("healthy_")]

@@ -38,6 +38,38 @@ def wrapper_called_and_bypassed(rank):
         optimizer.step()
 
 
+class Head(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.out = nn.Linear(1, 1)
+
+    def read(self, x):
+        return self.out(x)
+
+    def forward(self, x):
+        return self.read(x)
+
+
+def two_wrappers(rank, read):
+    """Trains a body and a head in a wrapper each."""
+    both = nn.ModuleList([Replicated(model()), Replicated(Head())])
+
+    def loss(both, x):
+        with torch.no_grad():
+            aim = both[0].module(x)
+        return (read(both[1], both[0](x)) - aim).square().mean()
+
+    train(both, rank, loss=loss)
+
+
+def second_wrapper_bypassed(rank):
+    two_wrappers(rank, lambda head, x: head.module(x))  # expect: GS796
+
+
+def second_wrapper_bypassed_by_a_method(rank):
+    two_wrappers(rank, lambda head, x: head.module.read(x))  # expect: GS796
+
+
 def no_sync_never_left(rank):
     net = Replicated(model())
     with net.no_sync():  # expect: GS796
