@@ -23,6 +23,13 @@ _DRAWS = frozenset(
         *("choices", "sample", "gauss", "randrange", "integers", "uniform_", "bernoulli_", "random_", "normal_"),
     )
 )
+_OF_A_MACHINE = frozenset(
+    (
+        *("exists", "lexists", "is_file", "isfile", "is_dir", "isdir", "glob", "iglob", "rglob", "iterdir", "listdir"),
+        *("scandir", "getmtime", "getsize", "disk_usage"),
+        *("time", "time_ns", "monotonic", "monotonic_ns", "perf_counter", "perf_counter_ns", "process_time", "now"),
+    )
+)
 _READS = frozenset(("item", "tolist"))
 _RANGES = frozenset(("range", "arange", "islice"))
 _MOST = 64  # expressions that are looked at
@@ -46,9 +53,10 @@ def drawn_for(recording: Recording, stack: Stack, site: Site, test: ast.expr) ->
     return None if at is None else origin(recording, frames[at:], test, _draws)
 
 
-def measured_for(recording: Recording, stack: Stack, condition: Site) -> Site | None:
-    """The line above a condition that measures what it asks for, of a rank's own samples: no other rank has a part in
-    it. None where the condition itself does so, or no line is known to."""
+def decided_at(recording: Recording, stack: Stack, condition: Site) -> Site | None:
+    """The line that asks the machine of a rank, its disk or its clock, for what a condition goes by, or that measures
+    this above the condition, of a rank's own samples: no other rank has a part in it. None where no line is known to,
+    or the condition itself measures."""
     frames = frames_of(recording, stack)
     place = condition.file, condition.function
     at = next((at for at, one in enumerate(frames) if (one.site.file, one.site.function) == place), None)
@@ -56,10 +64,17 @@ def measured_for(recording: Recording, stack: Stack, condition: Site) -> Site | 
     test = next((node.test for node in ifs if node.lineno == condition.line), None)
     if at is None or test is None or asks_for_rank(test):
         return None
-    found = origin(
-        recording, frames[at:], test, _measures, lambda around, value: without_meetings(recording, around[0], value)
-    )
-    return None if found is None or found.line == condition.line else found
+
+    def alone(around: list[Frame], value: ast.expr) -> ast.expr:
+        return without_meetings(recording, around[0], value)
+
+    asked = origin(recording, frames[at:], test, _asks_the_machine, alone)
+    measured = origin(recording, frames[at:], test, _measures, alone)
+    return asked or (None if measured is None or measured.line == condition.line else measured)
+
+
+def _asks_the_machine(value: ast.expr) -> bool:
+    return any(isinstance(node, ast.Call) and called_name(node) in _OF_A_MACHINE for node in ast.walk(value))
 
 
 def _measures(value: ast.expr) -> bool:

@@ -73,33 +73,51 @@ def _loops(recording: Recording, site: Site, *lines: int) -> Iterator[int]:
 
 
 def left_step(here: Recording, there: Recording) -> Site | None:
-    """The way out, or the branch not taken, where a rank went back to a line and the other on to a backward more.
-
-    It is looked for in the lines that they came to, and, as a step may consist of one line, in single operators.
-    """
-    calls = there.backwards()
-    if len(here.backwards()) >= len(calls):
+    """The way out, or the branch not taken, where a rank went back to a line and the other on to a backward more."""
+    if len(here.backwards()) >= len(there.backwards()):
         return None
-    stacks, ours, theirs = {call.number: call.stack for call in calls}, ways_of(here), ways_of(there)
+    return next(iter(steps_left(here, there)), None)
+
+
+def steps_left(here: Recording, there: Recording) -> list[Site]:
+    """The ways out, or branches not taken, where a rank went back to a line and the other on to a backward.
+
+    They are looked for in the lines that they came to, and, as a step may consist of one line, in single operators.
+    """
+    stacks, ours, theirs = {call.number: call.stack for call in there.backwards()}, ways_of(here), ways_of(there)
+    found: list[Site] = []
     for way in (_lines, _operators):
-        for backward in sorted(ours.keys() & theirs.keys()):
+        for backward in () if found else sorted(ours.keys() & theirs.keys()):
             beyond = _went_back(way(ours[backward]), way(theirs[backward]))
             if beyond is not None and _leads_to(beyond[1], stacks.get(backward, ())):
                 parted = parting(*beyond)
                 line = None if parted is None else min(turns(here, *parted), default=None)
                 if parted is not None and line is not None:
-                    return at_line(here, parted[0], line)
-    return None
+                    found.append(at_line(here, parted[0], line))
+    return found
 
 
 def _went_back(ours: list[Operation], theirs: list[Operation]) -> tuple[Stack, Stack] | None:
-    """The stacks of the last line that both came to and of the next one of the other's."""
+    """The stacks of the last line before a rank went back, where both came to or in a branch after it, and of the next
+    one of the other's."""
     sites, others = [str(one.site) for one in ours], [str(one.site) for one in theirs]
     pairs = enumerate(zip(sites, others, strict=False))
     at = next((place for place, (one, other) in pairs if one != other), None)
-    if not at or sites[at] not in sites[:at] or others[at] in others[:at]:
+    if not at or others[at] in others[:at]:
         return None
-    return theirs[at - 1].stack, theirs[at].stack
+    back = next((place for place in range(at, len(sites)) if sites[place] in sites[:at]), None)
+    if back is None or _goes_on(ours[back - 1].stack, ours[back].stack, theirs[at].stack):
+        return None
+    return ours[back - 1].stack, theirs[at].stack
+
+
+def _goes_on(last: Stack, now: Stack, beyond: Stack) -> bool:
+    """Whether a rank came to a line below its last one, in the function in which another went beyond."""
+    parted = parting(last, beyond)
+    if parted is None:
+        return False
+    place = parted[0].file, parted[0].function
+    return any((site.file, site.function) == place and site.line > parted[0].line for site in now)
 
 
 def _leads_to(beyond: Stack, stack: Stack) -> bool:

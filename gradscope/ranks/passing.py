@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gradscope.model.site import Origin, Site, Stack
 from gradscope.ranks.syntax import Function, Loop, at_line, function_around, statements, tree_of
@@ -27,9 +27,10 @@ class Branch:
         return _OF_A_RANK.search(self.condition.source or "") is not None
 
 
-def passed_by(recording: Recording, stack: Stack, other: Stack, before: Stack = ()) -> Branch | None:
+def passed_by(recording: Recording, stack: Stack, other: Stack, before: Stack | None = ()) -> Branch | None:
     """The branch in which a rank was, when another one was below that branch in the same call of a function, or in the
-    next trip of a loop around it, if both were `before` in one trip; else one condition in what is called there."""
+    next trip of a loop around it, if both were `before` in one trip; else one condition in what is called there. Before
+    the first meeting `before` is None."""
     parted = parting(stack, other)
     if parted is None:
         return None
@@ -55,11 +56,13 @@ def _of_a_rank(branches: list[Branch]) -> Branch | None:
     return next((one for one in branches if one.is_of_a_rank), None)
 
 
-def _start(stack: Stack, ours: Site, before: Stack) -> Site | None:
-    """Where a rank was `before`, in the call of a function in which it is."""
-    now, then = list(_outside_in(stack)), list(_outside_in(before))
+def _start(stack: Stack, ours: Site, before: Stack | None) -> Site | None:
+    """Where a rank was `before`, in the call of a function in which it is; where it came to that later, its head."""
+    now, then = list(_outside_in(stack)), list(_outside_in(before or ()))
     depth = now.index(ours)
-    same = len(then) > depth and [*map(str, now[:depth])] == [*map(str, then[:depth])]
+    if before is None or (then and [*map(str, now[:depth])] != [*map(str, then[:depth])]):
+        return replace(ours, line=0)
+    same = len(then) > depth
     return then[depth] if same and (then[depth].file, then[depth].function) == (ours.file, ours.function) else None
 
 

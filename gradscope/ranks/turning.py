@@ -7,20 +7,20 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from gradscope.model.rank import Collective, Rank
-from gradscope.model.site import Site, Stack
+from gradscope.model.site import Site, Stack, user_site
 from gradscope.ranks.closures import called_unevenly
-from gradscope.ranks.deciding import measured_for, part_of
+from gradscope.ranks.deciding import decided_at, part_of
 from gradscope.ranks.forwards import went_apart
 from gradscope.ranks.given import made_at
 from gradscope.ranks.handing import handed_by
 from gradscope.ranks.known import Ranks
-from gradscope.ranks.leaving import LEFT_STEP, left_step
+from gradscope.ranks.leaving import LEFT_STEP, left_step, steps_left
 from gradscope.ranks.loops import left_loop, same_way
 from gradscope.ranks.parting import Parting
 from gradscope.ranks.passing import passed_by
 from gradscope.ranks.rounds import stacks_between
 from gradscope.ranks.skipping import has_met_there, left_out_by
-from gradscope.store.collective_reader import read_place
+from gradscope.store.collective_reader import read_place, read_runs
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording, load
 
@@ -125,6 +125,9 @@ def _left_loop(odd: Met, usual: Met) -> Turn | None:
         left = left_loop(other.recording, other.before, other.stack, one.stack, between)
         if left is not None:
             words = f", when it had left the loop of line {left.loop.line},"
+            step = _skipped_step(one, other) if left.decides == left.loop else None
+            if step is not None:
+                return Turn(one.rank.rank, one.collective, other.collective, step, f", {LEFT_STEP},")
             part = part_of(other.recording, other.stack, left.loop) if left.decides == left.loop else None
             site = part or left.decides
             condition = None if site == left.loop else left.loop
@@ -132,17 +135,26 @@ def _left_loop(odd: Met, usual: Met) -> Turn | None:
     return None
 
 
+def _skipped_step(one: Met, other: Met) -> Site | None:
+    """The way out of a step that a rank left before its backward, so that it came to the end of a loop while the other
+    is in it, and both ran equally many backward calls; None where the other left one as well."""
+    if one.rank.backwards != other.rank.backwards or steps_left(other.recording, one.recording):
+        return None
+    return next(iter(steps_left(one.recording, other.recording)), None)
+
+
 def _branched(odd: Met, usual: Met, parting: Parting) -> Turn | None:
     """A branch that one took and the other passed by; what most do is nobody's turn."""
     pairs = ((odd, usual), (usual, odd)) if len(parting.odd) == len(parting.others) else ((odd, usual),)
     for one, other in pairs:
-        before = one.before if same_way(one.before, other.before) else ()
+        before = (one.before if same_way(one.before, other.before) else ()) if parting.at else None
         texts = one.recording if one.recording.sources() else other.recording  # those of a rank that was killed lack
         branch = passed_by(texts, one.stack, other.stack, before)
         if branch is not None:
             words = f", in a branch of line {branch.condition.line},"
-            site = measured_for(texts, one.stack, branch.condition) or branch.inside
-            return Turn(one.rank.rank, one.collective, other.collective, site, words, branch.condition)
+            site = decided_at(texts, one.stack, branch.condition) or branch.inside
+            condition = None if site == branch.condition else branch.condition
+            return Turn(one.rank.rank, one.collective, other.collective, site, words, condition)
     return None
 
 
@@ -168,9 +180,19 @@ def _skipped(odd: Met, plain: Turn, usual: Met, parting: Parting) -> Turn | None
     return replace(plain, site=found, words=f", by what line {found.line} lets through,")
 
 
+def _has_met(one: Met) -> bool:
+    """Whether a rank had met others at its line before."""
+    with damage_is_one_sentence(one.recording.path):
+        runs, interned = read_runs(one.recording.tables.rows), one.recording.tables.interned
+        stacks = {run[-1] for run in runs if run[1] < one.runs[1]}
+        return any(str(user_site(interned.stack(stack))) == str(user_site(one.stack)) for stack in stacks)
+
+
 def _handed(odd: Met, plain: Turn, usual: Met, parting: Parting) -> Turn | None:
     """Who gives a helper of several callers a tensor of another size than other ranks do."""
     if not parting.is_certain or not same_way(odd.stack, usual.stack):
         return None
+    if not (_has_met(odd) or _has_met(usual)):
+        return None  # the helper may be wrong for all that call it
     site = handed_by(odd.recording, odd.stack) or handed_by(usual.recording, usual.stack)  # one may have been killed
     return None if site is None else replace(plain, words=f", as line {site.line} calls it,", site=site)

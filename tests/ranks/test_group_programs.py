@@ -26,6 +26,7 @@ SCRIPTS = {
     "decision_programs.py": 2,
     "handed_programs.py": 2,
     "choice_programs.py": 2,
+    "alone_programs.py": 2,
     "order_programs.py": 2,
     "parallel_programs.py": 2,
     "sharded_programs.py": 2,

@@ -111,6 +111,15 @@ def meet(x):
     mean(t=x.flatten()[: 4 + rank])  # here
     return total(x)
 """,
+    "a helper that met nobody before": """
+def gather(t):
+    out = [torch.empty_like(t) for _ in range(2)]
+    dist.all_gather(out, t.contiguous())  # here
+    return torch.cat(out)
+def meet(x):
+    scores = gather(x[x > rank - 0.5])
+    return scores, gather(x.sum(1))
+""",
     "a helper of this one alone": """
 def gather(t):
     out = [torch.empty_like(t) for _ in range(2)]

@@ -1,0 +1,167 @@
+"""Small programs of two ranks in which one goes by what it alone knows: its disk, its clock, a loss of its own; and
+their healthy twins. They run as those of `group_programs.py` do."""
+
+import sys
+import time
+from pathlib import Path
+
+import torch
+from group_programs import STEPS, chosen, data, model, run
+from torch import distributed as dist
+from torch.nn.parallel import DistributedDataParallel as Replicated
+
+
+def agreed(value):
+    """What rank 0 says."""
+    told = [value]
+    dist.broadcast_object_list(told, src=0)
+    return told[0]
+
+
+def is_there(path):
+    return path.exists()  # expect: GS790 in resumed_at_once
+
+
+class Disk:
+    """Has what rank 0 saved there, in a folder of each rank."""
+
+    def __init__(self, rank, name):
+        self.path = Path(f"disk.{rank}.{name}.pt")
+
+    def save(self, net):
+        if dist.get_rank() == 0:
+            torch.save(net.state_dict(), self.path)
+        dist.barrier()
+
+    def state(self):
+        return agreed(torch.load(self.path) if dist.get_rank() == 0 else None)
+
+    def load(self):
+        if not self.path.exists():  # expect: GS790 in resumed_from_a_disk_of_its_own
+            return None
+        return self.state()
+
+    def load_by_a_helper(self):
+        if not is_there(self.path):
+            return None
+        return self.state()
+
+    def load_together(self):
+        if not agreed(self.path.exists()):
+            return None
+        return self.state()
+
+
+def stage(disk, load):
+    net = model()
+    state = load()
+    if state is not None:
+        net.load_state_dict(state)
+    net = Replicated(net)
+    net(data(dist.get_rank(), 0)).square().mean().backward()
+    disk.save(net.module)
+
+
+def resumed_from_a_disk_of_its_own(rank):
+    disk = Disk(rank, "alone")
+    stage(disk, disk.load)
+    stage(disk, disk.load)
+
+
+def resumed_at_once(rank):
+    """Asks before any rank has met another."""
+    disk = Disk(rank, "once")
+    if rank == 0:
+        torch.save(model().state_dict(), disk.path)
+    stage(disk, disk.load_by_a_helper)
+
+
+def healthy_resumed_by_what_one_finds(rank):
+    disk = Disk(rank, "together")
+    stage(disk, disk.load_together)
+    stage(disk, disk.load_together)
+
+
+def logged_by_the_clock(rank):
+    net = Replicated(model())
+    next_time = time.monotonic() + 1000 * rank
+    for step in range(STEPS):
+        loss = net(data(rank, step)).square().mean()
+        loss.backward()
+        if time.monotonic() > next_time:  # expect: GS790
+            dist.all_gather([torch.empty(()), torch.empty(())], loss.detach())
+
+
+class Trainer:
+    """Leaves out a batch without a finite loss."""
+
+    def __init__(self, together=False):
+        self.net = Replicated(model())
+        self.together, self.left = together, []
+
+    def step(self, x):
+        loss = self.net(x).square().mean()
+        bad = (~loss.isfinite()).int()
+        if self.together:
+            dist.all_reduce(bad)
+        if bad:
+            self.left.append(bad.item())
+            return  # expect: GS790 in left_by_its_own_loss
+        dist.all_gather([torch.empty(()), torch.empty(())], loss.detach())
+        loss.backward()
+
+    def epoch(self, batches):
+        for x in batches:  # expect: GS790 in left_by_both_and_fewer
+            self.step(x)
+        dist.all_reduce(torch.tensor(float(len(self.left))))
+
+
+def batches(rank, bad, many=STEPS):
+    return [data(rank, step) / (step not in bad) for step in range(many)]
+
+
+def left_by_its_own_loss(rank):
+    Trainer().epoch(batches(rank, [2] * rank))
+
+
+def left_by_both_and_fewer(rank):
+    """Each leaves one out, and one has fewer."""
+    Trainer().epoch(batches(rank, [1 + rank], STEPS - rank))
+
+
+def scaled(loss):
+    return loss * 0.5
+
+
+class Logging(Trainer):
+    """Looks closer at some batches, and might leave one out."""
+
+    def step(self, x):
+        loss = scaled(self.net(x).square().mean())
+        if x.sum() > 50:
+            self.left.append(loss.item())
+            if not loss.isfinite():
+                return
+        else:
+            loss = loss + 0.0
+        loss = scaled(loss)
+        dist.all_gather([torch.empty(()), torch.empty(())], loss.detach())
+        loss.backward()
+
+    def epoch(self, batches):
+        for x in batches:
+            self.step(x)
+        dist.all_reduce(torch.tensor(float(len(self.left))))
+
+
+def looked_closer_and_fewer(rank):
+    given = [data(rank, step) + 10 * rank * (step == 2) for step in range(STEPS - rank)]  # expect: GS790
+    Logging().epoch(given)
+
+
+def healthy_left_together(rank):
+    Trainer(together=True).epoch(batches(rank, [2] * rank))
+
+
+if __name__ == "__main__":
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)
