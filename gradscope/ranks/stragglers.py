@@ -18,7 +18,7 @@ from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.rank_reader import read_given_bytes
 from gradscope.store.reader import Recording, load
 
-_LEAST = 16  # steps, without the first, that warms up
+LEAST = 16  # steps, without the first, that warms up
 _MOSTLY = 0.8  # of the steps
 _LOST = 0.2  # of the time of these steps
 _MORE = 1.5  # times as much data
@@ -49,7 +49,7 @@ def straggling(ranks: Ranks) -> Iterator[Blame]:
             continue
         other = next(number for number in replicas.members if number != slow)
         with load(Path(ranks.rank(slow).path)) as here, load(Path(ranks.rank(other).path)) as there:
-            times = _times_as_much(here, there)
+            times = times_as_much(here, there)
             if times is not None:
                 yield Blame(
                     f"rank {slow} is given {times:.1f} times as many bytes as rank {other}, and takes longer in most "
@@ -64,7 +64,7 @@ def _slowest(ranks: Ranks, replicas: Replicas) -> tuple[int | None, float]:
     """The rank whose way to a backward is the longest in most steps, and the share of the time that it takes longer."""
     ways = {number: ranks.paces[number].ways for number in replicas.members}
     steps = {len(way) for way in ways.values()}
-    if len(steps) != 1 or min(steps) < _LEAST:
+    if len(steps) != 1 or min(steps) < LEAST:
         return None, 0.0
     slow = max(ways, key=lambda number: sum(ways[number]))
     others = [median(at) for at in zip(*(ways[one] for one in ways if one != slow), strict=True)]
@@ -74,16 +74,17 @@ def _slowest(ranks: Ranks, replicas: Replicas) -> tuple[int | None, float]:
     return (slow, share) if mostly and share >= _LOST else (None, 0.0)
 
 
-def _times_as_much(here: Recording, there: Recording) -> float | None:
+def times_as_much(here: Recording, there: Recording) -> float | None:
     """How much more a rank's graphs are given than another's, where they are given more in most steps."""
-    ours, theirs = (_given_bytes(one) for one in (here, there))
+    ours, theirs = (given_bytes(one) for one in (here, there))
     both = sorted(ours.keys() & theirs.keys())
     more = sum(ours[one] > theirs[one] for one in both)
     times = sum(ours[one] for one in both) / max(sum(theirs[one] for one in both), 1)
     return times if both and more >= _MOSTLY * len(both) and times >= _MORE else None
 
 
-def _given_bytes(recording: Recording) -> dict[int, int]:
+def given_bytes(recording: Recording) -> dict[int, int]:
+    """By backward call: the bytes that its graph was given."""
     with damage_is_one_sentence(recording.path):
         return read_given_bytes(recording.tables.rows)
 

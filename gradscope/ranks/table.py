@@ -8,7 +8,20 @@ from __future__ import annotations
 
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
-from gradscope.ranks import apart, buffers, epochs, gathered, ordered, replicas, splits, stopped, stragglers, summed
+from gradscope.ranks import (
+    apart,
+    buffers,
+    clipped,
+    epochs,
+    gathered,
+    ordered,
+    replicas,
+    splits,
+    stopped,
+    stragglers,
+    summed,
+    weighed,
+)
 from gradscope.ranks.kind import RankKind
 from gradscope.ranks.known import Ranks
 
@@ -33,8 +46,10 @@ RANK_KINDS = {
             unless=(*_APART, "GS792"),
         ),
         RankKind("GS794", "same-data", Severity.WARNING, apart.same_data),
-        RankKind("GS798", "straggler", Severity.WARNING, stragglers.straggling),
+        RankKind("GS783", "mean-of-means", Severity.WARNING, weighed.means_of_means, unless=("GS796",)),
+        RankKind("GS798", "straggler", Severity.WARNING, stragglers.straggling, unless=("GS783",)),
         RankKind("GS787", "same-order", Severity.WARNING, epochs.same_order),
+        RankKind("GS784", "clipped-apart", Severity.WARNING, clipped.clipped_apart),
         RankKind("GS786", "split-apart", Severity.WARNING, splits.split_apart),
         RankKind("GS799", "summed-again", Severity.WARNING, summed.summed_again, unless=("GS790", "GS791", "GS793")),
     )

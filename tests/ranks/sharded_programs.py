@@ -150,5 +150,63 @@ def healthy_tower_in_no_step(rank):
     with_a_tower(rank, lambda net, x, images: net.body(x))
 
 
+def local_gradients(net):
+    parts = [parameter.to_local().detach() for parameter in net.parameters()]
+    for part, parameter in zip(parts, net.parameters(), strict=True):
+        part.grad = parameter.grad.to_local()
+    return parts
+
+
+def clipping(rank, clip):
+    net = sharded()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        clip(net)
+        optimizer.step()
+
+
+def clipped_by_its_own_norm(rank):
+    def clip(net):
+        parts = local_gradients(net)
+        nn.utils.clip_grad_norm_(parts, 0.1)  # expect: GS784
+
+    clipping(rank, clip)
+
+
+def healthy_clipped_by_the_norm_of_all(rank):
+    clipping(rank, lambda net: nn.utils.clip_grad_norm_(net.parameters(), 0.1))
+
+
+def healthy_clipped_by_hand(rank):
+    """Asks for the norm of its parts, which is not yet that of all."""
+
+    def clip(net):
+        parts = local_gradients(net)
+        total = nn.utils.clip_grad_norm_(parts, torch.inf).square()
+        dist.all_reduce(total)
+        nn.utils.clip_grads_with_norm_(parts, 0.1, total.sqrt())
+
+    clipping(rank, clip)
+
+
+def healthy_clipped_put_together(rank):
+    """What it clips is taken from local tensors, and has been made a DTensor again."""
+    from torch.distributed.tensor import DTensor
+
+    def again(one):
+        local = one.to_local().detach()
+        return DTensor.from_local(local, one.device_mesh, one.placements, shape=one.shape, stride=one.stride())
+
+    def clip(net):
+        parts = [again(parameter) for parameter in net.parameters()]
+        for part, parameter in zip(parts, net.parameters(), strict=True):
+            part.grad = parameter.grad
+        nn.utils.clip_grad_norm_(parts, 0.1)
+
+    clipping(rank, clip)
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

@@ -27,6 +27,7 @@ SCRIPTS = {
     "handed_programs.py": 2,
     "choice_programs.py": 2,
     "alone_programs.py": 2,
+    "count_programs.py": 2,
     "order_programs.py": 2,
     "parallel_programs.py": 2,
     "sharded_programs.py": 2,

@@ -1,0 +1,88 @@
+"""GS784: gradients of parts of parameters that each rank clips by the norm of its own."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+from gradscope.functions.source import called_name
+from gradscope.model.finding import Related
+from gradscope.model.rank import Collective
+from gradscope.model.site import Site, user_site
+from gradscope.model.training import CLIP
+from gradscope.ranks.deciding import origin
+from gradscope.ranks.given import frames_of
+from gradscope.ranks.kind import Blame
+from gradscope.ranks.known import Ranks
+from gradscope.store.reader import Recording, load
+
+_CLIPS = "clip_grad_norm_"
+_GIVEN = "parameters"
+_LOCAL = frozenset(("to_local", "_local_tensor"))
+_SCATTERS = ("c10d._reduce_scatter_base_", "c10d.reduce_scatter_", "_c10d_functional.reduce_scatter")
+
+
+def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
+    """What it flags:
+        Gradients of each rank's parts of parameters that are clipped by the norm of these parts alone.
+    Why:
+        clip_grad_norm_() knows the norm of all parts only of parameters that are DTensors. Of the local tensors inside
+        it computes another norm on each rank, so that each scales its part of one gradient by another number: what the
+        optimizer is given is no multiple of the gradient.
+    Wrong:
+        parts = [parameter.to_local() for parameter in model.parameters()]
+        clip_grad_norm_(parts, 1.0)
+    Right:
+        clip_grad_norm_(model.parameters(), 1.0)
+    Do instead:
+        Clip the parameters themselves, or sum the squares of the norms over the ranks and give the root of that to
+        clip_grads_with_norm_().
+    How it is found:
+        A call of clip_grad_norm_() with a finite bound, inside of which nothing is exchanged, where gradients are
+        scattered in backward calls, and what it is given goes back to to_local() in the source.
+    """
+    if not any(map(_scatters, ranks.collectives)):
+        return
+    exchanging = {str(one.site) for one in ranks.collectives}
+    with load(Path(ranks.ranks[0].path)) as recording:
+        for site, local in _local_norms(recording):
+            if str(site) not in exchanging:
+                yield Blame(
+                    "each rank clips its parts of the gradients by the norm of these parts, and so by another number "
+                    "than the others",
+                    site,
+                    (Related("cause_at", local, "where it takes its parts"),),
+                    certain=False,
+                )
+                return
+
+
+def _scatters(one: Collective) -> bool:
+    """Whether gradients are parted between several ranks."""
+    several = one.group is not None and len(one.group.members) > 1
+    return one.inside and several and one.operator.startswith(_SCATTERS)
+
+
+def _local_norms(recording: Recording) -> Iterator[tuple[Site, Site]]:
+    """The lines that clip what goes back to local tensors, and where these are taken."""
+    calls = (call for interval in recording.intervals() for call in interval.calls)
+    stacks = {call.stack for call in calls if call.kind is CLIP and call.count}
+    for stack in sorted(stacks, key=lambda one: str(user_site(one))):
+        frames, site = frames_of(recording, stack), user_site(stack)
+        if site is None or not frames:
+            continue
+        for node in ast.walk(frames[0].function):
+            if isinstance(node, ast.Call) and called_name(node) == _CLIPS and _is_at(node, site.line):
+                given = node.args[0] if node.args else next((k.value for k in node.keywords if k.arg == _GIVEN), None)
+                local = None if given is None else origin(recording, frames, given, _is_local)
+                if local is not None:
+                    yield site, local
+
+
+def _is_at(node: ast.Call, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or 0)
+
+
+def _is_local(value: ast.expr) -> bool:
+    return any(isinstance(node, ast.Attribute) and node.attr in _LOCAL for node in ast.walk(value))

@@ -1,0 +1,101 @@
+"""Small programs of two ranks that divide a loss by a count, where one has much more than the other; and their healthy
+twins. They run as those of `group_programs.py` do."""
+
+import sys
+
+import torch
+from group_programs import chosen, model, run
+from torch import distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as Replicated
+
+MANY = 20  # steps
+ABSENT = -1.0
+
+
+def batch(rank, step, unlike=True):
+    torch.manual_seed(100 * rank + step)
+    x = torch.randn(4 + 60 * rank * unlike, 4)
+    target = x.sum(1, keepdim=True)
+    return x, torch.where(target > 2, torch.full_like(target, ABSENT), target)
+
+
+def loop(rank, loss_of, unlike=True, after=lambda net, target: None):
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for step in range(MANY):
+        x, target = batch(rank, step, unlike)
+        loss = loss_of(net, x, target)
+        optimizer.zero_grad()
+        loss.backward()
+        after(net, target)
+        optimizer.step()
+
+
+def summed(net, x, target):
+    known = target != ABSENT
+    return ((net(x) - target).square() * known).sum(), known
+
+
+def mean_of_its_own(net, x, target, least):
+    total, known = summed(net, x, target)
+    count = known.sum().clamp(min=least)
+    return total / count  # expect: GS783 in mean_over_what_is_its_own
+
+
+def mean_over_what_is_its_own(rank):
+    loop(rank, lambda *given: mean_of_its_own(*given, least=1))
+
+
+def mean_at_once(rank):
+    loop(
+        rank,
+        lambda net, x, target: summed(net, x, target)[0] / (target != ABSENT).sum(),  # expect: GS783
+    )
+
+
+def healthy_mean_over_as_many(rank):
+    loop(rank, lambda *given: mean_of_its_own(*given, least=1), unlike=False)
+
+
+def mean_of_all(net, x, target, ranks):
+    total, known = summed(net, x, target)
+    count = known.sum()
+    dist.all_reduce(count)
+    return total * ranks / count
+
+
+def healthy_mean_over_all(rank):
+    loop(rank, lambda *given: mean_of_all(*given, ranks=2))
+
+
+def healthy_weighed_afterwards(rank):
+    """Gives each rank's gradient its weight when it has been averaged, by what it exchanges then."""
+
+    def after(net, target):
+        weight = (target != ABSENT).sum()
+        dist.all_reduce(weight)
+        for parameter in net.parameters():
+            parameter.grad *= weight / weight.clamp(min=1)
+
+    loop(rank, lambda *given: mean_of_its_own(*given, least=1), after=after)
+
+
+def pooled(x):
+    mask = (x != 0.0).float()
+    return (x * mask).sum(1) / mask.sum(1)
+
+
+def healthy_mean_of_rows(rank):
+    """Divides each row by a count of its own."""
+    loop(rank, lambda net, x, target: nn.functional.mse_loss(pooled(net(x)), target[:, 0]))
+
+
+def healthy_count_beside_the_loss(rank):
+    """Divides the loss by a number of batches."""
+    parts = [None] * 2
+    loop(rank, lambda net, x, target: nn.functional.mse_loss(net(x), target) / len(parts))
+
+
+if __name__ == "__main__":
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)
