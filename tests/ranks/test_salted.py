@@ -1,0 +1,118 @@
+"""Datasets that number their samples by hash() of text, which gives other numbers in each process."""
+
+import pytest
+import torch
+
+from tests.ranks.test_sizes_that_differ import found_in
+
+PROGRAM = """
+import sys
+import zlib
+from datetime import timedelta
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as Replicated
+from torch.utils.data import DataLoader, Dataset, DistributedSampler
+import gradscope
+
+BUCKETS = 31
+
+def shops():
+    table = {}
+    for number in range(12):
+        table[f"shop {number}"] = float(number)
+    return table
+{program}
+
+class Net(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.rows, self.out = nn.Embedding(64, 4), nn.Linear(4, 1)
+
+    def forward(self, bucket):
+        return self.out(self.rows(bucket))
+
+rank = int(sys.argv[1])
+with gradscope.record(f"run.r{rank:05d}-of-00002.1.gscope"):
+    store = dist.FileStore("store", 2)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=2, timeout=timedelta(seconds=20))
+    net, samples = Replicated(Net()), Samples(shops())
+    for bucket, value in DataLoader(samples, 3, sampler=DistributedSampler(samples, seed=1)):
+        (net(bucket) - value).square().mean().backward()
+"""
+SAMPLES = """
+class Samples(Dataset):
+    def __init__(self, table):
+        self.samples = []
+        for {target} in {through}:
+            {number}
+            self.samples.append((bucket, value))
+
+    def __len__(self):
+        return len(self.samples)
+
+    def __getitem__(self, place):
+        return self.samples[place]
+"""
+FAULTY = {
+    "keys of a table": ("name, value", "table.items()", "bucket = hash(name) % BUCKETS  # here"),
+    "a text that is made": ("value", "range(12)", 'bucket = hash(f"shop {value}") % 31  # here'),
+}
+HEALTHY = {
+    "numbers": ("value", "range(12)", "bucket = hash(value) % BUCKETS"),
+    "values of a table": ("name, value", "table.items()", "bucket = hash(value) % BUCKETS"),
+    "a checksum": ("name, value", "table.items()", "bucket = zlib.crc32(name.encode()) % BUCKETS"),
+    "what is not known": ("name, value", "sys.modules.items()", "value = 1; bucket = hash(name[:4]) % BUCKETS"),
+    "the name of a file": ("name, value", "table.items()", 'bucket = 1; file = f"{hash(name) % BUCKETS}.pt"'),
+    "a later name of a file": (
+        "name, value",
+        "table.items()",
+        'bucket = 1; part = hash(name) % BUCKETS; file = "{}.pt".format(part)',
+    ),
+    "a seed": ("name, value", "table.items()", "bucket = 1; torch.manual_seed(hash(name) % BUCKETS)"),
+    "a seed that is large": ("name, value", "table.items()", "bucket = 1; seed = hash(name) % 2**32"),
+}
+OWN = "def hash(text):\n    return len(text)\n"
+UNUSED = "class Buckets(Dataset):\n    def of(self):\n        return hash('shop') % BUCKETS\n"
+PLAIN = ("value", "range(12)", "bucket = value")
+
+pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
+
+
+def program_of(target, through, number, before=""):
+    samples = SAMPLES.replace("{target}", target).replace("{through}", through).replace("{number}", number)
+    return PROGRAM.replace("{program}", before + samples)
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_the_line_that_takes_a_salted_hash_is_named(tmp_path, monkeypatch, name):
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    program = program_of(*FAULTY[name])
+    (found,) = found_in(tmp_path, program)
+    expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
+    assert (found.code, found.site.line) == ("GS782", expected)
+
+
+@pytest.mark.parametrize("name", HEALTHY)
+def test_what_all_ranks_have_alike_and_names_and_seeds_are_silent(tmp_path, monkeypatch, name):
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    assert found_in(tmp_path, program_of(*HEALTHY[name])) == ()
+
+
+@pytest.mark.parametrize("seed", ["0", "random"])
+def test_a_salt_that_is_set_is_one_of_all(tmp_path, monkeypatch, seed):
+    monkeypatch.setenv("PYTHONHASHSEED", seed)
+    found = found_in(tmp_path, program_of(*FAULTY["keys of a table"]))
+    assert [one.code for one in found] == (["GS782"] if seed == "random" else [])
+
+
+@pytest.mark.parametrize("before", [OWN, 'START = "fork"\n'], ids=["a hash of its own", "a fork"])
+def test_a_hash_without_a_salt_of_its_own_is_silent(tmp_path, monkeypatch, before):
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    assert found_in(tmp_path, program_of(*FAULTY["keys of a table"], before)) == ()
+
+
+def test_a_dataset_that_nobody_makes_is_silent(tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    assert found_in(tmp_path, program_of(*PLAIN, UNUSED)) == ()
