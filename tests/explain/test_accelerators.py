@@ -22,6 +22,7 @@ CODES = {  # where less is known than on a CPU, where the same line has the code
     "nonfinite/division_in_the_dataset": "GS730",  # the batch is on the device from the start, and not the first
     "nonfinite/missing_values": "GS730",
     "nonfinite/gaps_masked_too_late": "GS731",  # the first product that is looked at
+    "nonfinite/outages_left_to_the_mask": "GS731",  # the derivative of the loss
 }
 LATER = {  # lines: the operator that is looked at
     "nonfinite/missing_values": 1,
