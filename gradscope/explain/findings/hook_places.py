@@ -22,6 +22,7 @@ from gradscope.model.site import Site
 
 _OF_MODULES = ("module_backward", "module_backward_pre")
 _MECHANISM = "BackwardHookFunction"
+_OUTPUTS = "give a tensor or a tuple of tensors; or hang a hook on a tensor of the dict (`out['logit'].register_hook`)"
 _MODULES = f"torch{os.sep}nn{os.sep}modules{os.sep}"
 
 
@@ -88,10 +89,11 @@ def module_hook_too_late(case: Case) -> Iterator[Cause]:
         loss = model(x).sum()
         loss.backward()
     Do instead: register the hook before the forward; or hang a hook on a tensor of the graph (`out.register_hook`),
-        which works at any time. Call the module itself, not its forward().
+        which works at any time. Call the module itself, not its forward(). Give a tensor or a tuple of tensors.
     How it is found: the hook never fired; a backward that began after its registration ran nodes of that module, and
         none of them is the one that its hooks would have needed. Or operators ran in a call of forward() of what the
-        hook was registered on, as both lines name it.
+        hook was registered on, as both lines name it. Or torch's node stands around the module's inputs, and the hook
+        did not fire all the same: what the module gives is no tensor or tuple of tensors.
     """
     for hook, backward in case.hooks_never_fired():
         site = hook.site
@@ -106,6 +108,18 @@ def module_hook_too_late(case: Case) -> Iterator[Cause]:
                 module=hook.on,
                 backward=backward,
             )
+        elif _is_wrapped_in_part(case, hook, backward):
+            yield Cause(
+                f"the hook {_words(hook)} on {hook.on} never fired: the module gives neither a tensor nor a tuple of "
+                "tensors, and torch looks into nothing else, such as a dict",
+                site,
+                (Related("fails_at", case.graph(backward).backward.site, f"backward {backward} passes it by"),),
+                certain=False,
+                module=hook.on,
+                backward=backward,
+                advice=_OUTPUTS,
+            )
+            continue
         called = _forward_called_by_name(case, site) if not inside else None
         if called is not None:
             yield Cause(
@@ -116,6 +130,16 @@ def module_hook_too_late(case: Case) -> Iterator[Cause]:
                 module=hook.on,
                 backward=backward,
             )
+
+
+def _is_wrapped_in_part(case: Case, hook: Hook, backward: int) -> bool:
+    """Whether torch put its node around the inputs of the module that a hook hangs on, of no other of its class, and
+    the backward went on behind it: what the module gives was not wrapped."""
+    graph = case.graph(backward)
+    wrapped = [node.module for node in graph.nodes if _MECHANISM in node.name and node.module is not None]
+    same = {one.path for one in wrapped if hook.on in (one.path, one.module_class)}
+    others = {other.on for other in case.hooks() if other.kind in _OF_MODULES and other.number != hook.number}
+    return hook.kind == _OF_MODULES[0] and len(same) == 1 and hook.on not in others and graph.backward.exception is None
 
 
 def _forward_called_by_name(case: Case, registered: Site) -> Site | None:

@@ -118,6 +118,11 @@ OF_STEPS = (
         "call scaler.scale(loss).backward() before, and give the optimizer the parameters that the loss depends on",
     ),
     Refusal(
+        re.compile("No inf checks were recorded prior to update"),
+        "update() is called where no step() of the scaler has come since the last one: twice for one step",
+        "call update() once, after the step() of each optimizer",
+    ),
+    Refusal(
         re.compile(r"(unscale_|step)\(\) (?:has already been called|is being called after)"),
         "gradients are divided by the scale twice between two update()",
         "call unscale_() once, after the last backward() of a step, and update() after each step()",
