@@ -17,8 +17,8 @@ def look():
 
 def train():
     for step in range(30):
-        model(torch.randn(6, 4)).square().mean().backward()
         {extra}
+        model(torch.randn(6, 4)).square().mean().backward()
         optimizer.step()
         optimizer.zero_grad()
         if step % {every} == {every} - 1:

@@ -21,6 +21,7 @@ SILENT = {
     "built by what is given": (("(5, 8)", "(5, 8, **{'batch_first': True})"),),
     "time comes first": (("read[:, -1]", "read[-1]"), ("(12,)", "(7,)")),
     "one sequence, labelled at each place": (("(12, 7, 5)", "(12, 1, 5)"),),
+    "other samples": (("(head(read[:, -1]), ", "(head(read[:, -1])[:6], "), ("(12,)", "(6,)")),
     "as long as there are samples": (("(12, 7, 5)", "(12, 12, 5)"),),
 }
 

@@ -40,6 +40,7 @@ class Reason(enum.Enum):
     GRADIENTS_OFF_BEFORE = enum.auto()  # for all of the loss
     NOT_TRAINED_HERE = enum.auto()  # of a model that was trained before
     INFERENCE_TENSOR = enum.auto()
+    INFERENCE_MODE = enum.auto()  # around all of the loss
     NO_DERIVATIVE = enum.auto()
     ZERO_DERIVATIVE = enum.auto()
     CANCELLED = enum.auto()  # one side of a difference is the other plus a constant

@@ -92,6 +92,9 @@ def _without_graph(case: Case) -> Iterator[MissingGradient]:
 
 
 def _why_no_graph(case: Case, call: Backward) -> MissingGradient:
+    inference = syntax(case).inference_mode(call.stack)
+    if inference is not None:
+        return MissingGradient(MODE, Reason.INFERENCE_MODE, Cause("", inference))
     flow, outside = dataflow(case), mapped_at(call.stack)
     if outside is not None and _made_there(flow, call, outside):
         related = (Related("called_at", outside, "vmap"),)

@@ -113,6 +113,15 @@ class Syntax:
         ]
         return Mode(switches[0], False) if switches else None
 
+    def inference_mode(self, stack: Stack) -> Site | None:
+        """Where inference mode is on around a stack: nothing made in it has a graph, under enable_grad() either."""
+        for site in (one for one in stack if one.origin is Origin.USER):
+            line = self.parsed(site.file).modes.get(site.line)
+            found = None if line is None else self.site(site.file, line)
+            if found is not None and "inference_mode" in (found.source or ""):
+                return found
+        return None
+
     def _suspended(self) -> Iterator[Site]:
         """The `with` blocks without gradients out of which a generator yields: its consumer's code runs in them."""
         for file in self.files:

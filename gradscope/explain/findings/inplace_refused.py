@@ -2,15 +2,20 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import last_name
 from gradscope.model.failure import Failure
 from gradscope.model.finding import Related
 from gradscope.model.operation import Operation, base_name
+from gradscope.model.site import Site
 
+_FILL = "leave requires_grad out: the result gets a graph from what is put in"
 _LEAF = "leaf Variable that requires grad is being used in an in-place operation"
 _EXPANDED = "more than one element of the written-to tensor refers to a single memory location"
 _VIEW = "is a view and is being modified inplace"
@@ -44,9 +49,42 @@ def inplace_on_leaf(case: Case) -> Iterator[Cause]:
             name = source_lines.edited(case, failure.site)
             view = "a view of " if "a view of a leaf" in failure.message else ""
             what = f"`{name}`" if name else "the tensor"
+            filled = _filled_in(case, failure.site, name)
+            if filled is not None:
+                message = f"`{name}` is made here as a leaf that requires grad, and then filled in"
+                places = (Related("modified_at", failure.site, "in place"),)
+                yield Cause(message, filled, places, fails=True, certain=False, tensor=name, advice=_FILL)
+                continue
             yield _cause(
                 failure, f"{what} is {view}a leaf that requires grad, and this line edits it in place", tensor=name
             )
+
+
+def _filled_in(case: Case, edit: Site | None, name: str | None) -> Site | None:
+    """Where a function makes a leaf that requires grad, into parts of which it then puts what it computes."""
+    statement = None if edit is None else syntax(case).statement(edit)
+    function = source_lines.enclosing(case, edit)
+    if edit is None or function is None or not isinstance(statement, ast.Assign) or _is_a_value(statement.value):
+        return None
+    for one in ast.walk(function):
+        if (
+            isinstance(one, ast.Assign)
+            and name in [last_name(target) for target in one.targets]
+            and _is_leaf(one.value)
+        ):
+            return syntax(case).site(edit.file, one.lineno) if one.lineno < edit.line else None
+    return None
+
+
+def _is_leaf(made: ast.expr) -> bool:
+    """Whether it is a call that is given requires_grad=True."""
+    given = made.keywords if isinstance(made, ast.Call) else []
+    return any(one.arg == "requires_grad" and ast.unparse(one.value) == "True" for one in given)
+
+
+def _is_a_value(node: ast.expr) -> bool:
+    """Whether it sets a number, or follows a gradient, which is no part of a graph."""
+    return isinstance(node, ast.Constant) or ".grad" in ast.unparse(node)
 
 
 def inplace_on_expanded(case: Case) -> Iterator[Cause]:

@@ -39,6 +39,7 @@ REASONS = {
     Reason.GRADIENTS_OFF_BEFORE: "gradients were off while it was computed, and torch recorded no graph",
     Reason.NOT_TRAINED_HERE: "all of it comes from a model that is not trained here, which ran with gradients off",
     Reason.INFERENCE_TENSOR: "a tensor that was made in inference mode goes on into an operation that has to save it",
+    Reason.INFERENCE_MODE: "inference mode is on here, in which nothing has a graph, under enable_grad() either",
     Reason.NO_DERIVATIVE: "{operator} gives {dtype} values, which have no derivative",
     Reason.ZERO_DERIVATIVE: "{operator} has derivative zero everywhere, so nothing passes it",
     Reason.CANCELLED: "of this difference one side is the other plus a constant, so their gradients cancel",

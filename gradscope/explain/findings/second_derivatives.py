@@ -118,7 +118,8 @@ def zero_second_derivative(case: Case) -> Iterator[Cause]:
             continue
         if call.inputs and _has_graph(call) and alike not in flat:
             flat[alike] = _is_flat(case.graph(call.number))
-        refused = NO_GRAPH in (call.exception or "") and not _ran_without_graph(case, call)
+        off = _ran_without_graph(case, call) or syntax(case).inference_mode(call.stack) is not None
+        refused = NO_GRAPH in (call.exception or "") and not off
         if (refused and _goes_to(case, first, call) is not None) or flat.get(alike):
             graph = case.graph(first.number)
         else:
