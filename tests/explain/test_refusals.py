@@ -105,6 +105,12 @@ def without_gradients() -> None:
     scaler.step(sgd())
 
 
+def updated_without_a_step() -> None:
+    scaler = torch.amp.GradScaler("cpu")
+    scaler.scale(shared.sum())
+    scaler.update()
+
+
 def one_for_two() -> None:
     _, (_, _) = nn.GRU(3, 2)(scores)
 
@@ -197,6 +203,7 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: DataLoader([1], shuffle=True, sampler=[0]), "the loader is given a sampler and"),
     (lambda: torch.amp.GradScaler("cpu").step(sgd()), "derived without its scale"),
     (without_gradients, "no parameter of this optimizer has a gradient"),
+    (updated_without_a_step, "where no step() of the scaler has come"),
     (twice_unscaled, "divided by the scale twice"),
     (halves_unscaled, "the parameters are float16"),
     (lambda: F.cross_entropy({"scores": scores}, long), "what comes in is a dict"),
