@@ -33,3 +33,11 @@ def test_orders_that_never_repeat_do_not_use_up_the_looks_for_new_operators():
     looks = [news.take(block(*[(1, 1)] * times)) for times in range(2, 100)]
     assert looks.count(True) == 16
     assert news.take(block((7, 7)))
+
+
+def test_orders_are_forgotten_once_none_is_looked_at_any_more():
+    news = News()
+    news.note(block((1, 1), (2, 2)))
+    for times in range(2, 200):
+        news.take(block(*[(1, 1)] * times))
+    assert len(vars(news)["_orders"]) < 20

@@ -6,8 +6,6 @@ from a sample of a distribution (its mean plus noise) whose density under the sa
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.graph_cuts import DERIVATIVE, MissingGradient, Reason
 from gradscope.explain.evidence.case import Case
@@ -16,6 +14,7 @@ from gradscope.model.finding import Related, Severity
 from gradscope.model.flow import FlowOperation, Read
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
+from gradscope.store.asked import kept
 
 _ADVICE = {
     Reason.CANCELLED: "detach() the side that is subtracted.",
@@ -23,17 +22,18 @@ _ADVICE = {
 }
 
 
-def cancelled_gradients(case: Case) -> Iterator[MissingGradient]:
+@kept
+def cancelled_gradients(case: Case) -> tuple[MissingGradient, ...]:
     """Each line that subtracts from a tensor what it passes its own gradient through, on the way to a loss."""
-    flow, said = dataflow(case), set[Site | None]()
+    flow, found = dataflow(case), dict[Site | None, MissingGradient]()
     for operation in flow.operations:
         is_difference = base_name(operation.operation.name) == "sub" and len(operation.reads) == 2
-        if not is_difference or not operation.operation.grad or operation.site in said:
+        if not is_difference or not operation.operation.grad or operation.site in found:
             continue
-        found = _cancelled(flow, operation)
-        if found is not None and not flow.useful.isdisjoint(operation.makes):
-            said.add(operation.site)
-            yield found
+        one = _cancelled(flow, operation)
+        if one is not None and not flow.useful.isdisjoint(operation.makes):
+            found[operation.site] = one
+    return tuple(found.values())
 
 
 def _cancelled(flow: RecordedDataflow, difference: FlowOperation) -> MissingGradient | None:

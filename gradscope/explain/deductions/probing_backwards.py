@@ -27,6 +27,9 @@ def left_by_probes(case: Case) -> Iterator[Cause]:
     for timeline in timelines(case) if is_whole(case) else ():
         for optimizer in () if timeline.has_closures else steps_of(case):
             windows = [_before_the_step(window) for window in timeline.windows(optimizer)]
+            several = sum(sum(one.backward is not None for one in window) > 1 for window in windows)
+            if not _TIMES <= several <= _FEW * len(windows):
+                continue  # as nearly all programs
             usual = _usual([window for window in windows if window])
             if usual is None:
                 continue

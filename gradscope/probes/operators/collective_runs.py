@@ -46,11 +46,11 @@ class CollectiveRuns:
             if place is None and (not late or number < 0):
                 return run(*arguments, **keywords)
             result = run(*arguments, **keywords)
+            if place is not None and block_run is not None:
+                self._dataflow.exchanged((block_run, place), arguments[1:], result)
             try:
                 if late and number >= 0:
                     self._calls.returned(number, result)
-                if place is not None and block_run is not None:
-                    self._dataflow.exchanged((block_run, place), arguments[1:], result)
             except Exception as error:
                 self._faults.note(CollectiveCalls.probe, error)
             return result

@@ -87,11 +87,14 @@ class Dataflow(Watcher):
 
     def exchanged(self, at: tuple[int, int], operands: tuple[Any, ...], result: Any) -> None:
         """A collective, the last operator of a block that is closed, has read and made its tensors."""
-        with no_function():
-            read = [(_READ, self._place(one)[0], _requires(one)) for one in _tensors(operands)]
-            made = [(_MADE, self._place(one)[0], 0) for one in _tensors((result,))]
+        try:
+            with no_function():
+                read = [(_READ, self._place(one)[0], _requires(one)) for one in _tensors(operands)]
+                made = [(_MADE, self._place(one)[0], 0) for one in _tensors((result,))]
             for position, one in enumerate((*read, *made), _LATER):
                 self._sink.add("flow", (at[0], position, at[1], *one))
+        except Exception as error:
+            self._faults.note(self.probe, error)
 
     def _note(self, thread: Thread, operands: tuple[Any, ...], result: Any) -> None:
         place, rows, computes = len(thread.operations), thread.dataflow, thread.call is not None
@@ -181,9 +184,11 @@ class Dataflow(Watcher):
             self._followed += len(ends)
             self._returned.forget()
             del rows[:]
-        if new and (self.on or self._followed >= _MOST_OPERATORS):
+        if not new or self._followed >= _MOST_OPERATORS:
+            return
+        if self.on:
             self._news.note(numbers)
-        elif new and self._news.take(numbers):
+        elif self._news.take(numbers):
             self.look_again()
 
     def look_again(self) -> None:

@@ -32,12 +32,17 @@ class News:
         return True
 
     def _compare(self, numbers: list[int]) -> int | None:
-        """0 for new operators, 1 for a new order of them, None for nothing new."""
+        """0 for new operators, 1 for a new order of them, None for nothing new.
+
+        Orders are remembered while one of them may still be looked at: there may be as many as steps.
+        """
         block = [(one.name, one.stack) for one in operators_of(numbers)]
-        order = hash(tuple(block))
-        if order in self._orders:
-            return None
-        self._orders.add(order)
-        before = len(self._operators)
+        before, known = len(self._operators), True
         self._operators.update(block)
-        return int(len(self._operators) == before)
+        if self._looks[1]:
+            order = hash(tuple(block))
+            known = order in self._orders
+            self._orders.add(order)
+        if len(self._operators) > before:
+            return 0
+        return None if known else 1
