@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from glob import escape
 from pathlib import Path
 
@@ -12,9 +13,10 @@ from gradscope.commands import options, reporting
 from gradscope.commands.progress import waiting
 from gradscope.errors import Exit, UnreadableError
 from gradscope.model.choice import Choice, codes
-from gradscope.model.finding import Finding
+from gradscope.model.finding import Finding, Severity
 from gradscope.model.report import Report
 from gradscope.ranks.gather import gather
+from gradscope.ranks.known import Ranks
 from gradscope.ranks.table import findings
 from gradscope.render.rank_formats import RANK_FORMATS, SUFFIXES, RankPage
 from gradscope.store.file import show
@@ -61,9 +63,9 @@ def command(
     paths = of_ranks(paths_of(files))
     with waiting(quiet) as doing:
         ranks = gather(paths, lambda count: doing(f"reading recording {count} of {len(paths)}"))
-        ranks.explained, ranks.failed, ranks.alone = explained, failed, alone
+        ranks.explained, ranks.failed = explained, failed
     where = str(paths[0].parent if len(paths) > 1 else Path(files[0] if files else "."))
-    report = Report(findings(ranks, Choice(codes(select), codes(ignore))), torch=ranks.torch, recording=where)
+    report = replace(report_of(ranks, Choice(codes(select), codes(ignore))), recording=where)
     form = fmt or SUFFIXES.get(Path(output or "").suffix, "text")
     width, coloured = options.page_width(output), options.wants_color(color, output)
     page = RankPage(report, table(ranks.ranks), ranks.folder, width, coloured)
@@ -88,12 +90,19 @@ def failed(path: str) -> tuple[Finding, ...]:
         return report.findings[:1] if recording.failures() and report.unexplained is None else ()
 
 
-def alone(path: str) -> tuple[Finding, ...]:
-    """What is found in the recording of one rank by itself."""
+def report_of(ranks: Ranks, choice: Choice) -> Report:
+    """What is wrong with all ranks together; where that is nothing they may all make the same mistake, and it is what
+    is wrong with the first one by itself, hints left out."""
+    found = findings(ranks, choice)
+    first = min(ranks.ranks, key=lambda one: one.rank, default=None)
+    if found or first is None:
+        return Report(found, torch=ranks.torch)
     from gradscope.anomaly import explain
 
-    with load(Path(path)) as recording:
-        return explain(recording).findings
+    with load(Path(first.path)) as recording:
+        alone = explain(recording, choice)
+    told = tuple(one for one in alone.findings if one.severity is not Severity.INFO)
+    return Report(told, torch=ranks.torch, left_out=alone.left_out)
 
 
 def paths_of(names: tuple[str, ...]) -> list[Path]:

@@ -44,8 +44,8 @@ class Ranks:
     `buffers`: those that DistributedDataParallel was told not to broadcast. `losses`: by content, the ranks with it.
     `orders`: by the names in each wrapper as they are stored, the ranks with them.
     `of_group`: those of `collectives` that a group meets in, once they were asked for. `explained`: what is found in
-    the recording of one rank, by path, about values that are not finite, `failed`: of what ended it, `alone`: all that
-    is wrong by itself; nothing where nobody asks.
+    the recording of one rank, by path, about values that are not finite, `failed`: of what ended it; nothing where
+    nobody asks.
     """
 
     ranks: list[Rank] = field(default_factory=list)
@@ -61,7 +61,6 @@ class Ranks:
     of_group: dict[tuple[str, tuple[int, ...]], set[int]] = field(default_factory=dict)
     explained: Explained = lambda path: ()
     failed: Explained = lambda path: ()
-    alone: Explained = lambda path: ()
     folder: str = ""
     torch: str = ""
 

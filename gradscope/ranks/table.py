@@ -1,8 +1,4 @@
-"""The kinds of faults of several ranks, in the order in which they are asked for: `gradscope ranks` asks them all.
-
-Where ranks agree in all that is compared, they may still all make the same mistake: then the first one's recording is
-asked by itself.
-"""
+"""The kinds of faults of several ranks, in the order in which they are asked for: `gradscope ranks` asks them all."""
 
 from __future__ import annotations
 
@@ -65,11 +61,4 @@ def findings(ranks: Ranks, choice: Choice) -> tuple[Finding, ...]:
         if not choice.wants(kind.code) or {one.code for one in found} & set(kind.unless):
             continue
         found += [kind.finding(blame) for blame in kind.question(ranks)]
-    return tuple(found) or _of_the_first(ranks, choice)
-
-
-def _of_the_first(ranks: Ranks, choice: Choice) -> tuple[Finding, ...]:
-    """What is wrong with the first rank alone, hints left out."""
-    first = min(ranks.ranks, key=lambda one: one.rank, default=None)
-    found = () if first is None else ranks.alone(first.path)
-    return tuple(one for one in found if choice.wants(one.code) and one.severity is not Severity.INFO)
+    return tuple(found)

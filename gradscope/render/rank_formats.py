@@ -29,8 +29,6 @@ class RankPage:
 
 def _text(page: RankPage) -> Text:
     grid = tables.text(tables.Page("", (page.table.top(_MOST_ROWS),), page.folder, page.width, page.color))
-    if not page.report.findings:
-        return f"{grid}\nnothing found\n"
     found = report_text.render(page.report, min(page.width, report_text.WIDTH))
     return f"{grid}\n{found if page.color else click.unstyle(found)}"
 

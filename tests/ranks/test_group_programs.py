@@ -14,11 +14,10 @@ import pytest
 import torch
 
 from gradscope.anomaly import explain
-from gradscope.commands.ranks import alone, explained, failed
+from gradscope.commands.ranks import explained, failed, report_of
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Severity
 from gradscope.ranks.gather import gather
-from gradscope.ranks.table import findings
 from gradscope.store.reader import load
 
 SCRIPTS = {
@@ -90,8 +89,8 @@ def recorded(folder, script, world):
 
 def found_in(folder, name):
     ranks = gather(sorted((folder / name).glob("*.gscope")))
-    ranks.explained, ranks.failed, ranks.alone = explained, failed, alone
-    return findings(ranks, Choice())
+    ranks.explained, ranks.failed = explained, failed
+    return report_of(ranks, Choice()).findings
 
 
 @pytest.mark.parametrize(("script", "name"), [program for program, expected in PROGRAMS.items() if expected])
