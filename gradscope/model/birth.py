@@ -29,6 +29,8 @@ class Given:
 class Birth(Located):
     """An operator gave a NaN or Inf for finite arguments, or was given a NaN in the argument named `argument`.
 
+    Or it leapt: in a backward it gave a vast number for small ones; `value` and `index` are of the largest then.
+
     `backward` and `node` say in which node of which backward it ran, None in a forward. `value` stands at `index` of
     its result, the first of `nan` and `inf` that are not finite. `masked_by` is the stack of an operator that
     gave something finite for it, `masked` that operator's name. On an accelerator, named in `device`, single values

@@ -11,13 +11,18 @@ from gradscope.store.interned import Interned
 from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows
 
 _BIRTHS = """SELECT number, kind, step, thread, backward, node, operator, stack, call, argument, evidence, masked,
-  masked_by FROM birth ORDER BY number"""
+  masked_by FROM birth WHERE (kind = 'leapt') = ? ORDER BY number"""
 _BIRTH_COLUMNS = (INTEGER, TEXT, *(INTEGER,) * 2, *(INTEGER | MAYBE,) * 2, *(INTEGER,) * 4, TEXT, *(INTEGER,) * 2)
 
 
 def read_births(rows: Rows, interned: Interned) -> tuple[Birth, ...]:
     """Every operator that gave a NaN or Inf which arrived somewhere or was the last, in order."""
-    return tuple(_birth(interned, row) for row in rows.select(_BIRTHS, _BIRTH_COLUMNS))
+    return tuple(_birth(interned, row) for row in rows.select(_BIRTHS, _BIRTH_COLUMNS, 0))
+
+
+def read_leaps(rows: Rows, interned: Interned) -> tuple[Birth, ...]:
+    """Every operator of a backward seen to make a vast number of small ones, in order."""
+    return tuple(_birth(interned, row) for row in rows.select(_BIRTHS, _BIRTH_COLUMNS, 1))
 
 
 def read_arrivals(rows: Rows, interned: Interned) -> tuple[Arrival, ...]:

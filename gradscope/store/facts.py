@@ -299,6 +299,13 @@ class Facts(Asked):
         return read_births(self._rows, self._interned)
 
     @fact
+    def leaps(self) -> tuple[Birth, ...]:
+        """The operators of a backward that made a vast number, finite still, of small ones."""
+        from gradscope.store.birth_reader import read_leaps
+
+        return read_leaps(self._rows, self._interned)
+
+    @fact
     def arrivals(self) -> tuple[Arrival, ...]:
         """The losses and gradients that were not finite."""
         from gradscope.store.birth_reader import read_arrivals

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.chains_through_time import exploding_chain
+from gradscope.explain.deductions.losses_over_time import lost_from
 from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, first_nonfinite
 from gradscope.explain.deductions.step_lines import rate_line, step_line
 from gradscope.explain.deductions.weight_growth import (
@@ -19,7 +20,6 @@ from gradscope.explain.evidence.case import Case
 from gradscope.model.finding import Related
 from gradscope.model.size import LeafSize
 
-_FEW, _LATE, _LOST = 5, 3, 1e6  # losses, and those at the end, at least; how many times larger than the first
 _BEGIN = """leave torch's own random values, take nn.init.kaiming_normal_ or xavier_normal_, or a std of about
 1 / sqrt(inputs)"""
 
@@ -82,16 +82,13 @@ def _overflown(case: Case, found: FirstNonfinite) -> Iterator[Cause]:
 
 def _finite(case: Case) -> Iterator[Cause]:
     """A loss that ends a million times larger than it began, and is still a number."""
-    losses = [abs(value) for value in case.losses().values()]
-    late = losses[-max(len(losses) // 4, _LATE) :]
-    began = max([1.0, *losses[:1]])
-    lost = len(losses) >= _FEW and min(late) >= _LOST * began
-    grown = growth_at_all(case) if lost else None
+    lost = lost_from(case)
+    grown = None if lost is None else growth_at_all(case)
     site = None if grown is None else step_line(case, grown[1].leaf)
-    if grown is not None and site is not None:
+    if lost is not None and grown is not None and site is not None:
         rate = rate_line(case, site)
         yield Cause(
-            f"{_grew(*grown)}, and the loss from {began:.2g} to {late[-1]:.2g}",
+            f"{_grew(*grown)}, and the loss from {lost[1]:.2g} to {lost[2]:.2g}",
             rate or site,
             () if rate is None else (Related("called_at", site, "the step"),),
             tensor=grown[1].leaf,

@@ -50,6 +50,7 @@ from gradscope.explain.findings.function_forward import kept_on_context, unmarke
 from gradscope.explain.findings.gathered_values import gathered_without_gradient
 from gradscope.explain.findings.grad_is_none import grad_is_none
 from gradscope.explain.findings.gradient_ignored import gradient_ignored
+from gradscope.explain.findings.gradient_leaps import gradient_leapt
 from gradscope.explain.findings.gradient_summed import gradient_summed
 from gradscope.explain.findings.gradients_gone import gradients_gone
 from gradscope.explain.findings.gradients_of_another import left_by_another
@@ -119,7 +120,8 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS704", "inplace-on-expanded", Severity.ERROR, inplace_on_expanded),
     Kind("GS705", "inplace-on-view", Severity.ERROR, inplace_on_view),
     Kind("GS739", "gradient-through-time", Severity.WARNING, gradient_through_time.through_time, symptom=True),
-    Kind("GS737", "diverged", Severity.ERROR, divergence.diverged, unless=("GS820", "GS824")),
+    Kind("GS745", "gradient-leapt", Severity.ERROR, gradient_leapt),
+    Kind("GS737", "diverged", Severity.ERROR, divergence.diverged, unless=("GS745", "GS820", "GS824")),
     Kind("GS730", "non-finite-forward", Severity.ERROR, nonfinite.non_finite_forward),
     Kind("GS731", "non-finite-derivative", Severity.ERROR, nonfinite.non_finite_derivative),
     Kind("GS740", "not-factorised", Severity.ERROR, not_factorised, unless=("GS730", "GS731", "GS732", "GS737")),

@@ -18,17 +18,25 @@ from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.nonfinite.device import NonfiniteOnDevice
 from gradscope.probes.nonfinite.graph_search import search_graph
+from gradscope.probes.nonfinite.leaps import VAST, GradientLeaps
 from gradscope.probes.nonfinite.living_origins import LivingOrigins
 from gradscope.probes.nonfinite.operator_risk import ALWAYS, CLOSELY, FORWARD, reads_no_values
 from gradscope.probes.nonfinite.operator_signs import OperatorSigns
-from gradscope.probes.nonfinite.origins import BORN, ENTERED, GRADIENT, ROOT, NonfiniteOrigin, OriginWriter
+from gradscope.probes.nonfinite.origins import (
+    BORN,
+    ENTERED,
+    GRADIENT,
+    ROOT,
+    NonfiniteOrigin,
+    OriginWriter,
+    node_number,
+)
 from gradscope.probes.tensors.accelerators import is_far
 from gradscope.probes.tensors.is_leaf import is_leaf
 from gradscope.probes.tensors.metadata import storage_of
-from gradscope.probes.tensors.value_samples import is_plain, named, several, tensors_of, value_sample
+from gradscope.probes.tensors.value_samples import first, is_plain, named, several, tensors_of, value_sample
 from gradscope.torch_internals.dynamo import is_taken_down, skip, skip_methods
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
-from gradscope.torch_internals.running import current_node
 from gradscope.torch_internals.tensors import is_wrapped
 
 OFF = ALWAYS + 1
@@ -49,6 +57,7 @@ class NonfiniteOnHost(Watcher):
         self._sink, self._threads, self._stacks = context.sink, context.threads, context.stacks
         self._names, self._faults = context.names, context.faults
         self._steps, self._written_origins = context.steps, OriginWriter(context.sink, context.steps.before)
+        self._leaps = GradientLeaps(context, self._written_origins)
         self.on_device = NonfiniteOnDevice(context, self._written_origins, _HUGE)
         self.looking = CLOSELY  # in the first step, which shows most faults
         self.looked = 0  # results so far
@@ -102,6 +111,8 @@ class NonfiniteOnHost(Watcher):
                             thread = self._threads.current
                             if self._steps.recorded and not thread.busy:
                                 self._closer(thread, operator, tensor, arguments, keywords, frame)
+                        elif not -VAST < total < VAST:
+                            self._leaps.look(operator, tensor, arguments, keywords, frame)
                 elif is_far(tensor) and type(result) is not list:  # lists are an optimizer's
                     near = self._origins if close else None
                     self.on_device.look(operator, tensor, arguments, keywords, near, frame)
@@ -286,7 +297,9 @@ class NonfiniteOnHost(Watcher):
                 return
             if not source.evidence:
                 source.wanted = entered or _is_told(given)
-                source.evidence = value_sample(operator.operator, result, given, written)
+                source.evidence = value_sample(
+                    operator.operator, result, given, written, first(~torch.isfinite(result))
+                )
                 source.argument = self._named(name, tensor) if entered and tensor is not None else ""
         if len(self._origins) < _MOST * _MOST:
             self._origins.put(result, source)
@@ -329,7 +342,7 @@ class NonfiniteOnHost(Watcher):
         """The event of this step for an operator on a line, new or known; None when there are too many."""
         call = thread.backward
         stack = self._stacks.take(frame, thread.base)
-        node = None if call is None else _node_number(call)
+        node = None if call is None else node_number(call)
         key = (operator, stack, -1 if node is None else node)
         known = self._events.get(key)
         if known is not None or len(self._events) >= _MOST:
@@ -367,9 +380,3 @@ def _is_told(given: list[tuple[str, Any]]) -> bool:
     """Whether the operator was given it as a plain number: then nobody is surprised."""
     return any(type(value) is float and value - value != 0 for _, value in given)
 
-
-def _node_number(backward: BackwardCall) -> int | None:
-    """The node that a backward is evaluating."""
-    current = current_node()
-    token = None if current is None else token_of(current)
-    return None if token is None or backward.walked is None else backward.walked.numbers.get(token.uid)

@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
+from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.module_call import InternedCalls, RunningModuleCall
+from gradscope.probes.core.node_token import token_of
 from gradscope.probes.core.sink import Sink
+from gradscope.torch_internals.running import current_node
 
-BORN, ENTERED = "born", "entered"
+BORN, ENTERED, LEAPT = "born", "entered", "leapt"
 ROOT, GRADIENT = "root", "gradient"
 
 
 class NonfiniteOrigin:
-    """A NaN or Inf that was born in an operator, or a NaN that came in with an argument. `masked`: what hid it."""
+    """A NaN or Inf that was born in an operator, or a NaN that came in with an argument. `masked`: what hid it.
+
+    Or a gradient that is finite and has leapt: a vast number that an operator made of small ones.
+    """
 
     __slots__ = (
         "argument", "backward", "call", "evidence", "kind", "masked", "masked_by", "node", "number", "operator",
@@ -55,3 +61,10 @@ class OriginWriter:
             self.write(origin)
         number = None if origin is None else origin.number
         self._sink.add("nonfinite", (backward, where, name, number, nan, inf))
+
+
+def node_number(backward: BackwardCall) -> int | None:
+    """The node that a backward is evaluating."""
+    current = current_node()
+    token = None if current is None else token_of(current)
+    return None if token is None or backward.walked is None else backward.walked.numbers.get(token.uid)
