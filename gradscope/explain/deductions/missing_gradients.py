@@ -278,7 +278,17 @@ def _was_in_graph(case: Case, one: SilentParameter) -> bool:
         return True
     known = dataflow(case).tensors
     another = any(at in known and known[at].leaf == name for at in tensors) or _is_anothers(case, one)
+    another = another or _is_only_copied(case, one)
     return name != NAMELESS and not another and name in case.reached_leaves()
+
+
+def _is_only_copied(case: Case, one: SilentParameter) -> bool:
+    """Whether all that reads a parameter cuts its values off: what had its name in a graph was a copy that was called
+    in its place."""
+    flow = dataflow(case)
+    operations = ((at, flow.operations[at]) for at in flow.readers.get(one.held.tensor, ()))
+    reading = {at for at, each in operations if each.backward is None and each.operation.grad}
+    return bool(reading) and reading <= {cut.operation for cut in flow.onward(one.held.tensor).cuts}
 
 
 def _is_anothers(case: Case, one: SilentParameter) -> bool:

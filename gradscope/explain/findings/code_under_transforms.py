@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.settings import calls_at
 from gradscope.explain.evidence.case import Case
+from gradscope.functions.source import called_name
 from gradscope.model.failure import Failure
 from gradscope.model.finding import Related
 from gradscope.model.mutation import Declaration
@@ -83,11 +85,15 @@ def _named(case: Case, texts: dict[str, str]) -> Iterator[Cause]:
 
 
 def _built_at(case: Case, failure: Failure) -> Declaration | None:
-    """Where the torch module was built whose forward raised; None where several lines built one of its class."""
+    """Where the torch module was built whose forward raised; None where several lines built one of its class, and the
+    line that failed calls none, or several, by the names that they have."""
     module = _module(failure)
-    if module is None:
+    if module is None or failure.site is None:
         return None
     built = [one for one in case.declarations() if one.module_class.lower().startswith(module)]
+    if len({one.site for one in built}) > 1:
+        called = {called_name(call) for call in calls_at(case, failure.site)}
+        built = [one for one in built if one.path.rpartition(".")[2] in called]
     return built[0] if len({one.site for one in built}) == 1 else None
 
 

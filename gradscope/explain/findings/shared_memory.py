@@ -9,9 +9,10 @@ from itertools import combinations
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients_of_steps import held_by, steps_of
+from gradscope.explain.deductions.listed_parameters import listing_line
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_optimizer
-from gradscope.explain.evidence.optimizers import made_at
+from gradscope.explain.evidence.optimizers import creation, made_at
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import Timeline, timelines
 from gradscope.explain.evidence.words import be, several
@@ -196,7 +197,10 @@ def _listed_twice(case: Case) -> Iterator[Cause]:
             message = (
                 f"{several(names)} {be(names)} given to this optimizer more than once: each step moves them as often"
             )
-            yield Cause(message, made_at(case, optimizer), tensor=names[0], advice=_ONCE)
+            made = made_at(case, optimizer)
+            listed = listing_line(case, creation(case, optimizer))
+            given = (Related("shared_at", made, "the optimizer that is given it"),) if listed and made else ()
+            yield Cause(message, listed or made, given, tensor=names[0], advice=_ONCE)
 
 
 def _is_part_of(case: Case, inner: int, outer: int) -> bool:

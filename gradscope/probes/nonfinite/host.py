@@ -106,18 +106,24 @@ class NonfiniteOnHost(Watcher):
             for tensor in (result if close else result[:1]) if has_several else (result,):
                 if is_plain(tensor):
                     if tensor.is_floating_point() or (close and tensor.is_complex()):  # as between two transforms
-                        total = torch.sum(tensor).item()
-                        if total - total != 0 or (close and self._origins):
-                            thread = self._threads.current
-                            if self._steps.recorded and not thread.busy:
-                                self._closer(thread, operator, tensor, arguments, keywords, frame)
-                        elif not -VAST < total < VAST:
-                            self._leaps.look(operator, tensor, arguments, keywords, frame)
+                        self._look_at(operator, tensor, arguments, keywords, frame)
                 elif is_far(tensor) and type(result) is not list:  # lists are an optimizer's
                     near = self._origins if close else None
                     self.on_device.look(operator, tensor, arguments, keywords, near, frame)
         except Exception as error:
             self._faults.note(self.probe, error)
+
+    def _look_at(
+        self, operator: Any, tensor: torch.Tensor, arguments: tuple[Any, ...], keywords: dict[str, Any], frame: Any
+    ) -> None:
+        """Sum a result up, and look closer at what is not finite or vast."""
+        total = torch.sum(tensor).item()
+        if total - total != 0 or (self.looking <= CLOSELY and self._origins):
+            thread = self._threads.current
+            if self._steps.recorded and not thread.busy:
+                self._closer(thread, operator, tensor, arguments, keywords, frame)
+        elif not -VAST < total < VAST:
+            self._leaps.look(operator, tensor, arguments, keywords, frame)
 
     def _look_at_written(self, operator: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], frame: Any) -> None:
         """Look at what an operator on lists has written into its first, tensor by tensor."""
@@ -379,4 +385,3 @@ def _comes_from_host(result: Any, arguments: tuple[Any, ...]) -> bool:
 def _is_told(given: list[tuple[str, Any]]) -> bool:
     """Whether the operator was given it as a plain number: then nobody is surprised."""
     return any(type(value) is float and value - value != 0 for _, value in given)
-

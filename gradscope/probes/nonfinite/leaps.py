@@ -22,7 +22,12 @@ class GradientLeaps:
     """Writes the first leaps of a recording down."""
 
     def __init__(self, context: Context, written: OriginWriter) -> None:
-        self._threads, self._stacks, self._steps, self._written = context.threads, context.stacks, context.steps, written
+        self._threads, self._stacks, self._steps, self._written = (
+            context.threads,
+            context.stacks,
+            context.steps,
+            written,
+        )
         self._found = self._tried = 0
 
     def look(self, operator: Any, result: torch.Tensor, arguments: tuple[Any, ...], keywords: Any, frame: Any) -> None:

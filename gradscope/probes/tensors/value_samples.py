@@ -49,7 +49,7 @@ def named(operator: Any, arguments: tuple[Any, ...], keywords: dict[str, Any]) -
 def value_sample(
     operator: Any, result: torch.Tensor, arguments: list[tuple[str, Any]], written: set[str], index: list[int]
 ) -> str:
-    """What the operator got and gave at an index of its result, as JSON. `written`: arguments that it has overwritten."""
+    """What the operator got, and gave at an index of its result, as JSON. `written`: arguments that are overwritten."""
     dimension = next((value for name, value in arguments if name in ALONG and type(value) is int), None)
     described = [
         described_argument(name, one, result, index, dimension if name == "self" else None)

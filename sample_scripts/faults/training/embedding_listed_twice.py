@@ -33,8 +33,8 @@ def main():
     torch.manual_seed(0)
     encoder = Encoder()
     decoder = Decoder(encoder.embed)
-    parameters = list(encoder.parameters()) + list(decoder.parameters())
-    optimizer = torch.optim.SGD(parameters, lr=0.1)  # expect: GS832
+    parameters = list(encoder.parameters()) + list(decoder.parameters())  # expect: GS832
+    optimizer = torch.optim.SGD(parameters, lr=0.1)
     for step in range(30):
         ids = torch.randint(0, 12, (32, 4))
         loss = nn.functional.cross_entropy(decoder(encoder(ids)), ids[:, 0])
