@@ -24,6 +24,7 @@ SILENT = {
     "GS868": ("scores_pooled_behind_a_relu.py",),
     "GS865": ("averages_counted_anew.py",),
     "GS870": ("best_of_each_fold.py", "back_to_the_best.py"),
+    "GS872": ("frozen_by_turns.py",),
     "GS844": ("constant_mask_forecast.py", "masked_autoencoder.py"),
 }
 

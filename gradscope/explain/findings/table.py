@@ -45,6 +45,7 @@ from gradscope.explain.findings.cut_in_loop import cut_in_loop
 from gradscope.explain.findings.dropout_in_evaluation import dropout_in_evaluation
 from gradscope.explain.findings.exhausted import iterator_exhausted
 from gradscope.explain.findings.factorizations import not_factorised
+from gradscope.explain.findings.frozen_averages import frozen_averages_move
 from gradscope.explain.findings.function_backward import backward_returns
 from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
 from gradscope.explain.findings.gathered_values import gathered_without_gradient
@@ -192,6 +193,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS857", "waits-for-a-fall", Severity.INFO, waits_for_a_score_to_fall, points=False),
     Kind("GS812", "thawed-by-train", Severity.INFO, training_modes.thawed_by_train, points=False),
     Kind("GS865", "forgets-batches", Severity.INFO, forgets_batches, points=False),
+    Kind("GS872", "frozen-averages-move", Severity.INFO, frozen_averages_move, unless=("GS812",), points=False),
     Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
     Kind("GS837", "squeezed-batch", Severity.ERROR, squeezed_batch, points=False),
     Kind("GS838", "odd-size-doubled", Severity.ERROR, odd_size_doubled, points=False),

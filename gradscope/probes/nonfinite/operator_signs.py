@@ -15,6 +15,7 @@ import torch
 from gradscope.model.notice import (
     FORGETFUL,
     FORGETS_BATCHES,
+    FROZEN_MOVES,
     MEAN_OF_ZEROS,
     OVER_BATCHED,
     OVER_MIDDLE,
@@ -31,13 +32,14 @@ _SOFTMAX = ("aten._softmax.default", "aten._log_softmax.default", "aten._safe_so
 _MEAN = ("aten.mean.default", "aten.mean.dim")
 _EMBEDDING = ("aten.embedding.default",)
 _LABELS = ("aten.nll_loss_forward.default", "aten.nll_loss2d_forward.default")
-_NORMALISES = (
+NORMALISES = (
     "aten.native_batch_norm.default",
     "aten._native_batch_norm_legit.default",
     "aten.cudnn_batch_norm.default",
 )
 _FEWEST, _ROWS, _READS, _LOSSES = 8, 4, 4, 8  # places in a row; rows kept; of reads; for losses
 _FARTHEST = 3  # places that labels may lie ahead
+_NORMS, _THAWED = 512, -1
 _MEANS = 6  # of a line, whose zeros are counted
 
 
@@ -79,9 +81,10 @@ class OperatorSigns:
             (self._mean, _MEAN),
             (self._embedding, _EMBEDDING),
             (self._labels, _LABELS),
-            (self._norm, _NORMALISES),
+            (self._norm, NORMALISES),
         )
         self._forgets: dict[int, None] = {}
+        self._frozen: dict[int, int] = {}  # by the identity of its weight: where one that is frozen normalises
         self._zeros: dict[int, list[float]] = {}  # what share of what a mean was taken of was zero
 
     def of(self, operator: str) -> Sign | None:
@@ -98,10 +101,20 @@ class OperatorSigns:
             self._sink.add_all("notice", ((TWO_AHEAD, stack) for stack, places in ahead.items() if places == 2))
         self._tokens.clear()
         self._sink.add_all("notice", ((FORGETS_BATCHES, stack) for stack in self._forgets.copy()))
+        frozen = sorted(set(self._frozen.copy().values()) - {_THAWED})
+        self._sink.add_all("notice", ((FROZEN_MOVES, stack) for stack in frozen))
 
     def _norm(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
-        """Note whether running averages are nearly those of the last batch."""
-        mean, by_batch, momentum = arguments[3], *arguments[5:7]
+        """Note whether running averages are nearly those of the last batch, and whether they move under frozen weights:
+        those that are thawed again, as a GAN does each step, have only their turn.
+        """
+        weight, mean, by_batch, momentum = arguments[1], arguments[3], *arguments[5:7]
+        if by_batch is True and mean is not None and weight is not None:
+            if not weight.requires_grad:
+                if len(self._frozen) < _NORMS:
+                    self._frozen.setdefault(id(weight), self._stack(frame))
+            elif id(weight) in self._frozen:
+                self._frozen[id(weight)] = _THAWED
         if by_batch is True and mean is not None and FORGETFUL <= momentum < 1:
             self._forgets[self._stack(frame)] = None
 

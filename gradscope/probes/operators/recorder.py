@@ -40,6 +40,7 @@ from gradscope.probes.nonfinite.operator_risk import (
     is_foreseen,
     look_of,
 )
+from gradscope.probes.nonfinite.operator_signs import NORMALISES
 from gradscope.probes.operators import torch_function_classes
 from gradscope.probes.operators.blocks import (
     MODE,
@@ -280,6 +281,8 @@ class OperatorRecorder(Watcher):
         if known.harmless is always and not accelerators.is_there_one():
             known.look = CLOSELY
         known.sign = self._nonfinite.signs.of(str(operator))
+        if str(operator) in NORMALISES:  # which layer is frozen changes in the middle of a run
+            known.look, known.harmless = FORWARD, always
         if not is_foreseen(operator):
             self.unforeseen.add(known.name)
         self._known[name] = known

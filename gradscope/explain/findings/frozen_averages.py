@@ -1,0 +1,65 @@
+"""GS872: frozen layers whose averages go on moving."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import called_name, last_name
+from gradscope.model.finding import Related
+from gradscope.model.notice import FROZEN_MOVES
+from gradscope.model.site import Site
+
+
+def frozen_averages_move(case: Case) -> Iterator[Cause]:
+    """What it flags: a batch normalisation whose weights are frozen, and whose running averages move with each batch.
+
+    Why: requires_grad=False holds parameters. Averages are buffers, which every forward in training mode updates: what
+    was frozen gives other values in evaluation than it did before, for its old task as well.
+
+    Wrong:
+        backbone.requires_grad_(False)
+        model.train()
+
+    Right:
+        backbone.requires_grad_(False)
+        model.train()
+        backbone.eval()
+
+    Do instead: put what is frozen into evaluation mode, after each train() of what is around it.
+
+    How it is found: it normalised by the batch and updated its averages, with gradients on, while its weight did not
+    require grad, and its weight did not require grad again later. The line is the only one that freezes something, or
+    else the one that normalises. A hint: averages may be meant to follow the new data.
+    """
+    moving = [notice for notice in case.notices() if notice.what == FROZEN_MOVES]
+    if moving:
+        called = moving[0].site
+        freezing = list(_freezing(case))
+        site = freezing[0] if len(freezing) == 1 else called
+        related = () if site == called or called is None else (Related("called_at", called, "normalises by the batch"),)
+        message = "frozen batch normalisations are in training mode: their averages move on with each batch"
+        yield Cause(message, site, related, certain=False)
+
+
+def _freezing(case: Case) -> Iterator[Site]:
+    """The lines that freeze something."""
+    for file in syntax(case).files:
+        for node in syntax(case).nodes(file):
+            if isinstance(node, ast.Assign):
+                freezes = _is_false(node.value) and "requires_grad" in map(last_name, node.targets)
+            else:
+                freezes = isinstance(node, ast.Call) and called_name(node) == "requires_grad_" and _gives_false(node)
+            if freezes and isinstance(node, ast.stmt | ast.expr):
+                yield syntax(case).site(file, node.lineno)
+
+
+def _gives_false(call: ast.Call) -> bool:
+    return any(_is_false(one) for one in (*call.args, *(keyword.value for keyword in call.keywords)))
+
+
+def _is_false(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is False
