@@ -25,6 +25,8 @@ SILENT = {
     "GS865": ("averages_counted_anew.py",),
     "GS870": ("best_of_each_fold.py", "back_to_the_best.py"),
     "GS872": ("frozen_by_turns.py",),
+    "GS873": ("reversed_under_clipping.py", "scaled_and_held_under_sgd.py"),
+    "GS874": ("scaled_and_held_under_sgd.py",),
     "GS844": ("constant_mask_forecast.py", "masked_autoencoder.py"),
 }
 

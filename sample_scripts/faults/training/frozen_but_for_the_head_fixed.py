@@ -1,4 +1,4 @@
-"""Pictures are told apart by a pretrained encoder with a new head; what is not the head is frozen by its name and rests.
+"""Pictures are told apart by a pretrained encoder with a new head; what is not the head is frozen by its name.
 
 As in https://github.com/pytorch/pytorch/issues/86590.
 """

@@ -1,0 +1,22 @@
+"""Classifier whose new head is to learn faster: a hook multiplies its gradients, and Adam steps all.
+
+As in https://github.com/pytorch/pytorch/issues/2843.
+"""
+
+import torch
+from torch import nn
+
+FASTER = 10.0
+
+torch.manual_seed(0)
+model = nn.Sequential(nn.Linear(4, 8), nn.ReLU(), nn.Linear(8, 3))
+for parameter in model[2].parameters():
+    parameter.register_hook(lambda gradient: gradient * FASTER)  # expect: GS873
+optimizer = torch.optim.Adam(model.parameters(), lr=1e-3)
+for _ in range(20):
+    x = torch.randn(16, 4)
+    loss = nn.functional.cross_entropy(model(x), x[:, :3].argmax(1))
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(f"{loss.item():.3f}")

@@ -1,0 +1,34 @@
+"""Gated regression in which the gate's gradient is made larger by a function that is a hook, under AdamW.
+
+As in https://github.com/pytorch/pytorch/issues/2843.
+"""
+
+import torch
+from torch import nn
+
+
+def enlarge(gradient):
+    return 25.0 * gradient
+
+
+class Gated(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.gate = nn.Parameter(torch.zeros(5))
+        self.body = nn.Linear(5, 1)
+
+    def forward(self, x):
+        return self.body(torch.sigmoid(self.gate) * x)
+
+
+torch.manual_seed(0)
+model = Gated()
+model.gate.register_hook(enlarge)  # expect: GS873
+optimizer = torch.optim.AdamW(model.parameters(), lr=2e-3)
+for _ in range(25):
+    x = torch.randn(12, 5)
+    loss = (model(x)[:, 0] - x[:, 0]).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+print(f"{loss.item():.3f}")
