@@ -27,6 +27,9 @@ SILENT = {
     "GS872": ("frozen_by_turns.py",),
     "GS873": ("reversed_under_clipping.py", "scaled_and_held_under_sgd.py"),
     "GS874": ("scaled_and_held_under_sgd.py",),
+    "GS875": ("exponential_and_inverse_decays.py", "warmup_cosine.py"),
+    "GS876": ("rounds_straight_through.py",),
+    "GS877": ("sparse_from_the_start.py",),
     "GS844": ("constant_mask_forecast.py", "masked_autoencoder.py"),
 }
 

@@ -41,8 +41,10 @@ from gradscope.explain.findings.attended_batch import attends_over_batch
 from gradscope.explain.findings.attention_masks import sees_the_future
 from gradscope.explain.findings.averaged_buffers import average_without_buffers
 from gradscope.explain.findings.batch_averages import forgets_batches
+from gradscope.explain.findings.clamped_straight_through import clamped_straight_through
 from gradscope.explain.findings.copied_with_graph import copied_with_graph
 from gradscope.explain.findings.cut_in_loop import cut_in_loop
+from gradscope.explain.findings.cut_short import schedule_cut_short
 from gradscope.explain.findings.dropout_in_evaluation import dropout_in_evaluation
 from gradscope.explain.findings.exhausted import iterator_exhausted
 from gradscope.explain.findings.factorizations import not_factorised
@@ -94,6 +96,7 @@ from gradscope.explain.findings.turned_dimensions import dimensions_turned
 from gradscope.explain.findings.unlike_shapes import odd_size_doubled, squeezed_batch
 from gradscope.explain.findings.unused_input import unused_input
 from gradscope.explain.findings.updates_lost import updates_lost
+from gradscope.explain.findings.weights_behind_relu import weights_behind_relu
 from gradscope.functions.rules.table import RULES
 from gradscope.model.finding import Severity
 
@@ -196,6 +199,9 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS865", "forgets-batches", Severity.INFO, forgets_batches, points=False),
     Kind("GS873", "factor-cancelled", Severity.INFO, hooks_and_optimizers.factor_cancelled, points=False),
     Kind("GS874", "decay-moves-frozen", Severity.INFO, hooks_and_optimizers.decay_moves_frozen, points=False),
+    Kind("GS875", "schedule-cut-short", Severity.INFO, schedule_cut_short, unless=("GS805",), points=False),
+    Kind("GS876", "clamped-straight-through", Severity.INFO, clamped_straight_through, points=False),
+    Kind("GS877", "weights-behind-relu", Severity.INFO, weights_behind_relu, unless=("GS734",), points=False),
     Kind("GS872", "frozen-averages-move", Severity.INFO, frozen_averages_move, unless=("GS812",), points=False),
     Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
     Kind("GS837", "squeezed-batch", Severity.ERROR, squeezed_batch, points=False),

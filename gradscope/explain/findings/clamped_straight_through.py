@@ -1,0 +1,83 @@
+"""GS876: a custom Function that cuts values off, and passes the gradient of what it cut."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence import source_lines
+from gradscope.explain.evidence.case import Case
+from gradscope.functions.source import called_name
+from gradscope.model.finding import Related
+from gradscope.model.graph import FunctionClass
+from gradscope.model.site import Site
+
+_CUTS = ("clamp", "clamp_", "clip", "clip_", "hardtanh", "relu6", "clamp_min", "clamp_max")
+
+
+def clamped_straight_through(case: Case) -> Iterator[Cause]:
+    """What it flags: a custom Function whose forward clamps, and whose backward hands the gradient on as it came.
+
+    Why: outside of the range the result does not move with the input. A gradient that is passed there all the same
+    pushes values farther out, where nothing brings them back; rounding alone may be passed straight through.
+
+    Wrong:
+        def forward(ctx, x):
+            return (x / scale).round().clamp(-8, 7) * scale
+        def backward(ctx, gradient):
+            return gradient
+
+    Right:
+        def backward(ctx, gradient):
+            (inside,) = ctx.saved_tensors       # where the rounded values were in the range
+            return gradient * inside
+
+    Do instead: let the gradient through only where forward did not clamp.
+
+    How it is found: the text of a Function that ran in a graph: forward, or a method that it calls, clamps, and
+    backward gives the gradient back by its own name and calls nothing. A hint: some quantisers mean it.
+    """
+    met = {node.function for backward in case.graph_sizes() for node in case.graph(backward).nodes}
+    for function in case.functions():
+        line = _handed_on(case, function) if function in met else None
+        if line is not None:
+            yield Cause(
+                f"backward of {function.bare_name} passes the gradient of values that forward has clamped, too",
+                line,
+                (Related("class_at", function.class_site, function.name),),
+                certain=False,
+                function=function.name,
+            )
+
+
+def _handed_on(case: Case, function: FunctionClass) -> Site | None:
+    """The line that returns the gradient as it came, of a Function that clamps."""
+    owner, place = source_lines.class_at(case, function.class_site), function.backward_site
+    forward, backward = source_lines.method(owner, "forward"), source_lines.method(owner, "backward")
+    if owner is None or place is None or not isinstance(forward, ast.FunctionDef) or backward is None:
+        return None
+    used = {called_name(one) for one in _calls(forward)}
+    others = [one for one in owner.body if isinstance(one, ast.FunctionDef) and one.name in used]
+    if not any(called_name(one) in _CUTS for method in (forward, *others) for one in _calls(method)):
+        return None
+    given = [one.arg for one in backward.args.args[1:]]
+    returns = [one for one in ast.walk(backward) if isinstance(one, ast.Return) and one.value is not None]
+    if len(returns) != 1 or len(given) != 1 or any(True for _ in _calls(backward)):
+        return None
+    value = returns[0].value
+    first = value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value
+    if not isinstance(first, ast.Name) or first.id != given[0] or _is_written(backward, given[0]):
+        return None
+    return source_lines.line(case, place.file, returns[0].lineno, "backward")
+
+
+def _is_written(method: ast.FunctionDef, name: str) -> bool:
+    """Whether a name is given another value, or a part of it is."""
+    return any(
+        isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store) for one in ast.walk(method)
+    ) or any(isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store) for one in ast.walk(method))
+
+
+def _calls(method: ast.FunctionDef) -> Iterator[ast.Call]:
+    return (one for one in ast.walk(method) if isinstance(one, ast.Call))

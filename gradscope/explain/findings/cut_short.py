@@ -1,0 +1,82 @@
+"""GS875: a schedule that is laid out for more steps than the run has."""
+
+from __future__ import annotations
+
+import ast
+from collections import defaultdict
+from collections.abc import Iterator
+from itertools import pairwise
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.explain.evidence.timeline import timelines
+from gradscope.model.finding import Related
+from gradscope.model.site import Site
+from gradscope.model.training import AIM, SCHEDULE
+
+_LENGTHS = ("num_training_steps", "total_steps", "T_max", "total_iters", "max_steps", "num_steps", "t_total")
+_LAST, _OFTEN = 8, 0.8  # rates at the end; steps of all in which the rate changes
+_HIGH = 0.3  # of the largest rate: where one that falls on is cut short
+_STEPS = 24  # of which something is said
+
+
+def schedule_cut_short(case: Case) -> Iterator[Cause]:
+    """What it flags: a schedule that lowers the learning rate in each step, and is far from done when the run ends.
+
+    Why: a schedule counts its own steps. One that was given batches where it is stepped once for several of them, or
+    once an epoch, warms up too long and never comes down: the run ends with nearly the largest rate.
+
+    Wrong:
+        scheduler = cosine(optimizer, num_training_steps=epochs * len(loader))
+        for at, batch in enumerate(loader):
+            if at % accumulate == 0:
+                optimizer.step()
+                scheduler.step()
+
+    Right:
+        scheduler = cosine(optimizer, num_training_steps=epochs * len(loader) // accumulate)
+
+    Do instead: give the schedule the number of times that it will be stepped.
+
+    How it is found: the rate of each group, where it changes. It changed in nearly every step, fell at the end and did
+    not slow down in that, as one that comes to its end or goes on for ever does, and was three tenths of its largest
+    value still. A hint: a run may be meant to end early.
+    """
+    rates: dict[int, list[float]] = defaultdict(list)
+    for one in case.learning_rates():
+        if one.count != AIM and one.group == 0:
+            rates[one.optimizer].append(one.value)
+    for optimizer, values in rates.items():
+        calls = [
+            call for timeline in timelines(case) for _, call in timeline.of(SCHEDULE) if call.optimizer == optimizer
+        ]
+        if len(values) >= max(_STEPS, _OFTEN * len(calls)) and calls and _falls_on(values):
+            line = _length(case)
+            related = (Related("called_at", calls[-1].site, "its step"),) if line is not None else ()
+            share = round(100 * values[-1] / max(values))
+            message = (
+                f"the run ends with {share} % of the largest learning rate, in the middle of a schedule that lowers it"
+            )
+            yield Cause(message, line or calls[-1].site, related, certain=False)
+
+
+def _falls_on(values: list[float]) -> bool:
+    """Whether the last rates fall, each by no less than the one before, and are large still."""
+    last = values[-_LAST:]
+    falls = [before - after for before, after in pairwise(last)]
+    slower = any(after < 0.99 * before for before, after in pairwise(falls))
+    return min(falls) > 0 and not slower and values[-1] >= _HIGH * max(values)
+
+
+def _length(case: Case) -> Site | None:
+    """The only line that gives a schedule its length."""
+    found = {
+        syntax(case).site(file, one.value.lineno)
+        for file in syntax(case).files
+        for node in syntax(case).nodes(file)
+        if isinstance(node, ast.Call)
+        for one in node.keywords
+        if one.arg in _LENGTHS
+    }
+    return found.pop() if len(found) == 1 else None
