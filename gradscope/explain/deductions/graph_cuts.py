@@ -12,6 +12,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, dataflow, leaves_torch
 from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import called_name
 from gradscope.model.finding import Related, Severity
 from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.graph import Graph
@@ -19,7 +20,7 @@ from gradscope.model.operation import base_name
 from gradscope.model.site import Origin, Site, Stack, user_site
 
 CUT, DERIVATIVE, MODE, HIDDEN, CONSTANT = "GS721", "GS722", "GS723", "GS724", "GS772"
-_EXITS = ("item", "tolist", "numpy")
+_EXITS, _ANEW = ("item", "tolist", "numpy"), ("tensor", "as_tensor", "FloatTensor")
 _CALLS = (
     ".numpy(",
     ".tolist(",
@@ -128,8 +129,19 @@ def exit_at(case: Case, at: int) -> Site | None:
         return None
     if leaves_torch(operation):
         return operation.site
-    lines = _returned_to(case, operation.operation.stack)
-    return next((site for site in lines if any(f".{name}(" in (site.source or "") for name in _EXITS)), None)
+    lines = list(_returned_to(case, operation.operation.stack))
+    left = next((site for site in lines if any(f".{name}(" in (site.source or "") for name in _EXITS)), None)
+    return left or next((made for site in lines if (made := _made_anew_at(case, site)) is not None), None)
+
+
+def _made_anew_at(case: Case, site: Site) -> Site | None:
+    """The line of a statement that is all `torch.tensor([...])`: it reads what is computed inside of it as numbers."""
+    statement = syntax(case).parsed(site.file).whole_statements.get(site.line)
+    value = statement.value if isinstance(statement, ast.Assign | ast.Return | ast.AnnAssign) else None
+    if not isinstance(value, ast.Call) or called_name(value) not in _ANEW or not value.args:
+        return None
+    is_list = isinstance(value.args[0], ast.List | ast.Tuple | ast.ListComp)
+    return syntax(case).site(site.file, value.lineno) if is_list else None
 
 
 def _returned_to(case: Case, stack: Stack) -> Iterator[Site]:

@@ -236,8 +236,8 @@ def cut_off(case: Case, way: Way) -> MissingGradient | None:
         lost = {one.cause.site for one in lost_parts(case)}
         return at_cut(case, min(cuts, key=lambda cut: _doubt(flow, way, cut, lost)))
     left = [at for at in way.operations if exit_at(case, at) and flow.comes_back(at)]
-    if left:
-        return at_exit(case, left[0])
+    if left:  # what is shown leaves torch as well: a line that makes a tensor of it is nearer
+        return at_exit(case, next((at for at in left if _comes_back_at_once(exit_at(case, at))), left[0]))
     numbers = [cut for cut in way.cuts if flow.becomes_a_number(cut.made)]
     if not numbers:
         return None

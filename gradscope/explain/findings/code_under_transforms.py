@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.settings import calls_at
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name
 from gradscope.model.failure import Failure
 from gradscope.model.finding import Related
 from gradscope.model.mutation import Declaration
+from gradscope.model.site import Site
 
 SHARED = "writes a value per sample into a tensor that all samples share"
 BRANCHES = {
@@ -18,6 +21,7 @@ BRANCHES = {
     "operators that can support dynamic shape": "gives each sample a result of another size, which vmap cannot stack",
     "vmap: It looks like you're calling .item()": "calls item() on a tensor, and under vmap it has many values",
 }
+_MAKES = ("zeros", "ones", "empty", "full", "eye", "rand", "randn", "tensor", "new_zeros", "new_ones", "new_empty")
 MUTATIONS = {
     "that would mutate a captured Tensor": "writes in place into a tensor from outside the transformed function",
     "being vmapped over but `self` not being vmapped over": SHARED,
@@ -77,10 +81,17 @@ def _named(case: Case, texts: dict[str, str]) -> Iterator[Cause]:
         for text, meaning in texts.items():
             if text in failure.message and failure.site is not None:
                 built = _built_at(case, failure)
-                calls = (Related("called_at", failure.site, "its call under the transform"),) if built else ()
-                what = f"the {built.module_class} that is built here" if built else "this line"
-                site = built.site if built else failure.site
-                yield Cause(f"{what} {meaning}", site, calls, fails=True, module=_module(failure))
+                made = _made_at(case, failure.site) if built is None and meaning == SHARED else None
+                if built is not None:
+                    calls: tuple[Related, ...] = (Related("called_at", failure.site, "its call under the transform"),)
+                    message = f"the {built.module_class} that is built here {meaning}"
+                elif made is not None:
+                    calls = (Related("modified_at", failure.site, "the write"),)
+                    message = "this makes one tensor for all samples, into which a value per sample is written"
+                else:
+                    calls, message = (), f"this line {meaning}"
+                site = built.site if built is not None else made or failure.site
+                yield Cause(message, site, calls, fails=True, module=_module(failure))
                 break
 
 
@@ -95,6 +106,35 @@ def _built_at(case: Case, failure: Failure) -> Declaration | None:
         called = {called_name(call) for call in calls_at(case, failure.site)}
         built = [one for one in built if one.path.rpartition(".")[2] in called]
     return built[0] if len({one.site for one in built}) == 1 else None
+
+
+def _made_at(case: Case, write: Site) -> Site | None:
+    """The line of the same function that makes, without the samples, the tensor that a line writes into."""
+    name, function = _written_name(syntax(case).statement(write)), syntax(case).function(write)
+    made = (
+        [
+            one.lineno
+            for one in ast.walk(function)
+            if isinstance(one, ast.Assign) and isinstance(one.value, ast.Call) and called_name(one.value) in _MAKES
+            if any(isinstance(target, ast.Name) and target.id == name for target in one.targets)
+        ]
+        if function is not None and name is not None
+        else []
+    )
+    return syntax(case).site(write.file, made[0]) if len(made) == 1 and made[0] < write.line else None
+
+
+def _written_name(statement: ast.stmt | None) -> str | None:
+    """The name of the tensor that a statement writes into: `out[0] = x`, `out += x` or `out.add_(x)`."""
+    target: ast.expr | None
+    if isinstance(statement, ast.Assign | ast.AugAssign):
+        target = statement.target if isinstance(statement, ast.AugAssign) else statement.targets[0]
+    else:
+        call = statement.value if isinstance(statement, ast.Expr) else None
+        target = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
+    while isinstance(target, ast.Subscript):
+        target = target.value
+    return target.id if isinstance(target, ast.Name) else None
 
 
 def _module(failure: Failure) -> str | None:

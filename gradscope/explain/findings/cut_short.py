@@ -11,6 +11,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
+from gradscope.functions.source import called_name
 from gradscope.model.finding import Related
 from gradscope.model.site import Site
 from gradscope.model.training import AIM, SCHEDULE
@@ -70,13 +71,11 @@ def _falls_on(values: list[float]) -> bool:
 
 
 def _length(case: Case) -> Site | None:
-    """The only line that gives a schedule its length."""
-    found = {
-        syntax(case).site(file, one.value.lineno)
-        for file in syntax(case).files
-        for node in syntax(case).nodes(file)
-        if isinstance(node, ast.Call)
-        for one in node.keywords
-        if one.arg in _LENGTHS
-    }
+    """The only line that gives a schedule its length, or else what the only schedule of a program is made with."""
+    calls = [
+        (file, one) for file in syntax(case).files for one in syntax(case).nodes(file) if isinstance(one, ast.Call)
+    ]
+    lengths = [(file, one.value) for file, call in calls for one in call.keywords if one.arg in _LENGTHS]
+    made = [(file, call.args[1]) for file, call in calls if called_name(call).endswith("LR") and len(call.args) > 1]
+    found = {syntax(case).site(file, value.lineno) for file, value in lengths or made}
     return found.pop() if len(found) == 1 else None

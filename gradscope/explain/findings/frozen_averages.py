@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
@@ -10,8 +11,10 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name, last_name
 from gradscope.model.finding import Related
-from gradscope.model.notice import FROZEN_MOVES
+from gradscope.model.notice import FROZEN_MOVES, Notice
 from gradscope.model.site import Site
+
+_NAME = re.compile(r"\w+")
 
 
 def frozen_averages_move(case: Case) -> Iterator[Cause]:
@@ -33,28 +36,40 @@ def frozen_averages_move(case: Case) -> Iterator[Cause]:
 
     How it is found: it normalised by the batch and updated its averages, with gradients on, while its weight did not
     require grad, and its weight did not require grad again later. The line is the only one that freezes something, or
-    else the one that normalises. A hint: averages may be meant to follow the new data.
+    one of that name, or else the one that normalises. A hint: averages may be meant to follow the new data.
     """
     moving = [notice for notice in case.notices() if notice.what == FROZEN_MOVES]
     if moving:
         called = moving[0].site
         freezing = list(_freezing(case))
-        site = freezing[0] if len(freezing) == 1 else called
+        named = [site for site, text in freezing if _parts(case, moving).intersection(_NAME.findall(text))]
+        several = named or [site for site, _ in freezing]
+        site = several[0] if len(several) == 1 else called
         related = () if site == called or called is None else (Related("called_at", called, "normalises by the batch"),)
         message = "frozen batch normalisations are in training mode: their averages move on with each batch"
         yield Cause(message, site, related, certain=False)
 
 
-def _freezing(case: Case) -> Iterator[Site]:
-    """The lines that freeze something."""
+def _parts(case: Case, moving: list[Notice]) -> set[str]:
+    """The names of the modules that such batch normalisations are in."""
+    stacks = {notice.stack for notice in moving}
+    operations = (one for block in case.blocks() for one in block.operations if one.stack in stacks)
+    return {part for one in operations if one.module is not None for part in one.module.path.split(".")}
+
+
+def _freezing(case: Case) -> Iterator[tuple[Site, str]]:
+    """The lines that freeze something, with the text that says what."""
     for file in syntax(case).files:
+        loops = [one for one in syntax(case).nodes(file) if isinstance(one, ast.For)]
         for node in syntax(case).nodes(file):
             if isinstance(node, ast.Assign):
                 freezes = _is_false(node.value) and "requires_grad" in map(last_name, node.targets)
             else:
                 freezes = isinstance(node, ast.Call) and called_name(node) == "requires_grad_" and _gives_false(node)
             if freezes and isinstance(node, ast.stmt | ast.expr):
-                yield syntax(case).site(file, node.lineno)
+                around = [loop.iter for loop in loops if loop.lineno <= node.lineno <= (loop.end_lineno or 0)]
+                text = ast.unparse(node) + " ".join(map(ast.unparse, around))
+                yield syntax(case).site(file, node.lineno), text
 
 
 def _gives_false(call: ast.Call) -> bool:

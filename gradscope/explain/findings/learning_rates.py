@@ -105,14 +105,15 @@ def _put_back(case: Case) -> Iterator[Cause]:
     scheduled = {call.optimizer for call in calls if call.kind is SCHEDULE}
     for load in calls:
         rates = [one for one in case.learning_rates() if one.optimizer == load.optimizer]
-        aims = [one.value for one in rates if one.count == AIM]
+        others = [one.value for one in case.learning_rates() if one.optimizer != load.optimizer and one.count != AIM]
+        aims = [one.value for one in rates if one.count == AIM] or ([max(others)] if others else [])
         ran = [one.value for one in rates if one.count != AIM]
         steps = _steps(case, load.optimizer)
-        left = load.optimizer not in scheduled and ran and aims and max(ran) < _ENDED * min(aims)
+        left = load.optimizer not in scheduled and ran and aims and max(ran) <= _ENDED * min(aims)
         if load.kind is RESTORE and left and steps >= _STEPS:
             yield Cause(
                 f"the state that is loaded holds the rate too: all {steps} steps after it are made at {max(ran):.1e}, "
-                f"where the schedule that is not loaded with it had brought {min(aims):.2g}",
+                f"where the training had begun with {min(aims):.2g}",
                 load.site,
                 certain=False,
                 advice="set the rate of each group after loading the state, or make a new schedule and load its state.",

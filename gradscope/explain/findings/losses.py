@@ -14,13 +14,14 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
+from gradscope.explain.findings.divergences import is_of_divergence, negative_divergence
 from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation, Read
 from gradscope.model.graph import Backward, Graph, Node
 from gradscope.model.notice import TWO_AHEAD
 from gradscope.model.operation import base_name
-from gradscope.model.site import Origin, Site
+from gradscope.model.site import Site
 from gradscope.model.training import STEP, ZERO_GRAD
 
 _GRAPHS, _LINES = 3, 8  # that are looked at: the first ones of each line that calls backward
@@ -81,7 +82,8 @@ def softmax_twice(case: Case) -> Iterator[Cause]:
     Do instead: hand logits to cross_entropy and binary_cross_entropy_with_logits; take softmax or sigmoid where
     probabilities are shown. kl_div and nll_loss want log_softmax.
 
-    How it is found: in the first graphs, the loss's node comes directly after that of a softmax or sigmoid.
+    How it is found: in the first graphs, the loss's node comes directly after that of a softmax or sigmoid. Or the loss
+    is a kl_div, and negative each time.
     """
     told = set()
     for graph, node, other, why in _doubled(case, _WANTS_LOGITS):
@@ -95,6 +97,7 @@ def softmax_twice(case: Case) -> Iterator[Cause]:
                 node=other.id,
                 backward=graph.backward.number,
             )
+    yield from () if told else negative_divergence(case)
 
 
 def scores_cut_off(case: Case) -> Iterator[Cause]:
@@ -276,7 +279,7 @@ def _doubled(case: Case, table: tuple[_Row, ...]) -> Iterator[tuple[Graph, Node,
         following = {(edge.source, edge.output): edge.target for edge in graph.edges}
         for node in graph.nodes:
             for name, place, before, why in table:
-                if node.name.startswith(name) and (place == 0 or _is_of_divergence(node)):
+                if node.name.startswith(name) and (place == 0 or is_of_divergence(node)):
                     other = _behind(graph, following, node, place)
                     if other is not None and other.name.startswith(before):
                         yield graph, node, other, why
@@ -289,11 +292,6 @@ def _first_of_lines(case: Case) -> list[int]:
         if call.number in sizes and (len(numbers) < _LINES or call.site in numbers):
             numbers[call.site].append(call.number)
     return sorted(number for found in numbers.values() for number in found[:_GRAPHS])
-
-
-def _is_of_divergence(node: Node) -> bool:
-    """Whether a node was made in torch's kl_div, which subtracts and multiplies."""
-    return any(site.function == "kl_div" and site.origin is Origin.TORCH for site in node.stack)
 
 
 def _behind(graph: Graph, following: Mapping[tuple[int, int], int], node: Node, place: int) -> Node | None:

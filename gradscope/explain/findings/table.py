@@ -123,7 +123,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS702", "hidden-edit", Severity.ERROR, hidden_edit),
     Kind("GS703", "inplace-on-leaf", Severity.ERROR, inplace_on_leaf),
     Kind("GS704", "inplace-on-expanded", Severity.ERROR, inplace_on_expanded),
-    Kind("GS705", "inplace-on-view", Severity.ERROR, inplace_on_view),
+    Kind("GS705", "inplace-on-view", Severity.ERROR, inplace_on_view, unless=("GS762",)),
     Kind("GS739", "gradient-through-time", Severity.WARNING, gradient_through_time.through_time, symptom=True),
     Kind("GS745", "gradient-leapt", Severity.ERROR, gradient_leapt),
     Kind("GS737", "diverged", Severity.ERROR, divergence.diverged, unless=("GS745", "GS820", "GS824")),
@@ -308,7 +308,7 @@ MET_AT_RUN_TIME = (
     _of_rule("GS310", functions_under_transforms.numpy_under_generated_vmap),
     _of_rule("GS320", functions_under_transforms.no_jvp),
     _of_rule("GS213", functions_under_transforms.dirty_with_generated_vmap),
-    replace(_of_rule("GS311", functions_under_transforms.inplace_on_unbatched), after=("GS775",)),
+    replace(_of_rule("GS311", functions_under_transforms.inplace_on_unbatched), unless=("GS775",)),
     _of_rule("GS312", functions_under_transforms.random_under_vmap),
     _of_rule("GS330", functions_under_transforms.functionalize),
 )

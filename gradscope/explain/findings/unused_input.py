@@ -119,6 +119,9 @@ def _never_read(case: Case, call: Backward, end: FlowEnd, what: str) -> Cause:
     name = flow.tensors[end.tensor].leaf if end.tensor in flow.tensors else None
     if _comes_of_the_output(flow, end):
         return Cause(f"{what} is itself computed from the output, which does not depend on it", call.site, tensor=name)
+    makers = [flow.operations[at] for at in flow.makers.get(end.tensor, ())]
+    if makers and all(one.backward is not None for one in makers):
+        return Cause(f"{what} is a derivative, which the output does not depend on", call.site, tensor=name)
     declared = born(case, end.tensor)
     related = (Related("declared_at", declared, name or ""),) if declared else ()
     return Cause(f"no operation that led to the output read {what}", declared or call.site, related, tensor=name)

@@ -1,0 +1,65 @@
+"""GS807, met by its value: a Kullback-Leibler divergence that is negative, which none of two distributions is."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.model.finding import Related
+from gradscope.model.graph import Graph, Node
+from gradscope.model.site import Origin
+
+_LOGARITHMS = ("Log", "LogSoftmax", "LogSigmoid", "Logsumexp")
+_HANDS_ON = ("Sum", "Mean", "Div", "Mul", "Sub", "Xlogy")  # what kl_div and a weight make of it
+_TIMES, _CLEARLY = 3, -1e-3
+
+
+def negative_divergence(case: Case) -> Iterator[Cause]:
+    """A loss that is a kl_div and nothing else, and is negative each time: its input is no logarithm."""
+    losses = case.losses()
+    first = [number for number in case.graph_sizes() if number in losses][:_TIMES]
+    if len(first) < _TIMES or any(losses[number] > _CLEARLY for number in first):
+        return
+    graph = case.graph(first[0])
+    node = _divergence(graph)
+    given = None if node is None else _input(graph, node)
+    if node is None or given is None or given.site is None or _is_logarithm(given):
+        return
+    called = (Related("called_at", node.site, "kl_div"),) if node.site not in (None, given.site) else ()
+    yield Cause(
+        f"a divergence cannot be negative, and this one is {losses[first[0]]:.3g}: kl_div wants logarithms",
+        given.site,
+        called,
+        node=given.id,
+        backward=first[0],
+        certain=False,
+    )
+
+
+def is_of_divergence(node: Node) -> bool:
+    """Whether a node was made in torch's kl_div, which subtracts and multiplies."""
+    return any(site.function == "kl_div" and site.origin is Origin.TORCH for site in node.stack)
+
+
+def _divergence(graph: Graph) -> Node | None:
+    """The deepest node of a kl_div that is all of the loss: up to the root there are only sums and weights."""
+    following: dict[int, list[int]] = defaultdict(list)
+    for edge in graph.edges:
+        following[edge.source].append(edge.target)
+    at, found = 0, None
+    while graph.nodes[at].short_name.removesuffix("0").removesuffix("Backward") in _HANDS_ON:
+        found = graph.nodes[at] if is_of_divergence(graph.nodes[at]) else found
+        if len(following[at]) != 1 or (found is not None and not is_of_divergence(graph.nodes[at])):
+            break
+        at = following[at][0]
+    return found
+
+
+def _input(graph: Graph, node: Node) -> Node | None:
+    return next((graph.nodes[edge.target] for edge in graph.edges if edge.source == node.id), None)
+
+
+def _is_logarithm(node: Node) -> bool:
+    return node.short_name.startswith(tuple(f"{one}Backward" for one in _LOGARITHMS))
