@@ -11,7 +11,8 @@ from tests.capture.side_by_side import SKIP_END, SideBySide
 from tests.explain.corpus import Fault, faults, twin_of
 
 TOPICS = ("magnitudes/", "nonfinite/")
-FOUND = [fault for fault in faults() if fault.name.startswith(TOPICS)]
+VALUES = ("GS745",)  # told by single values that an operator is given, which are not read there
+FOUND = [fault for fault in faults() if fault.name.startswith(TOPICS) and fault.marks[0].code not in VALUES]
 LOOK_ALIKES = ("checkpointed", "gradient_penalty", "mixed_precision", "overflowing_scaler")
 CLEARED = ("no_gradient/cleared_to_zeros",)  # whose twins' gradients are zeros, which the device knows
 TWINS = [twin_of(one) for one in faults() if one.name.startswith("nonfinite/") or one.name in CLEARED]

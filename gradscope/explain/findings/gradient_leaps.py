@@ -32,7 +32,7 @@ def gradient_leapt(case: Case) -> Iterator[Cause]:
 
     How it is found: an operator of a backward that divides or takes a power gave a number of more than 1e8, a million
     times larger than all that it was given; after that step the loss is a million times larger than at first or not
-    finite, or a weight ten thousand times larger than before.
+    finite, or a weight ten thousand times larger than before. On an accelerator such values are not read.
     """
     for leap in case.leaps():
         found = node_of(case, leap)
