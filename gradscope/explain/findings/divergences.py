@@ -11,8 +11,9 @@ from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
 from gradscope.model.site import Origin
 
-_LOGARITHMS = ("Log", "LogSoftmax", "LogSigmoid", "Logsumexp")
-_HANDS_ON = ("Sum", "Mean", "Div", "Mul", "Sub", "Xlogy")  # what kl_div and a weight make of it
+_LOGARITHMS = ("LogBackward", "LogSoftmaxBackward", "LogSigmoidBackward", "LogsumexpBackward", "Log1PBackward")
+_HANDS_ON = ("Sum", "Mean", "Div")  # what may be made of it: a factor could be negative, and something taken off
+_FAR = 8  # nodes in front of it, among which no logarithm is
 _TIMES, _CLEARLY = 3, -1e-3
 
 
@@ -25,7 +26,7 @@ def negative_divergence(case: Case) -> Iterator[Cause]:
     graph = case.graph(first[0])
     node = _divergence(graph)
     given = None if node is None else _input(graph, node)
-    if node is None or given is None or given.site is None or _is_logarithm(given):
+    if node is None or given is None or given.site is None or _is_logarithm(graph, given):
         return
     called = (Related("called_at", node.site, "kl_div"),) if node.site not in (None, given.site) else ()
     yield Cause(
@@ -44,22 +45,32 @@ def is_of_divergence(node: Node) -> bool:
 
 
 def _divergence(graph: Graph) -> Node | None:
-    """The deepest node of a kl_div that is all of the loss: up to the root there are only sums and weights."""
+    """The deepest node of a kl_div that is all of the loss: up to the root there are only sums."""
     following: dict[int, list[int]] = defaultdict(list)
     for edge in graph.edges:
         following[edge.source].append(edge.target)
     at, found = 0, None
-    while graph.nodes[at].short_name.removesuffix("0").removesuffix("Backward") in _HANDS_ON:
-        found = graph.nodes[at] if is_of_divergence(graph.nodes[at]) else found
-        if len(following[at]) != 1 or (found is not None and not is_of_divergence(graph.nodes[at])):
+    while (inside := is_of_divergence(graph.nodes[at])) or (found is None and _is_sum(graph.nodes[at])):
+        found = graph.nodes[at] if inside else found
+        if len(following[at]) != 1:
             break
         at = following[at][0]
     return found
+
+
+def _is_sum(node: Node) -> bool:
+    return node.short_name.startswith(tuple(f"{one}Backward" for one in _HANDS_ON))
 
 
 def _input(graph: Graph, node: Node) -> Node | None:
     return next((graph.nodes[edge.target] for edge in graph.edges if edge.source == node.id), None)
 
 
-def _is_logarithm(node: Node) -> bool:
-    return node.short_name.startswith(tuple(f"{one}Backward" for one in _LOGARITHMS))
+def _is_logarithm(graph: Graph, node: Node) -> bool:
+    """Whether a logarithm is among the nodes right before one."""
+    front = {node.id}
+    for _ in range(_FAR):
+        if any(graph.nodes[one].short_name.startswith(_LOGARITHMS) for one in front):
+            return True
+        front = {edge.target for edge in graph.edges if edge.source in front}
+    return False
