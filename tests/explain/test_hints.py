@@ -11,7 +11,7 @@ from gradscope.model.report import Report
 
 HEALTHY = Path(__file__).parent / "healthy"
 SILENT = {
-    "GS809": ("warmup_cosine.py",),
+    "GS809": ("warmup_cosine.py", "drops_early_on_purpose.py"),
     "GS827": ("samples_clipped_one_by_one.py",),
     "GS841": ("softmaxes_over_rows.py", "sinkhorn_prototypes.py", "value_of_another_loss.py"),
     "GS849": ("heads_on_one_encoder.py", "gan_discriminator_cleared.py", "alternating_optimizers.py"),
@@ -30,6 +30,7 @@ SILENT = {
     "GS875": ("exponential_and_inverse_decays.py", "warmup_cosine.py"),
     "GS876": ("rounds_straight_through.py",),
     "GS877": ("sparse_from_the_start.py",),
+    "GS878": ("drops_early_on_purpose.py",),
     "GS844": ("constant_mask_forecast.py", "masked_autoencoder.py"),
 }
 

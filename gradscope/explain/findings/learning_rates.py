@@ -23,6 +23,7 @@ from gradscope.model.training import AIM, RESTORE, SCHEDULE, STEP, LearningRate
 _STEPS = 8  # at zero, at the end of the run
 _SHARE = 0.25  # of all steps
 _RISES, _RARELY = 3, 3  # of a rate in its warm-up; steps of an optimizer for one of its schedule
+_EARLY, _LOW, _WITH, _MANY = 0.1, 0.1, 0.9, 40  # parts of all steps, of the largest rate, of the steps; steps
 _LAMBDA, _EXACT = "LambdaLR", 1e-6
 _FACTOR = "return a factor, which the rate that the optimizer was made with is multiplied by; or make it with lr=1.0"
 _AT_ONCE = 0.01  # what a step of a schedule that is meant leaves of a rate, at least
@@ -144,9 +145,11 @@ def rate_stays_low(case: Case) -> Iterator[Cause]:
     How it is found: the rate has only risen, and not to half of the one that the schedule goes by, while the schedule
     was stepped three times or more, once for several steps of the optimizer. A hint: a run may have been cut short. Or
     the largest rate is the square of the one that the schedule goes by: the function of a LambdaLR, which gives a
-    factor, gives a rate.
+    factor, gives a rate. Or a schedule that is stepped with the optimizer had brought the rate to a tenth in the first
+    tenth of the steps, and left it there.
     """
     yield from _squared(case)
+    yield from _over_early(case)
     told: dict[tuple[int, int], list[LearningRate]] = defaultdict(list)
     for rate in case.learning_rates():
         told[rate.optimizer, rate.group].append(rate)
@@ -162,6 +165,23 @@ def rate_stays_low(case: Case) -> Iterator[Cause]:
                 f"the learning rate ends at {values[-1]:.2g}, on its way to {aim.value:.2g}: its schedule was stepped "
                 f"{scheduled} times in {steps} steps",
                 _interval(case) or _scheduled(case, optimizer),
+            )
+
+
+def _over_early(case: Case) -> Iterator[Cause]:
+    """A schedule of epochs that is stepped for each batch: what it lowers is low before the first epochs are over."""
+    told: dict[int, list[LearningRate]] = defaultdict(list)
+    for rate in case.learning_rates():
+        if rate.count != AIM and rate.group == 0:
+            told[rate.optimizer].append(rate)
+    for optimizer, rates in told.items():
+        steps, last = _steps(case, optimizer), rates[-1]
+        early = len(rates) > 1 and last.count <= _EARLY * steps and last.value <= _LOW * max(one.value for one in rates)
+        if early and last.value > 0 and steps >= _MANY and _times_scheduled(case, optimizer) >= _WITH * steps:
+            yield Cause(
+                f"the learning rate is {last.value:.2g} from step {last.count} of {steps} on: a schedule over so "
+                "early may count epochs, and is stepped for each batch",
+                _scheduled(case, optimizer),
             )
 
 

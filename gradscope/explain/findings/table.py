@@ -81,6 +81,7 @@ from gradscope.explain.findings.misuse import refused_use
 from gradscope.explain.findings.mixed_dtypes import dtypes_differ
 from gradscope.explain.findings.modules_not_held import module_not_held
 from gradscope.explain.findings.no_second_derivative import no_second_derivative
+from gradscope.explain.findings.one_memory import one_memory
 from gradscope.explain.findings.operator_shapes import shapes_do_not_fit
 from gradscope.explain.findings.other_values import another_value
 from gradscope.explain.findings.out_of_range import out_of_range
@@ -202,6 +203,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS875", "schedule-cut-short", Severity.INFO, schedule_cut_short, unless=("GS805",), points=False),
     Kind("GS876", "clamped-straight-through", Severity.INFO, clamped_straight_through, points=False),
     Kind("GS877", "weights-behind-relu", Severity.INFO, weights_behind_relu, unless=("GS734",), points=False),
+    Kind("GS878", "one-memory", Severity.INFO, one_memory, points=False),
     Kind("GS872", "frozen-averages-move", Severity.INFO, frozen_averages_move, unless=("GS812",), points=False),
     Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
     Kind("GS837", "squeezed-batch", Severity.ERROR, squeezed_batch, points=False),
