@@ -6,7 +6,7 @@ As in https://github.com/huggingface/diffusers/issues/6442.
 import torch
 from torch import nn
 
-KEPT_IN = torch.float16
+KEPT_IN, DEVICE = torch.float16, torch.get_default_device().type
 
 
 class Adapted(nn.Module):
@@ -25,10 +25,10 @@ def main(steps=5):
     model.to(dtype=KEPT_IN)  # expect: GS863
     trained = [one for one in model.parameters() if one.requires_grad]
     optimizer = torch.optim.AdamW(trained, lr=1e-3)
-    scaler = torch.amp.GradScaler("cpu", init_scale=256.0)
+    scaler = torch.amp.GradScaler(DEVICE, init_scale=256.0)
     for _ in range(steps):
         x = torch.randn(16, 8)
-        with torch.autocast("cpu", dtype=KEPT_IN):
+        with torch.autocast(DEVICE, dtype=KEPT_IN):
             loss = nn.functional.mse_loss(model(x).float(), x)
         scaler.scale(loss).backward()
         scaler.unscale_(optimizer)
