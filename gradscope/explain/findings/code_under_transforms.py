@@ -81,7 +81,7 @@ def _named(case: Case, texts: dict[str, str]) -> Iterator[Cause]:
         for text, meaning in texts.items():
             if text in failure.message and failure.site is not None:
                 built = _built_at(case, failure)
-                made = _made_at(case, failure.site) if built is None and meaning == SHARED else None
+                made = _made_at(case, failure.site) if built is None else None
                 if built is not None:
                     calls: tuple[Related, ...] = (Related("called_at", failure.site, "its call under the transform"),)
                     message = f"the {built.module_class} that is built here {meaning}"
