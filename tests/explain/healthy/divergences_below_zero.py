@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-raw = nn.Parameter(torch.linspace(0.1, 0.9, 6))
+raw = nn.Parameter(torch.linspace(2.0, 3.0, 6))
 optimizer = torch.optim.SGD([raw], lr=0.01)
 for _ in range(8):
     loss = -0.1 * nn.functional.kl_div(-raw.square(), torch.full((6,), 1 / 6), reduction="sum")
