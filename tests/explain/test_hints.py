@@ -26,7 +26,7 @@ SILENT = {
     "GS870": ("best_of_each_fold.py", "back_to_the_best.py"),
     "GS872": ("frozen_by_turns.py",),
     "GS873": ("reversed_under_clipping.py", "scaled_and_held_under_sgd.py"),
-    "GS874": ("scaled_and_held_under_sgd.py",),
+    "GS874": ("scaled_and_held_under_sgd.py", "held_without_decay.py"),
     "GS875": ("exponential_and_inverse_decays.py", "warmup_cosine.py"),
     "GS876": ("rounds_straight_through.py",),
     "GS877": ("sparse_from_the_start.py",),

@@ -114,9 +114,13 @@ def _is_of(case: Case, hook: Hook, site: Site) -> bool:
 
 
 def _decays(case: Case, look: OptimizerLook) -> bool:
-    """Whether the call that made an optimizer asks for weight decay."""
+    """Whether the call that made an optimizer asks for weight decay, of all groups alike."""
     made = made_at(case, look.optimizer)
-    for call in calls_at(case, made) if made is not None else ():
+    calls = calls_at(case, made) if made is not None else []
+    keys = [key for call in calls for one in ast.walk(call) if isinstance(one, ast.Dict) for key in one.keys]
+    if any(isinstance(key, ast.Constant) and key.value == "weight_decay" for key in keys):
+        return False
+    for call in calls:
         value = argument(call, "weight_decay", None) if called_name(call) == look.name else None
         if value is not None:
             return not (isinstance(value, ast.Constant) and not value.value)

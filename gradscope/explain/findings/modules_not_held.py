@@ -7,7 +7,9 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.graph_cuts import birth
 from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
+from gradscope.explain.deductions.plain_containers import container_around
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.optimizers import made_at
@@ -112,10 +114,14 @@ def _cause(case: Case, name: str, place: _Place) -> Cause:
     names = [one.leaf or "a parameter" for one in place.parameters.values()]
     meets = place.meets.site if place.meets is not None else None
     whose = f"the parameters of {name} ({several(names)})" if name else several(names)
+    made = _optimizer(case)
+    kept = container_around(case, birth(case, next(iter(place.parameters))))
+    given = (Related("declared_at", made, "the optimizer"),) if kept is not None and made is not None else ()
     return Cause(
-        f"no optimizer was given {whose}: the gradients of each step are computed and change nothing",
-        _optimizer(case) or meets,
-        (Related("used_at", meets, "works on what is trained"),),
+        f"no optimizer was given {whose}: the gradients of each step are computed and change nothing"
+        + (", and parameters() does not find them in what they are put into here" if kept is not None else ""),
+        kept or made or meets,
+        (*given, Related("used_at", meets, "works on what is trained")),
         tensor=names[0],
         weight=len(names),
     )

@@ -126,7 +126,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS704", "inplace-on-expanded", Severity.ERROR, inplace_on_expanded),
     Kind("GS705", "inplace-on-view", Severity.ERROR, inplace_on_view, unless=("GS762",)),
     Kind("GS739", "gradient-through-time", Severity.WARNING, gradient_through_time.through_time, symptom=True),
-    Kind("GS745", "gradient-leapt", Severity.ERROR, gradient_leapt),
+    Kind("GS745", "gradient-leapt", Severity.ERROR, gradient_leapt, after=("GS730", "GS731")),
     Kind("GS737", "diverged", Severity.ERROR, divergence.diverged, unless=("GS745", "GS820", "GS824")),
     Kind("GS730", "non-finite-forward", Severity.ERROR, nonfinite.non_finite_forward),
     Kind("GS731", "non-finite-derivative", Severity.ERROR, nonfinite.non_finite_derivative),

@@ -122,7 +122,7 @@ class NonfiniteOnHost(Watcher):
             thread = self._threads.current
             if self._steps.recorded and not thread.busy:
                 self._closer(thread, operator, tensor, arguments, keywords, frame)
-        elif not -VAST < total < VAST:
+        elif type(total) is float and not -VAST < total < VAST:
             self._leaps.look(operator, tensor, arguments, keywords, frame)
 
     def _look_at_written(self, operator: Any, arguments: tuple[Any, ...], keywords: dict[str, Any], frame: Any) -> None:
