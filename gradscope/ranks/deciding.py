@@ -50,7 +50,7 @@ def drawn_for(recording: Recording, stack: Stack, site: Site, test: ast.expr) ->
     """The line that draws at random what a condition asks for, in the function of a site, which stands in a stack."""
     frames = frames_of(recording, stack)
     at = next((at for at, one in enumerate(frames) if one.site == site), None)
-    return None if at is None else origin(recording, frames[at:], test, _draws)
+    return None if at is None else origin(recording, frames[at:], test, draws)
 
 
 def decided_at(recording: Recording, stack: Stack, condition: Site) -> Site | None:
@@ -133,7 +133,8 @@ def asks_for_rank(value: ast.expr) -> bool:
     return any(_RANK.search(name) for name in _names(value))
 
 
-def _draws(value: ast.expr) -> bool:
+def draws(value: ast.expr) -> bool:
+    """Whether a value is drawn at random."""
     return any(isinstance(node, ast.Call) and called_name(node) in _DRAWS for node in ast.walk(value))
 
 

@@ -85,12 +85,14 @@ def _add(
         waited = None if wait is None else sites.get(wait)
         last = replace(kinds[end.kind], backward=end.backward, sequence=end.sequence, waited=waited)
     weights = list(rank_reader.read_weights(rows, interned))
-    buffers = list(rank_reader.read_buffers(rows, interned))
-    met = _met(kinds, entered, sorted({one.backward for one in (*weights, *buffers)}))
+    buffers, copies = list(rank_reader.read_buffers(rows, interned)), list(rank_reader.read_copies(rows, interned))
+    met = _met(kinds, entered, sorted({one.backward for one in (*weights, *buffers, *copies)}))
     for one in weights:
         found.weights.add(number, one, met[one.backward])
     for one in buffers:
         found.buffers.add(number, one, met[one.backward])
+    for one in copies:
+        found.copies.add(number, one, met[one.backward])
     found.paces[number] = rank_reader.read_pace(rows)
     found.averaging[number] = read_averaging(rows, interned, reducers, groups, sites)
     found.losses[rank_reader.read_losses_as_text(rows)].append(number)

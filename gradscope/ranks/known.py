@@ -41,7 +41,8 @@ class Ranks:
     """All ranks, by number, and what of them can be compared. Numbers in sequences stand for `collectives`.
 
     `starts`: by rank and group, the place in the group of the first collective that is known, None when some are not.
-    `buffers`: those that DistributedDataParallel was told not to broadcast. `losses`: by content, the ranks with it.
+    `buffers`: those that DistributedDataParallel was told not to broadcast; `copies`: parameters of models that are
+    built as one that trains, and have no gradient. `losses`: by content, the ranks with it.
     `orders`: by the names in each wrapper as they are stored, the ranks with them.
     `of_group`: those of `collectives` that a group meets in, once they were asked for. `explained`: what is found in
     the recording of one rank, by path, about values that are not finite, `failed`: of what ended it; nothing where
@@ -54,6 +55,7 @@ class Ranks:
     starts: dict[int, dict[ProcessGroup, int | None]] = field(default_factory=dict)
     weights: Looks = field(default_factory=Looks)
     buffers: Looks = field(default_factory=Looks)
+    copies: Looks = field(default_factory=Looks)
     paces: dict[int, Pace] = field(default_factory=dict)
     averaging: dict[int, Averaging] = field(default_factory=dict)
     losses: dict[tuple[tuple[int, str], ...], list[int]] = field(default_factory=lambda: defaultdict(list))

@@ -16,10 +16,12 @@ _OF_A_RANK = re.compile(r"rank|main|master|primary|chief|leader", re.IGNORECASE)
 
 @dataclass(frozen=True, slots=True)
 class Branch:
-    """The line of a condition, and the one under it at which a rank was."""
+    """The line of a condition, and the one under it at which a rank was; `leaves`: or below it, where a function is
+    left under it."""
 
     condition: Site
     inside: Site
+    leaves: bool = False
 
     @property
     def is_of_a_rank(self) -> bool:
@@ -89,8 +91,10 @@ def _in_what_is_called(recording: Recording, stack: Stack, ours: Site) -> list[B
     inner = list(_outside_in(stack))
     for site in inner[inner.index(ours) + 1 :]:
         function = function_around(tree_of(recording, site), site.line)
-        lines = [] if function is None else [*_around(function, site.line), *_ways_out(function, site.line)]
-        found += [Branch(at_line(recording, site, line), site) for line in lines]
+        around = [] if function is None else _around(function, site.line)
+        out = [] if function is None else _ways_out(function, site.line)
+        found += [Branch(at_line(recording, site, line), site) for line in around]
+        found += [Branch(at_line(recording, site, line), site, leaves=True) for line in out]
     return found
 
 

@@ -11,6 +11,7 @@ from gradscope.model.averaging import Averaging
 from gradscope.model.finding import Related
 from gradscope.model.site import Site
 from gradscope.ranks.beside import asked_at
+from gradscope.ranks.copied import copied_before
 from gradscope.ranks.copies import Apart, Replicas, apart_words, first_apart, is_averaged, looks_of, replicas_of
 from gradscope.ranks.drifting import why_apart
 from gradscope.ranks.held_back import decides
@@ -25,7 +26,8 @@ _PAST = "the module inside DistributedDataParallel is called, so that no gradien
 
 def start_apart(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
-        Replicas whose gradients are averaged, and whose parameters are not equal when the first step begins.
+        Replicas whose gradients are averaged, and whose parameters are not equal when the first step begins; a copy of
+        such a model, an average of its weights say, that was taken before DistributedDataParallel made them equal.
     Why:
         Averaged gradients keep equal copies equal. Copies that start apart stay apart: each is pushed by gradients that
         were computed for others, and what is saved is one of them.
@@ -40,10 +42,11 @@ def start_apart(ranks: Ranks) -> Iterator[Blame]:
             dist.broadcast(parameter.data, src=0)
     Do instead:
         Broadcast the parameters of one rank before the first step, or let DistributedDataParallel do it; load
-        checkpoints on every rank, or before the wrap.
+        checkpoints on every rank, or before the wrap; take copies after it.
     How it is found:
         The norms of the parameters at the first look, on ranks where DistributedDataParallel averages their gradients,
-        or the program itself reduces the .grad of that very parameter.
+        or the program itself reduces the .grad of that very parameter. Of models that are built as one that trains, and
+        have no gradients: the norms at the first look at them, where a module was copied before the wrap, by one line.
     """
     for replicas in replicas_of(ranks):
         found = _parameter_at(ranks, replicas, looks_of(ranks.weights, replicas)[:1])
@@ -57,6 +60,19 @@ def start_apart(ranks: Ranks) -> Iterator[Blame]:
                 certain=False,
                 backward=found.backward,
                 tensor=found.leaf,
+            )
+            return
+        copied = copied_before(ranks, replicas)
+        if copied is not None and _drift(ranks) is None:
+            yield Blame(
+                f"{unwrapped(copied.apart.leaf)} of a copy of the model is not the same on all ranks "
+                f"({apart_words(copied.apart)}): it was taken before DistributedDataParallel gave all of them the "
+                "parameters of rank 0",
+                copied.site,
+                (Related("cause_at", copied.wrapped, "where the wrapper was made"),),
+                certain=False,
+                backward=copied.apart.backward,
+                tensor=copied.apart.leaf,
             )
             return
 

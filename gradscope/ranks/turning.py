@@ -151,8 +151,10 @@ def _branched(odd: Met, usual: Met, parting: Parting) -> Turn | None:
         texts = one.recording if one.recording.sources() else other.recording  # those of a rank that was killed lack
         branch = passed_by(texts, one.stack, other.stack, before)
         if branch is not None:
-            words = f", in a branch of line {branch.condition.line},"
-            site = decided_at(texts, one.stack, branch.condition) or branch.inside
+            words = f", {'below' if branch.leaves else 'in'} a branch of line {branch.condition.line},"
+            by_data = branch.leaves and not branch.is_of_a_rank  # the rank that left is the one that all wait for
+            told = branch.condition if by_data else branch.inside
+            site = decided_at(texts, one.stack, branch.condition) or told
             condition = None if site == branch.condition else branch.condition
             return Turn(one.rank.rank, one.collective, other.collective, site, words, condition)
     return None

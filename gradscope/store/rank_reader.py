@@ -33,10 +33,17 @@ def read_weights(rows: Rows, interned: Interned) -> Iterator[Weights]:
 
 def read_buffers(rows: Rows, interned: Interned, all_of_them: bool = False) -> Iterator[Weights]:
     """The norms of buffers that nobody keeps equal, or of all of them, at every look."""
-    wanted = "1" if all_of_them else "left_alone"
-    if not rows.number(f"SELECT count(*) FROM buffer_size WHERE {wanted}"):
-        return
-    yield from _norms(rows, interned, f"SELECT backward, name, norm FROM buffer_size WHERE {wanted}")
+    yield from _of_kind(rows, interned, "left_alone < 2" if all_of_them else "left_alone = 1")
+
+
+def read_copies(rows: Rows, interned: Interned) -> Iterator[Weights]:
+    """The norms of the parameters of models that are built as one that trains, and have no gradient, at every look."""
+    yield from _of_kind(rows, interned, "left_alone = 2")
+
+
+def _of_kind(rows: Rows, interned: Interned, wanted: str) -> Iterator[Weights]:
+    if rows.number(f"SELECT count(*) FROM buffer_size WHERE {wanted}"):
+        yield from _norms(rows, interned, f"SELECT backward, name, norm FROM buffer_size WHERE {wanted}")
 
 
 def _norms(rows: Rows, interned: Interned, sql: str) -> Iterator[Weights]:

@@ -203,8 +203,9 @@ CREATE TABLE nonfinite (backward INTEGER NOT NULL, place TEXT NOT NULL, leaf INT
 -- after the backward calls 0, 1, 2, 4, 8, ...: the norms of a leaf's gradient and of the leaf, as Python prints them
 CREATE TABLE leaf_size (backward INTEGER NOT NULL, leaf INTEGER NOT NULL, gradient TEXT NOT NULL, weight TEXT NOT NULL, zero_share REAL NOT NULL,
   count INTEGER NOT NULL, PRIMARY KEY (backward, leaf)) WITHOUT ROWID;
--- after the same calls, where there are several ranks: the norm of a floating-point buffer that a state_dict() has, as Python
--- prints it; left_alone: 1 where DistributedDataParallel was told not to broadcast it
+-- after the same calls, where there are several ranks: the norm of a buffer that a state_dict() has, as Python prints it, of
+-- whole numbers that of each times its place; left_alone: 1 where DistributedDataParallel was told not to broadcast it, 2 for a
+-- parameter of a model that is built as one that trains, and has no gradient
 CREATE TABLE buffer_size (backward INTEGER NOT NULL, name INTEGER NOT NULL, norm TEXT NOT NULL, left_alone INTEGER NOT NULL,
   PRIMARY KEY (backward, name)) WITHOUT ROWID;
 -- in the backward calls 0, 1, 2, 4, 8, ...: the largest magnitude of the gradient that a node received, of some of the

@@ -26,6 +26,7 @@ SCRIPTS = {
     "handed_programs.py": 2,
     "choice_programs.py": 2,
     "alone_programs.py": 2,
+    "apart_programs.py": 2,
     "count_programs.py": 2,
     "order_programs.py": 2,
     "parallel_programs.py": 2,
