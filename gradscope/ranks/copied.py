@@ -2,16 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradscope.model.operation import Operation
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Origin, Site, Stack, user_site
 from gradscope.ranks.copies import Apart, Replicas, first_apart, looks_of
 from gradscope.ranks.known import Ranks
 from gradscope.store.reader import Recording, load
 
+_NAMELESS = "leaf"  # what a parameter is called whose model has not run
 _COPIES = "__deepcopy__"  # what torch copies a parameter by
 _OF_A_MODULE = "_reconstruct"  # what Python's copy.deepcopy builds an object anew by
 
@@ -32,33 +31,43 @@ def copied_before(ranks: Ranks, replicas: Replicas) -> Copied | None:
     if found is None or wrapped is None:
         return None
     with load(Path(ranks.rank(found.odd[0]).path)) as recording:
-        site = _taken(recording, wrapped)
+        site = _taken(recording, wrapped, found.leaf)
     return None if site is None else Copied(found, site, wrapped)
 
 
-def _taken(recording: Recording, wrapped: Site) -> Site | None:
-    """The line that copied modules before a wrap, in the function that wraps, where there is such a frame; None where
-    several lines did, or none."""
-    before: dict[str, Stack] = {}
-    for one in _operations(recording):
-        if str(one.site) == str(wrapped):
-            break
-        if _copies_a_module(one.stack):
-            before.setdefault(str(one.site), one.stack)
-    else:
-        return None  # nothing is known to have run in the wrapper
-    if len(before) != 1:
+def _taken(recording: Recording, wrapped: Site, leaf: str) -> Site | None:
+    """The line that copied a model before a wrap, in the function that wraps, where there is such a frame; None where
+    what is apart lies elsewhere, or where several lines copied models and nothing says which."""
+    before = _copied(recording, wrapped)
+    wanted = _memory_of(recording, leaf)
+    among = wanted & before.keys()
+    if not wanted and _memory_of(recording, _NAMELESS) <= before.keys():
+        among = set(before)  # it did not run while names were learned, and there is no other that did not
+    stacks = {str(user_site(before[each])): before[each] for each in among}
+    if len(stacks) != 1:
         return None
-    frames = [site for stack in before.values() for site in stack if site.origin is Origin.USER]
+    frames = [site for stack in stacks.values() for site in stack if site.origin is Origin.USER]
     beside = (site for site in frames if (site.file, site.function) == (wrapped.file, wrapped.function))
     return next(beside, frames[0])
 
 
-def _operations(recording: Recording) -> Iterator[Operation]:
-    for block in recording.blocks(versions=False):
-        if block.backward is not None:
-            return
-        yield from block.operations
+def _memory_of(recording: Recording, leaf: str) -> set[int]:
+    """The storages of the parameters of a name."""
+    return {one.storage for one in recording.flow_tensors() if one.parameter and one.leaf == leaf}
+
+
+def _copied(recording: Recording, wrapped: Site) -> dict[int, Stack]:
+    """By storage: where a parameter was copied into it before a wrap."""
+    storages = {one.number: one.storage for one in recording.flow_tensors()}
+    found: dict[int, Stack] = {}
+    for one in recording.flow():
+        if one.backward is not None:
+            return {}  # nothing is known to have run in the wrapper
+        if _copies_a_module(one.operation.stack):
+            found.update({storages[each]: one.operation.stack for each in one.makes if each in storages})
+        elif str(one.site) == str(wrapped):
+            return found
+    return {}
 
 
 def _copies_a_module(stack: Stack) -> bool:

@@ -96,7 +96,7 @@ def _written(recording: Recording, one: Collective, buffer: str) -> Site | None:
     """The last line below a sum, or that of the sum, by which what was summed comes into a buffer."""
     site, name = one.site, unwrapped(buffer).rpartition(".")[2]
     function = None if site is None else function_around(tree_of(recording, site), site.line)
-    call = None if site is None or function is None else _sum_on(function, site.line)
+    call = None if site is None or function is None else sum_on(function, site.line)
     if site is None or function is None or call is None:
         return None
     given = call.args[0]
@@ -110,7 +110,7 @@ def _written(recording: Recording, one: Collective, buffer: str) -> Site | None:
     return at_line(recording, site, max(lines)) if lines else None
 
 
-def _sum_on(function: ast.AST, line: int) -> ast.Call | None:
+def sum_on(function: ast.AST, line: int) -> ast.Call | None:
     """The call on a line that sums over ranks, and does not take their greatest, say."""
     calls = (node for node in ast.walk(function) if isinstance(node, ast.Call) and node.lineno == line)
     for call in calls:

@@ -16,6 +16,7 @@ from gradscope.model.site import Site
 from gradscope.ranks.doubled import doubled
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
+from gradscope.ranks.summed_twice import summed_twice
 from gradscope.store.reader import Recording, load
 
 _SUMS = ("c10d.allreduce_", "_c10d_functional.all_reduce")
@@ -36,7 +37,8 @@ class _Sum:
 def summed_again(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         A custom Function whose backward sums gradients over the ranks that all ranks have alike; a running total in a
-        buffer that all ranks have alike, and that is summed over them again whenever they meet.
+        buffer that all ranks have alike, and that is summed over them again whenever they meet; one tensor by two names
+        that is summed by each.
     Why:
         Where all ranks compute the same from a result that was put together, each has the whole gradient of it. To sum
         it once more makes it as many times as large as there are ranks, again in each layer: the lower ones step too
@@ -49,15 +51,28 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         return gradient
     Do instead:
         Let the gradient through where the forward sums, and sum it where the forward lets its input through. Sum what a
-        rank has seen since the ranks last met, or divide what is put back by their number.
+        rank has seen since the ranks last met, or divide what is put back by their number. Give each name a tensor of
+        its own: detach() and to() may give the same memory again, clone() does not.
     How it is found:
         The largest magnitude of the gradients that nodes of custom Functions received and passed on, in the backward
         calls 0, 1, 2, 4, 8, ...: the same on all ranks, whose parameters are not the same, before a sum that made it
         exactly as many times as large as there are ranks, at two nodes of which one leads to the other, in two of these
         calls at least. Silent where gradients are averaged between these ranks. Of buffers: norms that are the same on
         ranks, and that became, each time that the ranks met at one line between looks, as many times as large as there
-        are ranks. The line is the one below that which writes the buffer.
+        are ranks. The line is the one below that which writes the buffer. Of tensors: one that was computed in the
+        first steps, whole, whose memory is summed in one group twice, before anything reads or writes it, and then is
+        read; the line is that of the second sum.
     """
+    twice = summed_twice(ranks)
+    if twice is not None:
+        yield Blame(
+            f"what line {twice.made.line} makes is summed over the ranks twice before it is read, as two names are "
+            "given to one tensor: each sum but the first makes it as many times as large as there are ranks",
+            twice.summed,
+            (Related("cause_at", twice.made, "where it is made"),),
+            certain=False,
+        )
+        return
     total = doubled(ranks)
     if total is not None:
         yield Blame(

@@ -40,6 +40,12 @@ def read_process_groups(rows: Rows, interned: Interned) -> dict[int, ProcessGrou
     }
 
 
+def read_groups_of_runs(rows: Rows) -> dict[int, int]:
+    """By stretch of operators that ended with a collective: the number of its process group."""
+    sql = "SELECT r.block_run, c.process_group FROM collective_run r JOIN collective c ON c.id = r.collective"
+    return dict(rows.select(sql, (INTEGER, INTEGER)))
+
+
 def read_runs(rows: Rows) -> list[Run]:
     """The collectives that a run entered: number, stretch of operators, what was given, place, operator and stack."""
     return rows.all(_RUNS, (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, INTEGER, INTEGER))

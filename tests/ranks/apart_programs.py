@@ -93,6 +93,53 @@ def healthy_aim_of_its_own(rank):
         (net(x) - aim(x)).square().mean().backward()
 
 
+def healthy_aim_beside_a_copy(rank):
+    """Copies its model before the wrap for another use."""
+    plain = model()
+    kept, net = copy.deepcopy(plain), Replicated(plain)
+    aim = model(rank).requires_grad_(False)
+    for step in range(STEPS):
+        x = data(rank, step)
+        (net(x) - aim(x)).square().mean().backward()
+        kept.load_state_dict(plain.state_dict())
+
+
+def runs_at_last(net, kept, rank):
+    """Runs what nobody trains when steps have long been alike."""
+    for step in range(2 * STEPS):
+        x = data(rank, step)
+        net(x).square().mean().backward()
+        with torch.no_grad():
+            for one, other in zip(kept.parameters(), net.parameters(), strict=True):
+                one.lerp_(other, 0.1)
+        if step == STEPS:
+            kept(x)
+
+
+def copy_that_runs_late(rank):
+    plain = model(rank)
+    kept = copy.deepcopy(plain)  # expect: GS795
+    runs_at_last(Replicated(plain), kept, rank)
+
+
+def healthy_aim_that_runs_late(rank):
+    """Has a copy that was taken before the wrap, too, which is loaded."""
+    plain, aim = model(), model(rank).requires_grad_(False)
+    kept, net = copy.deepcopy(plain), Replicated(plain)
+    kept.load_state_dict(plain.state_dict())
+    runs_at_last(net, aim, rank)
+
+
+def one_of_two_copies(rank):
+    """Says nothing where it may have been either, one of which is given its parameters anew."""
+    plain = model(rank)
+    kept = copy.deepcopy(plain)
+    loaded = copy.deepcopy(plain)
+    net = Replicated(plain)
+    loaded.load_state_dict(plain.state_dict())
+    runs_at_last(net, kept, rank)
+
+
 def drifts_beside_its_copy(rank):
     """What is trained itself matters more than the copy of it."""
     plain = model(rank)
@@ -165,6 +212,98 @@ def healthy_noise_of_its_own(rank):
 
 def healthy_constant_of_its_own(rank):
     on_its_own(rank, Mixed(torch.full((4,), float(rank))), broadcast_buffers=False)
+
+
+def logged(rank, parts, read=lambda logs: [one.item() for one in logs.values()]):
+    """Reduces what a step logs, each by its name."""
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        loss = net(data(rank, step)).square().mean()
+        loss.backward()
+        optimizer.step()
+        with torch.no_grad():
+            read(parts(loss.detach()))
+
+
+def summed(logs):
+    for value in logs.values():
+        dist.all_reduce(value)  # expect: GS799 in summed_by_two_names
+    return [one.item() for one in logs.values()]
+
+
+def summed_by_two_names(rank):
+    logged(rank, lambda loss: {"loss": loss, "whole": loss}, summed)
+
+
+def healthy_clones_by_two_names(rank):
+    logged(rank, lambda loss: {"loss": loss, "whole": loss.clone()}, summed)
+
+
+def healthy_two_parts(rank):
+    """Sums both halves of one memory."""
+
+    def parts(loss):
+        both = torch.stack([loss, 2 * loss])
+        return {"one": both[:1], "other": both[1:]}
+
+    logged(rank, parts, summed)
+
+
+def healthy_greatest_by_two_names(rank):
+    def greatest(logs):
+        for value in logs.values():
+            dist.all_reduce(value, op=dist.ReduceOp.MAX)
+        return [one.item() for one in logs.values()]
+
+    logged(rank, lambda loss: {"loss": loss, "whole": loss}, greatest)
+
+
+def healthy_written_between(rank):
+    def running(logs):
+        for value in logs.values():
+            dist.all_reduce(value)
+            value.div_(2)
+        return [one.item() for one in logs.values()]
+
+    logged(rank, lambda loss: {"loss": loss, "again": loss}, running)
+
+
+def healthy_read_between(rank):
+    """Asks whether any rank had something, now and again."""
+
+    def asked(logs):
+        for value in logs.values():
+            dist.all_reduce(value)
+            assert value.item() == 0
+
+    logged(rank, lambda loss: {"bad": loss.isnan().sum(), "again": loss.isnan().sum()}, asked)
+    logged(rank, lambda loss: dict.fromkeys(("bad", "again"), loss.isnan().sum().clone()), asked)
+
+
+def healthy_token(rank):
+    """Meets by a tensor that nobody reads."""
+    token = torch.ones(2) * 2
+
+    def meet(logs):
+        dist.all_reduce(token)
+        dist.all_reduce(token)
+
+    logged(rank, lambda loss: {}, meet)
+
+
+def healthy_sum_of_parts(rank):
+    """Sums in a part of the ranks first, then over the parts."""
+    groups = [dist.new_group([one]) for one in range(2)]
+
+    def by_part(logs):
+        for value in logs.values():
+            dist.all_reduce(value, group=groups[rank])
+            dist.all_reduce(value)
+        return [one.item() for one in logs.values()]
+
+    logged(rank, lambda loss: {"loss": loss.clone()}, by_part)
 
 
 if __name__ == "__main__":

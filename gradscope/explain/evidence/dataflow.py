@@ -25,6 +25,7 @@ _SHAPE_ONLY = ("_like", "new_empty", "new_zeros", "new_ones", "new_full", "new_e
 _WHOLE = ("int", "uint", "bool")  # kinds of numbers
 _SCALAR = ("_local_scalar_dense", "item")
 _OPTIMIZER = "torch/optim/"
+_COLLECTIVES = "c10d."
 CTC_LOSSES = ("_ctc_loss", "_cudnn_ctc_loss")
 VIEWS = ("view", "_unsafe_view", "_reshape_alias", "reshape")  # what gives the same memory another shape
 
@@ -333,10 +334,15 @@ def dataflow(facts: Facts) -> RecordedDataflow:
     """The flow of tensors through the operators that were examined."""
     tensors = {tensor.number: tensor for tensor in facts.flow_tensors()}
     known = syntax(facts)
-    operations = with_aliases(facts.flow(), tensors, known)
+    operations = with_aliases(tuple(filter(_is_of_a_graph, facts.flow())), tensors, known)
     flow = RecordedDataflow(operations, tensors.values(), facts.flow_ends(), pace=facts.pace)
     flow.inside_functions = frozenset(flow.under(lambda stack: runs_in_a_function(known, stack)))
     return flow
+
+
+def _is_of_a_graph(operation: FlowOperation) -> bool:
+    """Whether it is no collective that ran without gradients, as those do that share parameters and numbers."""
+    return operation.operation.grad or not operation.operation.name.startswith(_COLLECTIVES)
 
 
 def reads_shape_only(operation: FlowOperation) -> bool:

@@ -45,7 +45,7 @@ class BufferNorms:
         """The parameters of models that are built as one that trains, and have no gradient themselves."""
         models = [(list(model.named_parameters()), model) for model in self._names.models()]
         trained = {_build(own) for own, _ in models if any(one.grad is not None for _, one in own)}
-        for own, model in models if trained else ():
+        for own, _ in models if trained else ():
             if all(one.grad is None for _, one in own) and _build(own) in trained:
                 for _, parameter in own:
                     name = self._names.leaf(parameter)

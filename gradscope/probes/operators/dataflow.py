@@ -81,7 +81,7 @@ class Dataflow(Watcher):
 
     def exchanges(self, thread: Thread) -> int | None:
         """The number, in the open block, of the collective that is about to run; None where it is not followed."""
-        if not self.on or thread.busy or thread.backward is not None or not torch.is_grad_enabled():
+        if not self.on or thread.busy or thread.backward is not None:
             return None
         return len(ends_of(thread.operations)) - 1 if thread.operations else None
 
