@@ -159,7 +159,7 @@ def same_data(ranks: Ranks) -> Iterator[Blame]:
         between which DistributedDataParallel averages the gradients: ranks of one tensor-parallel group may see the
         same. Silent where ranks exchange something between model and loss, as a loss over the features of all does.
         The line is where the data of the first call of the model come from, by the names in the source: the
-        loader, the sampler, or the seed of what is drawn.
+        loader, the stream that it reads, the sampler, or the seed of what is drawn.
     """
     for losses, numbers in ranks.losses.items():
         values = {value for _, value in losses}

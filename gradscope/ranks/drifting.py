@@ -26,6 +26,7 @@ from gradscope.ranks.deciding import rank_that_decides
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.passing import passed_by
 from gradscope.ranks.scaled import Side, decided_apart
+from gradscope.ranks.settings import written_for_a_rank
 from gradscope.ranks.syntax import at_line, turns
 from gradscope.store.reader import Recording, load
 
@@ -57,10 +58,13 @@ def _rates(here: Recording, there: Recording) -> tuple[str, Site] | None:
     at_first = count <= 0
     calls = (call for interval in here.intervals() for call in interval.calls)
     kinds = (MADE,) if at_first else (SCHEDULE,)
-    sites = (call.site for call in calls if call.kind in kinds and (not at_first or call.optimizer == optimizer))
-    site = next(filter(None, sites), None)
+    made = (call for call in calls if call.kind in kinds and (not at_first or call.optimizer == optimizer))
+    call = next((one for one in made if one.site is not None), None)
+    if call is None or call.site is None:
+        return None
+    site = (written_for_a_rank(here, call.stack) if at_first else None) or call.site
     when = "" if at_first else f" from step {count} on"
-    return None if site is None else (f"their learning rates are not the same{when}", site)
+    return f"their learning rates are not the same{when}", site
 
 
 def _calls(odd: Side, other: Side, found: Apart) -> tuple[str, Site] | None:

@@ -12,6 +12,7 @@ from gradscope.model.site import Site
 from gradscope.model.training import FORWARD, MADE, STEP, ZERO_GRAD, Interval
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
+from gradscope.ranks.parted import made_before_parting
 from gradscope.store.reader import Recording, load
 
 _SCATTERS = ("c10d._reduce_scatter_base_", "c10d.reduce_scatter_", "_c10d_functional.reduce_scatter")
@@ -21,11 +22,12 @@ _STEPS = 2  # at least
 def holds_what_was_gathered(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         An optimizer that was made after a forward of a model under fully_shard, or its unshard(), had gathered
-        parameters, and before they were parted again.
+        parameters, and before they were parted again; one that was made before fully_shard parted them.
     Why:
         The optimizer holds the gathered tensors. FSDP takes their gradients, adds them up over the ranks and gives each
         rank its part, in a tensor that the optimizer does not know: its steps leave these parameters as they are.
-        After a forward the root of a model stays gathered for the backward that comes.
+        After a forward the root of a model stays gathered for the backward that comes. fully_shard() itself puts other
+        parameters in the place of those that it parts.
     Wrong:
         model(example)
         optimizer = AdamW(model.parameters())
@@ -33,15 +35,27 @@ def holds_what_was_gathered(ranks: Ranks) -> Iterator[Blame]:
         optimizer = AdamW(model.parameters())
         model(example)
     Do instead:
-        Make the optimizer before the first forward, or call model.reshard() before it is made.
+        Make the optimizer after fully_shard() and before the first forward, or call model.reshard() before it is made.
     How it is found:
         Parameters that an optimizer holds and a backward accumulates into, where gradients are scattered in this
-        backward, and that have no gradient at any step, though none is cleared in between; others have one.
+        backward, and that have no gradient at any step, though none is cleared in between; others have one. Or all that
+        an optimizer holds was parted by fully_shard(), and none of it has a gradient at any step: the line is that by
+        which the program comes to make the optimizer, in the function that comes to fully_shard() as well.
     """
     inside = (one for one in ranks.collectives if one.inside and one.operator.startswith(_SCATTERS))
     if next(inside, None) is None or not ranks.ranks:
         return
     with load(Path(ranks.ranks[0].path)) as recording:
+        early = made_before_parting(recording)
+        if early is not None:
+            yield Blame(
+                f"the optimizer holds {early.held} parameters as they were before fully_shard() put each rank's part "
+                "in their place: none of them is given a gradient, and its steps change nothing of the model",
+                early.made,
+                (Related("cause_at", early.parted, "where the parameters are parted"),),
+                certain=False,
+            )
+            return
         for optimizer, held in _without_gradients(recording).items():
             site, forward = _made(recording, optimizer)
             more = f" and {len(held) - 1:,} more" if len(held) > 1 else ""

@@ -21,6 +21,7 @@ _CONVERTS = frozenset(
     ("to", "cuda", "cpu", "float", "double", "half", "long", "clone", "detach", "view", "reshape", "contiguous")
 )
 _CHOOSES = ("batch_sampler", "sampler", "generator")  # arguments that say which samples are taken
+_LOADER, _STREAM = "DataLoader", "IterableDataset"
 _DRAWS = frozenset(("rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "bernoulli"))
 _SENT = ("tensor", "input_tensor", "input")  # as collectives call what they send
 _PUTS_FIRST = ("all_gather", "reduce_scatter", "all_to_all")  # how those are called that first take what they fill
@@ -40,7 +41,7 @@ class Frame:
 
 def origin_of(recording: Recording, stack: Stack, seeds: bool = True) -> Site | None:
     """The line that what a model is given goes back to; `stack` is that of the model's call. With `seeds`, that of the
-    seed of what is drawn."""
+    seed of what is drawn. A loader of a stream is told by what makes the stream, which nothing else parts."""
     frames = frames_of(recording, stack)
     if not frames:
         return None
@@ -50,7 +51,7 @@ def origin_of(recording: Recording, stack: Stack, seeds: bool = True) -> Site | 
         return frames[0].site
     at, line, made = _followed(frames, given, _inside)
     seeded = _seeded(frames[at], line) if seeds and _last_name(made) in _DRAWS else None
-    return at_line(recording, frames[at].site, seeded or line)
+    return at_line(recording, frames[at].site, seeded or _streamed(recording, frames[at], line, made) or line)
 
 
 def made_at(recording: Recording, stack: Stack, through: bool = True) -> Site | None:
@@ -131,6 +132,23 @@ def _inside_call(value: ast.expr) -> ast.expr | None:
     if _last_name(value) in _CONVERTS and isinstance(value.func, ast.Attribute):
         return value.func.value
     return None
+
+
+def _streamed(recording: Recording, frame: Frame, line: int, made: ast.expr) -> int | None:
+    """The line that makes the stream of a loader, of a class of the program's own."""
+    if not isinstance(made, ast.Call) or _last_name(made) != _LOADER:
+        return None
+    by_name = (one.value for one in made.keywords if one.arg == "dataset")
+    given = next(by_name, made.args[0] if made.args else None)
+    bound = bound_in(frame, given.id, line) if isinstance(given, ast.Name) else None
+    return None if bound is None or _last_name(bound[1]) not in _streams(recording) else bound[0]
+
+
+def _streams(recording: Recording) -> set[str]:
+    """The names of the program's own classes of iterable datasets."""
+    trees = (tree_of(recording, Site(file, 1, "")) for file in recording.sources())
+    classes = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    return {one.name for one in classes if any(ast.unparse(base).endswith(_STREAM) for base in one.bases)}
 
 
 def unconverted(value: ast.expr) -> ast.expr:

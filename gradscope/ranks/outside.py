@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from gradscope.model.site import Site
+from gradscope.model.site import Origin, Site
 from gradscope.model.training import MADE
 from gradscope.ranks.copies import Apart, Replicas, first_apart, is_averaged, looks_of, replicas_of
 from gradscope.ranks.known import Looks, Ranks
@@ -15,7 +15,7 @@ _MOST = 0.5  # of the parameters of a backward: else it may be a model in parts,
 
 
 def outside(ranks: Ranks) -> Iterator[tuple[Apart, Site | None]]:
-    """The first such parameter of each set of replicas, and the line that averages the others, or trains it."""
+    """The first such parameter of each set of replicas, and the line that averages others, makes it or trains it."""
     for replicas in replicas_of(ranks):
         looks = looks_of(ranks.weights, replicas)
         if not looks or any(ranks.averaging[number].ignores for number in replicas.members):
@@ -27,7 +27,7 @@ def outside(ranks: Ranks) -> Iterator[tuple[Apart, Site | None]]:
             continue
         found = first_apart(ranks.weights, replicas, looks[1:], left.__contains__)
         if found is not None:
-            yield found, _by_hand(ranks, found) or _trains(ranks, found)
+            yield found, _by_hand(ranks, found) or _builds(ranks, found) or _trains(ranks, found)
 
 
 def _alike(measured: Looks, look: int, replicas: Replicas) -> set[str]:
@@ -43,6 +43,20 @@ def _alike(measured: Looks, look: int, replicas: Replicas) -> set[str]:
 def _by_hand(ranks: Ranks, found: Apart) -> Site | None:
     """The line that averages other gradients."""
     return next((one.site for one in ranks.averaging[found.members[0]].by_hand if one.site is not None), None)
+
+
+def _builds(ranks: Ranks, found: Apart) -> Site | None:
+    """The line that makes what has the parameter, in the function that wraps what has the others."""
+    wrapped = ranks.averaging[found.members[0]].wrapped
+    if wrapped is None:
+        return None
+    with load(Path(ranks.rank(found.members[0]).path)) as recording:
+        own = {one.storage for one in recording.flow_tensors() if one.parameter and one.leaf == found.leaf}
+        storages = {one.number: one.storage for one in recording.flow_tensors()}
+        made = (one for one in recording.flow() if one.backward is None and own & {storages[at] for at in one.makes})
+        stack = next((one.operation.stack for one in made), ())
+        places = (site for site in stack if site.origin is Origin.USER)
+        return next((one for one in places if (one.file, one.function) == (wrapped.file, wrapped.function)), None)
 
 
 def _trains(ranks: Ranks, found: Apart) -> Site | None:

@@ -93,11 +93,12 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         The norms of all parameters, measured at the backward calls 0, 1, 2, 4, 8, ...: of those whose gradients are
         averaged, equal on all ranks at the first look, different at a later one by more than rounding explains. The
-        line is that of the optimizer or the schedule whose learning rate is not the same, of the way past a call (a
-        step, or the loading of a state) that another rank makes, or the first that wrote the parameter since the last
-        look: of one that a rank alone ran, the condition that asks for the rank. So are parameters told that were
-        equal, and whose gradients nobody averages where those of most others are. Looks before which the ranks had not
-        met equally often are left out.
+        line is that of the optimizer or the schedule whose learning rate is not the same, or the condition by which one
+        rank wrote what the optimizer is made with, of the way past a call (a step, or the loading of a state) that
+        another rank makes, or the first that wrote the parameter since the last look: of one that a rank alone ran, the
+        condition that asks for the rank. So are parameters told that were equal, and whose gradients nobody averages
+        where those of most others are: by the line that makes them beside the wrap, else their optimizer's. Looks
+        before which the ranks had not met equally often are left out.
     """
     found = _drift(ranks)
     if found is not None:

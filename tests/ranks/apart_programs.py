@@ -306,5 +306,57 @@ def healthy_sum_of_parts(rank):
     logged(rank, lambda loss: {"loss": loss.clone()}, by_part)
 
 
+class Stream(torch.utils.data.IterableDataset):
+    """Numbers from somewhere, which each rank reads from the first on."""
+
+    def __init__(self, step=1):
+        self.step = step
+
+    def __iter__(self):
+        yield from torch.arange(96.0).reshape(24, 4)[:: self.step] / 96
+
+
+def streamed(rank, loader):
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for batch in loader:
+        optimizer.zero_grad()
+        net(batch).square().mean().backward()
+        optimizer.step()
+
+
+def one_stream_for_all(rank):
+    stream = Stream()  # expect: GS794
+    loader = torch.utils.data.DataLoader(stream, batch_size=2)
+    streamed(rank, loader)
+
+
+def steps_of(net, rank, settings):
+    optimizer = torch.optim.SGD(net.parameters(), lr=settings["lr"])
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        optimizer.step()
+
+
+def settings_of_one_rank(rank):
+    settings = {"lr": 0.1}
+    if rank == 0:  # expect: GS792
+        settings.update(lr=0.05)
+    steps_of(Replicated(model()), rank, settings)
+
+
+def rate_in_a_branch(rank):
+    settings, net = {"lr": 0.1}, model()
+    if rank == 0:
+        settings["name"] = net.name = "main"
+    net = Replicated(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1 * (rank + 1))  # expect: GS792
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        optimizer.step()
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

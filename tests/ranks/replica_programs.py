@@ -204,8 +204,9 @@ def step_left_out(rank):
 
 
 def criterion_beside_the_wrapper(rank):
-    net, scale = Replicated(model()), nn.Linear(1, 1)
-    optimizer = torch.optim.SGD([*net.parameters(), *scale.parameters()], lr=0.1)  # expect: GS792
+    net = Replicated(model())
+    scale = nn.Linear(1, 1)  # expect: GS792
+    optimizer = torch.optim.SGD([*net.parameters(), *scale.parameters()], lr=0.1)
     loop(lambda x: scale(net(x)), optimizer, rank)
 
 

@@ -21,13 +21,20 @@ class Layers(nn.Module):
         return self.last(torch.tanh(self.block(torch.tanh(self.first(x)))))
 
 
-def sharded():
+def parted(net):
     from torch.distributed.fsdp import fully_shard
 
-    net = Layers()
     fully_shard(net.block)
     fully_shard(net)
     return net
+
+
+def sharded():
+    return parted(Layers())
+
+
+def optimizer_of(net):
+    return torch.optim.AdamW(net.parameters(), lr=0.01)
 
 
 def loop(net, optimizer, rank):
@@ -58,6 +65,20 @@ def made_after_a_loss(rank):
     net(data(rank, 0)).square().mean()
     groups = [{"params": [one for one in net.parameters() if one.ndim == ndim]} for ndim in (1, 2)]
     loop(net, torch.optim.Adam(groups, lr=0.01), rank)  # expect: GS788
+
+
+def made_before_it_is_parted(rank):
+    net = Layers()
+    optimizer = optimizer_of(net)  # expect: GS788
+    loop(parted(net), optimizer, rank)
+
+
+def healthy_given_the_parts(rank):
+    """Makes its optimizer early, and gives it the parts that have come in the place of its parameters."""
+    net = Layers()
+    optimizer = optimizer_of(net)
+    optimizer.param_groups[0]["params"] = [*parted(net).parameters()]
+    loop(net, optimizer, rank)
 
 
 def healthy_made_before(rank):
