@@ -28,13 +28,17 @@ def frozen_loss(case: Case, call: Backward) -> MissingGradient:
     plain = _given_plain(case)
     if plain is not None:
         return MissingGradient(FROZEN, Reason.GIVEN_PLAIN, Cause("", plain, certain=False, advice=_ASK))
-    lines = [
-        site for site in syntax(case).everywhere(attribute_call("requires_grad_")) if "False" in (site.source or "")
-    ]
-    lines += syntax(case).matching(lambda code: code.endswith("requires_grad=False"))
+    lines = freezing_lines(case)
     if lines:
         return MissingGradient(FROZEN, Reason.FROZEN_HERE, Cause("", lines[0], certain=len(lines) == 1))
     return MissingGradient(FROZEN, Reason.ALL_FROZEN, Cause("", call.site, certain=False))
+
+
+def freezing_lines(case: Case) -> list[Site]:
+    """The lines that freeze something."""
+    calls = syntax(case).everywhere(attribute_call("requires_grad_"))
+    lines = [site for site in calls if "False" in (site.source or "")]
+    return [*lines, *syntax(case).matching(lambda code: code.endswith("requires_grad=False"))]
 
 
 def _given_plain(case: Case) -> Site | None:

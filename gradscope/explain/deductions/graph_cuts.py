@@ -19,6 +19,7 @@ from gradscope.model.graph import Graph
 from gradscope.model.operation import base_name
 from gradscope.model.site import Origin, Site, Stack, user_site
 
+_IN_PLACE = "write into the parameter (`parameter -= rate * parameter.grad`), or ask the new one for requires_grad_()"
 CUT, DERIVATIVE, MODE, HIDDEN, CONSTANT = "GS721", "GS722", "GS723", "GS724", "GS772"
 _EXITS, _ANEW = ("item", "tolist", "numpy"), ("tensor", "as_tensor", "FloatTensor")
 _CALLS = (
@@ -38,6 +39,7 @@ class Reason(enum.Enum):
     """Why a gradient does not arrive."""
 
     GRADIENTS_OFF = enum.auto()
+    UPDATED_ANEW = enum.auto()  # a step of one's own, into a new tensor
     GRADIENTS_OFF_BEFORE = enum.auto()  # for all of the loss
     NOT_TRAINED_HERE = enum.auto()  # of a model that was trained before
     INFERENCE_TENSOR = enum.auto()
@@ -109,6 +111,9 @@ def bare_cut(case: Case, cut: Cut) -> MissingGradient:
     if derivative is not None and not derivative.create_graph:
         cause = Cause("", operation.site, op=name, module=module)
         return MissingGradient(CONSTANT, Reason.NO_CREATE_GRAPH, cause)
+    if _is_update(case, cut.operation):
+        cause = Cause("", operation.site, op=name, module=module, advice=_IN_PLACE)
+        return MissingGradient(MODE, Reason.UPDATED_ANEW, cause, operator=base_name(name))
     if not operation.operation.grad:
         mode = syntax(case).switch(operation.operation.stack)
         site = mode.site if mode else operation.site
@@ -120,6 +125,19 @@ def bare_cut(case: Case, cut: Cut) -> MissingGradient:
         return MissingGradient(DERIVATIVE, Reason.NO_DERIVATIVE, cause, operator=base_name(name), dtype=dtype)
     cause = Cause("", operation.site, op=name, module=module)
     return MissingGradient(CUT, Reason.DETACHED, cause, call=_call(operation.site, name))
+
+
+def _is_update(case: Case, at: int) -> bool:
+    """Whether an operator, with gradients off, makes a new tensor of a leaf and of what a backward gave, as a step of
+    one's own does that should write into the leaf."""
+    flow = dataflow(case)
+    operation = flow.operations[at]
+    if operation.operation.grad or operation.operation.writes or not any(read.leaf for read in operation.reads):
+        return False
+    factors = [read.tensor for read in operation.reads if not read.leaf]
+    made = [flow.operations[one] for tensor in factors for one in flow.makers.get(tensor, ())]
+    made += [flow.operations[one] for each in made for read in each.reads for one in flow.makers.get(read.tensor, ())]
+    return any(one.backward is not None for one in made)
 
 
 def exit_at(case: Case, at: int) -> Site | None:

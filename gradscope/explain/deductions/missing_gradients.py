@@ -14,7 +14,7 @@ from gradscope.explain.deductions.cancelled_gradients import cancelled_gradients
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.derived_parts import derived_part
 from gradscope.explain.deductions.dropped_results import is_run_for_a_part
-from gradscope.explain.deductions.frozen_losses import frozen_loss
+from gradscope.explain.deductions.frozen_losses import freezing_lines, frozen_loss
 from gradscope.explain.deductions.given_none import given_none, never_came
 from gradscope.explain.deductions.graph_cuts import (
     CUT,
@@ -103,7 +103,8 @@ def _why_no_graph(case: Case, call: Backward) -> MissingGradient:
     for root in roots:
         cuts = flow.behind(root)
         if cuts:
-            return given_to_the_loss(case, at_cut(case, cuts[0]), root)
+            frozen = _had_a_graph_before(case, call, cuts)
+            return frozen_loss(case, call) if frozen else given_to_the_loss(case, at_cut(case, cuts[0]), root)
     switched = _mode_before(case, call)
     if switched is not None:
         return switched
@@ -114,6 +115,15 @@ def _why_no_graph(case: Case, call: Backward) -> MissingGradient:
         return at_exit(case, left[-1])
     learned = [at for at in range(since, end) if flow.reads_learned(at)]
     return _unseen(case, learned[-1]) if learned else frozen_loss(case, call)
+
+
+def _had_a_graph_before(case: Case, call: Backward, cuts: list[Cut]) -> bool:
+    """Whether the line that calls backward has had a graph beside the same cuts, and something is frozen by hand."""
+    flow = dataflow(case)
+    before = [one for one in case.backwards() if one.site == call.site and one.number < call.number]
+    lines = {one.site for one in flow.operations[: _derived_before(case, call)]}
+    same = all(flow.operations[cut.operation].site in lines for cut in cuts)
+    return same and bool(before) and bool(freezing_lines(case))
 
 
 def _made_there(flow: RecordedDataflow, call: Backward, outside: Site) -> bool:

@@ -36,6 +36,7 @@ from gradscope.model.site import Site, user_site
 
 REASONS = {
     Reason.GRADIENTS_OFF: "gradients were off when {operator} ran, so its result has no graph",
+    Reason.UPDATED_ANEW: "{operator} makes a new tensor of a parameter and its gradient, which requires none",
     Reason.GRADIENTS_OFF_BEFORE: "gradients were off while it was computed, and torch recorded no graph",
     Reason.NOT_TRAINED_HERE: "all of it comes from a model that is not trained here, which ran with gradients off",
     Reason.INFERENCE_TENSOR: "a tensor that was made in inference mode goes on into an operation that has to save it",
