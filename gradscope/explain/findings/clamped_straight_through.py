@@ -38,10 +38,9 @@ def clamped_straight_through(case: Case) -> Iterator[Cause]:
     How it is found: the text of a Function that ran in a graph: forward, or a method that it calls, clamps, and
     backward gives the gradient back by its own name and calls nothing. A hint: some quantisers mean it.
     """
-    met = {node.function for backward in case.graph_sizes() for node in case.graph(backward).nodes}
     for function in case.functions():
-        line = _handed_on(case, function) if function in met else None
-        if line is not None:
+        line = _handed_on(case, function)
+        if line is not None and _was_met(case, function):
             yield Cause(
                 f"backward of {function.bare_name} passes the gradient of values that forward has clamped, too",
                 line,
@@ -49,6 +48,11 @@ def clamped_straight_through(case: Case) -> Iterator[Cause]:
                 certain=False,
                 function=function.name,
             )
+
+
+def _was_met(case: Case, function: FunctionClass) -> bool:
+    """Whether a node of the Function is in a graph; graphs are read one by one, and few need be."""
+    return any(node.function == function for backward in case.graph_sizes() for node in case.graph(backward).nodes)
 
 
 def _handed_on(case: Case, function: FunctionClass) -> Site | None:
