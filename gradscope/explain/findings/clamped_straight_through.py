@@ -40,7 +40,7 @@ def clamped_straight_through(case: Case) -> Iterator[Cause]:
     """
     for function in case.functions():
         line = _handed_on(case, function)
-        if line is not None and _was_met(case, function):
+        if line is not None:
             yield Cause(
                 f"backward of {function.bare_name} passes the gradient of values that forward has clamped, too",
                 line,
@@ -48,11 +48,6 @@ def clamped_straight_through(case: Case) -> Iterator[Cause]:
                 certain=False,
                 function=function.name,
             )
-
-
-def _was_met(case: Case, function: FunctionClass) -> bool:
-    """Whether a node of the Function is in a graph; graphs are read one by one, and few need be."""
-    return any(node.function == function for backward in case.graph_sizes() for node in case.graph(backward).nodes)
 
 
 def _handed_on(case: Case, function: FunctionClass) -> Site | None:
