@@ -166,10 +166,21 @@ class Mixed(nn.Module):
 class Shuffled(Mixed):
     def __init__(self):
         super().__init__(torch.zeros(4, dtype=torch.int64))
-        self.register_buffer("places", torch.randperm(4))  # expect: GS797 in draws_an_order
+        self.register_buffer("places", torch.randperm(4))  # expect: GS797 in draws_beside_a_lazy_part
 
     def forward(self, x):
         return self.inner(x[:, self.places])
+
+
+class PartlyLazy(nn.Module):
+    """Has a part that never runs, so that nobody knows how large it is."""
+
+    def __init__(self):
+        super().__init__()
+        self.runs, self.rests = nn.Linear(4, 4), nn.LazyLinear(4)
+
+    def forward(self, x):
+        return self.runs(x)
 
 
 class Noisy(Mixed):
@@ -182,18 +193,20 @@ class Noisy(Mixed):
         return self.inner(x + self.shift)
 
 
-def on_its_own(rank, built, **settings):
+def on_its_own(rank, built, first=torch.clone, **settings):
     net = Replicated(built, **settings)
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for step in range(STEPS):
         optimizer.zero_grad()
-        net(data(rank, step)).square().mean().backward()
+        net(first(data(rank, step)).detach()).square().mean().backward()
         optimizer.step()
 
 
-def draws_an_order(rank):
+def draws_beside_a_lazy_part(rank):
+    lazy = PartlyLazy()
     torch.manual_seed(rank + 1)
-    on_its_own(rank, Shuffled(), broadcast_buffers=False)
+    net = Shuffled()
+    on_its_own(rank, net, lazy, broadcast_buffers=False)
 
 
 def healthy_order_of_one_seed(rank):

@@ -9,6 +9,7 @@ from typing import Any
 
 import torch
 from torch.nn.parallel import DistributedDataParallel
+from torch.nn.parameter import is_lazy
 
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
@@ -43,9 +44,10 @@ class BufferNorms:
 
     def _copies(self, names: set[str]) -> Iterator[tuple[Key, torch.Tensor]]:
         """The parameters of models that are built as one that trains, and have no gradient themselves."""
-        models = [(list(model.named_parameters()), model) for model in self._names.models()]
-        trained = {_build(own) for own, _ in models if any(one.grad is not None for _, one in own)}
-        for own, _ in models if trained else ():
+        models = [list(model.named_parameters()) for model in self._names.models()]
+        models = [own for own in models if not any(is_lazy(one) for _, one in own)]  # those have no sizes
+        trained = {_build(own) for own in models if any(one.grad is not None for _, one in own)}
+        for own in models if trained else ():
             if all(one.grad is None for _, one in own) and _build(own) in trained:
                 for _, parameter in own:
                     name = self._names.leaf(parameter)
