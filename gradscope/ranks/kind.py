@@ -25,6 +25,7 @@ class Blame:
     backward: int | None = None
     operator: str | None = None
     tensor: str | None = None
+    meant: bool = False  # it may well be: a hint
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,7 @@ class RankKind:
         return Finding(
             code=self.code,
             name=self.name,
-            severity=self.severity,
+            severity=Severity.INFO if blame.meant else self.severity,
             message=blame.message,
             advice=self.advice,
             site=blame.site,

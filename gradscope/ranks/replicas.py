@@ -97,7 +97,8 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         rank wrote what the optimizer is made with, of the way past a call (a step, or the loading of a state) that
         another rank makes, or the first that wrote the parameter since the last look: of one that a rank alone ran, the
         condition that asks for the rank. So are parameters told that were equal, and whose gradients nobody averages
-        where those of most others are: by the line that makes them beside the wrap, else their optimizer's. Looks
+        where those of most others are: by the line that makes them beside the wrap, else their optimizer's, as a
+        hint: a rank may keep a part for itself. Looks
         before which the ranks had not met equally often are left out.
     """
     found = _drift(ranks)
@@ -120,6 +121,7 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
             certain=False,
             backward=found.backward,
             tensor=found.leaf,
+            meant=True,  # a head of each rank's own looks the same
         )
         return
 
