@@ -24,7 +24,7 @@ SILENT = {
     "GS868": ("scores_pooled_behind_a_relu.py",),
     "GS865": ("averages_counted_anew.py",),
     "GS870": ("best_of_each_fold.py", "back_to_the_best.py"),
-    "GS872": ("frozen_by_turns.py",),
+    "GS872": ("frozen_by_turns.py", "detached_weights_of_a_norm.py"),
     "GS873": ("reversed_under_clipping.py", "scaled_and_held_under_sgd.py"),
     "GS874": ("scaled_and_held_under_sgd.py", "held_without_decay.py"),
     "GS875": ("exponential_and_inverse_decays.py", "warmup_cosine.py"),

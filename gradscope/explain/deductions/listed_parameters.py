@@ -24,8 +24,9 @@ def listing_line(case: Case, creation: Stack) -> Site | None:
     if isinstance(given, ast.Name):
         within = syntax(case).function(own[0]) or syntax(case).tree(own[0].file)
         lists = [one for one in _taking(within, given.id) if one.lineno < own[0].line] if within is not None else []
-        if any(True for one in lists for _ in _taken(one)):
-            return syntax(case).site(own[0].file, lists[-1].lineno)
+        taking = [one.lineno for one in lists if any(True for _ in _taken(one))]
+        if taking:
+            return syntax(case).site(own[0].file, taking[-1])
         given = next((one.value for one in reversed(lists) if isinstance(one, ast.Assign)), None)
     return _in_helper(case, given) if isinstance(given, ast.Call) else None
 

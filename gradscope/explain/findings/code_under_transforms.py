@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.settings import calls_at
+from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name
@@ -110,7 +111,7 @@ def _built_at(case: Case, failure: Failure) -> Declaration | None:
 
 def _made_at(case: Case, write: Site) -> Site | None:
     """The line of the same function that makes, without the samples, the tensor that a line writes into."""
-    name, function = _written_name(syntax(case).statement(write)), syntax(case).function(write)
+    name, function = source_lines.edited(case, write), syntax(case).function(write)
     made = (
         [
             one.lineno
@@ -122,19 +123,6 @@ def _made_at(case: Case, write: Site) -> Site | None:
         else []
     )
     return syntax(case).site(write.file, made[0]) if len(made) == 1 and made[0] < write.line else None
-
-
-def _written_name(statement: ast.stmt | None) -> str | None:
-    """The name of the tensor that a statement writes into: `out[0] = x`, `out += x` or `out.add_(x)`."""
-    target: ast.expr | None
-    if isinstance(statement, ast.Assign | ast.AugAssign):
-        target = statement.target if isinstance(statement, ast.AugAssign) else statement.targets[0]
-    else:
-        call = statement.value if isinstance(statement, ast.Expr) else None
-        target = call.func.value if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) else None
-    while isinstance(target, ast.Subscript):
-        target = target.value
-    return target.id if isinstance(target, ast.Name) else None
 
 
 def _module(failure: Failure) -> str | None:

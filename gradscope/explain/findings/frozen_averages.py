@@ -7,9 +7,9 @@ import re
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.frozen_losses import freezing_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
-from gradscope.functions.source import called_name, last_name
 from gradscope.model.finding import Related
 from gradscope.model.notice import FROZEN_MOVES, Notice
 from gradscope.model.site import Site
@@ -41,9 +41,8 @@ def frozen_averages_move(case: Case) -> Iterator[Cause]:
     moving = [notice for notice in case.notices() if notice.what == FROZEN_MOVES]
     if moving:
         called = moving[0].site
-        freezing = list(_freezing(case))
-        named = [site for site, text in freezing if _parts(case, moving).intersection(_NAME.findall(text))]
-        several = named or [site for site, _ in freezing]
+        parts, freezing = _parts(case, moving), freezing_lines(case)
+        several = [site for site in freezing if parts.intersection(_NAME.findall(_frozen(case, site)))] or freezing
         site = several[0] if len(several) == 1 else called
         related = () if site == called or called is None else (Related("called_at", called, "normalises by the batch"),)
         message = "frozen batch normalisations are in training mode: their averages move on with each batch"
@@ -57,24 +56,7 @@ def _parts(case: Case, moving: list[Notice]) -> set[str]:
     return {part for one in operations if one.module is not None for part in one.module.path.split(".")}
 
 
-def _freezing(case: Case) -> Iterator[tuple[Site, str]]:
-    """The lines that freeze something, with the text that says what."""
-    for file in syntax(case).files:
-        loops = [one for one in syntax(case).nodes(file) if isinstance(one, ast.For)]
-        for node in syntax(case).nodes(file):
-            if isinstance(node, ast.Assign):
-                freezes = _is_false(node.value) and "requires_grad" in map(last_name, node.targets)
-            else:
-                freezes = isinstance(node, ast.Call) and called_name(node) == "requires_grad_" and _gives_false(node)
-            if freezes and isinstance(node, ast.stmt | ast.expr):
-                around = [loop.iter for loop in loops if loop.lineno <= node.lineno <= (loop.end_lineno or 0)]
-                text = ast.unparse(node) + " ".join(map(ast.unparse, around))
-                yield syntax(case).site(file, node.lineno), text
-
-
-def _gives_false(call: ast.Call) -> bool:
-    return any(_is_false(one) for one in (*call.args, *(keyword.value for keyword in call.keywords)))
-
-
-def _is_false(value: ast.expr) -> bool:
-    return isinstance(value, ast.Constant) and value.value is False
+def _frozen(case: Case, site: Site) -> str:
+    """The text that says what a line freezes: its own, and what the loop around it goes over."""
+    loop = syntax(case).loop(site)
+    return f"{site.source} {ast.unparse(loop.iter) if isinstance(loop, ast.For) else ''}"

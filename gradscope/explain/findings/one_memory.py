@@ -27,7 +27,7 @@ def one_memory(case: Case) -> Iterator[Cause]:
 
     Do instead: assign the parameter itself, or give Parameter a clone() where they shall differ.
 
-    How it is found: the text of a line that a module with parameters was made by. A hint: the sharing may be meant.
+    How it is found: the text of the program. A hint: the sharing may be meant.
     """
     for file in syntax(case).files:
         for node in syntax(case).nodes(file):

@@ -109,7 +109,7 @@ class OperatorSigns:
         those that are thawed again, as a GAN does each step, have only their turn.
         """
         weight, mean, by_batch, momentum = arguments[1], arguments[3], *arguments[5:7]
-        if by_batch is True and mean is not None and weight is not None:
+        if by_batch is True and mean is not None and type(weight) is torch.nn.Parameter:  # no detached one
             if not weight.requires_grad:
                 if len(self._frozen) < _NORMS:
                     self._frozen.setdefault(id(weight), self._stack(frame))
