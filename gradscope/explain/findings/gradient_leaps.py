@@ -10,6 +10,7 @@ from gradscope.explain.deductions.nonfinite_arrivals import first_nonfinite, nod
 from gradscope.explain.deductions.weight_growth import samples_of
 from gradscope.explain.evidence.case import Case
 from gradscope.model.birth import Birth
+from gradscope.model.finding import Severity
 
 _THROWN = 1e4  # times as large a weight is after the step as it was, which no rate alone makes of it
 
@@ -32,20 +33,25 @@ def gradient_leapt(case: Case) -> Iterator[Cause]:
 
     How it is found: an operator of a backward that divides or takes a power gave a number of more than 1e8, a million
     times larger than all that it was given; after that step the loss is a million times larger than at first or not
-    finite, or a weight ten thousand times larger than before. On an accelerator such values are not read.
+    finite. Where only a weight is, ten thousand times larger than before, it is a hint: a length may not matter. On an
+    accelerator such values are not read.
     """
     for leap in case.leaps():
         found = node_of(case, leap)
-        if found is None or leap.backward is None or found[1].site is None or not _lost_since(case, leap.backward):
+        if found is None or leap.backward is None or found[1].site is None:
             continue
-        node = found[1]
+        node, lost, thrown = found[1], _is_lost_since(case, leap.backward), _thrown_since(case, leap.backward)
+        if not lost and thrown is None:
+            continue
+        after = "training is lost from the step after it on" if lost else f"the step after it throws {thrown} about"
+        where = f"the gradient leaps in backward {leap.backward}, to {leap.value:.1e}"
         yield Cause(
-            f"the gradient leaps in backward {leap.backward}, to {leap.value:.1e}: {node.name} {_why(leap)}, and "
-            "training is lost from the step after it on",
+            f"{where}: {node.name} {_why(leap)}, and {after}",
             node.site,
             node=node.id,
             backward=leap.backward,
             certain=False,
+            severity=None if lost else Severity.INFO,
         )
         return
 
@@ -61,18 +67,18 @@ def _why(leap: Birth) -> str:
     return f"calls {leap.base} on numbers near zero"
 
 
-def _lost_since(case: Case, backward: int) -> bool:
-    """Whether losses or weights were well up to a backward, and not after it."""
-    arrived = first_nonfinite(case)
+def _is_lost_since(case: Case, backward: int) -> bool:
+    """Whether losses were well up to a backward, and not after it."""
+    arrived, lost = first_nonfinite(case), lost_from(case)
     since = [] if arrived is None or arrived.arrival is None else [arrived.arrival.backward]
-    lost = lost_from(case)
-    if any(one > backward for one in (*since, *(() if lost is None else (lost[0],)))):
-        return True
+    return any(one > backward for one in (*since, *(() if lost is None else (lost[0],))))
+
+
+def _thrown_since(case: Case, backward: int) -> str | None:
+    """A weight that is far larger at the first look after a backward than at the last one before it."""
     samples = samples_of(case)
     before = [one for one in samples if next(iter(one.values())).backward <= backward]
-    after = samples[len(before) : len(before) + 1]
-    return any(
-        size.leaf in before[-1] and size.weight > _THROWN * max(before[-1][size.leaf].weight, 1.0)
-        for one in (after if before else ())
-        for size in one.values()
-    )
+    after = samples[len(before) : len(before) + 1] if before else []
+    sizes = ((size, before[-1].get(size.leaf)) for one in after for size in one.values())
+    thrown = (now.leaf for now, was in sizes if was is not None and now.weight > _THROWN * max(was.weight, 1.0))
+    return next(thrown, None)
