@@ -55,7 +55,8 @@ def look_of(operator: Any) -> int:
         return NEVER
     if name in _DIVIDES:
         return ALWAYS
-    if name in _MOVES or name.startswith(("_foreach", "_fused", "_amp")) or schema.overload_name == "Scalar":
+    moves = name in _MOVES or name.removesuffix("_") in _MOVES  # what a GRU does to its gates is done in place
+    if moves or name.startswith(("_foreach", "_fused", "_amp")) or schema.overload_name == "Scalar":
         return CLOSELY
     return FORWARD
 
