@@ -13,6 +13,7 @@ from gradscope.model.averaging import GroupKey
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
 from gradscope.model.site import Site
+from gradscope.ranks.bias_summed import bias_summed
 from gradscope.ranks.doubled import doubled
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
@@ -38,11 +39,12 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         A custom Function whose backward sums gradients over the ranks that all ranks have alike; a running total in a
         buffer that all ranks have alike, and that is summed over them again whenever they meet; one tensor by two names
-        that is summed by each.
+        that is summed by each; a bias that each rank adds to its part of a product before the parts are summed.
     Why:
         Where all ranks compute the same from a result that was put together, each has the whole gradient of it. To sum
         it once more makes it as many times as large as there are ranks, again in each layer: the lower ones step too
-        far, and no loss and no shape shows it. A total that is put back after it was summed holds what all ranks saw,
+        far, and no loss and no shape shows it. A bias that was learnt on one device is as many times as large where
+        each rank adds it. A total that is put back after it was summed holds what all ranks saw,
         and the next sum counts that once for each rank, until it overflows.
     Wrong:
         dist.all_reduce(gradient)  # in the backward of what sums in its forward
@@ -51,8 +53,8 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         return gradient
     Do instead:
         Let the gradient through where the forward sums, and sum it where the forward lets its input through. Sum what a
-        rank has seen since the ranks last met, or divide what is put back by their number. Give each name a tensor of
-        its own: detach() and to() may give the same memory again, clone() does not.
+        rank has seen since the ranks last met, or divide what is put back by their number. Add a bias after the sum.
+        Give each name a tensor of its own: detach() and to() may give the same memory again, clone() does not.
     How it is found:
         The largest magnitude of the gradients that nodes of custom Functions received and passed on, in the backward
         calls 0, 1, 2, 4, 8, ...: the same on all ranks, whose parameters are not the same, before a sum that made it
@@ -61,7 +63,8 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         ranks, and that became, each time that the ranks met at one line between looks, as many times as large as there
         are ranks. The line is the one below that which writes the buffer. Of tensors: one that was computed in the
         first steps, whole, whose memory is summed in one group twice, before anything reads or writes it, and then is
-        read; the line is that of the second sum.
+        read; the line is that of the second sum. Of biases, as a hint, since training learns a smaller one: at each
+        look the ranks have one bias and two weights, and what the first steps summed is their product and its bias.
     """
     twice = summed_twice(ranks)
     if twice is not None:
@@ -71,6 +74,17 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
             twice.summed,
             (Related("cause_at", twice.made, "where it is made"),),
             certain=False,
+        )
+        return
+    added = bias_summed(ranks)
+    if added is not None:
+        yield Blame(
+            f"each rank adds {added.bias}, which all of them have alike, to its part of a product with {added.weight}, "
+            "and the parts are summed: it counts once for each rank",
+            added.site,
+            (Related("cause_at", added.summed, "where the parts are summed"),),
+            tensor=added.bias,
+            meant=True,
         )
         return
     total = doubled(ranks)

@@ -226,5 +226,74 @@ def healthy_counts_all_samples(rank):
     replicas(rank, normalise)
 
 
+class OverAllRanks(torch.autograd.Function):
+    """Parts of a product are summed; each rank has the whole gradient of the sum."""
+
+    @staticmethod
+    def forward(ctx, x):
+        x = x.clone()
+        dist.all_reduce(x)
+        return x
+
+    @staticmethod
+    def backward(ctx, gradient):
+        return gradient
+
+
+class InParts(nn.Module):
+    """A layer that was trained on one device, of which a rank has some columns."""
+
+    def __init__(self, whole, rank):
+        super().__init__()
+        self.weight = nn.Parameter(whole.weight.detach()[:, 2 * rank : 2 * rank + 2].clone())
+        self.bias = nn.Parameter(whole.bias.detach().clone())
+
+
+class AddsEach(InParts):
+    def forward(self, x):
+        part = nn.functional.linear(x, self.weight, self.bias)  # expect: GS799 in bias_of_each_rank
+        return OverAllRanks.apply(part)
+
+
+class AddsOnce(InParts):
+    def forward(self, x):
+        return OverAllRanks.apply(nn.functional.linear(x, self.weight)) + self.bias
+
+
+def in_parts(rank, layer, steps_before):
+    torch.manual_seed(0)
+    whole = nn.Linear(4, 1)
+    train_by_sgd(whole, lambda step: data(0, step), steps_before)
+    train_by_sgd(layer(whole, rank), lambda step: data(0, step)[:, 2 * rank : 2 * rank + 2], 3)
+
+
+def train_by_sgd(net, batch, steps):
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.05)
+    for step in range(steps):
+        optimizer.zero_grad()
+        (net(batch(step)) - 1.0).square().mean().backward()
+        optimizer.step()
+
+
+def bias_of_each_rank(rank):
+    """What is trained in parts comes late, between two looks at what was trained before."""
+    in_parts(rank, AddsEach, steps_before=9)
+
+
+def healthy_bias_after_the_sum(rank):
+    in_parts(rank, AddsOnce, steps_before=9)
+
+
+def healthy_bias_of_whole_layers(rank):
+    """Both ranks have the same layer and batches of their own, whose results are compared only."""
+    torch.manual_seed(0)
+    net = nn.Linear(4, 1)
+    for step in range(STEPS):
+        found = net(data(rank, step))
+        OverAllRanks.apply(found)
+        found.square().mean().backward()
+        net.zero_grad()
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

@@ -1,4 +1,7 @@
-"""Measures the leaves' gradients in the steps 0, 1, 2, 4, 8, ...: enough to see them vanish, grow or stay zero."""
+"""Measures the leaves' gradients in the steps 0, 1, 2, 4, 8, ...: enough to see them vanish, grow or stay zero.
+
+Of several ranks the steps are counted anew where a model begins to train late: its first steps tell what it began with.
+"""
 
 from __future__ import annotations
 
@@ -20,6 +23,7 @@ from gradscope.probes.tensors.value_samples import is_plain
 from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_function, unprofiled
 
 Named = tuple[torch.Tensor, int]  # a leaf and the number of its name
+_BEGINNINGS = 4  # leaves may be new in each step
 
 
 class GradientNorms(Watcher):
@@ -31,7 +35,8 @@ class GradientNorms(Watcher):
         self._sink, self._names, self._faults = context.sink, context.names, context.faults
         self._nonfinite, self._buffers = context.get(NonfiniteOnHost), BufferNorms(context)
         self._told = context.events.gradients_measured
-        self._count = 0
+        self._count, self._beginnings = 0, 0
+        self._ends: set[int] = set()  # the first and the last leaf of graphs that were measured, by identity
 
     def before(self, call: BackwardCall, thread: Thread) -> None:
         """What was measured is no longer so."""
@@ -42,6 +47,8 @@ class GradientNorms(Watcher):
         """Measure, when this is one of the steps."""
         if call.outer is not None or not call.accumulate or call.walked is None:
             return
+        if is_distributed() and self._begins(call):
+            self._count = 0
         count, self._count = self._count, self._count + 1
         if count & (count - 1) and not self._nonfinite.alarmed:
             return
@@ -54,6 +61,16 @@ class GradientNorms(Watcher):
                     self._tell(leaves)
         except Exception as error:
             self._faults.note(self.probe, error)
+
+    def _begins(self, call: BackwardCall) -> bool:
+        """Whether a leaf is new at an end of a backward's graph, up to a few times."""
+        leaves = call.walked.leaves if call.walked is not None else {}
+        ends = {next(iter(leaves)), next(reversed(leaves))} if leaves else set[int]()
+        if ends <= self._ends or self._beginnings >= _BEGINNINGS:
+            return False
+        self._ends |= ends
+        self._beginnings += 1
+        return True
 
     def _tell(self, leaves: list[Named]) -> None:
         for tell in self._told:
