@@ -11,6 +11,7 @@ from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, firs
 from gradscope.explain.deductions.nonfinite_sources import difference_line, gaps_read_line, masking_line, root_line
 from gradscope.explain.deductions.settings import setting_line
 from gradscope.explain.deductions.weight_growth import has_diverged
+from gradscope.explain.deductions.wrapped_numbers import wrapped_line
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import CTC_LOSSES
 from gradscope.explain.evidence.optimizers import creation, is_in_step, stepped_at
@@ -21,6 +22,7 @@ from gradscope.model.graph import Backward, Graph, Node
 from gradscope.model.site import Site, user_site
 
 _BEFORE = "Take out what is missing before it is computed with, from inputs and targets alike: 0 times NaN is NaN."
+_SIGNED = "Store what may be below zero as int32 or float32, and look why it is below zero."
 _EPS = """give the optimizer an eps that this dtype can hold (1e-4 for float16), or keep parameters in float32 and
 use torch.autocast"""
 SELECTS = ("WhereBackward", "MaskedFillBackward", "IndexBackward", "MaskedSelectBackward", "MaskedScatterBackward")
@@ -131,6 +133,15 @@ def _without_eps(case: Case, found: FirstNonfinite) -> Cause | None:
 def _chosen(case: Case, found: FirstNonfinite, birth: Birth) -> Cause:
     """With the line to edit: where a module was built one of whose settings would have kept the result finite."""
     message = f"{reason(birth)}; {found.where}"
+    wrapped = wrapped_line(case, birth)
+    if wrapped is not None:
+        site, kind = wrapped
+        told = f"numbers are stored without a sign here, as {kind}, and one below zero comes back at its end: {message}"
+        return replace(
+            _cause(found, birth, told, site, (Related("first_nonfinite_at", birth.site, birth.op),)),
+            certain=False,
+            advice=_SIGNED,
+        )
     difference = difference_line(case, birth)
     if difference is not None and difference != birth.site:
         told = f"{reason(birth)}, of a difference with a square, which has fewer digits than the square and may be "
