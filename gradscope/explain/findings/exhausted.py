@@ -1,4 +1,4 @@
-"""GS826: an iterator that an optimizer has gone through, and that is used again afterwards."""
+"""GS826: an iterator that an optimizer or a loop has gone through, and that is used again afterwards."""
 
 from __future__ import annotations
 
@@ -7,10 +7,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.spent_iterators import is_iterator, spent_iterators
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
-from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
 from gradscope.model.site import Site
 from gradscope.model.training import MADE
@@ -28,7 +28,7 @@ class _Used:
 
 
 def iterator_exhausted(case: Case) -> Iterator[Cause]:
-    """What it flags: an iterator over parameters that is used again when an optimizer has gone through it.
+    """What it flags: an iterator over parameters that is used again when an optimizer, or a loop, has gone through it.
 
     Why: filter(), a generator and model.parameters() give each parameter once. The optimizer's constructor reads them
     to the end; clipping, an average of weights or a norm that gets the same iterator has nothing, and says nothing.
@@ -43,12 +43,20 @@ def iterator_exhausted(case: Case) -> Iterator[Cause]:
         optimizer = torch.optim.AdamW(trained)
         norm = sum(p.norm() for p in trained)
 
-    Do instead: keep the parameters in a list.
+    Do instead: keep the parameters in a list: list(model.parameters()), list(zip(...)).
 
     How it is found: where an optimizer was made, the program gives it a name that stands for such an iterator, and
     reads this name once more in what runs after that, without having given it anything else. A class of the program's
-    own may have a parameters() that gives a list: then nothing is said of that.
+    own may have a parameters() that gives a list: then nothing is said of that. Of an attribute: a loop goes through
+    it whose operators ran once, in a method that is called beside a backward that ran again and again.
     """
+    for spent in spent_iterators(case):
+        yield Cause(
+            f"`{spent.name}` is an iterator, and the first call has gone through it: from then on line "
+            f"{spent.loop.line} gets nothing of it",
+            spent.made,
+            (Related("called_at", spent.loop, "the loop"),),
+        )
     said: set[Site] = set()
     calls = (call for timeline in timelines(case) for _, call in timeline.of(MADE))
     for made in dict.fromkeys(call.site for call in calls):
@@ -121,12 +129,7 @@ def _gives(statement: ast.stmt, name: str) -> bool:
 
 
 def _is_iterator(case: Case, given: ast.stmt) -> bool:
-    value = given.value if isinstance(given, (ast.Assign, ast.AnnAssign)) else None
-    if isinstance(value, ast.GeneratorExp):
-        return True
-    name = last_name(value.func) if isinstance(value, ast.Call) else ""
-    own = syntax(case).everywhere(lambda node: isinstance(node, ast.FunctionDef) and node.name == name)
-    return name in _ITERATORS and next(own, None) is None
+    return isinstance(given, (ast.Assign, ast.AnnAssign)) and is_iterator(case, given.value, _ITERATORS)
 
 
 def _after(around: ast.AST, statement: ast.stmt) -> Iterator[ast.stmt]:
