@@ -33,6 +33,12 @@ def parameter_line(case: Case, stack: Stack, name: str) -> Site | None:
     return _handed(case, own, function, name, _FAR) if isinstance(function, ast.FunctionDef) else None
 
 
+def value_line(case: Case, stack: Stack, value: ast.expr) -> Site | None:
+    """The line that gives an expression at the top of the user's part of a stack its value."""
+    own = tuple(site for site in stack if site.origin is Origin.USER)
+    return _given(case, own, value, _FAR) if own else None
+
+
 def _given(case: Case, own: Stack, value: ast.expr, far: int) -> Site | None:
     """The line that gives the value of an expression which stands in the innermost of these frames."""
     read = list(_read(value))

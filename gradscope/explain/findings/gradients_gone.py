@@ -7,6 +7,7 @@ from itertools import pairwise
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.graph_cuts import reached
+from gradscope.explain.deductions.margins import margin_reached
 from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.deductions.step_lines import rate_line, step_line
 from gradscope.explain.deductions.weight_growth import samples_of
@@ -14,14 +15,17 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.findings.gradient_magnitudes import FLAT
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
+from gradscope.model.site import Site
 from gradscope.model.size import LeafSize
 
-_GONE = 1e-6  # of the greatest gradient that a leaf had
+_GONE, _FADED = 1e-6, 1e-3  # of the greatest gradient that a leaf had
 _LOOKS = 5
 _LATE = 8  # losses at the end
 _LEFT, _NO_BETTER, _UNLIKE = 0.1, 0.95, 0.02  # of the first loss; and how much losses of batches differ
 _TURNS = 1 / 4  # of the steps of the first half
 _SOON, _TIMES = 8, 1.5  # backward calls, in which most weights have become so many times as large
+
+_GREW = f"weights grew by half and more in the first {_SOON} steps"
 
 Looks = list[dict[str, LeafSize]]
 
@@ -46,11 +50,17 @@ def gradients_gone(case: Case) -> Iterator[Cause]:
     How it is found: the gradients of all leaves, measured in the steps 0, 1, 2, 4, 8, ...: the last are less than a
     millionth of what each has been. The loss is more than a tenth of the first one then; and either it is no better
     than that, after going up and down as losses of batches do, or it still differs from batch to batch: no minimum
-    explains either. The line is the one that gives the rate,
-    where weights have grown by half in eight steps; else that of the operator nearest to the loss that can saturate.
+    explains either. Or the last losses are the margin that a hinge adds, to
+    four digits, and less than a thousandth of each gradient is left. The line is the one that gives
+    the rate, where weights have grown by half in eight steps; else that of the operator nearest to the loss that can
+    saturate, or of the hinge.
     """
     looks = samples_of(case)
-    if len(looks) < _LOOKS or not _are_gone(looks) or not _stays(case, looks):
+    margin = margin_reached(case) if len(looks) >= _LOOKS and _are_gone(looks, _FADED) else None
+    if margin is not None:
+        yield _collapsed(case, looks, *margin)
+        return
+    if len(looks) < _LOOKS or not _are_gone(looks, _GONE) or not _stays(case, looks):
         return
     size = max(looks[0].values(), key=lambda one: one.gradient)
     last = next(iter(looks[-1].values())).backward
@@ -61,8 +71,7 @@ def gradients_gone(case: Case) -> Iterator[Cause]:
     step = step_line(case, size.leaf) if _began_with_leaps(looks) else None
     rate = None if step is None else rate_line(case, step)
     if rate is not None:
-        why = f"weights grew by half and more in the first {_SOON} steps"
-        yield Cause(f"{told}; {why}", rate, (Related("called_at", step, "the step"),), certain=False, backward=last)
+        yield Cause(f"{told}; {_GREW}", rate, (Related("called_at", step, "the step"),), certain=False, backward=last)
         return
     graph = case.graph(last)
     node = _saturated(graph)
@@ -72,11 +81,21 @@ def gradients_gone(case: Case) -> Iterator[Cause]:
         yield Cause(f"{told}; {why}", site, called, node=node.id, certain=False, backward=last)
 
 
-def _are_gone(looks: Looks) -> bool:
-    """Whether no leaf of the last look has more than next to nothing of the gradient that it has had."""
+def _collapsed(case: Case, looks: Looks, margin: float, hinge: Site) -> Cause:
+    told = f"the loss has become the margin {margin:g} of line {hinge.line}: what that is added to is zero, for all"
+    step = step_line(case, next(iter(looks[0]))) if _began_with_leaps(looks) else None
+    rate = None if step is None else rate_line(case, step)
+    if rate is None:
+        return Cause(told, hinge, certain=False)
+    related = (Related("called_at", hinge, "the margin"), Related("called_at", step, "the step"))
+    return Cause(f"{told}; {_GREW}", rate, related, certain=False)
+
+
+def _are_gone(looks: Looks, left: float) -> bool:
+    """Whether no leaf of the last look has more than such a part of the gradient that it has had."""
     greatest = _greatest(looks)
     last = looks[-1].values()
-    return all(size.gradient <= _GONE * greatest[size.leaf] for size in last) and any(greatest.values())
+    return all(size.gradient <= left * greatest[size.leaf] for size in last) and any(greatest.values())
 
 
 def _greatest(looks: Looks) -> dict[str, float]:
