@@ -2,6 +2,8 @@
 
 import pytest
 
+from gradscope.model.finding import Severity
+
 PROGRAM = '''"""Looks at gradients now and then."""
 
 import torch
@@ -53,3 +55,11 @@ def test_nothing_is_left_by_accident(explained, tmp_path, how):
 def test_a_penalty_that_is_added_now_and_then_stands_where_the_loss_is(explained, tmp_path):
     penalty = "if step % 7 == 0: model.weight.square().sum().backward()"
     assert told(explained, tmp_path, every=31, extra=penalty) == []
+
+
+@pytest.mark.parametrize(("times", "severity"), [("1.0", Severity.INFO), ("1e6", Severity.WARNING)])
+def test_it_is_a_hint_unless_training_is_lost_since(explained, tmp_path, times, severity):
+    script = tmp_path / "looks.py"
+    script.write_text(PROGRAM.format(**USUAL).replace("torch.ones(1, 4)", f"{times} * torch.ones(1, 4)"))
+    first = explained(script).findings[0]
+    assert (first.code, first.severity) == ("GS849", severity)

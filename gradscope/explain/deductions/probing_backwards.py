@@ -10,20 +10,34 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients_of_steps import steps_of
+from gradscope.explain.deductions.losses_since import is_lost_since
+from gradscope.explain.deductions.weight_growth import samples_of
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.timeline import Moment, is_whole, timelines
-from gradscope.model.finding import Related
+from gradscope.model.finding import Related, Severity
 from gradscope.model.graph import Backward
 from gradscope.model.site import Stack
 from gradscope.model.training import STEP, ZERO_GRAD
+from gradscope.store.asked import kept
 
 _FEW = 0.5  # of the steps, at most
 _TIMES = 2
+_GROWN = 3.0  # times as large as at first
 _ADVICE = "clear the gradients behind this backward, or take them by torch.autograd.grad(), which leaves nothing"
 
 
-def left_by_probes(case: Case) -> Iterator[Cause]:
-    """The backward calls to whose gradients the training adds."""
+def lost_by_probes(case: Case) -> bool:
+    """Whether training is lost since what it added to the gradients that such a backward had left."""
+    return any(one.severity is Severity.WARNING for one in left_by_probes(case))
+
+
+@kept
+def left_by_probes(case: Case) -> tuple[Cause, ...]:
+    """The backward calls to whose gradients the training adds: a hint, for that may be meant, unless it is lost."""
+    return tuple(_left_by_probes(case))
+
+
+def _left_by_probes(case: Case) -> Iterator[Cause]:
     for timeline in timelines(case) if is_whole(case) else ():
         for optimizer in () if timeline.has_closures else steps_of(case):
             windows = [_before_the_step(window) for window in timeline.windows(optimizer)]
@@ -36,7 +50,7 @@ def left_by_probes(case: Case) -> Iterator[Cause]:
             found = [pair for pair in (_left(window, usual) for window in windows) if pair is not None]
             plain = [window for window in windows if {one.stack for one in window if one.backward} == {usual}]
             if _TIMES <= len(found) <= _FEW * len(plain) and _share_leaves(case, *found[0]):
-                yield _cause(*found[0], len(found))
+                yield _cause(case, *found[0], len(found))
 
 
 def _before_the_step(window: tuple[Moment, ...]) -> tuple[Moment, ...]:
@@ -76,12 +90,27 @@ def _share_leaves(case: Case, other: Backward, own: Backward) -> bool:
     return not first.isdisjoint(second - {None})
 
 
-def _cause(other: Backward, own: Backward, times: int) -> Cause:
+def _is_lost(case: Case, other: Backward) -> bool:
+    """Whether training is lost since a backward before which no weight had grown."""
+    before = [look for look in samples_of(case) if next(iter(look.values())).backward < other.number]
+    grown = (
+        size.weight > _GROWN * max(before[0][name].weight, 1.0)
+        for look in before
+        for name, size in look.items()
+        if name in before[0]
+    )
+    return bool(before) and is_lost_since(case, other.number) and not any(grown)
+
+
+def _cause(case: Case, other: Backward, own: Backward, times: int) -> Cause:
+    lost = _is_lost(case, other)
     return Cause(
-        f"this backward leaves gradients, {times} times, to which the training's own adds: the next step uses both",
+        f"this backward leaves gradients, {times} times, to which the training's own adds: the next step uses both"
+        f"{', and training is lost since' * lost}",
         other.site,
         (Related("fails_at", own.site, "the backward that adds to them"),),
         certain=False,
         backward=other.number,
         advice=_ADVICE,
+        severity=Severity.WARNING if lost else None,
     )

@@ -8,6 +8,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.chains_through_time import exploding_chain
 from gradscope.explain.deductions.losses_over_time import lost_from
 from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, first_nonfinite
+from gradscope.explain.deductions.probing_backwards import lost_by_probes
 from gradscope.explain.deductions.step_lines import rate_line, step_line
 from gradscope.explain.deductions.weight_growth import (
     begun_large,
@@ -46,6 +47,8 @@ def diverged(case: Case) -> Iterator[Cause]:
     through it by more than 4.
     """
     found = first_nonfinite(case)
+    if lost_by_probes(case):
+        return  # that is why
     if found is None:
         yield from _finite(case)
     elif has_diverged(case):

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.losses_over_time import lost_from
-from gradscope.explain.deductions.nonfinite_arrivals import first_nonfinite, node_of
+from gradscope.explain.deductions.losses_since import is_lost_since
+from gradscope.explain.deductions.nonfinite_arrivals import node_of
 from gradscope.explain.deductions.weight_growth import samples_of
 from gradscope.explain.evidence.case import Case
 from gradscope.model.birth import Birth
@@ -40,7 +40,7 @@ def gradient_leapt(case: Case) -> Iterator[Cause]:
         found = node_of(case, leap)
         if found is None or leap.backward is None or found[1].site is None:
             continue
-        node, lost, thrown = found[1], _is_lost_since(case, leap.backward), _thrown_since(case, leap.backward)
+        node, lost, thrown = found[1], is_lost_since(case, leap.backward), _thrown_since(case, leap.backward)
         if not lost and thrown is None:
             continue
         after = "training is lost from the step after it on" if lost else f"the step after it throws {thrown} about"
@@ -65,13 +65,6 @@ def _why(leap: Birth) -> str:
     if given is not None and given.value is not None:
         return f"takes {leap.base} of {given.value:.1e}"
     return f"calls {leap.base} on numbers near zero"
-
-
-def _is_lost_since(case: Case, backward: int) -> bool:
-    """Whether losses were well up to a backward, and not after it."""
-    arrived, lost = first_nonfinite(case), lost_from(case)
-    since = [] if arrived is None or arrived.arrival is None else [arrived.arrival.backward]
-    return any(one > backward for one in (*since, *(() if lost is None else (lost[0],))))
 
 
 def _thrown_since(case: Case, backward: int) -> str | None:

@@ -60,7 +60,7 @@ def left_by_another(case: Case) -> Iterator[Cause]:
     those of another optimizer, which then steps; a backward on another line reaches none of those, and adds to what is
     there. A hint, for both losses may be meant. Nothing is said where the two lie side by side, or the other behind.
     Or, of one optimizer: now and then a backward that another function calls comes before that of the training, with
-    nothing cleared in between.
+    nothing cleared in between: a warning where training is lost since the first of these, and went well before.
     """
     yield from left_by_probes(case)
     optimizers = steps_of(case)

@@ -3,7 +3,7 @@
 import torch
 from torch import nn
 
-FLOOR = 0.05
+FLOOR = 0.2
 
 
 def main():
