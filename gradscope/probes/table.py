@@ -39,6 +39,7 @@ from gradscope.probes.operators.optimizers import Optimizers
 from gradscope.probes.operators.recorder import OperatorRecorder
 from gradscope.probes.operators.repeated_backwards import RepeatedBackwards
 from gradscope.probes.operators.tensor_data import TensorData
+from gradscope.probes.tensors.held_leaves import HeldLeaves
 from gradscope.probes.tensors.swapped_tensors import SwappedTensors
 from gradscope.probes.training.calls import TrainingCalls
 from gradscope.probes.training.step_hooks import StepHooks
@@ -100,6 +101,7 @@ ENTERED = (
     ProbeEntry("training calls", TrainingCalls, OPS, ("training calls",)),
     ProbeEntry("updates", Updates, OPS),
     ProbeEntry("missing grads", MissingGrads, OPS, ("tracebacks",)),
+    ProbeEntry("held leaves", HeldLeaves, OPS),
     # Last of this detail: operators are seen from here on. It is left first, and closes the open blocks before the
     # others write what they know at the end.
     ProbeEntry("operations", OperatorRecorder, OPS),
@@ -126,6 +128,7 @@ AT_BACKWARDS = (
     ProbeEntry("dataflow", Dataflow, OPS),
     ProbeEntry("optimizers", Optimizers, OPS),
     ProbeEntry("leaked nodes", LeakedNodes, OPS),
+    ProbeEntry("held leaves", HeldLeaves, OPS),
     ProbeEntry("training calls", TrainingCalls, OPS, ("training calls",)),
     # After all others of this detail: it goes by what they have found before a call.
     ProbeEntry("repeats", RepeatedBackwards, OPS, ("repeats", "hooks"), _watches_no_repeats),

@@ -95,6 +95,7 @@ from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.scrambled_states import states_scrambled
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
 from gradscope.explain.findings.turned_dimensions import dimensions_turned
+from gradscope.explain.findings.unheld_leaves import leaf_not_held
 from gradscope.explain.findings.unlike_shapes import odd_size_doubled, squeezed_batch
 from gradscope.explain.findings.unused_input import unused_input
 from gradscope.explain.findings.updates_lost import updates_lost
@@ -179,6 +180,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS720", "all-frozen", Severity.ERROR, missing_gradient.frozen),
     Kind("GS729", "input-not-used", Severity.ERROR, unused_input),
     Kind("GS728", "gradient-dropped", Severity.ERROR, missing_gradient.dropped),
+    Kind("GS879", "leaf-not-held", Severity.WARNING, leaf_not_held, unless=("GS719",), points=False),
     Kind("GS727", "parameter-replaced", Severity.ERROR, replaced_parameters.replaced, points=False),
     Kind("GS725", "parameter-not-held", Severity.ERROR, missing_gradient.not_held, points=False),
     Kind("GS869", "part-derived", Severity.WARNING, missing_gradient.part_derived, symptom=True),

@@ -187,7 +187,11 @@ def _made_anew(case: Case, call: Backward, at: int, what: str, name: str | None)
     old = None if call.exception is None else _old_one_read(case, call, at)  # the program has gone on
     if old is None:
         message = f"{what} is a new tensor, made here by {operator}: the output was computed from the one that it was "
-        return Cause(f"{message}made of", maker.site, op=maker.operation.name, tensor=name)
+        asks = (call.site.file, call.site.function) if call.site is not None else None
+        called = (site for site in maker.operation.stack if (site.file, site.function) == asks)
+        site = next(called, maker.site)  # a helper that makes it has other callers
+        related = () if site == maker.site else (Related("made_at", maker.site, operator),)
+        return Cause(f"{message}made of", site, related, op=maker.operation.name, tensor=name)
     message = f"the output is computed here from what {what} was made of before, and not from {what}"
     return Cause(message, old, (Related("made_at", maker.site, operator),), op=maker.operation.name, tensor=name)
 
