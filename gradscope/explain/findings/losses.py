@@ -233,11 +233,13 @@ def labels_two_ahead(case: Case) -> Iterator[Cause]:
 
 
 def _shifted_at(case: Case, loss: Site) -> Site | None:
-    """The last line before a loss, in its function, that leaves a first element out."""
+    """The last line before the end of a loss, in its function, that leaves a first element out."""
+    statement = syntax(case).statement(loss)
+    end = loss.line if statement is None else statement.end_lineno or loss.line
     lines = [
         node.lineno
         for node in syntax(case).nodes(loss.file)
-        if isinstance(node, ast.Subscript) and node.lineno <= loss.line and _leaves_first_out(node.slice)
+        if isinstance(node, ast.Subscript) and node.lineno <= end and _leaves_first_out(node.slice)
     ]
     sites = [syntax(case).site(loss.file, line) for line in sorted(set(lines))]
     return next((site for site in reversed(sites) if site.function == loss.function), None)

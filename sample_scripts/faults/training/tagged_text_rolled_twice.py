@@ -29,7 +29,10 @@ def train(model, optimizer, steps):
     for number in range(1, steps + 1):
         notes, targets = batch(12)
         scores = model(notes)
-        loss = nn.functional.cross_entropy(scores[:, :-1].transpose(1, 2), targets[:, 1:])  # expect: GS845
+        loss = nn.functional.cross_entropy(
+            scores[:, :-1].transpose(1, 2),
+            targets[:, 1:],  # expect: GS845
+        )
         optimizer.zero_grad()
         loss.backward()
         optimizer.step()
