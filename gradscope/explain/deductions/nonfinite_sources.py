@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator
+from itertools import islice
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
@@ -27,8 +28,10 @@ _DIFFERENCES, _PRODUCTS, _POWERS = ("sub",), ("mul",), ("pow", "square")
 _ROOTS = ("sqrt", "linalg_vector_norm", "norm")
 _VIEWS = ("view", "_unsafe_view", "reshape", "expand", "unsqueeze", "squeeze", "transpose", "t", "permute", "clone")
 _FAR = 8  # views between the two
+_PUT_BY = 8  # operators of a line, whose results are followed
 _PUTS = ("index_put", "masked_fill", "index_fill", "fill", "copy")  # in place
 _ASKS = ("isnan", "nan_to_num")
+_TAKES = ("index", "index_select", "select", "slice", "stack", "cat", "clone", "_to_copy")
 _PASSES_BY = ("index", "masked_select", "where", "nanmean", "nansum", "nanmedian", "select", "slice", *_VIEWS)
 
 
@@ -57,20 +60,35 @@ def gaps_read_line(case: Case, birth: Birth) -> Site | None:
 
     Somebody put it there, and the program asks for it later: where it was put in is not to blame.
     """
-    if not birth.came_in or birth.backward is not None or birth.base not in _PUTS:
+    if not birth.came_in or birth.backward is not None or birth.base not in (*_PUTS, *_TAKES):
         return None
-    flow = dataflow(case)
-    for at, put in enumerate(flow.operations):
-        if put.site != birth.site or _name(put) != birth.base or put.backward is not None:
-            continue
-        written = flow.written.get(at, set())
-        same = {number for number, tensor in flow.tensors.items() if tensor.storage in written}
-        later = sorted({reader for tensor in same for reader in flow.readers.get(tensor, ()) if reader > at})
-        reading = [flow.operations[one] for one in later]
+    operations = dataflow(case).operations
+    puts = (at for at, put in enumerate(operations) if put.site == birth.site and _name(put) == birth.base)
+    for at in islice((at for at in puts if operations[at].backward is None), _PUT_BY):
+        reading = list(_readers_of(case, at))
         asked = {one.site for one in reading if _asks(one)}
         if asked:
-            return next((one.site for one in reading if one.site not in asked and _name(one) not in _PASSES_BY), None)
+            return next((one.site for one in reading if one.site not in asked and not _passes_by(one)), None)
     return None
+
+
+def _readers_of(case: Case, put: int) -> Iterator[FlowOperation]:
+    """What reads the memory that an operator wrote or made, or parts of it, in order."""
+    flow = dataflow(case)
+    made = {flow.tensors[one].storage for one in flow.operations[put].makes if one in flow.tensors}
+    storages = flow.written.get(put, set()) | made
+    for at in range(put + 1, len(flow.operations)):
+        one = flow.operations[at]
+        if not storages.isdisjoint(
+            flow.tensors[read.tensor].storage for read in one.reads if read.tensor in flow.tensors
+        ):
+            yield one
+            if _name(one) in _TAKES:
+                storages |= {flow.tensors[taken].storage for taken in one.makes if taken in flow.tensors}
+
+
+def _passes_by(operation: FlowOperation) -> bool:
+    return _name(operation) in (*_PASSES_BY, *_TAKES)
 
 
 def _asks(operation: FlowOperation) -> bool:

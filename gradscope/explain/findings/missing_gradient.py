@@ -27,6 +27,7 @@ from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation, FlowTensor
+from gradscope.model.operation import Operation
 from gradscope.model.site import Site, user_site
 
 REASONS = {
@@ -216,12 +217,11 @@ def not_held(case: Case) -> Iterator[Cause]:
     """
     held = optimizer_parameters(case)
     for failure in case.failures():
-        results = [at for at in range(len(dataflow(case).operations)) if dataflow(case).reads_learned(at)]
-        if "can't optimize a non-leaf" in failure.message and results:
-            operation = dataflow(case).operations[results[-1]]
+        operation = _last_result(case) if "can't optimize a non-leaf" in failure.message else None
+        if operation is not None:
             message = "the optimizer refuses the result of an operation: only a leaf, as it was made, can be optimized"
             failing = (Related("fails_at", failure.site, "the optimizer"),)
-            yield Cause(message, operation.site, failing, fails=True, certain=False, op=operation.operation.name)
+            yield Cause(message, operation.site, failing, fails=True, certain=False, op=operation.name)
     for site, parameters in _by_container(case, held.nameless):
         message = f"{_made_here(parameters)} gradients, but no module registers {_them(parameters)}"
         message += f", so no optimizer changes {_them(parameters)}"
@@ -230,6 +230,16 @@ def not_held(case: Case) -> Iterator[Cause]:
         message = f"{_made_here(parameters)} nothing under the transform: no module registers {_them(parameters)}"
         message += ", so that functional_call puts nothing in their place"
         yield Cause(message, site, certain=False, tensor=parameters[0].leaf or "parameter", weight=len(parameters))
+
+
+def _last_result(case: Case) -> Operation | None:
+    """What was computed last of learned numbers, or, where tensors were not followed any more, with gradients on."""
+    flow, last = dataflow(case), max((block.number for block in case.blocks() if block.operations), default=0)
+    if any(one.run == last for one in flow.operations[-1:]):
+        learned = (at for at in range(len(flow.operations) - 1, -1, -1) if flow.reads_learned(at))
+        return next((flow.operations[at].operation for at in learned), None)
+    late = (block for block in case.blocks() if block.number == last and block.backward is None)
+    return next((one for block in late for one in reversed(block.operations) if one.grad), None)
 
 
 def unused(case: Case) -> Iterator[Cause]:
