@@ -26,7 +26,18 @@ _KEEPS = frozenset(  # calls of others that give each rank what it gives them
     (
         *("str", "int", "float", "hex", "round", "repr", "Path", "PurePath", "join", "joinpath", "format", "replace"),
         *("isoformat", "timestamp", "fromtimestamp", "localtime", "gmtime", "zfill", "strip", "lower", "abspath"),
-        *("resolve", "expanduser", "realpath", "with_suffix", "with_name", "dirname", "parse_args", "cwd", "getcwd"),
+        *(
+            "resolve",
+            "expanduser",
+            "realpath",
+            "with_suffix",
+            "with_name",
+            "dirname",
+            "parse_args",
+            "cwd",
+            "getcwd",
+            "field",
+        ),
     )
 )
 
@@ -118,7 +129,7 @@ def _fills(recording: Recording, frames: list[Frame], made: Site, readers: list[
             continue
         inside = (one for statement in node.body for one in ast.walk(statement))
         given = (arg for call in inside if isinstance(call, ast.Call) for arg in _given(call))
-        names = (one for arg in given for one in ast.walk(arg) if isinstance(one, ast.Name))
+        names = (one for arg in given for one in ast.walk(arg) if isinstance(one, ast.Name | ast.Attribute))
         sites = (_Seen(recording).origin(frames, name) for name in names)
         filled = any(site is not None and (site.file, site.line) == (made.file, made.line) for site in sites)
         if filled and not any(node.lineno <= line <= (node.end_lineno or 0) for line in reads):

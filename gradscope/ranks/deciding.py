@@ -9,11 +9,12 @@ from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import chain
 
-from gradscope.functions.source import called_name, is_attribute_of
+from gradscope.functions.source import called_name
 from gradscope.model.site import Site, Stack
+from gradscope.ranks.attributes import kept_in
 from gradscope.ranks.given import Frame, bound_in, frames_of, passed_to
 from gradscope.ranks.meetings import without_meetings
-from gradscope.ranks.syntax import JUMPS, Function, at_line, function_around, statements, tree_of
+from gradscope.ranks.syntax import JUMPS, Function, at_line, statements
 from gradscope.store.reader import Recording
 
 _RANK = re.compile(r"(?:^|_)(?:rank|main|master|primary|chief|leader)(?:_|\d|$)", re.IGNORECASE)
@@ -157,11 +158,13 @@ def origin(
         if wanted(now):
             return at_line(recording, around[0].site, now.lineno)
         returned = {node: _returned(recording, around, node) for node in ast.walk(now) if isinstance(node, ast.Call)}
+        kept = {node: kept_in(recording, around, node) for node in ast.walk(now)}
         known = {name for call, values in returned.items() if values for name in ast.walk(call.func)}
+        known |= {name for node, values in kept.items() if values for name in ast.walk(node)}
         waiting += chain.from_iterable(returned.values())
         names = [node.id for node in ast.walk(now) if isinstance(node, ast.Name) and node not in known]
         waiting += [one for name in names for one in _bound(around, name, now.lineno)]
-        waiting += chain.from_iterable(_kept(recording, node) for node in ast.walk(now))
+        waiting += chain.from_iterable(kept.values())
     return None
 
 
@@ -184,25 +187,6 @@ def _bound(frames: list[Frame], name: str, line: int) -> Iterator[tuple[list[Fra
 def _is_of_a_part(node: ast.Assign) -> bool:
     """Whether something is put into what has a name, which has the rest of it from elsewhere."""
     return all(isinstance(target, ast.Subscript | ast.Attribute) for target in node.targets)
-
-
-def _kept(recording: Recording, node: ast.AST) -> list[tuple[list[Frame], ast.expr]]:
-    """What the one line that sets an attribute of `self` keeps in it."""
-    if not isinstance(node, ast.Attribute) or not is_attribute_of(node, "self"):
-        return []
-    found = [
-        (Site(file, one.lineno), one.value)
-        for file in sorted(recording.sources())
-        for one in statements(recording, Site(file, 1, ""))
-        if isinstance(one, ast.Assign | ast.AugAssign | ast.AnnAssign) and one.value is not None
-        for target in (one.targets if isinstance(one, ast.Assign) else [one.target])
-        if isinstance(target, ast.Attribute) and is_attribute_of(target, "self") and target.attr == node.attr
-    ]
-    if len(found) != 1:
-        return []
-    (site, value), tree = found[0], tree_of(recording, found[0][0])
-    function = function_around(tree, site.line)
-    return [] if function is None else [([Frame(replace(site, function=function.name), tree, function)], value)]
 
 
 def _returned(recording: Recording, frames: list[Frame], call: ast.Call) -> list[tuple[list[Frame], ast.expr]]:

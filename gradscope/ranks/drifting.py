@@ -20,6 +20,7 @@ from gradscope.model.training import (
     Interval,
     TrainingCall,
 )
+from gradscope.ranks.chosen import gone_through_by_rank
 from gradscope.ranks.closures import called_unevenly
 from gradscope.ranks.copies import Apart, looks_of
 from gradscope.ranks.deciding import rank_that_decides
@@ -120,7 +121,7 @@ def _writes(odd: Side, other: Side, found: Apart, equal: int) -> tuple[str, Site
         site = None if stack is None else user_site(stack)
         if stack is not None and site is not None:
             why = f"rank {rank.rank} writes it, and the other does not"
-            return why, rank_that_decides(recording, stack) or site
+            return why, rank_that_decides(recording, stack) or gone_through_by_rank(recording, stack) or site
     site = user_site(ours[0]) if ours else None
     return None if site is None else ("each rank writes it by itself", site)
 

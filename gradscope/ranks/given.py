@@ -170,7 +170,7 @@ def bound_in(frame: Frame, name: str, line: int) -> tuple[int, ast.expr] | None:
         above = [one for one in found if not end or one[0] < end]
         if above:
             return max(above, key=lambda one: one[0])
-        if name in _parameters(function):
+        if name in parameters_of(function):
             return None
     return None
 
@@ -190,12 +190,13 @@ def _bindings(node: ast.AST) -> Iterator[tuple[int, list[ast.expr], ast.expr]]:
 
 def passed_to(frames: list[Frame], at: int, name: str) -> ast.expr | None:
     """What the caller gives for a parameter."""
-    names = _parameters(frames[at].function)
+    names = parameters_of(frames[at].function)
     if name not in names or at + 1 == len(frames):
         return None
     called = getattr(frames[at].function, "name", None)
+    made = _class_that_has(frames[at]) if called == "__init__" else None
     for call in _calls(frames[at + 1]):
-        if called is not None and _last_name(call) != called:
+        if called is not None and _last_name(call) not in (called, made):
             continue
         by_name = {one.arg: one.value for one in call.keywords}
         place = names.index(name) - (names[0] == "self")
@@ -203,6 +204,12 @@ def passed_to(frames: list[Frame], at: int, name: str) -> ast.expr | None:
         if found is not None:
             return found
     return None
+
+
+def _class_that_has(frame: Frame) -> str | None:
+    """The name of the class among whose methods a function is, by which its __init__ is called."""
+    classes = (node for node in ast.walk(frame.tree) if isinstance(node, ast.ClassDef))
+    return next((one.name for one in classes if frame.function in one.body), None)
 
 
 def _calls(frame: Frame) -> list[ast.Call]:
@@ -222,7 +229,7 @@ def _calls_a_value(frame: Frame, call: ast.Call) -> bool:
         called = called.value
     if not isinstance(called, ast.Name):
         return False
-    return called.id in _parameters(frame.function) or bound_in(frame, called.id, frame.site.line) is not None
+    return called.id in parameters_of(frame.function) or bound_in(frame, called.id, frame.site.line) is not None
 
 
 def _seeded(frame: Frame, line: int) -> int | None:
@@ -255,7 +262,8 @@ def _of(function: Function) -> Iterator[ast.AST]:
         waiting = list(chain.from_iterable(map(ast.iter_child_nodes, inner)))
 
 
-def _parameters(function: Function) -> list[str]:
+def parameters_of(function: Function) -> list[str]:
+    """The names of a function's parameters, but for those that take any number."""
     if isinstance(function, ast.Module):
         return []
     given = function.args

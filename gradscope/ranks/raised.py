@@ -1,6 +1,7 @@
 """What an exception of one rank goes back to: a branch that left parameters out, a call of the module inside the
 wrapper, a backward inside the backward, a layer that nothing runs, what a model is built with, the caller of a
-function that meets others for several, what another rank removed, or a name that each makes by itself."""
+function that meets others for several, what another rank removed, a name that each makes by itself, or a group that
+not all ranks make."""
 
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ from gradscope.model.operation import Operation
 from gradscope.model.rank import Rank
 from gradscope.model.site import Origin, Site, Stack
 from gradscope.ranks.clocks import named_by_each
+from gradscope.ranks.grouping import made_by_some
 from gradscope.ranks.handing import built_with
 from gradscope.ranks.known import Ranks, Told
 from gradscope.ranks.never_used import never_used
@@ -43,7 +45,7 @@ def raised_by(ranks: Ranks, one: Rank) -> Told | None:
         if _UNLIKE.search(text):
             return _of_another_size(recording)
         lost = removed_by_another(ranks, one, recording) or named_by_each(ranks, one, recording)
-        return _by_its_caller(one, recording) or lost
+        return _by_its_caller(one, recording) or lost or made_by_some(ranks, one, recording)
 
 
 def _in_a_nested_backward(recording: Recording) -> Told | None:

@@ -6,6 +6,7 @@ import ast
 
 from gradscope.functions.source import called_name
 from gradscope.model.site import Site, Stack
+from gradscope.ranks.chosen import chosen_by_rank
 from gradscope.ranks.deciding import asks_for_rank
 from gradscope.ranks.given import Frame, frames_of, passed_to
 from gradscope.ranks.syntax import Function, at_line
@@ -17,7 +18,7 @@ _CHANGES = frozenset(("update", "setdefault", "pop", "merge", "merge_with_dotlis
 
 def written_for_a_rank(recording: Recording, stack: Stack) -> Site | None:
     """The condition that asks for the rank and under which something is written that a call then uses, in the function
-    of a frame, or of those that hand it over."""
+    of a frame, or of those that hand it over; else the choice by the rank from which it comes."""
     frames = frames_of(recording, stack)
     names = _names_on(frames[0]) if frames else set()
     for at, frame in enumerate(frames):
@@ -26,7 +27,8 @@ def written_for_a_rank(recording: Recording, stack: Stack) -> Site | None:
             return at_line(recording, frame.site, found)
         passed = [passed_to(frames, at, name) for name in sorted(names)]
         names = {name for value in passed if value is not None for name in _variables(value)}
-    return None
+    given = _given(frames[0]) if frames else []
+    return next(filter(None, (chosen_by_rank(recording, frames, value) for value in given)), None)
 
 
 def _variables(value: ast.expr) -> set[str]:
@@ -34,15 +36,19 @@ def _variables(value: ast.expr) -> set[str]:
 
 
 def _names_on(frame: Frame) -> set[str]:
-    """The variables in the settings that calls on a line are given, behind the parameters."""
+    """The variables in the settings that calls on a line are given."""
+    return {name for value in _given(frame) for name in _variables(value)}
+
+
+def _given(frame: Frame) -> list[ast.expr]:
+    """The settings that calls on a line are given, behind the parameters."""
     calls = [
         node
         for node in ast.walk(frame.function)
         if isinstance(node, ast.Call) and node.lineno <= frame.site.line <= (node.end_lineno or 0)
     ]
     given = [value for call in calls for value in call.args[1:]]
-    given += [one.value for call in calls for one in call.keywords if one.arg != _PARAMETERS]
-    return {name for value in given for name in _variables(value)}
+    return given + [one.value for call in calls for one in call.keywords if one.arg != _PARAMETERS]
 
 
 def _written(frame: Frame, names: set[str]) -> int | None:

@@ -3,17 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from pathlib import Path
 
 from gradscope.model.finding import Related
 from gradscope.model.rank import Collective, Rank, State
 from gradscope.model.site import Site
 from gradscope.ranks.crossing import crossed_by
+from gradscope.ranks.grouping import made_by_some
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.leaving import left
 from gradscope.ranks.parting import Parting, circle_of, first_parting
 from gradscope.ranks.raised import raised_by
 from gradscope.ranks.turning import turn_of
+from gradscope.store.reader import load
 
 _MOST_RELATED = 16
 
@@ -136,7 +139,8 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
         as that of a reentrant checkpoint does; of one in which the wrapper missed gradients, the branch that left these
         parameters out, or the line that builds their layer, where nothing ran in it, or that wraps a model which
         chooses among its layers; of one that found no file, the line by which another one had removed it, or by which
-        each rank makes the name of it by its own clock, to the second, where one alone fills it; of one whose
+        each rank makes the name of it by its own clock, to the second, where one alone fills it; of one that waits in
+        new_group(), the condition of the rank under which it alone came there; of one whose
         model the wrapper refused as another one, the line that computes what the model is built with; of one that
         raised in a collective that had met others for another caller, the line of this caller; of any other that all
         ranks raised, what `gradscope explain` says of it. Exceptions about lost peers are taken as consequences.
@@ -164,12 +168,17 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
 def _goes_back(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
     """What it goes back to that a rank stopped, and the line; None where that is the line at which it did."""
     if one.state is not State.RAISED:
-        return left(ranks, one)
+        return left(ranks, one) or _hangs_in_a_group(ranks, one)
     known = raised_by(ranks, one)
     if known is not None or any(other.exception != one.exception for other in ranks.ranks):
         return known  # what all ranks build alike is not why one of them raises
     told = ((f"that is: {found.message}", found.site) for found in ranks.failed(one.path) if found.site is not None)
     return next(told, None)
+
+
+def _hangs_in_a_group(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
+    with load(Path(one.path)) as recording:
+        return made_by_some(ranks, one, recording)
 
 
 def _culprits(ranks: list[Rank]) -> list[Rank]:
