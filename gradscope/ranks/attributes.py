@@ -143,7 +143,7 @@ def _is_property(function: Function) -> bool:
 
 
 def _by_field(recording: Recording, own: Class, name: str, of_class: bool) -> list[Found]:
-    """What the body of a class gives a name, where its objects are made in the program, without another value for it."""
+    """What the body of a class gives a name, where its objects are made, without another value for it."""
     fields = [one for one in own.node.body if isinstance(one, ast.AnnAssign | ast.Assign)]
     names = [ast.unparse(one.targets[0] if isinstance(one, ast.Assign) else one.target) for one in fields]
     value = fields[names.index(name)].value if name in names else None

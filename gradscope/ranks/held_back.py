@@ -11,13 +11,14 @@ from collections.abc import Iterator
 
 from gradscope.functions.source import called_name
 from gradscope.model.site import Site
-from gradscope.ranks.syntax import Function, at_line, function_around, statements, tree_of
+from gradscope.ranks.syntax import JUMPS, Function, at_line, function_around, statements, tree_of
 from gradscope.store.reader import Recording
 
 
 def decides(recording: Recording, site: Site) -> Site:
     """The innermost condition around the name no_sync, or that chooses it, in the function of a line that enters it,
-    else the line; where this function counts, the one line that enters it more than once."""
+    else the line; in the one function that it calls for what to enter, where that names it; where this function counts,
+    the one line that enters it more than once."""
     tree = tree_of(recording, site)
     function = function_around(tree, site.line) or tree
     if isinstance(function, Function) and any(isinstance(node, ast.AugAssign) for node in ast.walk(function)):
@@ -26,9 +27,36 @@ def decides(recording: Recording, site: Site) -> Site:
             return several[0]
     named = [node for node in ast.walk(function) if isinstance(node, ast.Attribute) and node.attr == "no_sync"]
     lines = {node.lineno for node in named}
+    if not lines:
+        return _decided_in_what_is_called(recording, site, function) or site
     line = site.line if site.line in lines else next(iter(lines)) if len(lines) == 1 else None
     around = [one for node in ast.walk(function) if line is not None for one in _conditions(node, line)]
     return at_line(recording, site, max(around)) if around else site
+
+
+def _decided_in_what_is_called(recording: Recording, site: Site, function: ast.AST) -> Site | None:
+    """The last condition around no_sync or above it, under which it is not come to, in what a line enters."""
+    entered = (one.context_expr for node in ast.walk(function) if isinstance(node, ast.With) for one in node.items)
+    names = {called_name(one) for one in entered if isinstance(one, ast.Call) and one.lineno == site.line}
+    helpers = [
+        (file, node)
+        for file in sorted(recording.sources())
+        for node in statements(recording, Site(file, 1))
+        if isinstance(node, Function) and node.name in names
+    ]
+    if len(helpers) != 1:
+        return None
+    file, helper = helpers[0]
+    lines = [one.lineno for one in ast.walk(helper) if isinstance(one, ast.Attribute) and one.attr == "no_sync"]
+    found = [one for node in ast.walk(helper) if len(lines) == 1 for one in _conditions(node, lines[0])]
+    found += [one for node in ast.walk(helper) if len(lines) == 1 for one in _left_before(node, lines[0])]
+    return at_line(recording, Site(file, 1, helper.name), max(found)) if found else None
+
+
+def _left_before(node: ast.AST, line: int) -> Iterator[int]:
+    """The line of a condition above a line, under which it is not come to."""
+    if isinstance(node, ast.If) and (node.end_lineno or 0) < line and isinstance(node.body[-1], JUMPS):
+        yield node.lineno
 
 
 def _conditions(node: ast.AST, line: int) -> Iterator[int]:
