@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,7 +13,7 @@ from gradscope.ranks.copies import replicas_of
 from gradscope.ranks.given import SEEDS
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
-from gradscope.ranks.syntax import at_line, function_around, tree_of
+from gradscope.ranks.syntax import Function, at_line, function_around, tree_of
 from gradscope.ranks.texts import Texts
 from gradscope.store.reader import Recording, load
 
@@ -39,7 +40,8 @@ def salted(ranks: Ranks) -> Iterator[Blame]:
         Number the texts in their sorted order, or use a hash without a salt: zlib.crc32, hashlib.
     How it is found:
         A call of Python's own hash() on what the source shows to be text, whose remainder is taken by a number, in a
-        class that derives from a Dataset and that the program makes; no rank has PYTHONHASHSEED set, and none is made
+        class that derives from a Dataset and that the program makes, or in a function of the file's that returns it and
+        that such a class calls; no rank has PYTHONHASHSEED set, and none is made
         by a fork.
     """
     members = next((one.members for one in replicas_of(ranks)), ())
@@ -64,16 +66,34 @@ def _bucket(recording: Recording) -> Site | None:
         return None
     made = {called_name(node) for node in nodes if isinstance(node, ast.Call)}
     texts = Texts(tuple(tree for _, tree in places))
+    owners = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name in made and _is_of_data(node)]
     for site, tree in places:
-        for owner in ast.walk(tree):
-            if isinstance(owner, ast.ClassDef) and owner.name in made and _is_of_data(owner):
-                for node in _remainders(owner):
-                    function = function_around(tree, node.lineno)
-                    if function is None or _names_or_seeds(owner, node):
-                        continue
-                    if texts.is_text(function, node.args[0]):
-                        return at_line(recording, site, node.lineno)
+        own = [(owner, node) for owner in owners if owner in ast.walk(tree) for node in _remainders(owner)]
+        for owner, node in (*own, *_in_helpers(tree, nodes, owners)):
+            function = function_around(tree, node.lineno)
+            if function is None or _names_or_seeds(owner, node):
+                continue
+            if texts.is_text(function, node.args[0]):
+                return at_line(recording, site, node.lineno)
     return None
+
+
+def _in_helpers(
+    tree: ast.Module, nodes: list[ast.AST], owners: list[ast.ClassDef]
+) -> Iterator[tuple[Function, ast.Call]]:
+    """The functions of a file outside of classes that give a dataset what comes of a hash, and their hashes."""
+    names = Counter(node.name for node in nodes if isinstance(node, Function))
+    calls = [(owner, node) for owner in owners for node in ast.walk(owner) if isinstance(node, ast.Call)]
+    for helper in tree.body:
+        if isinstance(helper, Function) and names[helper.name] == 1:
+            asked = [(owner, call) for owner, call in calls if ast.unparse(call.func) == helper.name]
+            if asked and not any(_names_or_seeds(owner, call) for owner, call in asked):
+                yield from ((helper, node) for node in _remainders(helper) if _is_returned(helper, node))
+
+
+def _is_returned(helper: Function, call: ast.Call) -> bool:
+    returned = [node.value for node in ast.walk(helper) if isinstance(node, ast.Return) and node.value is not None]
+    return any(call in ast.walk(value) for value in returned)
 
 
 def _forks(node: ast.AST) -> bool:
@@ -84,7 +104,7 @@ def _is_of_data(owner: ast.ClassDef) -> bool:
     return any(last_name(base).endswith(_OF_DATA) for base in owner.bases)
 
 
-def _remainders(owner: ast.ClassDef) -> Iterator[ast.Call]:
+def _remainders(owner: ast.AST) -> Iterator[ast.Call]:
     """The hashes of which the remainder is taken by a number of buckets."""
     for node in ast.walk(owner):
         if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Mod) and not _is_of_a_seed(node.right):
@@ -98,7 +118,7 @@ def _remainders(owner: ast.ClassDef) -> Iterator[ast.Call]:
                     yield call
 
 
-def _names_or_seeds(owner: ast.ClassDef, call: ast.Call) -> bool:
+def _names_or_seeds(owner: ast.AST, call: ast.Call) -> bool:
     """Whether what comes of a hash goes into a name, as that of a file is, or seeds random numbers."""
     nodes = list(ast.walk(owner))
     assigned = [node for node in nodes if isinstance(node, ast.Assign) and call in ast.walk(node.value)]

@@ -75,6 +75,25 @@ HEALTHY = {
 }
 OWN = "def hash(text):\n    return len(text)\n"
 UNUSED = "class Buckets(Dataset):\n    def of(self):\n        return hash('shop') % BUCKETS\n"
+HELPER = """
+def bucket_of(*texts, buckets):
+    key = " of ".join(texts)
+    return hash(key) % buckets{mark}
+"""
+ASKS = {
+    "a helper": ("bucket = bucket_of(name, 'town', buckets=BUCKETS)", "hash(key)", True),
+    "a file of a helper's": ("bucket = 1; file = f'{bucket_of(name, buckets=BUCKETS)}.pt'", "hash(key)", False),
+    "a seed of a helper's": ("bucket = 1; torch.manual_seed(bucket_of(name, buckets=BUCKETS))", "hash(key)", False),
+    "a helper that nobody asks": ("bucket = 1", "hash(key)", False),
+    "a helper's method": ("bucket = 1; len(name.bucket_of) if name == 1 else 1", "hash(key)", False),
+    "what a helper does not give": ("bucket = bucket_of(name, buckets=9)", "len(key); part = hash(key)", False),
+    "a helper that is defined anew": (
+        "bucket = bucket_of(name, buckets=BUCKETS)",
+        "(lambda key: 1)(key) if key else hash(key)",
+        True,
+    ),
+    "a helper's length": ("bucket = bucket_of(name, buckets=BUCKETS)", "hash(len(key))", False),
+}
 PLAIN = ("value", "range(12)", "bucket = value")
 
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
@@ -92,6 +111,17 @@ def test_the_line_that_takes_a_salted_hash_is_named(tmp_path, monkeypatch, name)
     (found,) = found_in(tmp_path, program)
     expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
     assert (found.code, found.site.line) == ("GS782", expected)
+
+
+@pytest.mark.parametrize("name", ASKS)
+def test_a_helper_that_a_dataset_asks_is_looked_into(tmp_path, monkeypatch, name):
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    number, of, is_told = ASKS[name]
+    before = HELPER.replace("{mark}", "  # here").replace("hash(key)", of)
+    program = program_of("name, value", "table.items()", number, before)
+    found = found_in(tmp_path, program)
+    expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
+    assert [(one.code, one.site.line) for one in found] == ([("GS782", expected)] if is_told else [])
 
 
 @pytest.mark.parametrize("name", HEALTHY)
