@@ -84,8 +84,9 @@ def _assigned(tree: ast.Module) -> Iterator[tuple[int, ast.Attribute, ast.expr]]
     for one in ast.walk(tree):
         if isinstance(one, ast.Assign | ast.AugAssign | ast.AnnAssign) and one.value is not None:
             for target in one.targets if isinstance(one, ast.Assign) else [one.target]:
-                if isinstance(target, ast.Attribute):
-                    yield one.lineno, target, one.value
+                for each in target.elts if isinstance(target, ast.Tuple) else [target]:
+                    if isinstance(each, ast.Attribute):
+                        yield one.lineno, each, one.value
 
 
 def _class_of(recording: Recording, frames: list[Frame], value: ast.expr) -> Class | None:
@@ -148,7 +149,7 @@ def _by_field(recording: Recording, own: Class, name: str, of_class: bool) -> li
     names = [ast.unparse(one.targets[0] if isinstance(one, ast.Assign) else one.target) for one in fields]
     value = fields[names.index(name)].value if name in names else None
     derived = {one.name for each in _trees(recording) for one in ast.walk(each) if _is_of(one, own)}
-    makers = [call for _, _, call in _calls_of(recording, *derived)]
+    makers = [call for _, _, call in calls_of(recording, *derived)]
     given = any(_gives(call, names.index(name), name) for call in makers) if value is not None else False
     if value is None or given or not (makers or of_class) or _set_by_name(recording, name):
         return []
@@ -175,7 +176,7 @@ def _gives(call: ast.Call, at: int, name: str) -> bool:
 
 def _set_by_name(recording: Recording, name: str) -> bool:
     """Whether setattr() is given the name, of whatever object."""
-    calls = (one for _, _, one in _calls_of(recording, "setattr", "__setattr__"))
+    calls = (one for _, _, one in calls_of(recording, "setattr", "__setattr__"))
     return any(isinstance(one, ast.Constant) and one.value == name for call in calls for one in call.args)
 
 
@@ -185,7 +186,7 @@ def _makers(recording: Recording, frame: Frame) -> list[Frame]:
     name = None if own is None else own.node.name
     found: list[Frame] = []
     while name is not None and len(found) < _LONGEST:
-        calls = list(_calls_of(recording, name))
+        calls = list(calls_of(recording, name))
         if len(calls) != 1:
             break
         file, tree, call = calls[0]
@@ -195,7 +196,8 @@ def _makers(recording: Recording, frame: Frame) -> list[Frame]:
     return found
 
 
-def _calls_of(recording: Recording, *names: str) -> Iterator[tuple[str, ast.Module, ast.Call]]:
+def calls_of(recording: Recording, *names: str) -> Iterator[tuple[str, ast.Module, ast.Call]]:
+    """The calls of what has one of some names, with their files."""
     for file in sorted(recording.sources()):
         tree = tree_of(recording, Site(file, 1, ""))
         calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))

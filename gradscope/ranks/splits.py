@@ -16,6 +16,7 @@ from gradscope.ranks.deciding import asks_for_rank, origin
 from gradscope.ranks.given import SEEDS, Frame, frames_of
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
+from gradscope.ranks.shared_parts import DRAWN, parts_what_is_shared
 from gradscope.ranks.syntax import Function, at_line, statements, tree_of
 from gradscope.store.reader import Recording, load
 
@@ -30,8 +31,8 @@ _GLOBAL = frozenset(("torch", "torch.random", "torch.cuda", "L", "pl"))
 
 def split_apart(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
-        Replicas that split one dataset by random_split() after each was seeded by its rank, and share what comes of it
-        by a DistributedSampler.
+        Replicas that split one dataset by random_split(), or by a permutation of their own, after each was seeded by
+        its rank, and share what comes of it by a DistributedSampler.
     Why:
         The sampler gives each rank its part of the places, and takes it that all have the same samples there. Where
         each rank has split them otherwise, some are trained on twice and others never, and what one rank validates
@@ -45,9 +46,10 @@ def split_apart(ranks: Ranks) -> Iterator[Blame]:
     Do instead:
         Give random_split() a generator that is seeded alike on all ranks.
     How it is found:
-        random_split() drew without a generator, a DistributedSampler shuffled, and the one line of the program that
-        seeds torch's random numbers comes before, under no condition, with a seed that goes back to the rank. Silent
-        where the dataset itself goes back to the rank, and where the state of the random numbers is set or kept.
+        random_split() drew without a generator, or a line of the program's from which what a DistributedSampler is
+        given comes in the source, such a sampler shuffled, and the one line of the program that seeds torch's random
+        numbers comes before, under no condition, with a seed that goes back to the rank. Silent where the dataset
+        itself goes back to the rank, and where the state of the random numbers is set or kept.
     """
     members = next((one.members for one in replicas_of(ranks)), ())
     if not members:
@@ -56,6 +58,8 @@ def split_apart(ranks: Ranks) -> Iterator[Blame]:
         stacks = list(_draws(recording))
         split = next((one for one in stacks if one[0].function == _SPLIT), None)
         shares = any(one[0].file.endswith(_SAMPLES_IN) for one in stacks)
+        if split is None and shares:
+            split = next((one for one in stacks if parts_what_is_shared(recording, one)), None)
         seed = _seed(recording, split) if split is not None and shares else None
         site = None if split is None else user_site(split)
         if seed is not None and site is not None:
@@ -92,8 +96,9 @@ def _seed(recording: Recording, split: Stack) -> Site | None:
 
 
 def _call_of(frame: Frame) -> ast.Call | None:
-    """The one split on a line."""
-    calls = [node for node in ast.walk(frame.function) if isinstance(node, ast.Call) and called_name(node) == _SPLIT]
+    """The one split on a line, or permutation."""
+    nodes = (node for node in ast.walk(frame.function) if isinstance(node, ast.Call))
+    calls = [node for node in nodes if called_name(node) in (_SPLIT, DRAWN)]
     here = [one for one in calls if one.lineno <= frame.site.line <= (one.end_lineno or 0)]
     return here[0] if len(here) == 1 else None
 

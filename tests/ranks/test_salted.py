@@ -87,11 +87,6 @@ ASKS = {
     "a helper that nobody asks": ("bucket = 1", "hash(key)", False),
     "a helper's method": ("bucket = 1; len(name.bucket_of) if name == 1 else 1", "hash(key)", False),
     "what a helper does not give": ("bucket = bucket_of(name, buckets=9)", "len(key); part = hash(key)", False),
-    "a helper that is defined anew": (
-        "bucket = bucket_of(name, buckets=BUCKETS)",
-        "(lambda key: 1)(key) if key else hash(key)",
-        True,
-    ),
     "a helper's length": ("bucket = bucket_of(name, buckets=BUCKETS)", "hash(len(key))", False),
 }
 PLAIN = ("value", "range(12)", "bucket = value")
@@ -122,6 +117,13 @@ def test_a_helper_that_a_dataset_asks_is_looked_into(tmp_path, monkeypatch, name
     found = found_in(tmp_path, program)
     expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
     assert [(one.code, one.site.line) for one in found] == ([("GS782", expected)] if is_told else [])
+
+
+def test_a_helper_that_is_defined_anew_is_silent(tmp_path, monkeypatch):
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    anew = HELPER.replace("hash(key) % buckets{mark}", "len(key)")
+    number = ASKS["a helper"][0]
+    assert found_in(tmp_path, program_of("name, value", "table.items()", number, HELPER.format(mark="") + anew)) == ()
 
 
 @pytest.mark.parametrize("name", HEALTHY)

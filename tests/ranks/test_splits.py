@@ -51,8 +51,56 @@ def main(rank):
     training, validation = random_split(data, (0.75, 0.25))  # here
     fit(training, DistributedSampler(training))
 """,
+    "by a permutation": HELPER
+    + """
+class Parts:
+    def __init__(self, samples):
+        order = torch.randperm(len(samples)).tolist()  # here
+        self.training, self.validation = Subset(samples, order[6:]), Subset(samples, order[:6])
+
+def sampled(part):
+    return part, DistributedSampler(part)
+
+def main(rank):
+    seed_all(7, rank)
+    parts = Parts(data)
+    fit(*sampled(parts.training))
+    sampled(parts.validation)
+""",
 }
 HEALTHY = {
+    "a permutation by a generator": HELPER
+    + """
+def main(rank):
+    seed_all(7, rank)
+    order = torch.randperm(24, generator=torch.Generator().manual_seed(7)).tolist()
+    training = Subset(data, order[6:])
+    fit(training, DistributedSampler(training))
+""",
+    "a permutation of something else": HELPER
+    + """
+def main(rank):
+    seed_all(7, rank)
+    order = torch.randperm(24).tolist()
+    looked_at = Subset(data, order[6:])
+    training = Subset(data, range(18))
+    fit(training, DistributedSampler(training))
+""",
+    "a permutation that parts nothing": HELPER
+    + """
+def main(rank):
+    seed_all(7, rank)
+    training = TensorDataset(torch.randperm(24).view(-1, 1) + torch.zeros(1, 4))
+    fit(training, DistributedSampler(training))
+""",
+    "a permutation of a part of its own": HELPER
+    + """
+def main(rank):
+    seed_all(7, rank)
+    mine = Subset(data, range(rank, 24, 2))
+    training = Subset(mine, torch.randperm(12).tolist()[3:])
+    fit(training, DistributedSampler(training, 1, 0))
+""",
     "a generator": HELPER
     + """
 def main(rank):
