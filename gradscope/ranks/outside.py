@@ -9,6 +9,7 @@ from gradscope.model.site import Origin, Site
 from gradscope.model.training import MADE
 from gradscope.ranks.copies import Apart, Replicas, first_apart, is_averaged, looks_of, replicas_of
 from gradscope.ranks.known import Looks, Ranks
+from gradscope.ranks.selecting import selected_at
 from gradscope.store.reader import load
 
 _MOST = 0.5  # of the parameters of a backward: else it may be a model in parts, some of which are alike
@@ -41,8 +42,13 @@ def _alike(measured: Looks, look: int, replicas: Replicas) -> set[str]:
 
 
 def _by_hand(ranks: Ranks, found: Apart) -> Site | None:
-    """The line that averages other gradients."""
-    return next((one.site for one in ranks.averaging[found.members[0]].by_hand if one.site is not None), None)
+    """The condition that selects the parameters whose gradients are averaged, else the line that averages them."""
+    averaged = ranks.averaging[found.members[0]].by_hand
+    site = next((one.site for one in averaged if one.site is not None), None)
+    if site is None:
+        return None
+    with load(Path(ranks.rank(found.members[0]).path)) as recording:
+        return selected_at(recording, site) or site
 
 
 def _builds(ranks: Ranks, found: Apart) -> Site | None:

@@ -3,21 +3,19 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
 from functools import partial
 
 from gradscope.functions.source import called_name
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Origin, Stack
 from gradscope.ranks.attributes import calls_of
+from gradscope.ranks.callers import ways_to
 from gradscope.ranks.deciding import asks_for_rank, origin
 from gradscope.ranks.given import Frame
-from gradscope.ranks.syntax import function_around
 from gradscope.store.reader import Recording
 
 DRAWN = "randperm"
 _PART = "Subset"
 _SAMPLER = "DistributedSampler"
-_DEEPEST = 4  # callers of callers
 
 
 def parts_what_is_shared(recording: Recording, stack: Stack) -> bool:
@@ -32,7 +30,7 @@ def parts_what_is_shared(recording: Recording, stack: Stack) -> bool:
         return any(called_name(one) == DRAWN and one.lineno == site.line for one in calls)
 
     for file, tree, call in calls_of(recording, _SAMPLER):
-        for frames in _ways_to(recording, file, tree, call) if call.args else ():
+        for frames in ways_to(recording, file, tree, call.lineno) if call.args else ():
             seen: list[ast.expr] = []
             found = origin(recording, frames, call.args[0], is_drawn, partial(_noted, seen))
             if found is not None and found.file == site.file and any(map(_takes_a_part, seen)):
@@ -47,16 +45,3 @@ def _noted(seen: list[ast.expr], frames: list[Frame], value: ast.expr) -> ast.ex
 
 def _takes_a_part(value: ast.expr) -> bool:
     return any(isinstance(node, ast.Call) and called_name(node) == _PART for node in ast.walk(value))
-
-
-def _ways_to(
-    recording: Recording, file: str, tree: ast.Module, call: ast.Call, depth: int = _DEEPEST
-) -> Iterator[list[Frame]]:
-    """The functions by which the source comes to a call, the innermost first."""
-    function = function_around(tree, call.lineno)
-    frame = Frame(Site(file, call.lineno, "<module>" if function is None else function.name), tree, function or tree)
-    callers = [] if function is None or not depth else list(calls_of(recording, function.name))
-    for caller in callers:
-        yield from ([frame, *rest] for rest in _ways_to(recording, *caller, depth - 1))
-    if not callers:
-        yield [frame]

@@ -31,6 +31,7 @@ SCRIPTS = {
     "count_programs.py": 2,
     "order_programs.py": 2,
     "parallel_programs.py": 2,
+    "selected_programs.py": 2,
     "sharded_programs.py": 2,
     "replica_programs.py": 2,
     "origin_programs.py": 2,

@@ -93,6 +93,7 @@ class CollectiveCalls:
         self._waited: dict[int, int] = {}  # asynchronous ones that nobody has waited for, by the address of the result
         self._whole = True  # no step was left out
         self._gradients: dict[int, tuple[Any, int]] = {}  # leaves and their names, by the address of what was measured
+        self.exchanged: dict[int, tuple[Any, int]] = {}  # what else was given since then, by the address of its memory
         context.events.gradients_measured.append(self._measured)
         self._off = self._unbox is None or _resolve is None
         context.faults.switch(self.probe, self._switch_off)
@@ -181,12 +182,29 @@ class CollectiveCalls:
             for leaf, name in leaves
             if leaf.grad.layout is torch.strided
         }
+        self.exchanged.clear()
 
     def _note_gradients(self, number: int, given: Any) -> None:
         for tensor in given if all(one.layout is torch.strided for one in given) else ():
-            leaf, name = self._gradients.get(tensor.data_ptr(), (_nobody, 0))
-            gradient = attribute(leaf(), "grad")
-            if gradient is not None and gradient.data_ptr() == tensor.data_ptr() and gradient.shape == tensor.shape:
+            name = self._gradient_of(tensor)
+            if name:
+                self._sink.add("reduced_gradient", (number, name))
+            else:
+                self.exchanged[tensor.untyped_storage().data_ptr()] = weakref.ref(tensor), number
+
+    def _gradient_of(self, tensor: Any) -> int:
+        """The name of the leaf whose measured gradient this is, 0 for none."""
+        leaf, name = self._gradients.get(tensor.data_ptr(), (_nobody, 0))
+        gradient = attribute(leaf(), "grad")
+        is_it = gradient is not None and gradient.data_ptr() == tensor.data_ptr() and gradient.shape == tensor.shape
+        return name if is_it else 0
+
+    def copied(self, target: Any, source: Any) -> None:
+        """Something is copied into a tensor: a gradient, maybe, from memory that was given to a collective."""
+        if type(target) in _PLAIN and type(source) in _PLAIN and target.layout is source.layout is torch.strided:
+            given, number = self.exchanged.get(source.untyped_storage().data_ptr(), (_nobody, 0))
+            name = self._gradient_of(target) if given() is not None else 0
+            if name:
                 self._sink.add("reduced_gradient", (number, name))
 
     def returned(self, number: int, result: Any) -> None:

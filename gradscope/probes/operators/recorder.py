@@ -54,6 +54,7 @@ from gradscope.probes.operators.blocks import (
     rows_of,
 )
 from gradscope.probes.operators.call_sites import CallSites, warns_where_it_is_called
+from gradscope.probes.operators.collective_calls import CollectiveCalls
 from gradscope.probes.operators.collective_runs import CollectiveRuns
 from gradscope.probes.operators.dataflow import Dataflow
 from gradscope.probes.operators.hearing import Hearing
@@ -80,6 +81,9 @@ class OperatorRecorder(Watcher):
         self._inplace_writes, self._nonfinite = context.get(InplaceWrites), context.get(NonfiniteOnHost)
         self._dataflow, self._calls = context.get(Dataflow), InternedCalls(context.sink)
         self._meeting = CollectiveRuns(context, self.close)
+        self._collectives = context.get(CollectiveCalls)
+        self._exchanged = self._collectives.exchanged
+        self._copy, self._copies = map(context.sink.string, ("aten.copy_.default", "aten._foreach_copy_.default"))
         self._known = context.operators  # by the dispatcher's name
         self._started = context.started
         self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
@@ -245,6 +249,8 @@ class OperatorRecorder(Watcher):
         """Append an operator that writes: in one go, because the heartbeat's thread may look at any time."""
         numbers: list[int] = []
         try:
+            if self._exchanged and len(arguments) > 1:
+                self._copied(head[0], *arguments[:2])
             for position, name, keyword in writes:
                 value = arguments[position] if position < len(arguments) else (keywords or {}).get(keyword)
                 for tensor in value if isinstance(value, (list, tuple)) else (value,):
@@ -260,6 +266,14 @@ class OperatorRecorder(Watcher):
             thread.operations.extend((*head, 0))
             raise
         thread.operations.extend((*head, len(numbers) // WRITE, *numbers))
+
+    def _copied(self, operator: int, target: Any, source: Any) -> None:
+        """An operator writes, after something was given to a collective: it may copy that into gradients."""
+        if operator == self._copy:
+            self._collectives.copied(target, source)
+        elif operator == self._copies:
+            for one, other in zip(target, source, strict=False):
+                self._collectives.copied(one, other)
 
     def _describe(self, name: str) -> Operator:
         operator = operator_of(name)

@@ -1,0 +1,95 @@
+"""Programs of two ranks that sum their gradients in one tensor, of all parameters or of some, and copy them back.
+
+They run as those of `group_programs.py` do.
+"""
+
+import sys
+
+import torch
+import torch.distributed as dist
+from group_programs import STEPS, chosen, data, model, run
+from torch import nn
+
+
+def normalised():
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(4, 8), nn.LayerNorm(8), nn.Tanh(), nn.Linear(8, 8), nn.LayerNorm(8), nn.Linear(8, 1))
+
+
+def without_the_last(net):
+    for name, parameter in net.named_parameters():
+        if parameter.grad is None:
+            continue
+        if not name.startswith("4."):  # expect: GS792 in flattened_without_some
+            yield parameter
+
+
+def sum_flat(parameters):
+    flat = torch.cat([one.grad.flatten() for one in parameters])
+    dist.all_reduce(flat)
+    for one, part in zip(parameters, flat.split([one.numel() for one in parameters]), strict=True):
+        one.grad.copy_(part.view_as(one))
+
+
+def train_flat(net, rank, shared, reduce):
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        reduce(shared)
+        optimizer.step()
+
+
+def train_selected(net, rank, shared):
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        sum_flat(shared)
+        optimizer.step()
+
+
+def flattened_without_some(rank):
+    net = normalised()
+    for step in range(2):  # its gradients are there from the second one on
+        net(data(rank, step)).square().mean().backward()
+    shared = list(without_the_last(net))
+    train_selected(net, rank, shared)
+
+
+def healthy_flattened(rank):
+    net = normalised()
+    train_selected(net, rank, list(net.parameters()))
+
+
+def sum_into_a_list(parameters):
+    flat = torch.cat([one.grad.flatten() for one in parameters])
+    dist.all_reduce(flat)  # expect: GS792 in listed_without_some
+    parts = flat.split([one.numel() for one in parameters])
+    gradients = [one.grad for one in parameters]
+    torch._foreach_copy_(gradients, [part.view_as(one) for one, part in zip(parameters, parts, strict=True)])
+
+
+def listed_without_some(rank):
+    net = normalised()
+    some = [one for name, one in net.named_parameters() if "1.weight" not in name]
+    train_flat(net, rank, some, sum_into_a_list)
+
+
+def measure(parameters):
+    """Looks at the gradients of all ranks, and puts its own back."""
+    flat = torch.cat([one.grad.flatten() for one in parameters])
+    own = flat.clone()
+    dist.all_reduce(flat)
+    for one, part in zip(parameters, own.split([one.numel() for one in parameters]), strict=True):
+        one.grad.copy_(part.view_as(one))
+
+
+def healthy_measured(rank):
+    """Each rank trains a model of its own."""
+    net = model(rank)
+    train_flat(net, rank, list(net.parameters()), measure)
+
+
+if __name__ == "__main__":
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)
