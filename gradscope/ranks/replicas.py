@@ -45,8 +45,9 @@ def start_apart(ranks: Ranks) -> Iterator[Blame]:
         checkpoints on every rank, or before the wrap; take copies after it.
     How it is found:
         The norms of the parameters at the first look, on ranks where DistributedDataParallel averages their gradients,
-        or the program itself reduces the .grad of that very parameter, or a tensor that it copies into that. Of models that are built as one that trains, and
-        have no gradients: the norms at the first look at them, where a module was copied before the wrap, by one line.
+        or the program itself reduces the .grad of that very parameter, or a tensor that it copies into that. Of models
+        that are built as one that trains, and have no gradients: the norms at the first look at them, where a module
+        was copied before the wrap, by one line.
     """
     for replicas in replicas_of(ranks):
         found = _parameter_at(ranks, replicas, looks_of(ranks.weights, replicas)[:1])
@@ -93,13 +94,14 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         The norms of all parameters, measured at the backward calls 0, 1, 2, 4, 8, ...: of those whose gradients are
         averaged, equal on all ranks at the first look, different at a later one by more than rounding explains. The
-        line is that of the optimizer or the schedule whose learning rate is not the same, or the condition or the choice
-        by which one rank has what the optimizer is made with, of the way past a call (a step, or the loading of a state) that
-        another rank makes, or the first that wrote the parameter since the last look: of one that a rank alone ran, the
-        condition that asks for the rank, or the line by which it has what a loop goes through. So are parameters told that were equal, and whose gradients nobody averages
-        where those of most others are: by the condition that selects those whose gradients the program sums, by the
-        line that makes them beside the wrap, else their optimizer's, as a hint: a rank may keep a part for itself. Looks
-        before which the ranks had not met equally often are left out.
+        line is that of the optimizer or the schedule whose learning rate is not the same, or the condition or the
+        choice by which one rank has what the optimizer is made with, of the way past a call (a step, or the loading of
+        a state) that another rank makes, or the first that wrote the parameter since the last look: of one that a rank
+        alone ran, the condition that asks for the rank, or the line by which it has what a loop goes through. So are
+        parameters told that were equal, and whose gradients nobody averages where those of most others are: by the
+        condition that selects those whose gradients the program sums, by the line that makes them beside the wrap, else
+        their optimizer's, as a hint: a rank may keep a part for itself. Looks before which the ranks had not met
+        equally often are left out.
     """
     found = _drift(ranks)
     if found is not None:
@@ -143,10 +145,9 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         Replicas that drift apart, where no collective ran in any backward, where the wrapper of the parameter that
         drifts is never called though another one is, where no_sync() was entered for a backward that a step followed,
-        or where the parameter that drifts has no hook of the wrapper's. The line is that of the
-        call that went past the wrapper, or that asks for the module where this runs as often, of no_sync() or of the
-        condition under which it is entered or chosen, or the one that calls a helper which counts for it several times
-        at once, or of the wrap.
+        or where the parameter that drifts has no hook of the wrapper's. The line is that of the call that went past the
+        wrapper, or that asks for the module where this runs as often, of no_sync() or of the condition under which it
+        is entered or chosen, or the one that calls a helper which counts for it several times at once, or of the wrap.
     """
     found = _drift(ranks)
     averaging = None if found is None else ranks.averaging[found.members[0]]
