@@ -79,6 +79,11 @@ def _is_of(node: ast.AST, own: Class) -> TypeGuard[ast.ClassDef]:
     return node.name == own.node.name or own.node.name in map(ast.unparse, node.bases)
 
 
+def _names_of(recording: Recording, own: Class) -> set[str]:
+    """The names of a class and of those that are derived from it."""
+    return {one.name for each in _trees(recording) for one in ast.walk(each) if _is_of(one, own)}
+
+
 def _assigned(tree: ast.Module) -> Iterator[tuple[int, ast.Attribute, ast.expr]]:
     """The lines that assign attributes, and what they assign."""
     for one in ast.walk(tree):
@@ -148,8 +153,7 @@ def _by_field(recording: Recording, own: Class, name: str, of_class: bool) -> li
     fields = [one for one in own.node.body if isinstance(one, ast.AnnAssign | ast.Assign)]
     names = [ast.unparse(one.targets[0] if isinstance(one, ast.Assign) else one.target) for one in fields]
     value = fields[names.index(name)].value if name in names else None
-    derived = {one.name for each in _trees(recording) for one in ast.walk(each) if _is_of(one, own)}
-    makers = [call for _, _, call in calls_of(recording, *derived)]
+    makers = [call for _, _, call in calls_of(recording, *_names_of(recording, own))]
     given = any(_gives(call, names.index(name), name) for call in makers) if value is not None else False
     if value is None or given or not (makers or of_class) or _set_by_name(recording, name):
         return []
@@ -181,9 +185,10 @@ def _set_by_name(recording: Recording, name: str) -> bool:
 
 
 def _makers(recording: Recording, frame: Frame) -> list[Frame]:
-    """The functions that lead to the one object of a class, to whose __init__ a frame belongs: each is called once."""
+    """The functions that lead to the one object of a class, to whose __init__ a frame belongs: each is called once. None
+    where other classes are derived from it, of which the object may be."""
     own = class_around(frame) if getattr(frame.function, "name", "") == "__init__" else None
-    name = None if own is None else own.node.name
+    name = None if own is None or len(_names_of(recording, own)) > 1 else own.node.name
     found: list[Frame] = []
     while name is not None and len(found) < _LONGEST:
         calls = list(calls_of(recording, name))
