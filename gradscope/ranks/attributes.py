@@ -185,8 +185,8 @@ def _set_by_name(recording: Recording, name: str) -> bool:
 
 
 def _makers(recording: Recording, frame: Frame) -> list[Frame]:
-    """The functions that lead to the one object of a class, to whose __init__ a frame belongs: each is called once. None
-    where other classes are derived from it, of which the object may be."""
+    """The functions that lead to the one object of a class, to whose __init__ a frame belongs: each is called once.
+    None where other classes are derived from it, of which the object may be."""
     own = class_around(frame) if getattr(frame.function, "name", "") == "__init__" else None
     name = None if own is None or len(_names_of(recording, own)) > 1 else own.node.name
     found: list[Frame] = []

@@ -244,8 +244,8 @@ def biases_forgotten_by_hand(rank):
         optimizer.zero_grad()
         net(data(rank, step)).square().mean().backward()
         for parameter in net.parameters():
-            if parameter.dim() > 1:
-                dist.all_reduce(parameter.grad)  # expect: GS792
+            if parameter.dim() > 1:  # expect: GS792
+                dist.all_reduce(parameter.grad)
                 parameter.grad /= 2
         optimizer.step()
 
