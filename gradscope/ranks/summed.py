@@ -66,37 +66,9 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         read; the line is that of the second sum. Of biases, as a hint, since training learns a smaller one: at each
         look the ranks have one bias and two weights, and what the first steps summed is their product and its bias.
     """
-    twice = summed_twice(ranks)
-    if twice is not None:
-        yield Blame(
-            f"what line {twice.made.line} makes is summed over the ranks twice before it is read, as two names are "
-            "given to one tensor: each sum but the first makes it as many times as large as there are ranks",
-            twice.summed,
-            (Related("cause_at", twice.made, "where it is made"),),
-            certain=False,
-        )
-        return
-    added = bias_summed(ranks)
-    if added is not None:
-        yield Blame(
-            f"each rank adds {added.bias}, which all of them have alike, to its part of a product with {added.weight}, "
-            "and the parts are summed: it counts once for each rank",
-            added.site,
-            (Related("cause_at", added.summed, "where the parts are summed"),),
-            tensor=added.bias,
-            meant=True,
-        )
-        return
-    total = doubled(ranks)
-    if total is not None:
-        yield Blame(
-            f"the buffer {total.buffer}, which ranks have alike, is summed over them and put back: it becomes "
-            f"{total.times:,} times as large whenever they meet",
-            total.writes,
-            (Related("cause_at", total.summed, "where it is summed"),),
-            certain=False,
-            tensor=total.buffer,
-        )
+    at_once = _twice(ranks) or _added(ranks) or _again(ranks)
+    if at_once is not None:
+        yield at_once
         return
     there = {one.rank for one in ranks.ranks}
     inside = [one for one in ranks.collectives if one.inside and one.operator.startswith(_SUMS)]
@@ -107,6 +79,47 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
             if found is not None:
                 yield found
                 return
+
+
+def _twice(ranks: Ranks) -> Blame | None:
+    twice = summed_twice(ranks)
+    if twice is None:
+        return None
+    return Blame(
+        f"what line {twice.made.line} makes is summed over the ranks twice before it is read, as two names are "
+        "given to one tensor: each sum but the first makes it as many times as large as there are ranks",
+        twice.summed,
+        (Related("cause_at", twice.made, "where it is made"),),
+        certain=False,
+    )
+
+
+def _added(ranks: Ranks) -> Blame | None:
+    added = bias_summed(ranks)
+    if added is None:
+        return None
+    return Blame(
+        f"each rank adds {added.bias}, which all of them have alike, to its part of a product with {added.weight}, "
+        "and the parts are summed: it counts once for each rank",
+        added.site,
+        (Related("cause_at", added.summed, "where the parts are summed"),),
+        tensor=added.bias,
+        meant=True,
+    )
+
+
+def _again(ranks: Ranks) -> Blame | None:
+    total = doubled(ranks)
+    if total is None:
+        return None
+    return Blame(
+        f"the buffer {total.buffer}, which ranks have alike, is summed over them and put back: it becomes "
+        f"{total.times:,} times as large whenever they meet",
+        total.writes,
+        (Related("cause_at", total.summed, "where it is summed"),),
+        certain=False,
+        tensor=total.buffer,
+    )
 
 
 def _differ(ranks: Ranks, one: int, other: int) -> bool:
