@@ -26,18 +26,8 @@ _KEEPS = frozenset(  # calls of others that give each rank what it gives them
     (
         *("str", "int", "float", "hex", "round", "repr", "Path", "PurePath", "join", "joinpath", "format", "replace"),
         *("isoformat", "timestamp", "fromtimestamp", "localtime", "gmtime", "zfill", "strip", "lower", "abspath"),
-        *(
-            "resolve",
-            "expanduser",
-            "realpath",
-            "with_suffix",
-            "with_name",
-            "dirname",
-            "parse_args",
-            "cwd",
-            "getcwd",
-            "field",
-        ),
+        *("resolve", "expanduser", "realpath", "with_suffix", "with_name", "dirname", "parse_args", "cwd", "getcwd"),
+        "field",
     )
 )
 

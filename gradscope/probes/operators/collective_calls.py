@@ -28,6 +28,7 @@ _PEERS = ("dst", "src", "root_rank")
 _BETWEEN_TWO = ("send", "recv_", "recv_any_source_", "isend", "irecv", "batch_p2p_ops")
 _MOST_WAITING = 256  # results of asynchronous ones that nobody has waited for
 _PLAIN = frozenset((torch.Tensor, torch.nn.Parameter))
+_EXCHANGED = 4096  # tensors that are remembered until gradients are measured again
 _size: Any = torch.Tensor.size  # in C, at half the price of `shape`: a collective may be given hundreds of tensors
 _resolve: Any = bound("torch.distributed.distributed_c10d._resolve_process_group", None)
 _world: Any = bound("torch.distributed.distributed_c10d._world", None)
@@ -189,7 +190,7 @@ class CollectiveCalls:
             name = self._gradient_of(tensor)
             if name:
                 self._sink.add("reduced_gradient", (number, name))
-            else:
+            elif len(self.exchanged) < _EXCHANGED:
                 self.exchanged[tensor.untyped_storage().data_ptr()] = weakref.ref(tensor), number
 
     def _gradient_of(self, tensor: Any) -> int:
