@@ -6,7 +6,9 @@ import ast
 import math
 from collections.abc import Iterator
 
+from gradscope.explain.deductions.gone_gradients import are_gone
 from gradscope.explain.deductions.settings import calls_at, value_line
+from gradscope.explain.deductions.weight_growth import samples_of
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import last_name
@@ -14,6 +16,7 @@ from gradscope.model.graph import Node
 from gradscope.model.site import Origin, Site, Stack
 
 _LATE = 8  # losses at the end
+_LOOKS, _FADED = 5, 1e-3  # at gradients; what is left of them at most
 _SAME = 1e-4  # relative
 _CUTS = ("relu", "relu_", "clamp", "clamp_", "clamp_min", "clamp_min_", "clip", "maximum")
 _HINGES = ("ReluBackward", "ClampMinBackward", "ClampBackward", "ThresholdBackward")
@@ -21,7 +24,9 @@ _HINGES = ("ReluBackward", "ClampMinBackward", "ClampBackward", "ThresholdBackwa
 
 def margin_reached(case: Case) -> tuple[float, Site] | None:
     """The margin that all of the last losses are, and the line of its hinge, in a run that began with another loss."""
-    losses = case.losses()
+    looks, losses = samples_of(case), case.losses()
+    if len(looks) < _LOOKS or not are_gone(looks, _FADED):
+        return None
     late = list(losses.values())[-_LATE:]
     if len(losses) < 2 * _LATE or not late[-1] or not _is(late[-1], *late) or _is(late[-1], *list(losses.values())[:1]):
         return None

@@ -42,8 +42,10 @@ def value_line(case: Case, stack: Stack, value: ast.expr) -> Site | None:
 def _given(case: Case, own: Stack, value: ast.expr, far: int) -> Site | None:
     """The line that gives the value of an expression which stands in the innermost of these frames."""
     read = list(_read(value))
-    if not read or far == 0:
-        return syntax(case).site(own[0].file, value.lineno) if not read else None
+    if not read or _is_computed(case, value):
+        return syntax(case).site(own[0].file, value.lineno)
+    if far == 0:
+        return None
     if len({ast.unparse(one) for one in read}) > 1:
         return None
     if isinstance(read[0], ast.Name):
@@ -51,6 +53,13 @@ def _given(case: Case, own: Stack, value: ast.expr, far: int) -> Site | None:
     name = _field(read[0])
     found = {site for file in syntax(case).files for site in _fields(case, file, name)} if name else set()
     return found.pop() if len(found) == 1 else None
+
+
+def _is_computed(case: Case, value: ast.expr) -> bool:
+    """Whether a function of the program's own has a part in a value: what it is given is not what it gives."""
+    called = {called_name(one) for one in ast.walk(value) if isinstance(one, ast.Call)} - {""}
+    own = syntax(case).everywhere(lambda node: isinstance(node, ast.FunctionDef) and node.name in called)
+    return bool(called) and next(own, None) is not None
 
 
 def _read(value: ast.expr) -> Iterator[ast.expr]:

@@ -13,6 +13,7 @@ from gradscope.model.finding import Related
 from gradscope.model.graph import FunctionClass
 from gradscope.model.site import Site
 
+_COPIES = ("to", "type_as", "clone", "contiguous", "float", "half", "double")
 _CUTS = ("clamp", "clamp_", "clip", "clip_", "hardtanh", "relu6", "clamp_min", "clamp_max")
 
 
@@ -36,7 +37,7 @@ def clamped_straight_through(case: Case) -> Iterator[Cause]:
     Do instead: let the gradient through only where forward did not clamp.
 
     How it is found: the text of a Function that ran in a graph: forward, or a method that it calls, clamps, and
-    backward gives the gradient back by its own name and calls nothing. A hint: some quantisers mean it.
+    backward gives the gradient back by its own name, as it is or in another dtype. A hint: some quantisers mean it.
     """
     for function in case.functions():
         line = _handed_on(case, function)
@@ -62,10 +63,12 @@ def _handed_on(case: Case, function: FunctionClass) -> Site | None:
         return None
     given = [one.arg for one in backward.args.args[1:]]
     returns = [one for one in ast.walk(backward) if isinstance(one, ast.Return) and one.value is not None]
-    if len(returns) != 1 or len(given) != 1 or any(True for _ in _calls(backward)):
+    if len(returns) != 1 or len(given) != 1 or any(called_name(one) not in _COPIES for one in _calls(backward)):
         return None
     value = returns[0].value
     first = value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value
+    while isinstance(first, ast.Call) and isinstance(first.func, ast.Attribute):
+        first = first.func.value
     if not isinstance(first, ast.Name) or first.id != given[0] or _is_written(backward, given[0]):
         return None
     return source_lines.line(case, place.file, returns[0].lineno, "backward")

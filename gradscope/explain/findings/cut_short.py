@@ -17,6 +17,7 @@ from gradscope.model.site import Site
 from gradscope.model.training import AIM, SCHEDULE
 
 _LENGTHS = ("num_training_steps", "total_steps", "T_max", "total_iters", "max_steps", "num_steps", "t_total")
+_ONE_CYCLE = "OneCycleLR"
 _LAST, _OFTEN = 8, 0.8  # rates at the end; steps of all in which the rate changes
 _HIGH = 0.3  # of the largest rate: where one that falls on is cut short
 _STEPS = 24  # of which something is said
@@ -42,7 +43,7 @@ def schedule_cut_short(case: Case) -> Iterator[Cause]:
 
     How it is found: the rate of each group, where it changes. It changed in nearly every step, fell at the end and did
     not slow down in that, as one that comes to its end or goes on for ever does, and was three tenths of its largest
-    value still. A hint: a run may be meant to end early.
+    value still. Or it rose to the end in a OneCycleLR. A hint: a run may be meant to end early.
     """
     rates: dict[int, list[float]] = defaultdict(list)
     for one in case.learning_rates():
@@ -52,14 +53,25 @@ def schedule_cut_short(case: Case) -> Iterator[Cause]:
         calls = [
             call for timeline in timelines(case) for _, call in timeline.of(SCHEDULE) if call.optimizer == optimizer
         ]
-        if len(values) >= max(_STEPS, _OFTEN * len(calls)) and calls and _falls_on(values):
-            line = _length(case)
-            related = (Related("called_at", calls[-1].site, "its step"),) if line is not None else ()
+        if calls and len(values) >= max(_STEPS, _OFTEN * len(calls)):
             share = round(100 * values[-1] / max(values))
-            message = (
+            told = (
                 f"the run ends with {share} % of the largest learning rate, in the middle of a schedule that lowers it"
             )
-            yield Cause(message, line or calls[-1].site, related, certain=False)
+            if not _falls_on(values):
+                if not _rises_on(case, values):
+                    continue
+                told = "the run ends while the learning rate still rises: a OneCycleLR would lower it after that"
+            line = _length(case)
+            related = (Related("called_at", calls[-1].site, "its step"),) if line is not None else ()
+            yield Cause(told, line or calls[-1].site, related, certain=False)
+
+
+def _rises_on(case: Case, values: list[float]) -> bool:
+    """Whether all rates rise, where the only schedule of the program is one that warms up and comes down again."""
+    calls = [one for file in syntax(case).files for one in syntax(case).nodes(file) if isinstance(one, ast.Call)]
+    schedules = {name for one in calls if (name := called_name(one)).endswith("LR")}
+    return schedules == {_ONE_CYCLE} and all(before < after for before, after in pairwise(values))
 
 
 def _falls_on(values: list[float]) -> bool:

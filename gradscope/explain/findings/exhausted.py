@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.spent_iterators import is_iterator, spent_iterators
+from gradscope.explain.deductions.spent_iterators import after, is_iterator, spent_iterators
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
@@ -48,14 +48,15 @@ def iterator_exhausted(case: Case) -> Iterator[Cause]:
     How it is found: where an optimizer was made, the program gives it a name that stands for such an iterator, and
     reads this name once more in what runs after that, without having given it anything else. A class of the program's
     own may have a parameters() that gives a list: then nothing is said of that. Of an attribute: a loop goes through
-    it whose operators ran once, in a method that is called beside a backward that ran again and again.
+    it whose operators ran once, in a method that is called beside a backward that ran again and again. Of what is
+    handed to a function that ran: it goes through its parameter twice, and does not make a list of it.
     """
     for spent in spent_iterators(case):
         yield Cause(
-            f"`{spent.name}` is an iterator, and the first call has gone through it: from then on line "
+            f"`{spent.name}` is an iterator, and {spent.by} has gone through it: from then on line "
             f"{spent.loop.line} gets nothing of it",
             spent.made,
-            (Related("called_at", spent.loop, "the loop"),),
+            (Related("called_at", spent.loop, "used again"),),
         )
     said: set[Site] = set()
     calls = (call for timeline in timelines(case) for _, call in timeline.of(MADE))
@@ -104,7 +105,7 @@ def _used_again(case: Case, made: Site) -> _Used | None:
         return None
     for name in _names_given(statement, made.line):
         given = [one for one in ast.walk(around) if isinstance(one, ast.stmt) and _gives(one, name)]
-        later = [one for block in _after(around, statement) for one in ast.walk(block) if isinstance(one, ast.Name)]
+        later = [one for block in after(around, statement) for one in ast.walk(block) if isinstance(one, ast.Name)]
         again = next((one for one in later if one.id == name and isinstance(one.ctx, ast.Load)), None)
         if len(given) == 1 and _is_iterator(case, given[0]) and again is not None:
             return _Used(name, given[0], again)
@@ -130,28 +131,3 @@ def _gives(statement: ast.stmt, name: str) -> bool:
 
 def _is_iterator(case: Case, given: ast.stmt) -> bool:
     return isinstance(given, (ast.Assign, ast.AnnAssign)) and is_iterator(case, given.value, _ITERATORS)
-
-
-def _after(around: ast.AST, statement: ast.stmt) -> Iterator[ast.stmt]:
-    """The statements of a function that run after one of it: not those of the other branch of an `if`."""
-    for block in _blocks(around):
-        for place, one in enumerate(block):
-            if one is statement:
-                yield from block[place + 1 :]
-                return
-            if any(inner is statement for inner in ast.walk(one)):
-                yield from _after(one, statement)
-                yield from block[place + 1 :]
-                return
-
-
-def _blocks(node: ast.AST) -> Iterator[list[ast.stmt]]:
-    """The blocks of statements that a statement consists of."""
-    for field in ("body", "orelse", "finalbody", "handlers", "cases"):
-        block = getattr(node, field, None)
-        if isinstance(block, list) and block:
-            if isinstance(block[0], ast.stmt):
-                yield block
-            else:
-                for part in block:
-                    yield part.body

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cancelled_gradients import cancelled_gradients
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.graph_cuts import Reason, first_values, reached
+from gradscope.explain.deductions.margins import margin_reached
 from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.deductions.stacked_layers import layers_set_at, vanishing_layers
 from gradscope.explain.deductions.weight_growth import samples_of
@@ -58,8 +59,8 @@ def dead_relu(case: Case) -> Iterator[Cause]:
     does any more, it is a ReLU module through which every way to the loss goes.
     """
     samples = samples_of(case)
-    if len(samples) < _SAMPLES:
-        return
+    if len(samples) < _SAMPLES or margin_reached(case) is not None:
+        return  # all points are one: that is what became of the units
     last, before = samples[-1], samples[-2]
     if not any(size.gradient > 0 for size in last.values()):
         yield from _all_dead(case, samples)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.gone_gradients import are_gone, greatest_gradients
 from gradscope.explain.deductions.graph_cuts import reached
 from gradscope.explain.deductions.margins import margin_reached
 from gradscope.explain.deductions.module_builds import chosen_at
@@ -18,7 +19,7 @@ from gradscope.model.graph import Graph, Node
 from gradscope.model.site import Site
 from gradscope.model.size import LeafSize
 
-_GONE, _FADED = 1e-6, 1e-3  # of the greatest gradient that a leaf had
+_GONE = 1e-6  # of the greatest gradient that a leaf had
 _LOOKS = 5
 _LATE = 8  # losses at the end
 _LEFT, _NO_BETTER, _UNLIKE = 0.1, 0.95, 0.02  # of the first loss; and how much losses of batches differ
@@ -56,11 +57,11 @@ def gradients_gone(case: Case) -> Iterator[Cause]:
     saturate, or of the hinge.
     """
     looks = samples_of(case)
-    margin = margin_reached(case) if len(looks) >= _LOOKS and _are_gone(looks, _FADED) else None
+    margin = margin_reached(case)
     if margin is not None:
         yield _collapsed(case, looks, *margin)
         return
-    if len(looks) < _LOOKS or not _are_gone(looks, _GONE) or not _stays(case, looks):
+    if len(looks) < _LOOKS or not are_gone(looks, _GONE) or not _stays(case, looks):
         return
     size = max(looks[0].values(), key=lambda one: one.gradient)
     last = next(iter(looks[-1].values())).backward
@@ -91,20 +92,9 @@ def _collapsed(case: Case, looks: Looks, margin: float, hinge: Site) -> Cause:
     return Cause(f"{told}; {_GREW}", rate, related, certain=False)
 
 
-def _are_gone(looks: Looks, left: float) -> bool:
-    """Whether no leaf of the last look has more than such a part of the gradient that it has had."""
-    greatest = _greatest(looks)
-    last = looks[-1].values()
-    return all(size.gradient <= left * greatest[size.leaf] for size in last) and any(greatest.values())
-
-
-def _greatest(looks: Looks) -> dict[str, float]:
-    return {name: max(one[name].gradient for one in looks if name in one) for name in looks[-1]}
-
-
 def _largest(looks: Looks) -> float:
     """The largest part that is left of a gradient."""
-    greatest = _greatest(looks)
+    greatest = greatest_gradients(looks)
     return max(size.gradient / greatest[size.leaf] for size in looks[-1].values() if greatest[size.leaf])
 
 

@@ -62,7 +62,8 @@ _SAME_VALUES = (
 )
 _LOSSES, _EXPANDS = ("mse_loss", "smooth_l1_loss", "huber_loss"), "broadcast_tensors"
 _DIFFERENCES, _WEIGHTS = ("sub", "mul", *_LOSSES), ("mul", "div")
-_BROADCASTS = frozenset([*_DIFFERENCES, *_WEIGHTS])
+_SUMS = ("add", "sub")
+_BROADCASTS = frozenset([*_DIFFERENCES, *_WEIGHTS, *_SUMS])
 _RESHAPES = ("unsqueeze", "view", "reshape", "expand")
 
 
@@ -143,9 +144,9 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
     Do instead: give both the same shape, by squeeze(-1) or unsqueeze(-1).
 
     How it is found: the shapes of what an operator reads and makes, where one side requires grad and comes from a layer
-    as a column, and the other is data with one dimension. Or a column and a row are multiplied, of which one requires
-    grad, and all that is made of the products is one number: their sum is the product of two sums, so that no weight
-    belongs to a sample.
+    as a column, and the other is data with one dimension, or targets were made of a row and a column. Or a column and a
+    row are multiplied, of which one requires grad, and all that is made of the products is one number: their sum is the
+    product of two sums, so that no weight belongs to a sample.
     """
     flow = dataflow(case)
     told = set()
@@ -333,11 +334,23 @@ def _outer(flow: RecordedDataflow, at: int, operation: FlowOperation) -> _Outer 
         return None
     of_column, of_row = reads if column_first else reversed(reads)
     compared = name in _DIFFERENCES and of_column.requires_grad and not of_row.requires_grad
+    compared = compared or (name in _SUMS and _meets_a_column(flow, operation.makes[0], column))
     weighted = name in _WEIGHTS and (of_column.requires_grad or of_row.requires_grad)
     makers = (flow.operations[maker] for maker in flow.sources(of_column.tensor, at))
     if not (compared or weighted) or all(base_name(one.operation.name) in _RESHAPES for one in makers):
         return None
     return _Outer(row[0], compared)
+
+
+def _meets_a_column(flow: RecordedDataflow, made: int, column: tuple[int, ...]) -> bool:
+    """Whether targets, made of a row and a column, are compared with a column that requires grad."""
+    readers = [flow.operations[at] for at in flow.readers.get(made, ())]
+    compared = (one for one in readers if one.backward is None and base_name(one.operation.name) in _DIFFERENCES)
+    reads = [read for one in compared for read in one.reads]
+    targets = [read for read in reads if read.tensor == made]
+    return any(not one.requires_grad for one in targets) and any(
+        one.requires_grad and flow.shape(one.tensor) == column for one in reads if one.tensor != made
+    )
 
 
 def _before_expanding(flow: RecordedDataflow, at: int, operation: FlowOperation) -> list[Read]:

@@ -51,13 +51,23 @@ class LeakedNodes(Watcher):
         self._searched = self._growing = False
         self._watched_until: int | None = None  # all steps up to this one are watched; None: no reason was seen so far
         self._steps = context.steps
-        self._evaluations: list[int] = []  # steps before which a model was evaluated with gradients on, and watched
+        self._evaluations: list[int] = []  # steps watched since a model was evaluated with gradients on, or the like
         context.events.model_called.append(self._evaluates)
         skip_methods(LeakedNodes)
 
     def _evaluates(self, module: torch.nn.Module, _: Any) -> None:
         """A model is called: one in evaluation mode may make graphs that no backward frees."""
-        if module.training or self._nodes.newborn is not None or not torch.is_grad_enabled():
+        if not module.training and torch.is_grad_enabled():
+            self._watch_now()
+
+    def before(self, call: BackwardCall, thread: Thread) -> None:
+        """A backward begins: one that leaves a graph in .grad may make nodes that nothing frees."""
+        if call.outer is None and call.create_graph and call.accumulate:
+            self._watch_now()
+
+    def _watch_now(self) -> None:
+        """Watch the nodes that are made in this step from now on, of one in so many."""
+        if self._nodes.newborn is not None:
             return
         step = self._steps.current
         if not self._evaluations or step - self._evaluations[-1] >= _APART:

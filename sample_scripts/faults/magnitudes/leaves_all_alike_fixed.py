@@ -14,7 +14,7 @@ class Settings:
     kinds: int = 8
     points: int = 24
     margin: float = 0.4
-    rate: float = 3e-3
+    rate: float = 1e-3
     steps: int = 160
 
 
@@ -42,12 +42,17 @@ def hardest(points, kinds, margin):
     return (farthest - nearest + margin).clamp(min=0.0).mean()
 
 
+def scaled(rate, count):
+    """The rate for so many samples in a batch, of one that is right for 16."""
+    return rate * count / 16
+
+
 def main():
     settings = Settings()
     torch.manual_seed(2)
     generator = torch.Generator().manual_seed(4)
     net = Points(settings)
-    optimizer = torch.optim.Adam(net.parameters(), lr=settings.rate)
+    optimizer = torch.optim.Adam(net.parameters(), lr=scaled(settings.rate, 48))
     for step in range(settings.steps):
         kinds = torch.randint(settings.kinds, (48,), generator=generator)
         points = net(outlines(settings, kinds, generator))
