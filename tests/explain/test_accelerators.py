@@ -24,6 +24,7 @@ CODES = {  # where less is known than on a CPU, where the same line has the code
     "nonfinite/missing_values": "GS730",
     "nonfinite/gaps_masked_too_late": "GS731",  # the first product that is looked at
     "nonfinite/outages_left_to_the_mask": "GS731",  # the derivative of the loss
+    "nonfinite/targets_masked_after_the_score": "GS731",
 }
 LATER = {  # lines: the operator that is looked at
     "nonfinite/missing_values": 1,
@@ -31,6 +32,8 @@ LATER = {  # lines: the operator that is looked at
     "nonfinite/empty_history": 1,  # the softmax: what its rows held is not read
     "nonfinite/fully_masked_attention": 1,
     "nonfinite/root_behind_where": 3,  # the division: nor what it divided by
+    "nonfinite/room_without_a_sign": 20,  # the logarithm: nor of what
+    "nonfinite/stored_without_a_sign": 16,
     "nonfinite/variance_of_readings": 1,  # the root: that its argument was negative is not read
     "nonfinite/eps_gone_in_half": 12,  # the step: what it divided by is not read, so neither is its eps
     "nonfinite/short_utterance": 7,  # the loss's call: what of it gave Inf is not known, so neither is its setting
