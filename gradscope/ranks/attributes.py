@@ -11,7 +11,7 @@ from typing import TypeGuard
 from gradscope.functions.source import called_name, is_attribute_of
 from gradscope.model.site import Site
 from gradscope.ranks.given import Frame, bound_in, passed_to
-from gradscope.ranks.syntax import Function, function_around, statements, tree_of
+from gradscope.ranks.syntax import Function, function_around, nodes_of, statements, tree_of
 from gradscope.store.reader import Recording
 
 _PROPERTIES = frozenset(("property", "cached_property"))
@@ -58,7 +58,7 @@ def _set(recording: Recording, own: Class | None, name: str) -> list[tuple[Site,
     outside: list[tuple[Site, ast.expr]] = []
     for file in sorted(recording.sources()):
         tree = tree_of(recording, Site(file, 1, ""))
-        inside = [] if own is None else [one for one in ast.walk(tree) if _is_of(one, own)]
+        inside = [] if own is None else [one for one in nodes_of(tree) if _is_of(one, own)]
         of_class = {one.lineno for each in inside for one in ast.walk(each) if isinstance(one, ast.stmt)}
         for line, target, value in _assigned(tree):
             if target.attr == name and is_attribute_of(target, "self"):
@@ -86,7 +86,7 @@ def _names_of(recording: Recording, own: Class) -> set[str]:
 
 def _assigned(tree: ast.Module) -> Iterator[tuple[int, ast.Attribute, ast.expr]]:
     """The lines that assign attributes, and what they assign."""
-    for one in ast.walk(tree):
+    for one in nodes_of(tree):
         if isinstance(one, ast.Assign | ast.AugAssign | ast.AnnAssign) and one.value is not None:
             for target in one.targets if isinstance(one, ast.Assign) else [one.target]:
                 for each in target.elts if isinstance(target, ast.Tuple) else [target]:
@@ -125,7 +125,7 @@ def class_around(frame: Frame) -> Class | None:
     """The class that has a function among its methods."""
     name = getattr(frame.function, "name", None)
     line = getattr(frame.function, "lineno", 0)
-    for node in ast.walk(frame.tree):
+    for node in nodes_of(frame.tree):
         if isinstance(node, ast.ClassDef):
             methods = [one for one in node.body if isinstance(one, Function)]
             if any((one.name, one.lineno) == (name, line) for one in methods):
@@ -205,5 +205,5 @@ def calls_of(recording: Recording, *names: str) -> Iterator[tuple[str, ast.Modul
     """The calls of what has one of some names, with their files."""
     for file in sorted(recording.sources()):
         tree = tree_of(recording, Site(file, 1, ""))
-        calls = (node for node in ast.walk(tree) if isinstance(node, ast.Call))
+        calls = (node for node in nodes_of(tree) if isinstance(node, ast.Call))
         yield from ((file, tree, call) for call in calls if called_name(call) in names)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 
 from gradscope.model.site import Site
-from gradscope.ranks.syntax import at_line, function_around, tree_of
+from gradscope.ranks.syntax import at_line, function_around, nodes_of, tree_of
 from gradscope.store.reader import Recording
 
 _INSIDE = "module"  # the attribute in which a wrapper has what it wraps
@@ -49,5 +49,5 @@ def _holds(node: ast.expr | ast.stmt, line: int) -> bool:
 
 def _loop_around(tree: ast.Module, line: int) -> ast.AST | None:
     """The innermost loop around a line."""
-    around = [node for node in ast.walk(tree) if isinstance(node, _LOOPS) and _holds(node, line)]
+    around = [node for node in nodes_of(tree) if isinstance(node, _LOOPS) and _holds(node, line)]
     return around[-1] if around else None

@@ -9,7 +9,7 @@ from gradscope.model.operation import Operation
 from gradscope.model.site import Site
 from gradscope.ranks.given import bound_in, frames_of
 from gradscope.ranks.keys import unwrapped
-from gradscope.ranks.syntax import at_line, tree_of
+from gradscope.ranks.syntax import at_line, nodes_of, tree_of
 from gradscope.store.reader import Recording
 
 _CALLS = 64  # backward calls: what follows is the same again
@@ -53,7 +53,7 @@ def _owner(one: Operation) -> str:
 
 def written_on(recording: Recording, site: Site) -> Iterator[tuple[str, list[ast.expr]]]:
     """The attributes that a line assigns to or writes in place, each with what it is given for that."""
-    for node in ast.walk(tree_of(recording, site)):
+    for node in nodes_of(tree_of(recording, site)):
         if not isinstance(node, _WRITES) or not node.lineno <= site.line <= (node.end_lineno or 0):
             continue
         if isinstance(node, ast.Assign):

@@ -13,7 +13,7 @@ from gradscope.model.site import Site, Stack
 from gradscope.ranks.attributes import class_around
 from gradscope.ranks.deciding import asks_for_rank, origin
 from gradscope.ranks.given import Frame, frames_of
-from gradscope.ranks.syntax import Function, at_line, tree_of
+from gradscope.ranks.syntax import Function, at_line, nodes_of, tree_of
 from gradscope.store.reader import Recording
 
 _IS_ONE = re.compile(r"_?is_\w+(?:\(\))?$")  # a flag, or what is called for one
@@ -47,7 +47,7 @@ class _Fills:
             own = {f"self.{name}"}
             methods = {
                 one.name
-                for one in ast.walk(tree)
+                for one in nodes_of(tree)
                 if isinstance(one, Function) and any(_puts_into(node, own) for node in ast.walk(one))
             }
             for branch in _branches(tree) if methods - _PUTS else ():
@@ -106,7 +106,7 @@ def _chooses(value: ast.expr) -> bool:
 
 
 def _branches(tree: ast.AST) -> Iterator[ast.If]:
-    return (one for one in ast.walk(tree) if isinstance(one, ast.If) and asks_for_rank(one.test))
+    return (one for one in nodes_of(tree) if isinstance(one, ast.If) and asks_for_rank(one.test))
 
 
 def _inside(branch: ast.If) -> Iterator[ast.AST]:

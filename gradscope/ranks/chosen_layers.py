@@ -6,7 +6,7 @@ import ast
 
 from gradscope.functions.source import is_attribute_of
 from gradscope.model.site import Site
-from gradscope.ranks.syntax import at_line, function_around, tree_of
+from gradscope.ranks.syntax import at_line, function_around, nodes_of, tree_of
 from gradscope.store.reader import Recording
 
 
@@ -29,7 +29,7 @@ def _choices(recording: Recording, attribute: str) -> list[Site]:
         at_line(recording, Site(file, node.lineno, function.name), node.lineno)
         for file in sorted(recording.sources())
         for tree in [tree_of(recording, Site(file, 1))]
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.Subscript) and is_attribute_of(node.value, "self")
         if isinstance(node.value, ast.Attribute) and node.value.attr == attribute and isinstance(node.ctx, ast.Load)
         for function in [function_around(tree, node.lineno)]

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from gradscope.functions.source import called_name
 from gradscope.model.operation import Operation
 from gradscope.model.site import Origin, Site, Stack
-from gradscope.ranks.syntax import at_line, tree_of
+from gradscope.ranks.syntax import at_line, nodes_of, tree_of
 from gradscope.ranks.ways import is_collective
 from gradscope.store.reader import Recording
 
@@ -25,7 +25,7 @@ def local_count(recording: Recording, stack: Stack, way: list[Operation]) -> Sit
     site = next((one for one in stack if one.origin is Origin.USER), None)
     if site is None:
         return None
-    functions = [node for node in ast.walk(tree_of(recording, site)) if isinstance(node, Function)]
+    functions = [node for node in nodes_of(tree_of(recording, site)) if isinstance(node, Function)]
     around = [node for node in functions if node.lineno <= site.line <= (node.end_lineno or 0)]
     for function, line in _divisors(functions, around[-1:], site.line):
         if _meets(way, site.file, function):

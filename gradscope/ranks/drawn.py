@@ -10,7 +10,7 @@ from gradscope.model.site import Site
 from gradscope.ranks.deciding import draws, origin
 from gradscope.ranks.given import Frame
 from gradscope.ranks.keys import unwrapped
-from gradscope.ranks.syntax import at_line, function_around, tree_of
+from gradscope.ranks.syntax import at_line, function_around, nodes_of, tree_of
 from gradscope.store.reader import Recording
 
 _REGISTERS = "register_buffer"
@@ -35,7 +35,7 @@ def _registered(recording: Recording) -> Iterator[tuple[Frame, ast.Call]]:
     """The calls that register a buffer, in their functions."""
     for file in sorted(recording.sources()):
         tree = tree_of(recording, Site(file, 1, ""))
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             if isinstance(node, ast.Call) and called_name(node) == _REGISTERS:
                 function = function_around(tree, node.lineno)
                 if function is not None:

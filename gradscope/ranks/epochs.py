@@ -12,7 +12,7 @@ from gradscope.model.site import Origin, Site, Stack
 from gradscope.ranks.given import Frame, frames_of
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
-from gradscope.ranks.syntax import Loop, at_line, function_around, tree_of
+from gradscope.ranks.syntax import Loop, at_line, function_around, nodes_of, tree_of
 from gradscope.store.reader import Recording, load
 
 _SAMPLER = "DistributedSampler"
@@ -66,7 +66,7 @@ def same_order(ranks: Ranks) -> Iterator[Blame]:
 
 def _may_be_told(trees: dict[str, ast.Module]) -> bool:
     """Whether a program may tell a sampler the epoch, or has a sampler of its own."""
-    nodes = [node for tree in trees.values() for node in ast.walk(tree)]
+    nodes = [node for tree in trees.values() for node in nodes_of(tree)]
     stored = (node for node in nodes if isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Store))
     classes = (node for node in nodes if isinstance(node, ast.ClassDef))
     return (
@@ -87,13 +87,13 @@ def _is_made_once(trees: dict[str, ast.Module]) -> bool:
     made = [
         (file, node)
         for file, tree in trees.items()
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.Call) and called_name(node) == _SAMPLER
     ]
     repeated = set().union(*map(_in_loops, trees.values()))
     names = {called_name(node) for node in repeated}
     while True:
-        bodies = [node for tree in trees.values() for node in ast.walk(tree) if getattr(node, "name", None) in names]
+        bodies = [node for tree in trees.values() for node in nodes_of(tree) if getattr(node, "name", None) in names]
         more = {called_name(node) for body in bodies for node in ast.walk(body) if isinstance(node, ast.Call)}
         if more <= names:
             break
@@ -104,7 +104,7 @@ def _is_made_once(trees: dict[str, ast.Module]) -> bool:
 def _in_loops(tree: ast.Module) -> set[ast.Call]:
     """The calls that may be made several times by one line."""
     around = (*Loop.__args__, ast.ListComp, ast.SetComp, ast.DictComp, ast.GeneratorExp)
-    loops = [node for node in ast.walk(tree) if isinstance(node, around)]
+    loops = [node for node in nodes_of(tree) if isinstance(node, around)]
     return {node for loop in loops for node in ast.walk(loop) if isinstance(node, ast.Call)}
 
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from itertools import chain
 
 from gradscope.model.site import Origin, Site, Stack
-from gradscope.ranks.syntax import at_line, tree_of
+from gradscope.ranks.syntax import at_line, nodes_of, tree_of
 from gradscope.store.reader import Recording
 
 _LONGEST = 32  # steps from name to name
@@ -147,7 +147,7 @@ def _streamed(recording: Recording, frame: Frame, line: int, made: ast.expr) -> 
 def _streams(recording: Recording) -> set[str]:
     """The names of the program's own classes of iterable datasets."""
     trees = (tree_of(recording, Site(file, 1, "")) for file in recording.sources())
-    classes = (node for tree in trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+    classes = (node for tree in trees for node in nodes_of(tree) if isinstance(node, ast.ClassDef))
     return {one.name for one in classes if any(ast.unparse(base).endswith(_STREAM) for base in one.bases)}
 
 
@@ -208,7 +208,7 @@ def passed_to(frames: list[Frame], at: int, name: str) -> ast.expr | None:
 
 def _class_that_has(frame: Frame) -> str | None:
     """The name of the class among whose methods a function is, by which its __init__ is called."""
-    classes = (node for node in ast.walk(frame.tree) if isinstance(node, ast.ClassDef))
+    classes = (node for node in nodes_of(frame.tree) if isinstance(node, ast.ClassDef))
     return next((one.name for one in classes if frame.function in one.body), None)
 
 
@@ -245,7 +245,7 @@ def _seeded(frame: Frame, line: int) -> int | None:
 def _around(tree: ast.Module, site: Site) -> Function:
     """The innermost function of a name around a line; the module where there is none."""
     found: Function = tree
-    for node in ast.walk(tree):  # from outside in
+    for node in nodes_of(tree):  # from outside in
         if isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
             named = getattr(node, "name", "<lambda>") == site.function.rpartition(".")[2]
             if named and node.lineno <= site.line <= (node.end_lineno or 0):

@@ -7,7 +7,7 @@ import ast
 from gradscope.functions.source import called_name
 from gradscope.model.site import Site, Stack
 from gradscope.ranks.given import Frame, bound_in, frames_of, passed_to, sent_by, unconverted
-from gradscope.ranks.syntax import Function, at_line, tree_of
+from gradscope.ranks.syntax import Function, at_line, nodes_of, tree_of
 from gradscope.store.reader import Recording
 
 _SEVERAL = 2  # lines that call a helper: it is one for all, and what it is given is their affair
@@ -45,7 +45,7 @@ def _is_called_elsewhere(recording: Recording, frame: Frame) -> bool:
     lines = {
         (file, node.lineno)
         for file in recording.sources()
-        for node in ast.walk(tree_of(recording, Site(file, 1)))
+        for node in nodes_of(tree_of(recording, Site(file, 1)))
         if isinstance(node, ast.Call) and called_name(node) == name
     }
     return len(lines) >= _SEVERAL

@@ -12,7 +12,7 @@ from gradscope.ranks.keys import unwrapped
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.stopped import named
-from gradscope.ranks.syntax import at_line, tree_of
+from gradscope.ranks.syntax import at_line, nodes_of, tree_of
 from gradscope.ranks.ways import ways_of
 from gradscope.ranks.wrapper_names import Order, orders_of
 from gradscope.store.reader import Recording, load
@@ -84,12 +84,12 @@ def _loops(recording: Recording, file: str) -> Iterator[range]:
     tree = tree_of(recording, Site(file, 1))
     sets = {
         target.id
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.Assign) and _is_set(node.value, set())
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    for node in ast.walk(tree):
+    for node in nodes_of(tree):
         if isinstance(node, ast.For) and _is_set(node.iter, sets) and any(map(_registers, ast.walk(node))):
             yield range(node.lineno, (node.end_lineno or node.lineno) + 1)
         elif isinstance(node, ast.Call) and called_name(node) in _HOLDERS:

@@ -14,7 +14,7 @@ from gradscope.model.site import Origin, Site, Stack
 from gradscope.ranks.given import Frame, bound_in, frames_of, passed_to
 from gradscope.ranks.known import Ranks, Told
 from gradscope.ranks.leaving import waits_under
-from gradscope.ranks.syntax import at_line, function_around, tree_of
+from gradscope.ranks.syntax import at_line, function_around, nodes_of, tree_of
 from gradscope.store.reader import Recording, load
 
 MISSING = re.compile("FileNotFoundError|No such file or directory")
@@ -82,7 +82,7 @@ def _where(frame: Frame, value: ast.AST) -> str:
     """What a name belongs to: a variable's to its function, what `self` holds to its class."""
     if isinstance(value, ast.Name):
         return f" of {getattr(frame.function, 'name', '')}"
-    classes = [node for node in ast.walk(frame.tree) if isinstance(node, ast.ClassDef) and frame.function in node.body]
+    classes = [node for node in nodes_of(frame.tree) if isinstance(node, ast.ClassDef) and frame.function in node.body]
     return f" of {classes[-1].name}" if classes and is_attribute_of(value, "self") else ""
 
 
@@ -90,7 +90,7 @@ def _removals(recording: Recording) -> Iterator[_Removal]:
     """The calls of a program that remove a file or a folder."""
     for file in sorted(recording.sources()):
         tree = tree_of(recording, Site(file, 1))
-        for node in ast.walk(tree):
+        for node in nodes_of(tree):
             target = _removed(node) if isinstance(node, ast.Call) else None
             around = function_around(tree, target.lineno) if target is not None else None
             if isinstance(node, ast.Call) and target is not None and around is not None:
@@ -105,7 +105,7 @@ def _caller(recording: Recording, name: str) -> list[Frame]:
         Frame(Site(file, node.lineno, around.name), tree, around)
         for file in sorted(recording.sources())
         for tree in [tree_of(recording, Site(file, 1))]
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.Call) and called_name(node) == name
         for around in [function_around(tree, node.lineno)]
         if around is not None

@@ -13,7 +13,7 @@ from gradscope.ranks.copies import replicas_of
 from gradscope.ranks.given import SEEDS
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
-from gradscope.ranks.syntax import Function, at_line, function_around, tree_of
+from gradscope.ranks.syntax import Function, at_line, function_around, nodes_of, tree_of
 from gradscope.ranks.texts import Texts
 from gradscope.store.reader import Recording, load
 
@@ -61,14 +61,14 @@ def salted(ranks: Ranks) -> Iterator[Blame]:
 def _bucket(recording: Recording) -> Site | None:
     """The line of a dataset that takes the remainder of a salted hash."""
     places = [(Site(file, 1, ""), tree_of(recording, Site(file, 1))) for file in sorted(recording.sources())]
-    nodes = [node for _, tree in places for node in ast.walk(tree)]
+    nodes = [node for _, tree in places for node in nodes_of(tree)]
     if any(_forks(node) for node in nodes) or any(getattr(node, "name", "") == _HASH for node in nodes):
         return None
     made = {called_name(node) for node in nodes if isinstance(node, ast.Call)}
     texts = Texts(tuple(tree for _, tree in places))
     owners = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name in made and _is_of_data(node)]
     for site, tree in places:
-        own = [(owner, node) for owner in owners if owner in ast.walk(tree) for node in _remainders(owner)]
+        own = [(owner, node) for owner in owners if owner in nodes_of(tree) for node in _remainders(owner)]
         for owner, node in (*own, *_in_helpers(tree, nodes, owners)):
             function = function_around(tree, node.lineno)
             if function is None or _names_or_seeds(owner, node):

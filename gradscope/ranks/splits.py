@@ -17,7 +17,7 @@ from gradscope.ranks.given import SEEDS, Frame, frames_of
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.shared_parts import DRAWN, parts_what_is_shared
-from gradscope.ranks.syntax import Function, at_line, statements, tree_of
+from gradscope.ranks.syntax import Function, at_line, nodes_of, statements, tree_of
 from gradscope.store.reader import Recording, load
 
 _SPLIT = "random_split"
@@ -87,7 +87,7 @@ def _seed(recording: Recording, split: Stack) -> Site | None:
     if not call.args or origin(recording, frames, call.args[0], asks_for_rank) is not None:
         return None
     trees = [tree_of(recording, Site(file, 1)) for file in recording.sources()]
-    nodes = [node for tree in trees for node in ast.walk(tree)]
+    nodes = [node for tree in trees for node in nodes_of(tree)]
     said = {getattr(node, field, None) for node in nodes for field in ("id", "attr")}
     own = {node.name for node in nodes if isinstance(node, Function)}
     if sum(_seeds(node) and called_name(node) not in own for node in nodes) != 1 or said & _STATES:

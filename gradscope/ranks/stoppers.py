@@ -9,7 +9,7 @@ from gradscope.functions.source import called_name, is_attribute_of
 from gradscope.model.site import Site
 from gradscope.ranks.given import Frame, bound_in
 from gradscope.ranks.meetings import functions_that_meet, meets, without_meetings
-from gradscope.ranks.syntax import JUMPS, Function, Loop, at_line, function_around, tree_of
+from gradscope.ranks.syntax import JUMPS, Function, Loop, at_line, function_around, nodes_of, tree_of
 from gradscope.store.reader import Recording
 
 _READS = frozenset(("item", "tolist", "backward"))
@@ -21,7 +21,7 @@ def handed_to(recording: Recording, flag: Site, loop: Loop, place: Site) -> Site
     given; None of a method that measures or meets others by itself, and where what it is given comes from all ranks."""
     tree = tree_of(recording, flag)
     method = function_around(tree, flag.line)
-    classes = [node for node in ast.walk(tree) if isinstance(node, ast.ClassDef) and method in node.body]
+    classes = [node for node in nodes_of(tree) if isinstance(node, ast.ClassDef) and method in node.body]
     if method is None or not classes or not _compares(recording, method, flag.line):
         return None
     everywhere = list(_calls(recording, classes[-1].name, method.name))
@@ -73,7 +73,7 @@ def _names(*values: ast.expr) -> Iterator[str]:
 def _calls(recording: Recording, made: str, method: str) -> Iterator[tuple[Frame, ast.Call]]:
     """The calls of a method of what is made of a class and held by a name or an attribute."""
     trees = {file: tree_of(recording, Site(file, 1)) for file in sorted(recording.sources())}
-    nodes = [(file, node) for file, tree in trees.items() for node in ast.walk(tree)]
+    nodes = [(file, node) for file, tree in trees.items() for node in nodes_of(tree)]
     held = {
         ast.unparse(target)
         for _, node in nodes

@@ -12,7 +12,7 @@ from gradscope.ranks.copies import Replicas, replicas_of
 from gradscope.ranks.given import origin_of
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
-from gradscope.ranks.syntax import at_line, tree_of
+from gradscope.ranks.syntax import at_line, nodes_of, tree_of
 from gradscope.store.averaging_reader import read_first_forward
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.rank_reader import read_given_bytes
@@ -99,10 +99,10 @@ def _dealt(recording: Recording) -> Site | None:
     tree = tree_of(recording, site)
     called = {
         node.func.id
-        for node in ast.walk(tree)
+        for node in nodes_of(tree)
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name) and node.lineno == site.line
     }
-    makers = (one for one in ast.walk(tree) if isinstance(one, (ast.ClassDef, ast.FunctionDef)) and one.name in called)
+    makers = (one for one in nodes_of(tree) if isinstance(one, (ast.ClassDef, ast.FunctionDef)) and one.name in called)
     lines = (line for maker in makers for line in _choices(maker))
     return at_line(recording, site, next(lines, site.line))
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from functools import lru_cache
 
 from gradscope.model.site import Site
 from gradscope.store.reader import Recording
@@ -16,15 +17,27 @@ JUMPS = (ast.Continue, ast.Break, ast.Return, ast.Raise)
 
 def tree_of(recording: Recording, site: Site) -> ast.Module:
     """The syntax of the file of a site; empty where it cannot be parsed."""
+    return _parsed(recording.source(site.file) or "")
+
+
+@lru_cache(maxsize=1024)
+def _parsed(source: str) -> ast.Module:
+    """Each text once: what a value goes back to is looked for in all files, again and again."""
     try:
-        return ast.parse(recording.source(site.file) or "")
+        return ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):  # a file can say anything
         return ast.Module([], [])
 
 
+@lru_cache(maxsize=1024)
+def nodes_of(tree: ast.Module) -> tuple[ast.AST, ...]:
+    """All nodes of a file, breadth first."""
+    return tuple(ast.walk(tree))
+
+
 def function_around(tree: ast.Module, line: int) -> Function | None:
     """The innermost function around a line."""
-    functions = [node for node in ast.walk(tree) if isinstance(node, Function)]
+    functions = [node for node in nodes_of(tree) if isinstance(node, Function)]
     return next((one for one in reversed(functions) if one.lineno <= line <= (one.end_lineno or 0)), None)
 
 
@@ -35,7 +48,7 @@ def at_line(recording: Recording, site: Site, line: int) -> Site:
 
 def statements(recording: Recording, site: Site) -> list[ast.stmt]:
     """All statements of a file."""
-    return [node for node in ast.walk(tree_of(recording, site)) if isinstance(node, ast.stmt)]
+    return [node for node in nodes_of(tree_of(recording, site)) if isinstance(node, ast.stmt)]
 
 
 def of_loop(loop: Loop) -> Iterator[ast.stmt]:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from gradscope.functions.source import called_name
-from gradscope.ranks.syntax import Function
+from gradscope.ranks.syntax import Function, nodes_of
 
 _MAKES = frozenset(("str", "format", "join", "lower", "upper", "strip", "replace", "basename", "hexdigest"))
 _KEYS = frozenset(("items", "keys"))
@@ -93,10 +93,10 @@ class Texts:
                     yield given is not None and asked(caller, given, depth - 1)
 
     def _functions(self) -> Iterator[Function]:
-        return (node for tree in self.trees for node in ast.walk(tree) if isinstance(node, Function))
+        return (node for tree in self.trees for node in nodes_of(tree) if isinstance(node, Function))
 
     def _class_of(self, function: Function) -> str:
-        classes = (node for tree in self.trees for node in ast.walk(tree) if isinstance(node, ast.ClassDef))
+        classes = (node for tree in self.trees for node in nodes_of(tree) if isinstance(node, ast.ClassDef))
         return next((one.name for one in classes if function in one.body), "")
 
 
