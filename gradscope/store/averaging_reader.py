@@ -110,8 +110,11 @@ def _is_called(rows: Rows) -> bool:
 
 
 def _past_the_wrapper(rows: Rows, interned: Interned) -> Site | None:
-    """The line that asks for the module inside the wrapper, which may have a method that calls it; else of its call."""
-    stack = read_first_forward(rows, interned)
+    """The line that asks for the module inside the wrapper, which may have a method that calls it; else of its call.
+
+    With gradients on, where it is called so: what is called without has none to average.
+    """
+    stack = _first_call(rows, interned, "forward", "AND t.total") or read_first_forward(rows, interned)
     asks = (site for site in stack if site.origin is Origin.USER and _INSIDE.search(site.source or ""))
     return next(asks, user_site(stack))
 
@@ -136,9 +139,9 @@ def read_beside_the_wrapper(rows: Rows, interned: Interned, but: frozenset[str] 
     return None
 
 
-def _first_call(rows: Rows, interned: Interned, kind: str) -> Stack:
+def _first_call(rows: Rows, interned: Interned, kind: str, which: str = "") -> Stack:
     """Where the first call of a kind is by which the program trains."""
-    sql = f"""SELECT t.stack FROM training_call t JOIN string s ON s.id = t.kind WHERE s.text = '{kind}'
+    sql = f"""SELECT t.stack FROM training_call t JOIN string s ON s.id = t.kind WHERE s.text = '{kind}' {which}
       ORDER BY t.interval, t.position LIMIT 1"""
     return next((interned.stack(stack) for (stack,) in rows.select(sql, (INTEGER,))), ())
 

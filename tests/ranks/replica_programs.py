@@ -24,6 +24,25 @@ def wrapper_bypassed_by_a_method(rank):
     train(Replicated(net), rank, loss=lambda net, x: net.module.loss(x))  # expect: GS796
 
 
+class Acting(nn.Sequential):
+    @torch.no_grad()
+    def act(self, x):
+        return self(x).sign()
+
+    def judge(self, x, action):
+        return (self(x) - action).square().mean()
+
+
+def wrapper_bypassed_to_act_and_to_learn(rank):
+    """What is asked without gradients has none to average."""
+
+    def loss(net, x):
+        action = net.module.act(x)
+        return net.module.judge(x, action)  # expect: GS796
+
+    train(Replicated(Acting(*model())), rank, loss=loss)
+
+
 def wrapper_called_and_bypassed(rank):
     inner = nn.ModuleDict({"first": model(), "second": model()})
     inner.forward = inner["first"].forward
