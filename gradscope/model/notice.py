@@ -17,8 +17,10 @@ FROZEN_IN_NAME = "frozen-in-name"  # of a module whose attribute says that it is
 THAWED_IN_NAME = "thawed-in-name"  # of one whose attribute says that it is trained, and whose parameters are all frozen
 FORGETS_BATCHES = "forgets-batches"  # of a batch normalisation whose averages are nearly the last batch's
 FROZEN_MOVES = "frozen-moves"  # of a batch normalisation whose weights are frozen and whose averages are not
-UNHELD = "leaves-not-held"  # where leaves were read that nothing holds, in a run whose backward calls reached no other
-UNHELD_BESIDE = "leaf-not-held"  # where one was read, in a run with others
+UNHELD = (
+    "leaves-not-held"  # where one was read that nothing holds, and that several backward calls reached, and no other
+)
+UNHELD_BESIDE = "leaf-not-held"  # where one was read by other runs
 FORGETFUL = 0.9  # a momentum from which on they are; 1 is set on purpose
 
 FORWARD_HOOKS_PILE_UP = "forward-hooks-pile-up"  # of a line that hangs more and more of them on a module

@@ -35,8 +35,9 @@ def leaf_not_held(case: Case) -> Iterator[Cause]:
     retain_grad() on the result.
 
     How it is found: torch's graph alone holds the leaf that a backward gives a gradient to. Either this is so of all
-    leaves in all backward calls, and the file of the leaf or of the backward reads a .grad; or it reads that of the
-    very name that the line gives to what it makes of the leaf. Silent where it calls retain_grad() or register_hook().
+    leaves in all backward calls, of which several reach it, and the file of the leaf or of the backward reads a .grad;
+    or it reads that of the very name that the line gives to what it makes of the leaf. Silent where it calls
+    retain_grad() or register_hook().
     """
     for notice in case.notices():
         reads = _reads(case, notice) if notice.what in (UNHELD, UNHELD_BESIDE) else None
@@ -70,6 +71,9 @@ def _files(case: Case, notice: Notice) -> list[str]:
 
 def _asked(case: Case, file: str) -> Iterator[tuple[Site, str]]:
     """Each line that reads a .grad, and in front of it what it is read of."""
-    for node in syntax(case).nodes(file):
-        if isinstance(node, ast.Attribute) and node.attr == _GRADIENT and isinstance(node.ctx, ast.Load):
+    nodes = syntax(case).nodes(file)
+    called = {id(node.func) for node in nodes if isinstance(node, ast.Call)}  # torch.autograd.grad()
+    for node in nodes:
+        is_read = isinstance(node, ast.Attribute) and isinstance(node.ctx, ast.Load) and id(node) not in called
+        if isinstance(node, ast.Attribute) and is_read and node.attr == _GRADIENT:
             yield syntax(case).site(file, node.lineno), ast.unparse(node.value)

@@ -36,21 +36,24 @@ class HeldLeaves(Guest):
 
     def __init__(self, context: Context) -> None:
         self._sink, self._names, self._faults = context.sink, context.names, context.faults
-        self._stacks: dict[int, None] = {}
+        self._stacks: dict[
+            int, int
+        ] = {}  # in how many backward calls one leaf that was read there was reached, at most
+        self._reached: dict[int, int] = {}  # the same by the uid of the leaf's node
         self._alone, self._calls = True, 0  # whether no leaf was met that anything holds
         self._owned = [_Owned()]
         skip_methods(HeldLeaves)
 
     def __exit__(self, *error: object) -> None:
-        what = UNHELD if self._alone else UNHELD_BESIDE
-        self._sink.add_all("notice", ((what, stack) for stack in self._stacks))
+        for stack, count in self._stacks.copy().items():
+            self._sink.add("notice", (UNHELD if self._alone and count > 1 else UNHELD_BESIDE, stack))
 
     def before(self, call: BackwardCall, thread: Thread) -> None:
         """The call is about to give gradients to its leaves."""
         if call.outer is not None or not call.accumulate or call.walked is None:
             return
         self._calls += 1
-        if self._calls > _CALLS and (not self._alone or len(self._stacks) > _MOST):
+        if self._calls > _CALLS and (not self._alone or len(self._reached) > _MOST):
             return
         try:
             self._look(call, call.walked.leaves)
@@ -65,7 +68,8 @@ class HeldLeaves(Guest):
         for node in call.live if unheld else ():
             token = token_of(node)
             if token is not None and call.walked is not None and call.walked.numbers.get(token.uid) in unheld:
-                self._stacks[token.stack] = None
+                count = self._reached[token.uid] = self._reached.get(token.uid, 0) + 1
+                self._stacks[token.stack] = max(count, self._stacks.get(token.stack, 0))
 
 
 def _references(get: Callable[[], object]) -> int:
