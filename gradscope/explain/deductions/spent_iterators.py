@@ -10,6 +10,7 @@ import ast
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass
+from itertools import pairwise
 
 from gradscope.explain.deductions.settings import argument
 from gradscope.explain.evidence.case import Case
@@ -48,15 +49,15 @@ def spent_iterators(case: Case) -> Iterator[Spent]:
 
 
 def _handed(case: Case) -> Iterator[Spent]:
-    """Iterators that are handed to a function which ran, and which goes through its parameter twice."""
+    """Iterators that are handed to a function, by a call that ran, and which goes through its parameter twice."""
     for file in syntax(case).files:
         for function in (node for node in syntax(case).nodes(file) if isinstance(node, ast.FunctionDef)):
             for name in (one.arg for one in function.args.args):
                 twice = _gone_through_twice(function, name)
-                given = next(_givers(case, function, name), None) if twice is not None else None
-                if twice is not None and given is not None and _ran(case, file, function):
-                    value, site = given
-                    yield Spent(ast.unparse(value), f"line {twice[0]}", site, syntax(case).site(file, twice[1]))
+                given = _givers(case, function, name) if twice is not None else iter(())
+                ran = next((one for one in given if _led_into(case, one[1], file, function)), None)
+                if twice is not None and ran is not None:
+                    yield Spent(ast.unparse(ran[0]), f"line {twice[0]}", ran[1], syntax(case).site(file, twice[1]))
 
 
 def _gone_through_twice(function: ast.FunctionDef, name: str) -> tuple[int, int] | None:
@@ -79,10 +80,8 @@ def _goes_through(statement: ast.stmt, name: str) -> bool:
     """`[one for one in name]`, or `sum(name)`."""
     nodes = list(ast.walk(statement))
     calls = [one for one in nodes if isinstance(one, ast.Call) and last_name(one.func) in _CONSUME]
-    given = [argument for call in calls for argument in call.args]
-    return any(
-        _is_named(one, name) for one in (*given, *(one.iter for one in nodes if isinstance(one, ast.comprehension)))
-    )
+    gone = [one.iter for one in nodes if isinstance(one, ast.comprehension)]
+    return any(_is_named(one, name) for one in (*gone, *(given for call in calls for given in call.args)))
 
 
 def _is_named(value: ast.expr, name: str) -> bool:
@@ -100,14 +99,14 @@ def _givers(case: Case, function: ast.FunctionDef, name: str) -> Iterator[tuple[
                 yield value, syntax(case).site(file, call.lineno)
 
 
-def _ran(case: Case, file: str, function: ast.FunctionDef) -> bool:
-    """Whether operators ran in a function."""
+def _led_into(case: Case, call: Site, file: str, function: ast.FunctionDef) -> bool:
+    """Whether an operator ran in a function which a line had called: others may have functions of that name."""
     lines = range(function.lineno, (function.end_lineno or function.lineno) + 1)
+    stacks = {id(one.stack): one.stack for block in case.blocks() for one in block.operations}
     return any(
-        site.file == file and site.line in lines
-        for block in case.blocks()
-        for operation in block.operations
-        if (site := user_site(operation.stack)) is not None
+        (inner.file, outer.file, outer.line) == (file, call.file, call.line) and inner.line in lines
+        for stack in stacks.values()
+        for inner, outer in pairwise(stack)
     )
 
 
@@ -120,9 +119,7 @@ def is_iterator(case: Case, value: ast.expr | None, calls: tuple[str, ...]) -> b
     own = syntax(case).everywhere(lambda node: isinstance(node, ast.FunctionDef) and node.name == name)
     if name in _OF_MODULES:
         return name in calls and next(own, None) is None
-    is_built_in = isinstance(called, ast.Name) or (
-        isinstance(called, ast.Attribute) and last_name(called.value) == _TOOLS
-    )
+    is_built_in = called is not None and (isinstance(called, ast.Name) or ast.unparse(called).startswith(_TOOLS))
     return is_built_in and name in calls and next(own, None) is None
 
 

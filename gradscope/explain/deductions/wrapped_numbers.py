@@ -16,8 +16,8 @@ _CONVERTS = "astype"
 
 
 def wrapped_line(case: Case, birth: Birth) -> tuple[Site, str] | None:
-    """The only line that stores numbers as a type at whose end an operator's argument lies, and that type's name."""
-    values = [abs(one.value) for one in birth.given if one.value is not None]
+    """The only line that stores numbers as a type without a sign, at whose end an argument below zero lies."""
+    values = [-one.value for one in birth.given if one.value is not None]
     for bits in _BITS:
         if any(_NEAR * 2**bits <= one <= 2**bits for one in values):
             name = f"uint{bits}"

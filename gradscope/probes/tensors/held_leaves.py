@@ -36,10 +36,8 @@ class HeldLeaves(Guest):
 
     def __init__(self, context: Context) -> None:
         self._sink, self._names, self._faults = context.sink, context.names, context.faults
-        self._stacks: dict[
-            int, int
-        ] = {}  # in how many backward calls one leaf that was read there was reached, at most
-        self._reached: dict[int, int] = {}  # the same by the uid of the leaf's node
+        self._reached: dict[int, int] = {}  # in how many backward calls an unheld leaf was, by the uid of its node
+        self._stacks: dict[int, int] = {}  # the most of these, by where such leaves were read
         self._alone, self._calls = True, 0  # whether no leaf was met that anything holds
         self._owned = [_Owned()]
         skip_methods(HeldLeaves)

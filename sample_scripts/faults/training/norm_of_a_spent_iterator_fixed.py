@@ -3,6 +3,8 @@
 As in https://github.com/pytorch/pytorch/issues/148259.
 """
 
+import itertools
+
 import torch
 from torch import nn
 
@@ -19,15 +21,14 @@ def main(steps=60):
     torch.manual_seed(0)
     generator = torch.Generator().manual_seed(1)
     cell, head = nn.RNN(2, 16, batch_first=True), nn.Linear(16, 1)
-    model = nn.ModuleList([cell, head])
-    optimizer = torch.optim.SGD(model.parameters(), lr=0.02)
+    optimizer = torch.optim.SGD([*cell.parameters(), *head.parameters()], lr=0.02)
     for step in range(steps):
         x = torch.rand(16, 20, 2, generator=generator)
         states, _ = cell(x)
         loss = nn.functional.mse_loss(head(states[:, -1]), x[:, 0, :1] + x[:, 5, 1:])
         optimizer.zero_grad()
         loss.backward()
-        norm = limit(list(model.parameters()), 0.25)
+        norm = limit(list(itertools.chain(cell.parameters(), head.parameters())), 0.25)
         optimizer.step()
         if step % 20 == 19:
             print(f"step {step} loss {loss.item():.4f} norm {norm.item():.2f}")

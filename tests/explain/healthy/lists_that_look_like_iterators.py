@@ -11,6 +11,17 @@ def norms(names, model):
     return [(model.get_parameter(name).grad.norm() / total.sqrt()).item() for name in names]
 
 
+class Shares:
+    def update(self, params):
+        total = sum(one.numel() for one in params)
+        self.shares = [one.numel() / total for one in params]
+
+
+class Log:
+    def update(self, pairs):
+        self.last = dict(pairs)
+
+
 def limit(given, most):
     params = list(given)
     total = float(sum(one.grad.square().sum() for one in params)) ** 0.5
@@ -31,6 +42,7 @@ def main():
     torch.manual_seed(0)
     model = nn.Sequential(nn.Linear(4, 8), nn.Tanh(), nn.Linear(8, 1))
     optimizer = torch.optim.SGD(model.parameters(), lr=0.05)
+    sizes, log = Shares(), Log()
     for _ in range(12):
         x = torch.randn(16, 4)
         loss = nn.functional.mse_loss(model(x), x[:, :1])
@@ -39,6 +51,8 @@ def main():
         shares = norms(fnmatch.filter([name for name, _ in model.named_parameters()], "*.weight"), model)
         limit(model.parameters(), 1.0)
         optimizer.step()
+        sizes.update([one * 1 for one in model.parameters()])
+        log.update(zip(("loss", "shares"), (loss.item(), shares), strict=True))
         decay(model.parameters(), 1e-4)
     print(f"loss {loss.item():.3f}", len(shares))
 
