@@ -68,6 +68,7 @@ from gradscope.torch_internals.guards import no_dispatch, unprofiled
 from gradscope.torch_internals.running import current_node
 
 _REMEMBERED = 64  # blocks kept to compare with: two for each of the graphs that are remembered
+_COPY, _COPIES = "aten.copy_.default", "aten._foreach_copy_.default"
 
 
 class OperatorRecorder(Watcher):
@@ -83,7 +84,6 @@ class OperatorRecorder(Watcher):
         self._meeting = CollectiveRuns(context, self.close)
         self._collectives = context.get(CollectiveCalls)
         self._exchanged = self._collectives.exchanged
-        self._copy, self._copies = map(context.sink.string, ("aten.copy_.default", "aten._foreach_copy_.default"))
         self._known = context.operators  # by the dispatcher's name
         self._started = context.started
         self._remembered: deque[tuple[list[int], Places, int]] = deque(maxlen=_REMEMBERED)
@@ -269,9 +269,9 @@ class OperatorRecorder(Watcher):
 
     def _copied(self, operator: int, target: Any, source: Any) -> None:
         """An operator writes, after something was given to a collective: it may copy that into gradients."""
-        if operator == self._copy:
+        if operator == self._sink.string(_COPY):
             self._collectives.copied(target, source)
-        elif operator == self._copies:
+        elif operator == self._sink.string(_COPIES):
             for one, other in zip(target, source, strict=False):
                 self._collectives.copied(one, other)
 
