@@ -10,6 +10,7 @@ from gradscope.explain.deductions.losses_over_time import lost_from
 from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, first_nonfinite
 from gradscope.explain.deductions.probing_backwards import lost_by_probes
 from gradscope.explain.deductions.step_lines import rate_line, step_line
+from gradscope.explain.deductions.summed_batches import summed_for_a_step
 from gradscope.explain.deductions.weight_growth import (
     begun_large,
     growth_at_all,
@@ -19,6 +20,7 @@ from gradscope.explain.deductions.weight_growth import (
 )
 from gradscope.explain.evidence.case import Case
 from gradscope.model.finding import Related
+from gradscope.model.site import Site
 from gradscope.model.size import LeafSize
 
 _BEGIN = """leave torch's own random values, take nn.init.kaiming_normal_ or xavier_normal_, or a std of about
@@ -43,8 +45,8 @@ def diverged(case: Case) -> Iterator[Cause]:
     How it is found: the loss is not finite, and the weights, measured in the steps 0, 1, 2, 4, 8, ... had grown at
     least a hundredfold before; tenfold where numbers of more than 1e15 overflowed, or threefold in eight steps. Or the
     loss ends a million times larger than it began. The line named is the one that gives the optimizer its rate, or else
-    the one that updates the weights; or the one that gave several layers weights with which each multiplies what goes
-    through it by more than 4.
+    the one that updates the weights; or the backward of several whose gradients SGD adds up for each step; or the one
+    that gave several layers weights with which each multiplies what goes through it by more than 4.
     """
     found = first_nonfinite(case)
     if lost_by_probes(case):
@@ -71,9 +73,9 @@ def _overflown(case: Case, found: FirstNonfinite) -> Iterator[Cause]:
         return
     site = None if grown is None else step_line(case, grown[1].leaf)
     if grown is not None and site is not None and exploding_chain(case) is None:  # else that is why
-        rate = rate_line(case, site)
+        rate, told = _too_far(case) or (rate_line(case, site), "")
         yield Cause(
-            f"{_grew(*grown)}, until something overflowed; {found.where}",
+            f"{told}{_grew(*grown)}, until something overflowed; {found.where}",
             rate or site,
             related if rate is None else (Related("called_at", site, "the step"), *related),
             fails=found.fails,
@@ -89,14 +91,23 @@ def _finite(case: Case) -> Iterator[Cause]:
     grown = None if lost is None else growth_at_all(case)
     site = None if grown is None else step_line(case, grown[1].leaf)
     if lost is not None and grown is not None and site is not None:
-        rate = rate_line(case, site)
+        rate, told = _too_far(case) or (rate_line(case, site), "")
         yield Cause(
-            f"{_grew(*grown)}, and the loss from {lost[1]:.2g} to {lost[2]:.2g}",
+            f"{told}{_grew(*grown)}, and the loss from {lost[1]:.2g} to {lost[2]:.2g}",
             rate or site,
             () if rate is None else (Related("called_at", site, "the step"),),
             tensor=grown[1].leaf,
             certain=False,
         )
+
+
+def _too_far(case: Case) -> tuple[Site | None, str] | None:
+    """The backward whose gradients are added up for a step that would be right for their mean, and words for it."""
+    summed = summed_for_a_step(case)
+    if summed is None:
+        return None
+    first, count = summed[1][0], len(summed[1])
+    return first.site, f"the gradients of {count} backward calls are added up for each step, none divided by {count}: "
 
 
 def _grew(first: LeafSize, last: LeafSize) -> str:

@@ -94,6 +94,7 @@ from gradscope.explain.findings.samples import samples_differ
 from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.scrambled_states import states_scrambled
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
+from gradscope.explain.findings.summed_batches import micro_batches_summed
 from gradscope.explain.findings.turned_dimensions import dimensions_turned
 from gradscope.explain.findings.unheld_leaves import leaf_not_held
 from gradscope.explain.findings.unlike_shapes import odd_size_doubled, squeezed_batch
@@ -146,7 +147,9 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS773", "zero-second-derivative", Severity.WARNING, second_derivatives.zero_second_derivative),
     Kind("GS732", "non-finite-input", Severity.ERROR, nonfinite.non_finite_input),
     Kind("GS733", "softmax-over-one", Severity.WARNING, over_one_element.softmax_over_one),
-    Kind("GS734", "dead-relu", Severity.WARNING, gradient_magnitudes.dead_relu, symptom=True, unless=("GS737",)),
+    Kind(
+        "GS734", "dead-relu", Severity.WARNING, gradient_magnitudes.dead_relu, symptom=True, unless=("GS737", "GS880")
+    ),
     Kind(
         "GS735",
         "zero-gradient",
@@ -207,6 +210,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS876", "clamped-straight-through", Severity.INFO, clamped_straight_through, points=False),
     Kind("GS877", "weights-behind-relu", Severity.INFO, weights_behind_relu, unless=("GS734",), points=False),
     Kind("GS878", "one-memory", Severity.INFO, one_memory, points=False),
+    Kind("GS880", "batches-summed", Severity.INFO, micro_batches_summed, unless=("GS737",), points=False),
     Kind("GS872", "frozen-averages-move", Severity.INFO, frozen_averages_move, unless=("GS812",), points=False),
     Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
     Kind("GS837", "squeezed-batch", Severity.ERROR, squeezed_batch, points=False),
