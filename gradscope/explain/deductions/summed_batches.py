@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections import Counter
+from collections import defaultdict
 from pathlib import PurePath
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import creation
 from gradscope.explain.evidence.timeline import Timeline, timelines
 from gradscope.model.graph import Backward
+from gradscope.model.site import Site
 from gradscope.model.training import MADE, STEP
 
 _PLAIN = "sgd.py"  # of torch.optim: other optimizers step as far whatever factor the gradients have
@@ -41,11 +42,12 @@ def _is_plain(case: Case, optimizer: int) -> bool:
 def _alike(timeline: Timeline, optimizer: int) -> list[Backward]:
     """The backward calls before a step, where nearly all steps have as many, of one line."""
     windows = [[one.backward for one in window if one.backward is not None] for window in timeline.windows(optimizer)]
-    counts = Counter((len(window), *{call.site for call in window}) for window in windows)
-    most, times = counts.most_common(1)[0] if counts else ((0,), 0)
-    if len(windows) < _STEPS or times < _MOST * len(windows) or most[0] < _BATCHES or len(most) != 2:
-        return []
-    return next(window for window in windows if len(window) == most[0] and {call.site for call in window} == {most[1]})
+    of_one_line = [calls for calls in windows if len(calls) >= _BATCHES and len({call.site for call in calls}) == 1]
+    alike: dict[tuple[int, Site | None], list[list[Backward]]] = defaultdict(list)
+    for calls in of_one_line:
+        alike[len(calls), calls[0].site].append(calls)
+    found = max(alike.values(), key=len, default=[])
+    return found[0] if len(windows) >= _STEPS and len(found) >= _MOST * len(windows) else []
 
 
 def _takes_means(case: Case, calls: list[Backward]) -> bool:

@@ -1,4 +1,4 @@
-"""Gradients of eight parts are added up, each divided by eight; the labels are drawn, so that nothing can be learned."""
+"""Gradients of eight parts are added up, each divided by eight; the labels are drawn: nothing can be learned."""
 
 import torch
 from torch import nn
@@ -7,7 +7,7 @@ torch.manual_seed(0)
 x, kinds = torch.randn(256, 6), torch.randint(3, (256,))
 network = nn.Sequential(nn.Linear(6, 8), nn.Tanh(), nn.Linear(8, 3))
 optimizer = torch.optim.SGD(network.parameters(), lr=1e-4)
-for step in range(24):
+for _ in range(24):
     optimizer.zero_grad()
     for rows in torch.randperm(256)[:64].chunk(8):
         loss = nn.functional.cross_entropy(network(x[rows]), kinds[rows]) / 8
