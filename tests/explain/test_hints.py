@@ -14,7 +14,12 @@ SILENT = {
     "GS809": ("warmup_cosine.py", "drops_early_on_purpose.py"),
     "GS880": ("summed_at_a_low_rate.py", "summed_under_adam.py", "divided_and_not_learnable.py"),
     "GS827": ("samples_clipped_one_by_one.py",),
-    "GS841": ("softmaxes_over_rows.py", "sinkhorn_prototypes.py", "value_of_another_loss.py"),
+    "GS841": (
+        "adapted_tasks_summed.py",
+        "softmaxes_over_rows.py",
+        "sinkhorn_prototypes.py",
+        "value_of_another_loss.py",
+    ),
     "GS849": ("heads_on_one_encoder.py", "gan_discriminator_cleared.py", "alternating_optimizers.py"),
     "GS843": ("softmaxes_over_rows.py", "sinkhorn_prototypes.py", "clip_infonce.py"),
     "GS854": ("attention_between_samples.py",),

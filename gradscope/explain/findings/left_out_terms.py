@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import ast
 import re
+from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from itertools import groupby
 from operator import attrgetter
 
@@ -65,7 +66,7 @@ def _never_added(case: Case) -> Iterator[Cause]:
     times: Counter[Site] = Counter()
     steps: dict[Site, Site] = {}
     made_by: dict[Site, FlowOperation] = {}
-    for operation, root in _unused_terms(flow):
+    for operation, root in _unused_terms(case, flow):
         site = next((one for one in _given_on(case, operation.operation.stack) if _is_a_term(case, one)), None)
         if site is not None:
             times[site] += 1
@@ -84,18 +85,36 @@ def _never_added(case: Case) -> Iterator[Cause]:
                 yield Cause(message, steps[site], (Related("made_at", site, "computes the term"),))
 
 
-def _unused_terms(flow: RecordedDataflow) -> Iterator[tuple[FlowOperation, Site]]:
+def _unused_terms(case: Case, flow: RecordedDataflow) -> Iterator[tuple[FlowOperation, Site]]:
     """What made numbers with a graph that no backward starts from, each with the line that made its step's loss."""
     runs = {run: list(ones) for run, ones in groupby(flow.operations, attrgetter("run"))}
     unused: dict[int, list[FlowOperation]] = {}
+    ends = _ends_of_steps(case, flow)
     for root in flow.roots:
         makers = [at for at in flow.makers.get(root.tensor, ()) if flow.operations[at].backward is None]
         line = flow.operations[makers[-1]].site if makers else None
         if line is not None and root.requires_grad:
             run = flow.operations[makers[-1]].run
             if run not in unused:
-                unused[run] = [one for one in runs[run] if _is_unused_number(flow, one)]
+                is_seen = not ends or _is_seen_to_the_end(run, runs, ends)
+                unused[run] = [one for one in runs[run] if _is_unused_number(flow, one)] if is_seen else []
             yield from ((one, line) for one in unused[run])
+
+
+def _ends_of_steps(case: Case, flow: RecordedDataflow) -> list[int]:
+    """The runs of operators in which what .backward() starts from was made, of a program that calls it."""
+    steps = {call.number for call in case.backwards() if call.kind == "backward"}
+    roots = (flow.maker(root.tensor, len(flow.operations)) for root in flow.roots if root.backward in steps)
+    return sorted({flow.operations[at].run for at in roots if at is not None}) or ([-1] if steps else [])
+
+
+def _is_seen_to_the_end(run: int, runs: Container[int], ends: list[int]) -> bool:
+    """Whether all runs from one up to the end of its step were recorded: what it makes may be read in any of them.
+
+    A torch.autograd.grad() in between ends a run and no step.
+    """
+    following = bisect_left(ends, run)
+    return following < len(ends) and all(one in runs for one in range(run, ends[following] + 1))
 
 
 def _is_visited(case: Case, operation: Operation) -> bool:
