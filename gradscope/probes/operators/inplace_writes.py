@@ -14,7 +14,7 @@ import torch
 
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
-from gradscope.probes.core.node_token import token_of
+from gradscope.probes.core.node_token import Token, token_of
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.functions.input_writes import InputWrites
@@ -162,15 +162,28 @@ class InplaceWrites(Watcher):
                 after = writes.get(storage_of(kept)[0], ()) if isinstance(kept, torch.Tensor) else ()
                 for uid, operator, stack in after:
                     late = made.get(token.uid, uid) < uid
-                    if (late and moved(node, name, saved) is None) or _between(kept, uid, token.uid, made):
+                    if (late and moved(node, name, saved) is None) or _between(token, kept, uid, made):
                         row = (self._sink.string(name), operator, stack, late)
                         self._sink.add("hidden_write", (call.number, numbers[token.uid], *row))
 
 
-def _between(kept: torch.Tensor, write: int, reader: int, made: dict[int, int]) -> bool:
+def _between(reader: Token, kept: torch.Tensor, write: int, made: dict[int, int]) -> bool:
     """Whether a write lies between the node that made a tensor and the one that saved it."""
-    token = None if write > reader or kept.grad_fn is None else token_of(kept.grad_fn)
+    token = None if write > reader.uid else _maker(kept.grad_fn, reader)
     return token is not None and made.get(token.uid, write) < write
+
+
+def _maker(node: Any, reader: Token) -> Token | None:
+    """The token of the node that made a tensor before a reader took it.
+
+    Torch makes a new node for a view whose base was written, when it is read: that one is younger than its reader.
+    """
+    token = None if node is None else token_of(node)
+    while token is not None and token.uid > reader.uid:
+        inputs = [one for one, _ in node.next_functions if one is not None]
+        node = inputs[0] if len(inputs) == 1 else None
+        token = None if node is None else token_of(node)
+    return token
 
 
 def _made(live: list[Any]) -> dict[int, int]:
