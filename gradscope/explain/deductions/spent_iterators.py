@@ -23,6 +23,9 @@ _TOOLS = "itertools."
 _OF_MODULES = ("parameters", "named_parameters", "buffers", "named_buffers")
 _CONSUME = ("list", "tuple", "sum", "min", "max", "any", "all", "sorted", "zip", "map", "filter", "enumerate", "stack")
 _COMPOUND = (ast.For, ast.While, ast.If, ast.With, ast.Try, ast.FunctionDef, ast.ClassDef)
+_CALL = "__call__"
+_COMPUTING = ("abs", "pow", "square", "norm", "sum", "mean", "max", "min", "exp", "log", "sqrt", "relu", "flatten")
+_PERHAPS = (ast.IfExp, ast.BoolOp, ast.Lambda, ast.GeneratorExp, ast.ListComp)  # what is in there may not be called
 _CALLS = 4  # of the method, at least
 
 
@@ -40,12 +43,31 @@ def spent_iterators(case: Case) -> Iterator[Spent]:
     """Each of the program's."""
     yield from _handed(case)
     for file in syntax(case).files:
-        loops = [node for node in syntax(case).nodes(file) if isinstance(node, ast.For)]
-        for loop in loops:
-            name = ast.unparse(loop.iter) if isinstance(loop.iter, ast.Attribute) else ""
-            made = _made(case, file, name) if name else None
-            if made is not None and _ran_once(case, file, loop) and _is_called_again(case, file, loop):
-                yield Spent(name, "the first call", made, syntax(case).site(file, loop.lineno))
+        ways = list(_ways(case, file))
+        for name, way in ways:
+            made = _made(case, file, name)
+            others = [one for said, one in ways if said == name and one is not way]
+            times = 0 if made is None else _stretches(case, file, way)
+            spent = times == 1 or (not times and bool(others) and _computes(way))
+            if made is not None and spent and _is_called_again(case, file, way):
+                by = "the first call" if times else f"line {others[0].lineno}"
+                yield Spent(name, by, made, syntax(case).site(file, way.lineno))
+
+
+def _ways(case: Case, file: str) -> Iterator[tuple[str, ast.stmt]]:
+    """The statements of a file that go through an attribute, each with how this is called there."""
+    for node in syntax(case).nodes(file):
+        if isinstance(node, ast.For) and isinstance(node.iter, ast.Attribute):
+            yield ast.unparse(node.iter), node
+        elif isinstance(node, ast.stmt) and not isinstance(node, _COMPOUND):
+            yield from ((ast.unparse(one), node) for one in _gone_through(node) if isinstance(one, ast.Attribute))
+
+
+def _computes(way: ast.stmt) -> bool:
+    """Whether a method is called of each thing, as `one.abs()`: what has run leaves operators."""
+    inside = [one for one in ast.walk(way) if isinstance(one, (ast.GeneratorExp, ast.ListComp))]
+    calls = (one for made in inside for one in ast.walk(made.elt) if isinstance(one, ast.Call))
+    return any(isinstance(one.func, ast.Attribute) and one.func.attr in _COMPUTING for one in calls)
 
 
 def _handed(case: Case) -> Iterator[Spent]:
@@ -78,10 +100,15 @@ def _gone_through_twice(function: ast.FunctionDef, name: str) -> tuple[int, int]
 
 def _goes_through(statement: ast.stmt, name: str) -> bool:
     """`[one for one in name]`, or `sum(name)`."""
-    nodes = list(ast.walk(statement))
-    calls = [one for one in nodes if isinstance(one, ast.Call) and last_name(one.func) in _CONSUME]
-    gone = [one.iter for one in nodes if isinstance(one, ast.comprehension)]
-    return any(_is_named(one, name) for one in (*gone, *(given for call in calls for given in call.args)))
+    return any(_is_named(one, name) for one in _gone_through(statement))
+
+
+def _gone_through(statement: ast.stmt) -> Iterator[ast.expr]:
+    for node in ast.walk(statement):
+        if isinstance(node, ast.comprehension):
+            yield node.iter
+        elif isinstance(node, ast.Call) and last_name(node.func) in _CONSUME:
+            yield from node.args
 
 
 def _is_named(value: ast.expr, name: str) -> bool:
@@ -135,42 +162,74 @@ def _made(case: Case, file: str, name: str) -> Site | None:
     return syntax(case).site(file, given[0].lineno)
 
 
-def _ran_once(case: Case, file: str, loop: ast.For) -> bool:
-    """Whether the operators of a loop's body ran between two backward calls, and in no other such stretch."""
-    lines = range(loop.body[0].lineno, (loop.end_lineno or loop.lineno) + 1)
-    stretches = {
-        block.number
-        for block in case.blocks()
-        for operation in block.operations
-        if (site := user_site(operation.stack)) is not None and site.file == file and site.line in lines
-    }
-    return len(stretches) == 1
+def _stretches(case: Case, file: str, way: ast.stmt) -> int:
+    """Between how many pairs of backward calls the operators of a statement ran, or of a loop's body."""
+    first = way.body[0].lineno if isinstance(way, ast.For) else way.lineno
+    lines = range(first, (way.end_lineno or way.lineno) + 1)
+    return len(
+        {
+            block.number
+            for block in case.blocks()
+            for operation in block.operations
+            if (site := user_site(operation.stack)) is not None and site.file == file and site.line in lines
+        }
+    )
 
 
-def _is_called_again(case: Case, file: str, loop: ast.For) -> bool:
-    """Whether the function around a loop is called beside a backward that ran several times, whatever else happens."""
-    around = syntax(case).function(Site(file, loop.lineno))
-    if not isinstance(around, ast.FunctionDef) or loop not in around.body:
+def _is_called_again(case: Case, file: str, way: ast.stmt) -> bool:
+    """Whether the function around a statement is called beside a backward that ran several times, whatever happens."""
+    around = syntax(case).function(Site(file, way.lineno))
+    if not isinstance(around, ast.FunctionDef) or way not in around.body:
         return False
+    names = {around.name} if around.name != _CALL else _objects(case, file, way)
     ran = Counter((call.site.file, call.site.line) for call in case.backwards() if call.site is not None)
     often = {place for place, count in ran.items() if count >= _CALLS}
-    return any(_stands_beside(case, one, around.name, often) for one in syntax(case).files)
+    return any(_stands_beside(case, one, names, often) for one in syntax(case).files)
 
 
-def _stands_beside(case: Case, file: str, name: str, often: set[tuple[str, int]]) -> bool:
-    """Whether a file has a call of a function and one of these lines in the same list of statements."""
+def _objects(case: Case, file: str, way: ast.stmt) -> set[str]:
+    """The names that a program gives to objects of the class around a statement: variables, attributes, parameters."""
+    classes = [node for node in syntax(case).nodes(file) if isinstance(node, ast.ClassDef)]
+    name = next((one.name for one in classes if one.lineno <= way.lineno <= (one.end_lineno or 0)), "")
+    found: set[str] = set()
+    for node in (node for one in syntax(case).files for node in syntax(case).nodes(one)):
+        if isinstance(node, ast.Assign) and _makes(node.value, name):
+            found.update(map(last_name, node.targets))
+    for node in (node for one in syntax(case).files for node in syntax(case).nodes(one)):
+        if isinstance(node, ast.Call):
+            given = [_makes(one, name) or last_name(one) in found for one in node.args]
+            found.update(_parameters(case, last_name(node.func), given) if any(given) else ())
+    return found
+
+
+def _makes(value: ast.expr, name: str) -> bool:
+    return isinstance(value, ast.Call) and last_name(value.func) == name
+
+
+def _parameters(case: Case, function: str, given: list[bool]) -> Iterator[str]:
+    """The parameters at such places of the program's functions of a name."""
+    for node in (node for one in syntax(case).files for node in syntax(case).nodes(one)):
+        if isinstance(node, ast.FunctionDef) and node.name == function:
+            names = [one.arg for one in node.args.args if one.arg != "self"]
+            yield from (one for one, is_given in zip(names, given, strict=False) if is_given)
+
+
+def _stands_beside(case: Case, file: str, names: set[str], often: set[tuple[str, int]]) -> bool:
+    """Whether a file has a call of one of these names and one of these lines in the same list of statements."""
     fields = (
         getattr(node, field, None) for node in syntax(case).nodes(file) for field in ("body", "orelse", "finalbody")
     )
     blocks = [block for block in fields if isinstance(block, list)]
     trained = (block for block in blocks if any((file, one.lineno) in often for one in block))
-    return any(_calls(one, name) for block in trained for one in block)
+    return any(_calls(one, names) for block in trained for one in block)
 
 
-def _calls(statement: ast.stmt, name: str) -> bool:
-    """Whether a statement is a call of a function, or takes its result."""
-    value = statement.value if isinstance(statement, (ast.Expr, ast.Assign)) else None
-    return isinstance(value, ast.Call) and last_name(value.func) == name
+def _calls(statement: ast.stmt, names: set[str]) -> bool:
+    """Whether a statement calls one of these, whichever way it goes."""
+    nodes = [] if isinstance(statement, _COMPOUND) else list(ast.walk(statement))
+    if any(isinstance(one, _PERHAPS) for one in nodes):
+        return False
+    return any(isinstance(one, ast.Call) and last_name(one.func) in names for one in nodes)
 
 
 def after(around: ast.AST, statement: ast.stmt) -> Iterator[ast.stmt]:
