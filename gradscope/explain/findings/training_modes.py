@@ -141,26 +141,32 @@ def thawed_not_held(case: Case) -> Iterator[Cause]:
 
 
 def _told(case: Case, value: bool, trained: Mapping[str, str]) -> list[tuple[str, ast.Assign, str]]:
-    """The lines that set such an attribute of a module: of one that is known to be, or else the only one there is."""
+    """The lines that set such an attribute of a module: of one that is known to be, or else the only one there is.
+
+    One that gives a constant counts before one that gives what it was handed.
+    """
     known: list[tuple[str, ast.Assign, str]] = []
     others: list[tuple[str, ast.Assign, str]] = []
+    handed: list[tuple[str, ast.Assign, str]] = []
     for file in syntax(case).files:
         nodes = syntax(case).nodes(file)
         tensors = parameters_by_looks(nodes) | {"self"}  # whose class may have a setting of that name
         layers = {last_name(node.target) for node in nodes if isinstance(node, ast.For)} - tensors
         for node in nodes:
-            name = _switched(node, value)
+            name = _switched(node)
             if isinstance(node, ast.Assign) and name and name not in tensors:
-                sure = name in layers or (not value and name in trained)
-                (known if sure else others).append((file, node, name))
-    return known or (others if len(others) == 1 else [])
+                if not isinstance(node.value, ast.Constant):
+                    handed.append((file, node, name))
+                elif node.value.value is value:
+                    sure = name in layers or (not value and name in trained)
+                    (known if sure else others).append((file, node, name))
+    found = others or handed
+    return known or (found if len(found) == 1 else [])
 
 
-def _switched(node: ast.AST, value: bool) -> str:
+def _switched(node: ast.AST) -> str:
     """`encoder` of `model.encoder.requires_grad = False`."""
-    if not isinstance(node, ast.Assign) or not isinstance(node.value, ast.Constant) or node.value.value is not value:
-        return ""
-    target = node.targets[0]
+    target = node.targets[0] if isinstance(node, ast.Assign) else None
     return last_name(target.value) if isinstance(target, ast.Attribute) and target.attr == "requires_grad" else ""
 
 

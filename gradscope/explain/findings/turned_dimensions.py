@@ -36,15 +36,19 @@ def dimensions_turned(case: Case) -> Iterator[Cause]:
 
     How it is found: in each call that was followed, merging neighbours does not give the result's sizes, and it does
     once one dimension is moved. Nothing is said where groups may have been folded into the first dimension, or taken
-    out of it, as windows of a sequence are. A hint: sizes may agree by chance.
+    out of it, as windows of a sequence are, unless all sizes are there in another order. Of data, which has no
+    gradient, only that is told, and only in a module. A hint: sizes may agree by chance.
     """
     flow = dataflow(case)
     views: dict[tuple[Site, str], list[tuple[Shape, Shape, str]]] = defaultdict(list)
     for operation in flow.operations:
         site, name, module = operation.site, operation.operation.name, operation.operation.module
         viewed = operation.backward is None and base_name(name) in VIEWS and operation.makes
-        if viewed and site is not None and any(one.requires_grad for one in operation.reads):
+        if viewed and site is not None:
             shapes = flow.shape(operation.reads[0].tensor), flow.shape(operation.makes[0])
+            is_data = not any(one.requires_grad for one in operation.reads)
+            if is_data and (module is None or not _exchanges(*shapes)):
+                continue  # how data lies in memory is its own affair
             views[site, module.module_class if module else ""].append((*shapes, name))
     for (site, _), calls in views.items():
         before, after, name = calls[0]
@@ -60,7 +64,9 @@ def _moved(before: Shape, after: Shape) -> int | None:
     sizes, wanted = [one for one in before if one != 1], [one for one in after if one != 1]
     while sizes and wanted and sizes[0] == wanted[0]:
         sizes, wanted = sizes[1:], wanted[1:]
-    if not wanted or len(wanted) > len(sizes) or _merges(sizes, wanted) or _may_be_folded(sizes, wanted):
+    if not wanted or len(wanted) > len(sizes) or _merges(sizes, wanted):
+        return None
+    if _may_be_folded(sizes, wanted) and not _exchanges(before, after):
         return None
     for at, size in enumerate(sizes):
         others = sizes[:at] + sizes[at + 1 :]
@@ -68,6 +74,11 @@ def _moved(before: Shape, after: Shape) -> int | None:
         if sizes.count(size) == 1 and any(_merges(others, wanted[:at] + wanted[at + 1 :]) for at in places):
             return size
     return None
+
+
+def _exchanges(before: Shape, after: Shape) -> bool:
+    """Whether the sizes behind the first are all there, in another order."""
+    return len(before) > 2 and before[0] == after[0] and sorted(before) == sorted(after) and before != after
 
 
 def _may_be_folded(sizes: list[int], wanted: list[int]) -> bool:

@@ -47,9 +47,9 @@ def softmax_over_batch(case: Case) -> Iterator[Cause]:
 
     How it is found: each time a line's softmax ran over the rows of a matrix that was not square, and what came of it
     went row by row into an NLL loss, a gather, a logsumexp, a weighted sum or a batched product. Of more dimensions: it
-    ran over one before the last two, and what came of it is multiplied, matrix by matrix along this one; or a
-    log_softmax ran over the last but one of what a linear layer gave, and what came of it is summed over the last
-    first. A hint.
+    ran over one before the last two, and what came of it is multiplied, matrix by matrix along this one, or weighs rows
+    that are added up in each matrix; or a log_softmax ran over the last but one of what a linear layer gave, and what
+    came of it is summed over the last first. A hint.
     """
     noticed = {one.site: one.what for one in case.notices() if one.what in (OVER_ROWS, OVER_BATCHED, OVER_MIDDLE)}
     flow = dataflow(case)
@@ -76,6 +76,8 @@ def _message(shape: Shape, reader: str) -> str:
             f"this softmax runs over the {shape[0]} samples of a batch: {reader} then takes each sample's values for a "
             "distribution"
         )
+    if reader == "mul":
+        return f"this softmax of {list(shape)} runs over samples: each one's {shape[1]} weights do not sum to 1"
     return (
         f"this softmax of {list(shape)} runs over samples or heads: {reader} then multiplies each one's last two "
         "dimensions, in which the weights do not sum to 1"
@@ -167,8 +169,12 @@ def _same_rows(shape: Shape) -> set[Shape]:
 
 
 def _is_batched(flow: RecordedDataflow, operation: FlowOperation, read: Shape, made: Shape) -> bool:
-    """Whether an operator multiplies matrices one by one, of which what it reads has its last two dimensions."""
-    return base_name(operation.operation.name) == "bmm" and len(read) == 3
+    """Whether an operator multiplies matrices one by one, of which what it reads has its last two dimensions, or adds
+    up what it weighs in each of them."""
+    name = base_name(operation.operation.name)
+    if name == "mul" and len(read) == len(made) == 3 and read[0] != read[1] and read[2] == 1:  # a weight for each row
+        return made[:2] == read[:2] and _is_summed(flow, operation, (read[0], made[2]))
+    return name == "bmm" and len(read) == 3
 
 
 def _is_by_row(flow: RecordedDataflow, operation: FlowOperation, read: Shape, made: Shape) -> bool:

@@ -127,7 +127,7 @@ class OperatorSigns:
             for what, is_so in (
                 (OVER_ONE, result.shape[dimension] == 1),
                 (OVER_ROWS, several and result.dim() == 2 and place == 0),
-                (OVER_BATCHED, several and result.dim() > 2 and place < result.dim() - 2),
+                (OVER_BATCHED, result.dim() > 2 and min(result.shape[:-1]) > 1 and place < result.dim() - 2),
                 (OVER_MIDDLE, several and result.dim() > 2 and place == result.dim() - 2),
             ):
                 self._softmaxes[what, stack] = self._softmaxes.get((what, stack), True) and is_so
