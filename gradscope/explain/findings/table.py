@@ -37,6 +37,7 @@ from gradscope.explain.findings import (
     unused_gradients,
     wrong_dimension,
 )
+from gradscope.explain.findings.advantages import advantage_with_gradient
 from gradscope.explain.findings.arguments import argument_does_not_fit
 from gradscope.explain.findings.attended_batch import attends_over_batch
 from gradscope.explain.findings.attention_masks import sees_the_future
@@ -211,6 +212,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS877", "weights-behind-relu", Severity.INFO, weights_behind_relu, unless=("GS734",), points=False),
     Kind("GS878", "one-memory", Severity.INFO, one_memory, points=False),
     Kind("GS880", "batches-summed", Severity.INFO, micro_batches_summed, unless=("GS737",), points=False),
+    Kind("GS881", "advantage-with-gradient", Severity.INFO, advantage_with_gradient, points=False),
     Kind("GS872", "frozen-averages-move", Severity.INFO, frozen_averages_move, unless=("GS812",), points=False),
     Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
     Kind("GS837", "squeezed-batch", Severity.ERROR, squeezed_batch, points=False),

@@ -15,7 +15,6 @@ class Gestures(nn.Module):
         self.head = nn.Linear(width, 3)
 
     def forward(self, signals):
-        batch, sensors, moments = signals.shape
         tokens = self.embed(signals.transpose(1, 2))
         return self.head(self.block(tokens).mean(1))
 

@@ -1,4 +1,4 @@
-"""A penalty holds a generator that is told when it is built, and makes a list of it at once; another is never called."""
+"""A penalty holds a generator that is read into a list at once; a method that goes through it is never called."""
 
 import torch
 from torch import nn

@@ -1,0 +1,109 @@
+"""GS881: an advantage that takes the gradient of the policy's loss to the critic."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.model.finding import Related
+from gradscope.model.flow import FlowOperation
+from gradscope.model.operation import base_name
+from gradscope.model.site import Site
+
+_TIMES = 3
+_FAR = 64  # operators between a density and the product, at most
+_DISTRIBUTIONS, _DENSITY = "torch/distributions/", "log_prob"
+_CHOOSES, _LOGARITHM = ("gather", "index", "select"), ("_log_softmax", "log")
+_SUMS = ("add", "sub", "rsub")
+_KEEPS = ("mul", "div", "neg", "stack", "cat", "view", "reshape", "squeeze", "unsqueeze", "sum", "flip", "select")
+_OF_A_RATIO = ("exp", "sub", "clamp", "minimum")  # of the new probability to the old
+
+
+def advantage_with_gradient(case: Case) -> Iterator[Cause]:
+    """What it flags: the logarithm of an action's probability is multiplied by an advantage that requires grad.
+
+    Why: the advantage weighs the action: it is a constant there. Where it keeps the graph of the critic's value, the
+    loss of the policy trains the critic too, which learns to be wrong in whatever direction makes that loss small.
+
+    Wrong:
+        advantage = returns - values
+        policy_loss = -(log_probability * advantage).mean()
+
+    Right:
+        advantage = returns - values.detach()
+        policy_loss = -(log_probability * advantage).mean()
+
+    Do instead: detach() the values, or the advantage, in the loss of the policy.
+
+    How it is found: in three steps or more, what log_prob() of a distribution gave, or what was chosen of a
+    log_softmax, is multiplied by a difference of data and of what requires grad. A hint.
+    """
+    flow = dataflow(case)
+    times: Counter[Site] = Counter()
+    lines: dict[Site, Site] = {}
+    for at, operation in enumerate(flow.operations):
+        made = _advantage(flow, at) if base_name(operation.operation.name) == "mul" else None
+        if made is not None and made.site is not None and operation.site is not None:
+            times[made.site] += 1
+            lines[made.site] = operation.site
+    for line, count in times.items():
+        if count >= _TIMES:
+            multiplied = (Related("called_at", lines[line], "multiplied"),) if lines[line] != line else ()
+            message = "this advantage requires grad: the loss of the policy moves the values that it is computed from"
+            yield Cause(message, line, multiplied, certain=False)
+
+
+def _advantage(flow: RecordedDataflow, at: int) -> FlowOperation | None:
+    """The operator that makes the difference by which a product multiplies the logarithm of a probability."""
+    operation = flow.operations[at]
+    learned = [one.tensor for one in operation.reads if one.requires_grad]
+    if len(learned) != 2 or operation.backward is not None:
+        return None
+    for density, other in (learned, learned[::-1]):
+        difference = _difference(flow, other, at)
+        if difference is not None and _is_of_density(flow, density, at):
+            return difference
+    return None
+
+
+def _difference(flow: RecordedDataflow, tensor: int, before: int) -> FlowOperation | None:
+    """What makes a value of a sum of data and of what requires grad, up to factors and shape."""
+    at = flow.maker(tensor, before)
+    operation = None if at is None else flow.operations[at]
+    if at is None or operation is None or base_name(operation.operation.name) not in (*_SUMS, *_KEEPS):
+        return None
+    data = [one for one in operation.reads if not one.requires_grad and flow.shape(one.tensor)]
+    if base_name(operation.operation.name) in _SUMS and data and len(data) < len(operation.reads):
+        return None if _is_of_density(flow, tensor, before) else operation
+    inside = (_difference(flow, one.tensor, at) for one in operation.reads if one.requires_grad and not one.leaf)
+    return next((one for one in inside if one is not None), None)
+
+
+def _is_of_density(flow: RecordedDataflow, tensor: int, before: int) -> bool:
+    """Whether a value is the logarithm of a probability, or the ratio of one to another, up to factors and shape."""
+    waiting, seen = [(tensor, before)], {tensor}
+    while waiting and len(seen) < _FAR:
+        one, until = waiting.pop()
+        at = flow.maker(one, until)
+        if at is None:
+            continue
+        operation = flow.operations[at]
+        name = base_name(operation.operation.name)
+        stack = operation.operation.stack
+        if any(site.function == _DENSITY and _DISTRIBUTIONS in site.file.replace("\\", "/") for site in stack):
+            return True
+        if name in _CHOOSES and _is_logarithm(flow, operation, at):
+            return True
+        if name in (*_KEEPS, *_OF_A_RATIO):
+            new = [read.tensor for read in operation.reads if read.requires_grad and read.tensor not in seen]
+            seen.update(new)
+            waiting += [(read, at) for read in new]
+    return False
+
+
+def _is_logarithm(flow: RecordedDataflow, operation: FlowOperation, at: int) -> bool:
+    made = flow.maker(operation.reads[0].tensor, at) if operation.reads else None
+    return made is not None and base_name(flow.operations[made].operation.name) in _LOGARITHM
