@@ -87,6 +87,7 @@ from gradscope.explain.findings.one_memory import one_memory
 from gradscope.explain.findings.operator_shapes import shapes_do_not_fit
 from gradscope.explain.findings.other_values import another_value
 from gradscope.explain.findings.out_of_range import out_of_range
+from gradscope.explain.findings.penalty_norms import norm_of_a_part
 from gradscope.explain.findings.plateaus import waits_for_a_score_to_fall
 from gradscope.explain.findings.refused_loads import load_refused, state_does_not_fit
 from gradscope.explain.findings.repeated_modules import repeated_module
@@ -213,6 +214,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS878", "one-memory", Severity.INFO, one_memory, points=False),
     Kind("GS880", "batches-summed", Severity.INFO, micro_batches_summed, unless=("GS737",), points=False),
     Kind("GS881", "advantage-with-gradient", Severity.INFO, advantage_with_gradient, points=False),
+    Kind("GS882", "norm-of-a-part", Severity.INFO, norm_of_a_part, points=False),
     Kind("GS872", "frozen-averages-move", Severity.INFO, frozen_averages_move, unless=("GS812",), points=False),
     Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
     Kind("GS837", "squeezed-batch", Severity.ERROR, squeezed_batch, points=False),
