@@ -47,6 +47,7 @@ from gradscope.explain.findings.clamped_straight_through import clamped_straight
 from gradscope.explain.findings.copied_with_graph import copied_with_graph
 from gradscope.explain.findings.cut_in_loop import cut_in_loop
 from gradscope.explain.findings.cut_short import schedule_cut_short
+from gradscope.explain.findings.densities import density_minimised, variance_as_deviation
 from gradscope.explain.findings.dropout_in_evaluation import dropout_in_evaluation
 from gradscope.explain.findings.exhausted import iterator_exhausted
 from gradscope.explain.findings.factorizations import not_factorised
@@ -97,6 +98,7 @@ from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.scrambled_states import states_scrambled
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
 from gradscope.explain.findings.summed_batches import micro_batches_summed
+from gradscope.explain.findings.targets_outside import targets_outside
 from gradscope.explain.findings.turned_dimensions import dimensions_turned
 from gradscope.explain.findings.unheld_leaves import leaf_not_held
 from gradscope.explain.findings.unlike_shapes import odd_size_doubled, squeezed_batch
@@ -215,6 +217,9 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS880", "batches-summed", Severity.INFO, micro_batches_summed, unless=("GS737",), points=False),
     Kind("GS881", "advantage-with-gradient", Severity.INFO, advantage_with_gradient, points=False),
     Kind("GS882", "norm-of-a-part", Severity.INFO, norm_of_a_part, points=False),
+    Kind("GS883", "density-minimised", Severity.INFO, density_minimised, points=False),
+    Kind("GS884", "variance-as-deviation", Severity.INFO, variance_as_deviation, points=False),
+    Kind("GS885", "targets-outside", Severity.WARNING, targets_outside, points=False),
     Kind("GS872", "frozen-averages-move", Severity.INFO, frozen_averages_move, unless=("GS812",), points=False),
     Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
     Kind("GS837", "squeezed-batch", Severity.ERROR, squeezed_batch, points=False),

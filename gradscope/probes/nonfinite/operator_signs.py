@@ -21,6 +21,7 @@ from gradscope.model.notice import (
     OVER_MIDDLE,
     OVER_ONE,
     OVER_ROWS,
+    TARGETS_OUTSIDE,
     TWO_AHEAD,
 )
 from gradscope.probes.core.context import Context
@@ -31,6 +32,7 @@ Sign = Callable[[Any, tuple[Any, ...], Any], None]
 _SOFTMAX = ("aten._softmax.default", "aten._log_softmax.default", "aten._safe_softmax.default")
 _MEAN = ("aten.mean.default", "aten.mean.dim")
 _EMBEDDING = ("aten.embedding.default",)
+_TWO_CLASSES = ("aten.binary_cross_entropy_with_logits.default",)
 _LABELS = ("aten.nll_loss_forward.default", "aten.nll_loss2d_forward.default")
 NORMALISES = (
     "aten.native_batch_norm.default",
@@ -40,6 +42,8 @@ NORMALISES = (
 _FEWEST, _ROWS, _READS, _LOSSES = 8, 4, 4, 8  # places in a row; rows kept; of reads; for losses
 _FARTHEST = 3  # places that labels may lie ahead
 _NORMS, _THAWED = 512, -1
+_UNREDUCED = 0  # torch's number for reduction="none"
+_ASKED, _NEARLY = 4, 1e-3  # losses of a line whose targets are looked at; what rounding may add to one
 _MEANS = 6  # of a line, whose zeros are counted
 
 
@@ -81,8 +85,11 @@ class OperatorSigns:
             (self._mean, _MEAN),
             (self._embedding, _EMBEDDING),
             (self._labels, _LABELS),
+            (self._targets, _TWO_CLASSES),
             (self._norm, NORMALISES),
         )
+        self._asked: dict[int, int] = {}  # how many losses of a line were asked for their targets
+        self._outside: dict[int, None] = {}
         self._forgets: dict[int, None] = {}
         self._frozen: dict[int, int] = {}  # by the identity of its weight: where one that is frozen normalises
         self._zeros: dict[int, list[float]] = {}  # what share of what a mean was taken of was zero
@@ -100,6 +107,7 @@ class OperatorSigns:
         if 1 not in ahead.values():  # else there are heads that look further
             self._sink.add_all("notice", ((TWO_AHEAD, stack) for stack, places in ahead.items() if places == 2))
         self._tokens.clear()
+        self._sink.add_all("notice", ((TARGETS_OUTSIDE, stack) for stack in self._outside.copy()))
         self._sink.add_all("notice", ((FORGETS_BATCHES, stack) for stack in self._forgets.copy()))
         frozen = sorted(set(self._frozen.copy().values()) - {_THAWED})
         self._sink.add_all("notice", ((FROZEN_MOVES, stack) for stack in frozen))
@@ -149,6 +157,19 @@ class OperatorSigns:
             with unprofiled(), no_function(), no_dispatch(), no_autograd():
                 rows, places = tokens.shape
                 self._tokens.append(_Tokens(rows, places, tokens[:_ROWS].clone()))
+
+    def _targets(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
+        """Note whether targets that are to be 0, 1 or between are not."""
+        target, weight, _, reduction = (*arguments[1:5], None, None, None)[:4]
+        stack = self._stack(frame)
+        asked = self._asked.get(stack, 0)
+        is_masked = weight is not None or reduction == _UNREDUCED  # what is to be ignored may have any target
+        if asked < _ASKED and not is_masked and is_plain(target) and target.numel():
+            self._asked[stack] = asked + 1
+            with unprofiled(), no_function(), no_dispatch(), no_autograd():
+                least, most = torch.aminmax(target)
+                if float(least) < -_NEARLY or float(most) > 1 + _NEARLY:
+                    self._outside[stack] = None
 
     def _labels(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
         """Compare labels with the tokens of the same step, and forget these."""

@@ -1,0 +1,212 @@
+"""GS883, GS884: densities that a loss makes smaller, and variances that are taken for deviations."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.model.finding import Related
+from gradscope.model.flow import FlowOperation
+from gradscope.model.operation import base_name
+from gradscope.model.site import Site, Stack
+
+_TIMES = 3
+_DISTRIBUTIONS, _DENSITY, _DRAWS = "torch/distributions/", "log_prob", ("sample", "rsample")
+_FAR = 32  # operators between a sample and where its density is asked for, at most
+_KEEPS = ("mean", "sum", "view", "reshape", "squeeze", "unsqueeze", "stack", "cat", "div")
+_TURNS = ("neg", "rsub")
+_NOISE = ("randn", "randn_like", "normal", "normal_")
+_SUMS = ("add", "sub", "rsub")
+
+
+def density_minimised(case: Case) -> Iterator[Cause]:
+    """What it flags: a loss to which the logarithm of the data's density is added, and not subtracted.
+
+    Why: a loss is made smaller. The data becomes less and less likely: the loss falls without end, and the model
+    learns whatever does not fit.
+
+    Wrong:
+        loss = Normal(mean, scale).log_prob(y).mean()
+
+    Right:
+        loss = -Normal(mean, scale).log_prob(y).mean()
+
+    Do instead: take the negative.
+
+    How it is found: in three steps or more, what log_prob() gave for a value that has no gradient, and was not drawn
+    in the step, goes into a loss by sums and means only, with its own sign; and no density goes into it with the
+    other. A hint.
+    """
+    flow = dataflow(case)
+    inside = set(flow.under(_is_density))
+    times: Counter[Site] = Counter()
+    for root in flow.roots if inside else ():
+        found = list(_densities(flow, root.tensor, inside))
+        if root.requires_grad and found and all(sign > 0 for _, sign in found):
+            sites = {flow.operations[at].site for at, _ in found if _is_of_data(flow, at, inside)}
+            times.update(one for one in sites if one is not None)
+    for site, count in times.items():
+        if count >= _TIMES:
+            message = "the loss grows with this density and is made smaller: the data becomes less likely"
+            yield Cause(message, site, certain=False)
+
+
+def _is_density(stack: Stack) -> bool:
+    return any(site.function == _DENSITY and _DISTRIBUTIONS in site.file.replace("\\", "/") for site in stack)
+
+
+def _densities(flow: RecordedDataflow, root: int, inside: set[int]) -> Iterator[tuple[int, int]]:
+    """The operators that gave densities which a loss is a sum of, each with the sign that it has there."""
+    waiting, seen = [(root, len(flow.operations), 1)], {root}
+    while waiting:
+        tensor, before, sign = waiting.pop()
+        at = flow.maker(tensor, before)
+        if at is None:
+            continue
+        if at in inside:
+            yield at, sign
+            continue
+        operation = flow.operations[at]
+        for place, read in enumerate(operation.reads):
+            turned = _sign(base_name(operation.operation.name), len(operation.reads), place)
+            if turned and read.requires_grad and read.tensor not in seen:
+                seen.add(read.tensor)
+                waiting.append((read.tensor, at, sign * turned))
+
+
+def _sign(name: str, reads: int, place: int) -> int:
+    """With which sign an operator passes on what it reads; 0 where that is not known."""
+    if name in _TURNS and reads == 1:
+        return -1
+    if name == "sub":
+        return -1 if place else 1
+    return 1 if name == "add" or (name in _KEEPS and (name != "div" or reads == 1)) else 0
+
+
+def _is_of_data(flow: RecordedDataflow, at: int, inside: set[int]) -> bool:
+    """Whether a density is that of a value without a gradient which no distribution has drawn."""
+    waiting, seen = [at], {at}
+    while waiting:
+        one = waiting.pop()
+        operation = flow.operations[one]
+        name = base_name(operation.operation.name)
+        values = operation.reads[:1] if name == "sub" else operation.reads[1:2] if name == "gather" else ()
+        for value in values:
+            tensor, before = _from_outside(flow, value.tensor, one, inside) if name == "gather" else (value.tensor, one)
+            is_handed = flow.maker(tensor, before) not in inside
+            if is_handed and not value.requires_grad and flow.shape(tensor):
+                return not _is_drawn(flow, tensor, before)
+        for read in operation.reads:
+            made = flow.maker(read.tensor, one)
+            if made in inside and made is not None and made not in seen:
+                seen.add(made)
+                waiting.append(made)
+    return False
+
+
+def _from_outside(flow: RecordedDataflow, tensor: int, before: int, inside: set[int]) -> tuple[int, int]:
+    """What log_prob() was given, of which a tensor in it is another form."""
+    at = flow.maker(tensor, before)
+    while at is not None and at in inside and flow.operations[at].reads:
+        tensor, before = flow.operations[at].reads[0].tensor, at
+        at = flow.maker(tensor, before)
+    return tensor, before
+
+
+def _is_drawn(flow: RecordedDataflow, tensor: int, before: int) -> bool:
+    waiting, seen = [(tensor, before)], {tensor}
+    while waiting and len(seen) < _FAR:
+        one, until = waiting.pop()
+        at = flow.maker(one, until)
+        if at is None:
+            continue
+        operation = flow.operations[at]
+        files = (site for site in operation.operation.stack if site.function in _DRAWS)
+        if base_name(operation.operation.name) == "multinomial" or any(_DISTRIBUTIONS in one.file for one in files):
+            return True
+        new = [read.tensor for read in operation.reads if read.tensor not in seen]
+        seen.update(new)
+        waiting += [(read, at) for read in new]
+    return False
+
+
+def variance_as_deviation(case: Case) -> Iterator[Cause]:
+    """What it flags: noise that is multiplied by exp(v), where the same loss takes exp(v) for the variance.
+
+    Why: the root of the variance spreads the noise. exp(v) in place of exp(v / 2) makes it too wide where v is
+    positive and too narrow where it is negative: the divergence is that of another distribution than the one drawn
+    from.
+
+    Wrong:
+        z = mean + torch.randn_like(mean) * log_variance.exp()
+        divergence = -0.5 * (1 + log_variance - mean**2 - log_variance.exp()).sum()
+
+    Right:
+        z = mean + torch.randn_like(mean) * (0.5 * log_variance).exp()
+        divergence = -0.5 * (1 + log_variance - mean**2 - log_variance.exp()).sum()
+
+    Do instead: exp(0.5 * log_variance) for the noise; or call it the logarithm of the deviation, and square it in the
+    divergence.
+
+    How it is found: in three steps or more, noise is multiplied by exp of a tensor, and exp of the same one is added to
+    it or subtracted from it. A hint.
+    """
+    flow = dataflow(case)
+    times: Counter[Site] = Counter()
+    compared: dict[Site, Site | None] = {}
+    for operation in flow.operations:
+        is_exp = operation.backward is None and base_name(operation.operation.name) == "exp" and operation.makes
+        if is_exp and operation.reads[0].requires_grad and _spreads_noise(flow, operation.makes[0]):
+            other = _added_to_it(flow, operation.reads[0].tensor)
+            if other is not None and operation.site is not None:
+                times[operation.site] += 1
+                compared[operation.site] = other.site
+    for site, count in times.items():
+        if count >= _TIMES:
+            place = compared[site]
+            related = () if place in (None, site) else (Related("called_at", place, "the variance"),)
+            yield Cause(
+                "this exp gives the deviation of the noise, and the divergence takes the same for the variance",
+                site,
+                related,
+                certain=False,
+            )
+
+
+def _spreads_noise(flow: RecordedDataflow, tensor: int) -> bool:
+    for at in flow.readers.get(tensor, ()):
+        operation = flow.operations[at]
+        others = [one.tensor for one in operation.reads if one.tensor != tensor]
+        if operation.backward is None and base_name(operation.operation.name) == "mul" and len(others) == 1:
+            made = flow.maker(others[0], at)
+            if made is not None and base_name(flow.operations[made].operation.name) in _NOISE:
+                return True
+    return False
+
+
+def _added_to_it(flow: RecordedDataflow, tensor: int) -> FlowOperation | None:
+    """A sum of a tensor and of its exp, up to other terms."""
+    readers = (flow.operations[at] for at in flow.readers.get(tensor, ()))
+    waiting = [one.makes[0] for one in readers if one.backward is None and base_name(one.operation.name) == "exp"]
+    while waiting:
+        part = waiting.pop()
+        for at in flow.readers.get(part, ()):
+            adds = flow.operations[at]
+            if adds.backward is None and base_name(adds.operation.name) in _SUMS and adds.makes:
+                if any(_is_a_term(flow, one.tensor, tensor, at) for one in adds.reads if one.tensor != part):
+                    return adds
+                waiting += adds.makes
+    return None
+
+
+def _is_a_term(flow: RecordedDataflow, total: int, tensor: int, before: int) -> bool:
+    """Whether a tensor is a term of a sum."""
+    if total == tensor:
+        return True
+    at = flow.maker(total, before)
+    if at is None or base_name(flow.operations[at].operation.name) not in (*_SUMS, "neg"):
+        return False
+    return any(_is_a_term(flow, one.tensor, tensor, at) for one in flow.operations[at].reads if one.requires_grad)
