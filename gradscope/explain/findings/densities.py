@@ -152,7 +152,8 @@ def variance_as_deviation(case: Case) -> Iterator[Cause]:
     divergence.
 
     How it is found: in three steps or more, noise is multiplied by exp of a tensor, and exp of the same one is added to
-    it or subtracted from it. A hint.
+    it or subtracted from it. Where the tensor has a factor in that sum, as twice the logarithm of a deviation has, the
+    line is the sum's, else the noise's. A hint.
     """
     flow = dataflow(case)
     times: Counter[Site] = Counter()
@@ -160,16 +161,19 @@ def variance_as_deviation(case: Case) -> Iterator[Cause]:
     for operation in flow.operations:
         is_exp = operation.backward is None and base_name(operation.operation.name) == "exp" and operation.makes
         if is_exp and operation.reads[0].requires_grad and _spreads_noise(flow, operation.makes[0]):
-            other = _added_to_it(flow, operation.reads[0].tensor)
-            if other is not None and operation.site is not None:
-                times[operation.site] += 1
-                compared[operation.site] = other.site
+            added = _added_to_it(flow, operation.reads[0].tensor)
+            place, other = (operation.site, added[0].site) if added is not None else (None, None)
+            if added is not None and added[1]:
+                place, other = other, place
+            if place is not None:
+                times[place] += 1
+                compared[place] = other
     for site, count in times.items():
         if count >= _TIMES:
             place = compared[site]
-            related = () if place in (None, site) else (Related("called_at", place, "the variance"),)
+            related = () if place in (None, site) else (Related("called_at", place, "the other exp"),)
             yield Cause(
-                "this exp gives the deviation of the noise, and the divergence takes the same for the variance",
+                "exp of one tensor gives the deviation of the noise, and the divergence takes it for the variance",
                 site,
                 related,
                 certain=False,
@@ -187,8 +191,9 @@ def _spreads_noise(flow: RecordedDataflow, tensor: int) -> bool:
     return False
 
 
-def _added_to_it(flow: RecordedDataflow, tensor: int) -> FlowOperation | None:
-    """A sum of a tensor and of its exp, up to other terms."""
+def _added_to_it(flow: RecordedDataflow, tensor: int) -> tuple[FlowOperation, bool] | None:
+    """A sum of a tensor and of its exp, up to other terms; and whether the tensor has a factor there, as twice the
+    logarithm of a deviation has."""
     readers = (flow.operations[at] for at in flow.readers.get(tensor, ()))
     waiting = [one.makes[0] for one in readers if one.backward is None and base_name(one.operation.name) == "exp"]
     while waiting:
@@ -196,17 +201,24 @@ def _added_to_it(flow: RecordedDataflow, tensor: int) -> FlowOperation | None:
         for at in flow.readers.get(part, ()):
             adds = flow.operations[at]
             if adds.backward is None and base_name(adds.operation.name) in _SUMS and adds.makes:
-                if any(_is_a_term(flow, one.tensor, tensor, at) for one in adds.reads if one.tensor != part):
-                    return adds
+                terms = [_term(flow, one.tensor, tensor, at) for one in adds.reads if one.tensor != part]
+                found = [one for one in terms if one is not None]
+                if found:
+                    return adds, any(found)
                 waiting += adds.makes
     return None
 
 
-def _is_a_term(flow: RecordedDataflow, total: int, tensor: int, before: int) -> bool:
-    """Whether a tensor is a term of a sum."""
+def _term(flow: RecordedDataflow, total: int, tensor: int, before: int) -> bool | None:
+    """Whether a tensor has a factor where it is a term of a sum; None where it is none."""
     if total == tensor:
-        return True
-    at = flow.maker(total, before)
-    if at is None or base_name(flow.operations[at].operation.name) not in (*_SUMS, "neg"):
         return False
-    return any(_is_a_term(flow, one.tensor, tensor, at) for one in flow.operations[at].reads if one.requires_grad)
+    at = flow.maker(total, before)
+    operation = None if at is None else flow.operations[at]
+    name = "" if operation is None else base_name(operation.operation.name)
+    if at is None or operation is None or name not in (*_SUMS, "neg", "mul"):
+        return None
+    if name == "mul":
+        return True if [one.tensor for one in operation.reads] == [tensor] else None
+    inside = (_term(flow, one.tensor, tensor, at) for one in operation.reads if one.requires_grad)
+    return next((one for one in inside if one is not None), None)
