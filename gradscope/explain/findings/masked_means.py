@@ -18,6 +18,7 @@ from gradscope.model.site import Site
 
 _SAME_ELEMENTS = ("view", "reshape", "_unsafe_view", "squeeze", "unsqueeze", "permute", "transpose", "neg", "clone")
 _FORMS = (*_SAME_ELEMENTS, "_to_copy", "expand", "t", "sub", "rsub", "bitwise_not", "logical_not")
+_CHANCE = ("rand", "rand_like", "uniform_", "uniform", "bernoulli", "bernoulli_", "randn", "randn_like")
 _FILLS = ("masked_fill", "masked_fill_")
 _SELECTS = ("mul", "mul_", "where")
 _LABELLED = ("nll_loss_forward", "nll_loss2d_forward")  # without reduction: zero where a label is ignored
@@ -90,9 +91,16 @@ def _is_masking(flow: RecordedDataflow, operation: FlowOperation, at: int) -> bo
 def _is_truth(flow: RecordedDataflow, tensor: int, before: int) -> bool:
     """Whether a tensor is made of truth values: a mask, in whatever form and dtype."""
     known = flow.tensors.get(tensor)
-    if known is not None and known.type.dtype == "bool":
-        return bool(known.type.shape)
     at = flow.maker(tensor, before)
+    if known is not None and known.type.dtype == "bool":
+        return bool(known.type.shape) and not _is_drawn(flow, at)
     if at is None or base_name(flow.operations[at].operation.name) not in _FORMS:
         return False
     return any(_is_truth(flow, one.tensor, at) for one in flow.operations[at].reads)
+
+
+def _is_drawn(flow: RecordedDataflow, at: int | None) -> bool:
+    """Whether truth values compare random numbers, as a dropout by hand does."""
+    reads = () if at is None else flow.operations[at].reads
+    makers = (flow.maker(one.tensor, at) for one in reads if at is not None)
+    return any(one is not None and base_name(flow.operations[one].operation.name) in _CHANCE for one in makers)

@@ -94,6 +94,7 @@ from gradscope.explain.findings.refused_loads import load_refused, state_does_no
 from gradscope.explain.findings.repeated_modules import repeated_module
 from gradscope.explain.findings.results_dropped import result_dropped
 from gradscope.explain.findings.resumed_in_part import resumed_in_part
+from gradscope.explain.findings.same_parameters import same_parameters
 from gradscope.explain.findings.samples import samples_differ
 from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.scrambled_states import states_scrambled
@@ -222,6 +223,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS884", "variance-as-deviation", Severity.INFO, variance_as_deviation, points=False),
     Kind("GS885", "targets-outside", Severity.WARNING, targets_outside, points=False),
     Kind("GS886", "result-dropped", Severity.INFO, result_dropped, points=False),
+    Kind("GS887", "same-parameters", Severity.WARNING, same_parameters, points=False),
     Kind("GS872", "frozen-averages-move", Severity.INFO, frozen_averages_move, unless=("GS812",), points=False),
     Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
     Kind("GS837", "squeezed-batch", Severity.ERROR, squeezed_batch, points=False),
