@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
+from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import made_at
 from gradscope.explain.evidence.timeline import timelines
@@ -36,10 +36,9 @@ def same_parameters(case: Case) -> Iterator[Cause]:
     Do instead: give each optimizer the parameters of its own network.
 
     How it is found: the parameters that each optimizer holds, two of which hold the same and step in turn; and
-    parameters that a module registers, that get gradients and that no optimizer holds. The line is that of the one
-    which was made later.
+    parameters that get gradients and that no optimizer holds. The line is that of the one which was made later.
     """
-    unheld = optimizer_parameters(case).named
+    unheld = optimizer_parameters(case).unheld
     held: dict[int, frozenset[int]] = {}
     for look in case.optimizer_looks() if unheld else ():
         held[look.optimizer] = frozenset(one.tensor for one in look.parameters)
@@ -47,7 +46,8 @@ def same_parameters(case: Case) -> Iterator[Cause]:
         for first in (one for one in sorted(held) if one < later and held[one] == held[later] and held[one]):
             site, other = made_at(case, later), made_at(case, first)
             if site is not None and _take_turns(case, first, later):
-                names = several(tuple(dict.fromkeys(one.leaf or "" for one in unheld)))
+                known = dict.fromkeys(one.leaf or NAMELESS for one in unheld)
+                names = f"{len(unheld)} others" if NAMELESS in known else several(tuple(known))
                 yield Cause(
                     f"this optimizer holds the same {len(held[later])} parameters as another one, and {names} in none",
                     site,

@@ -47,6 +47,7 @@ from gradscope.explain.findings.clamped_straight_through import clamped_straight
 from gradscope.explain.findings.copied_with_graph import copied_with_graph
 from gradscope.explain.findings.cut_in_loop import cut_in_loop
 from gradscope.explain.findings.cut_short import schedule_cut_short
+from gradscope.explain.findings.data_edited import data_edited
 from gradscope.explain.findings.densities import density_minimised, variance_as_deviation
 from gradscope.explain.findings.dropout_in_evaluation import dropout_in_evaluation
 from gradscope.explain.findings.exhausted import iterator_exhausted
@@ -191,7 +192,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS728", "gradient-dropped", Severity.ERROR, missing_gradient.dropped),
     Kind("GS879", "leaf-not-held", Severity.WARNING, leaf_not_held, unless=("GS719",), points=False),
     Kind("GS727", "parameter-replaced", Severity.ERROR, replaced_parameters.replaced, points=False),
-    Kind("GS725", "parameter-not-held", Severity.ERROR, missing_gradient.not_held, points=False),
+    Kind("GS725", "parameter-not-held", Severity.ERROR, missing_gradient.not_held, unless=("GS887",), points=False),
     Kind("GS869", "part-derived", Severity.WARNING, missing_gradient.part_derived, symptom=True),
     Kind("GS726", "parameter-unused", Severity.WARNING, missing_gradient.unused, unless=("GS771",), symptom=True),
     Kind("GS807", "softmax-twice", Severity.WARNING, losses.softmax_twice),
@@ -224,6 +225,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS885", "targets-outside", Severity.WARNING, targets_outside, points=False),
     Kind("GS886", "result-dropped", Severity.INFO, result_dropped, points=False),
     Kind("GS887", "same-parameters", Severity.WARNING, same_parameters, points=False),
+    Kind("GS888", "data-edited", Severity.WARNING, data_edited, points=False),
     Kind("GS872", "frozen-averages-move", Severity.INFO, frozen_averages_move, unless=("GS812",), points=False),
     Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
     Kind("GS837", "squeezed-batch", Severity.ERROR, squeezed_batch, points=False),
