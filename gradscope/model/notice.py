@@ -12,6 +12,7 @@ OVER_ROWS = "softmax-over-rows"  # over the first dimension of a matrix
 OVER_BATCHED = "softmax-over-batched"  # over a dimension before the last two, which products of matrices batch
 OVER_MIDDLE = "softmax-over-middle"  # over the last dimension but one of three or more
 MEAN_OF_ZEROS = "mean-of-zeros"  # of a line that takes the mean of what has now more zeros, now fewer
+ONE_AHEAD = "labels-one-ahead"  # of a loss whose labels are the tokens that were read, one place further on
 TWO_AHEAD = "labels-two-ahead"  # of a loss whose labels are the tokens that were read, two places further on
 TARGETS_OUTSIDE = "targets-outside"  # of a loss of two classes whose targets are below 0, or above 1
 FROZEN_IN_NAME = "frozen-in-name"  # of a module whose attribute says that it is frozen, and whose parameters are not

@@ -1,4 +1,4 @@
-"""GS846: a mask of attention that lets each token see only those after it.
+"""GS846: a mask of attention that lets each token see only those after it, or none where what comes next is learned.
 
 The surprise: F.scaled_dot_product_attention takes True for "may look at", nn.Transformer's layers for "is hidden".
 """
@@ -6,6 +6,7 @@ The surprise: F.scaled_dot_product_attention takes True for "may look at", nn.Tr
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from functools import partial
 
@@ -16,9 +17,14 @@ from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
+from gradscope.model.notice import ONE_AHEAD
 from gradscope.model.operation import base_name
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.site import Origin, Site, Stack, user_site
 
+_FUSED = "_scaled_dot_product"
+_QKV = 3
+_BY_HAND = ("_softmax", "_safe_softmax")
+_MASKS = re.compile(r"mask|causal|tri[lu]|GRU|LSTM|RNN", re.IGNORECASE)
 _ATTENTION = "scaled_dot_product_attention"
 _AS_IT_IS = (
     "alias",
@@ -52,9 +58,12 @@ def sees_the_future(case: Case) -> Iterator[Cause]:
     Do instead: pass ~mask, or leave the mask out and say is_causal=True.
 
     How it is found: in the first steps, the mask that the call turns into numbers was made by triu, and between the two
-    nothing but views, copies and conversions touched it.
+    nothing but views, copies and conversions touched it. Or the labels of a loss are the tokens that were read, one
+    place further on, each token attends to as many as there are, and the program has no word of a mask: then a token
+    sees the one that it is to predict.
     """
     flow = dataflow(case)
+    yield from _without_mask(case, flow)
     said: set[Site] = set()
     for at in flow.under(partial(_attends, case)):
         operation, site = flow.operations[at], flow.operations[at].site
@@ -69,6 +78,55 @@ def sees_the_future(case: Case) -> Iterator[Cause]:
                 (Related("made_at", made.site, "triu"),) if made.site is not None else (),
                 op=made.operation.name,
             )
+
+
+def _without_mask(case: Case, flow: RecordedDataflow) -> Iterator[Cause]:
+    """Attention of a model that learns what comes next, in a program that neither masks nor goes step by step."""
+    learned = next((notice.site for notice in case.notices() if notice.what == ONE_AHEAD), None)
+    if learned is None or any(_MASKS.search(source) for source in _sources(case)):
+        return
+    if any(True for file in syntax(case).files for _ in syntax(case).calls(file, _gives_more)):
+        return
+    for operation in flow.operations:
+        site = operation.site
+        if operation.backward is None and site is not None and _attends_to_all(flow, operation):
+            yield Cause(
+                "each token sees those after it, one of which it is to predict: this attention has no mask",
+                site,
+                (Related("called_at", learned, "the loss"),),
+                certain=False,
+                advice="give it a mask that hides what comes after: "
+                "nn.Transformer.generate_square_subsequent_mask(length), or is_causal=True.",
+            )
+            return
+
+
+def _attends_to_all(flow: RecordedDataflow, operation: FlowOperation) -> bool:
+    """Whether an operator is attention, without a tensor for a mask, of tokens to as many others."""
+    if any(one.origin not in (Origin.USER, Origin.TORCH) for one in operation.operation.stack):
+        return False  # another library's model, of which this program's text tells nothing
+    name = base_name(operation.operation.name)
+    if name.startswith(_FUSED) and len(operation.reads) == 3:
+        query, key = (flow.shape(one.tensor) for one in operation.reads[:2])
+        return query[-2:-1] == key[-2:-1] and query[-2] > 1
+    made = flow.shape(operation.makes[0]) if name in _BY_HAND and operation.makes else ()
+    return len(made) > 2 and made[-1] == made[-2] > 1
+
+
+def _gives_more(node: ast.AST) -> bool:
+    """A call that gives the function a mask, or says that it is causal, without a word for it."""
+    return isinstance(node, ast.Call) and last_name(node.func) == _ATTENTION and len(node.args) > _QKV
+
+
+def _sources(case: Case) -> Iterator[str]:
+    """The program's text, without its comments and texts."""
+    for file in syntax(case).files:
+        tree = syntax(case).tree(file)
+        if tree is not None:
+            names = (one.id for one in ast.walk(tree) if isinstance(one, ast.Name))
+            attributes = (one.attr for one in ast.walk(tree) if isinstance(one, ast.Attribute))
+            given = (one.arg or "" for one in ast.walk(tree) if isinstance(one, (ast.keyword, ast.arg)))
+            yield " ".join((*names, *attributes, *given))
 
 
 def _attends(case: Case, stack: Stack) -> bool:

@@ -17,6 +17,7 @@ from gradscope.model.notice import (
     FORGETS_BATCHES,
     FROZEN_MOVES,
     MEAN_OF_ZEROS,
+    ONE_AHEAD,
     OVER_BATCHED,
     OVER_MIDDLE,
     OVER_ONE,
@@ -104,6 +105,7 @@ class OperatorSigns:
         masked = (stack for stack, shares in self._zeros.copy().items() if len(set(shares)) > 1)
         self._sink.add_all("notice", ((MEAN_OF_ZEROS, stack) for stack in masked))
         ahead = self._ahead.copy()
+        self._sink.add_all("notice", ((ONE_AHEAD, stack) for stack, places in ahead.items() if places == 1))
         if 1 not in ahead.values():  # else there are heads that look further
             self._sink.add_all("notice", ((TWO_AHEAD, stack) for stack, places in ahead.items() if places == 2))
         self._tokens.clear()
