@@ -15,6 +15,7 @@ SILENT = {
     "GS883": ("densities_of_both_signs.py", "choice_that_stays_spread.py"),
     "GS884": ("deviations_and_their_logarithms.py",),
     "GS886": ("models_moved_and_results_shown.py",),
+    "GS889": ("hidden_before_and_behind.py", "best_experts_only.py"),
     "GS882": ("distance_field_of_points.py", "slopes_told_for_each_channel.py"),
     "GS881": ("likelihoods_weighed_by_a_gate.py",),
     "GS880": ("summed_at_a_low_rate.py", "summed_under_adam.py", "divided_and_not_learnable.py"),

@@ -11,6 +11,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import last_name
+from gradscope.model.finding import Severity
 
 _CONTAINERS = ("ModuleList", "Sequential")
 
@@ -30,7 +31,7 @@ def repeated_module(case: Case) -> Iterator[Cause]:
     Do instead: make each layer anew, in a comprehension. Where they are to share weights, give the one a name first.
 
     How it is found: a parameter was made on such a line. A list that repeats a layer which has a name already says that
-    it is meant.
+    it is meant. Where a loop gives the layer what it gave before, it is a hint: the rounds of a solver share theirs.
     """
     for file in syntax(case).files:
         nodes = syntax(case).nodes(file)
@@ -39,7 +40,29 @@ def repeated_module(case: Case) -> Iterator[Cause]:
             if name is not None:
                 message = f"this is one layer under several names, the list being repeated and not its making: {name} "
                 message += "is shared"
-                yield Cause(message, syntax(case).site(file, layer.lineno), certain=False, tensor=name)
+                yield Cause(
+                    message,
+                    syntax(case).site(file, layer.lineno),
+                    certain=False,
+                    severity=Severity.INFO if _is_called_on_its_own(layer, nodes) else None,
+                    tensor=name,
+                )
+
+
+def _is_called_on_its_own(layer: ast.Call, nodes: Iterable[ast.AST]) -> bool:
+    """Whether what a layer has given goes into it again, as in rounds of one solver: that may be meant."""
+    assigned = (one for one in nodes if isinstance(one, ast.Assign) and layer in ast.walk(one.value))
+    held = {ast.unparse(target) for one in assigned for target in one.targets}
+    loops = (one for one in nodes if isinstance(one, ast.For) and ast.unparse(one.iter) in held)
+    return any(_goes_on(statement, last_name(loop.target)) for loop in loops for statement in loop.body)
+
+
+def _goes_on(statement: ast.stmt, layer: str) -> bool:
+    """Whether a statement is `h = layer(h)`."""
+    call = statement.value if isinstance(statement, ast.Assign) else None
+    if not isinstance(statement, ast.Assign) or not isinstance(call, ast.Call) or last_name(call.func) != layer:
+        return False
+    return bool({ast.unparse(one) for one in statement.targets} & {ast.unparse(one) for one in call.args})
 
 
 def _repeated(node: ast.AST) -> Iterator[ast.List]:

@@ -80,6 +80,7 @@ from gradscope.explain.findings.layer_sizes import layer_does_not_fit
 from gradscope.explain.findings.loaded_states import loads_nothing, state_of_others
 from gradscope.explain.findings.loss_targets import target_does_not_fit
 from gradscope.explain.findings.masked_ends import end_is_padding
+from gradscope.explain.findings.masked_weights import masked_weights
 from gradscope.explain.findings.misspelt import misspelt_attribute
 from gradscope.explain.findings.misuse import refused_use
 from gradscope.explain.findings.mixed_dtypes import dtypes_differ
@@ -226,6 +227,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS886", "result-dropped", Severity.INFO, result_dropped, points=False),
     Kind("GS887", "same-parameters", Severity.WARNING, same_parameters, points=False),
     Kind("GS888", "data-edited", Severity.WARNING, data_edited, points=False),
+    Kind("GS889", "masked-weights", Severity.INFO, masked_weights, points=False),
     Kind("GS872", "frozen-averages-move", Severity.INFO, frozen_averages_move, unless=("GS812",), points=False),
     Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
     Kind("GS837", "squeezed-batch", Severity.ERROR, squeezed_batch, points=False),

@@ -1,0 +1,137 @@
+"""GS889: attention weights that a mask sets to zero when the softmax is over."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.model.finding import Related
+from gradscope.model.flow import FlowOperation
+from gradscope.model.operation import base_name
+from gradscope.model.site import Site
+
+_TIMES = 2
+_SOFTMAX = ("_softmax", "_safe_softmax")
+_MASKS = ("masked_fill", "masked_fill_", "mul", "mul_", "where")
+_FORMS = ("view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "expand", "transpose", "permute", "clone", "slice")
+_BEFORE = (*_FORMS, "div", "mul", "sum", "bmm", "_to_copy", "_softmax")  # between scores and where they were made
+_CHANCE = ("rand", "rand_like", "bernoulli", "bernoulli_", "uniform_")
+_PRODUCTS, _FAR = ("bmm", "mm"), 16
+
+
+def masked_weights(case: Case) -> Iterator[Cause]:
+    """What it flags: weights of an attention are set to zero behind the softmax, and nothing divides them by their sum.
+
+    Why: the softmax has given what is hidden its share. What is left sums to less than 1: the less, the more is hidden,
+    so that a short sequence in a long batch comes out small.
+
+    Wrong:
+        weights = scores.softmax(-1).masked_fill(~keep, 0.0)
+        out = weights @ values
+
+    Right:
+        weights = scores.masked_fill(~keep, float("-inf")).softmax(-1)
+        out = weights @ values
+
+    Do instead: hide the scores with -inf before the softmax.
+
+    How it is found: in two calls or more of a line, truth values that come from data, and not by chance, set a part of
+    what a softmax gave to zero; nothing had hidden its scores, and the weights are multiplied with what is learned and
+    added up, not divided. A hint.
+    """
+    flow = dataflow(case)
+    times: Counter[Site] = Counter()
+    made: dict[Site, Site | None] = {}
+    for operation in flow.operations:
+        is_softmax = operation.backward is None and base_name(operation.operation.name) in _SOFTMAX
+        if is_softmax and operation.makes and operation.reads[0].requires_grad and not _is_hidden(flow, operation):
+            for masking in _maskings(flow, operation.makes[0]):
+                if masking.site is not None and _weighs(flow, masking):
+                    times[masking.site] += 1
+                    made[masking.site] = operation.site
+    for site, count in times.items():
+        if count >= _TIMES:
+            place = made[site]
+            yield Cause(
+                "these weights are set to zero behind their softmax: what is left of them does not sum to 1",
+                site,
+                (Related("called_at", place, "the softmax"),) if place not in (None, site) else (),
+                certain=False,
+            )
+
+
+def _is_hidden(flow: RecordedDataflow, softmax: FlowOperation) -> bool:
+    """Whether something besides products and forms was done to the scores: a mask, or a bias of distances."""
+    tensor, before = softmax.reads[0].tensor, len(flow.operations)
+    for _ in range(_FAR):
+        at = flow.maker(tensor, before)
+        operation = None if at is None else flow.operations[at]
+        name = "" if operation is None else base_name(operation.operation.name)
+        if at is None or operation is None or name in (*_PRODUCTS, "addmm", "sum"):
+            return False
+        learned = [one.tensor for one in operation.reads if one.requires_grad]
+        if name not in (*_BEFORE, "_softmax") or not learned:
+            return True
+        tensor, before = learned[0], at
+    return True
+
+
+def _maskings(flow: RecordedDataflow, weights: int) -> Iterator[FlowOperation]:
+    """The operators that set some of the weights to zero."""
+    for at in flow.readers.get(weights, ()):
+        operation = flow.operations[at]
+        name = base_name(operation.operation.name)
+        others = [one.tensor for one in operation.reads if not one.requires_grad]
+        is_masking = operation.backward is None and name in _MASKS and bool(operation.makes)
+        is_one = len(others) == 1 or name == "where"  # which reads its condition first
+        if is_masking and others and is_one and _is_of_data(flow, others[0], at):
+            yield operation
+
+
+def _is_of_data(flow: RecordedDataflow, mask: int, before: int) -> bool:
+    """Whether a tensor is made of truth values that neither chance nor anything learned has given."""
+    waiting, seen, truth = [(mask, before)], {mask}, False
+    while waiting and len(seen) < _FAR:
+        tensor, until = waiting.pop()
+        known = flow.tensors.get(tensor)
+        truth = truth or (known is not None and known.type.dtype == "bool")
+        at = flow.maker(tensor, until)
+        operation = None if at is None else flow.operations[at]
+        if at is None or operation is None:
+            continue
+        by_chance = base_name(operation.operation.name) in _CHANCE
+        if by_chance or any(one.requires_grad for one in operation.reads):
+            return False
+        new = [one.tensor for one in operation.reads if one.tensor not in seen]
+        seen.update(new)
+        waiting += [(one, at) for one in new]
+    return truth
+
+
+def _weighs(flow: RecordedDataflow, masking: FlowOperation) -> bool:
+    """Whether masked weights are multiplied with what is learned and added up, and are not divided before."""
+    waiting, seen = list(masking.makes), set(masking.makes)
+    found = False
+    while waiting:
+        for at in flow.readers.get(waiting.pop(), ()):
+            operation = flow.operations[at]
+            name = base_name(operation.operation.name)
+            if operation.backward is not None or not operation.makes:
+                continue
+            if name == "sum":  # by which it is divided, or what it is multiplied with
+                return False
+            learned = sum(one.requires_grad for one in operation.reads)
+            if name == "bmm" or (name == "mul" and learned == 2 and _is_summed(flow, operation)):
+                found = found or learned == 2
+            elif name in (*_FORMS, "native_dropout") and operation.makes[0] not in seen:
+                seen.add(operation.makes[0])
+                waiting.append(operation.makes[0])
+    return found
+
+
+def _is_summed(flow: RecordedDataflow, operation: FlowOperation) -> bool:
+    readers = (flow.operations[at] for at in flow.readers.get(operation.makes[0], ()))
+    return any(base_name(one.operation.name) == "sum" for one in readers)
