@@ -84,21 +84,24 @@ def _is_wasted(case: Case, call: Backward, leaf: LeafGradient) -> bool:
     following = min(later, key=lambda one: one.backward)
     if following.state not in _EMPTY and leaf.tensor in optimizer_parameters(case).held:
         return False
-    if following.state is GradientState.ZERO and not _is_cleared(case, call.number, following.backward):
+    if following.state is GradientState.ZERO and not _is_cleared(case, call.number, following):
         return False  # the gradient itself may be zero
     if _may_have_stepped(case, call, following):  # asked first: the next goes through all operators of the run
         return False
     return _were_followed(case, call, following.backward) and not _is_read(case, call, leaf, following.backward)
 
 
-def _is_cleared(case: Case, first: int, until: int) -> bool:
-    """Whether zero_grad() was called between two backward calls."""
+def _is_cleared(case: Case, first: int, following: LeafGradient) -> bool:
+    """Whether zero_grad() of a module, or of an optimizer that holds the leaf, came between two backward calls."""
+    looks = case.optimizer_looks()
+    holders = {look.optimizer for look in looks if any(one.tensor == following.tensor for one in look.parameters)}
     for timeline in timelines(case):
         at = 0
         for moment in timeline.moments:
             at = moment.backward.number if moment.backward is not None else at
-            if first <= at < until and moment.has(ZERO_GRAD):
-                return True
+            if first <= at < following.backward and moment.has(ZERO_GRAD):
+                if moment.call is not None and (moment.call.module is not None or moment.call.optimizer in holders):
+                    return True
     return False
 
 
