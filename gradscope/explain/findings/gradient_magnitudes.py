@@ -12,6 +12,7 @@ from gradscope.explain.deductions.margins import margin_reached
 from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.deductions.stacked_layers import layers_set_at, vanishing_layers
 from gradscope.explain.deductions.weight_growth import samples_of
+from gradscope.explain.deductions.zero_factors import behind_zero_factors
 from gradscope.explain.evidence.case import Case
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
@@ -78,6 +79,8 @@ def dead_relu(case: Case) -> Iterator[Cause]:
         weight = samples[0].get(name.removesuffix("bias") + "weight")
         if weight is not None and weight.weight == 0:
             yield _begins_at_zero(case, weight, found.site)
+            continue
+        if name in behind_zero_factors(case):
             continue
         yield Cause(
             f"{dead} of {size.count} units of this ReLU were off for every input: the gradient of {name} is zero there",
@@ -148,9 +151,11 @@ def zero_gradient(case: Case) -> Iterator[Cause]:
     if len(samples) < _SAMPLES or any(one.reason is Reason.CANCELLED_IN_SUM for one in cancelled_gradients(case)):
         return  # zeros come out of the difference already
     said: set[Site] = set()
+    behind = behind_zero_factors(case)
     for name, size in samples[-1].items():
         sizes = [one[name] for one in samples if name in one]
-        if len(sizes) < _SAMPLES or any(one.gradient for one in sizes) or _unreachable(case, size):
+        explained = name in behind or _unreachable(case, size)
+        if len(sizes) < _SAMPLES or any(one.gradient for one in sizes) or explained:
             continue
         found = _stopper(case.graph(size.backward), name)
         site, called = (None, ()) if found is None else chosen_at(case, found)

@@ -110,6 +110,7 @@ from gradscope.explain.findings.unlike_shapes import odd_size_doubled, squeezed_
 from gradscope.explain.findings.unused_input import unused_input
 from gradscope.explain.findings.updates_lost import updates_lost
 from gradscope.explain.findings.weights_behind_relu import weights_behind_relu
+from gradscope.explain.findings.zero_factors import both_factors_zero
 from gradscope.functions.rules.table import RULES
 from gradscope.model.finding import Severity
 
@@ -217,6 +218,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS874", "decay-moves-frozen", Severity.INFO, hooks_and_optimizers.decay_moves_frozen, points=False),
     Kind("GS875", "schedule-cut-short", Severity.INFO, schedule_cut_short, unless=("GS805",), points=False),
     Kind("GS876", "clamped-straight-through", Severity.INFO, clamped_straight_through, points=False),
+    Kind("GS890", "both-factors-zero", Severity.WARNING, both_factors_zero, unless=("GS734",), points=False),
     Kind("GS877", "weights-behind-relu", Severity.INFO, weights_behind_relu, unless=("GS734",), points=False),
     Kind("GS878", "one-memory", Severity.INFO, one_memory, points=False),
     Kind("GS880", "batches-summed", Severity.INFO, micro_batches_summed, unless=("GS737",), points=False),

@@ -10,7 +10,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
-from gradscope.explain.evidence.timeline import timelines
+from gradscope.explain.evidence.timeline import Moment, timelines
 from gradscope.explain.evidence.words import several
 from gradscope.model.flow import GradientState, LeafGradient, is_looked_at
 from gradscope.model.graph import Backward, Graph
@@ -99,10 +99,15 @@ def _is_cleared(case: Case, first: int, following: LeafGradient) -> bool:
         at = 0
         for moment in timeline.moments:
             at = moment.backward.number if moment.backward is not None else at
-            if first <= at < following.backward and moment.has(ZERO_GRAD):
-                if moment.call is not None and (moment.call.module is not None or moment.call.optimizer in holders):
-                    return True
+            if first <= at < following.backward and moment.has(ZERO_GRAD) and _is_of(moment, holders):
+                return True
     return False
+
+
+def _is_of(moment: Moment, optimizers: set[int]) -> bool:
+    """Whether a call is a module's, or of one of these optimizers."""
+    call = moment.call
+    return call is not None and (call.module is not None or call.optimizer in optimizers)
 
 
 def _were_followed(case: Case, call: Backward, until: int) -> bool:
