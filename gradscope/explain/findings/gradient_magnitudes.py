@@ -23,6 +23,7 @@ _DEAD = 0.9  # of the units
 _FEW = 4  # units of which nothing is said
 _SAMPLES = 3
 _VANISHED = 1e-5
+_UNLIKE = 0.02  # of a loss, by which those of batches differ
 _FAR = 12  # nodes between a leaf and what stops its gradient
 STEPS = ("Sign", "Round", "Floor", "Ceil", "Trunc")
 FLAT = (
@@ -57,7 +58,8 @@ def dead_relu(case: Case) -> Iterator[Cause]:
 
     How it is found: the gradient of the bias in front of a ReLU, measured in the steps 0, 1, 2, 4, 8, ...: it is
     exactly zero for at least nine units in ten in the last two, while other parameters still get a gradient. Where none
-    does any more, it is a ReLU module through which every way to the loss goes.
+    does any more, it is a ReLU through which every way to the loss goes: a module, or a call while the losses are not
+    zero and differ, as those of a hinge that is satisfied do not.
     """
     samples = samples_of(case)
     if len(samples) < _SAMPLES or margin_reached(case) is not None:
@@ -114,19 +116,34 @@ def _all_dead(case: Case, samples: list[dict[str, LeafSize]]) -> Iterator[Cause]
     leaves = [node.id for node in graph.nodes if node.accumulates]
     for node in graph.nodes:
         is_module = node.module is not None and "ReLU" in node.module.module_class
-        if is_module and node.name.startswith("ReluBackward"):
-            if reached(graph, without={node.id}).isdisjoint(leaves):
-                site, called = chosen_at(case, node)
-                yield Cause(
-                    f"every gradient is exactly zero from backward {first.backward} on, at the latest: this ReLU, "
-                    "through which all of the loss goes, is off for every input",
-                    site,
-                    called,
-                    node=node.id,
-                    module=node.module.label if node.module is not None else None,
-                    backward=size.backward,
-                )
+        if not node.name.startswith("ReluBackward"):
+            continue
+        if reached(graph, without={node.id}).isdisjoint(leaves):
+            if is_module or _differs_since(case, first.backward):
+                yield _off_for_all(case, node, first.backward, size.backward, is_module)
             return
+        if is_module:
+            return
+
+
+def _off_for_all(case: Case, node: Node, since: int, backward: int, certain: bool) -> Cause:
+    site, called = chosen_at(case, node)
+    return Cause(
+        f"every gradient is exactly zero from backward {since} on, at the latest: this ReLU, through which all of the "
+        "loss goes, is off for every input",
+        site,
+        called,
+        certain=certain,
+        node=node.id,
+        module=node.module.label if node.module is not None else None,
+        backward=backward,
+    )
+
+
+def _differs_since(case: Case, first: int) -> bool:
+    """Whether losses are never zero from a backward on and differ: a hinge whose aim is reached is 0, or adds 0."""
+    losses = [abs(loss) for backward, loss in case.losses().items() if backward >= first]
+    return len(losses) >= _SAMPLES and min(losses) > 0 and max(losses) - min(losses) > _UNLIKE * max(losses)
 
 
 def zero_gradient(case: Case) -> Iterator[Cause]:
