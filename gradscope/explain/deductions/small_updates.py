@@ -23,7 +23,6 @@ _CLIPPING = "clip_grad.py"
 _LOW = ("float16", "bfloat16", "half")
 _MOST = 0.5  # of the elements: that one parameter rests may have its reason
 _ROUNDED = 0.2  # of the elements, beside parameters that rest altogether
-_SPARSE = 0.05  # of a gradient's elements are zero
 # Those of torch keep nothing of what they round away.
 _OF_TORCH = frozenset(("SGD", "Adam", "AdamW", "Adagrad", "RMSprop", "NAdam", "RAdam", "Adamax"))
 FEW = 0.01  # of the elements, where a low dtype rounds most steps away
@@ -43,7 +42,7 @@ def unchanged(case: Case) -> Iterator[Unchanged]:
         if (one.optimizer, one.count, one.parameter) in moved and not _rests(case, one.optimizer, one.count):
             seen[one.optimizer][one.parameter].append((one.count, one.changed, one.elements))
     for optimizer, parameters in seen.items():
-        dtype = _dtype(case, parameters)
+        dtype = _dtype(case, optimizer, parameters)
         few = FEW if dtype is not None else 0.0
         still = {name: looks for name, looks in parameters.items() if len(looks) >= _LOOKS and _share(looks) <= few}
         if dtype is not None and _is_rounded_away(case, optimizer, parameters):
@@ -56,13 +55,16 @@ def unchanged(case: Case) -> Iterator[Unchanged]:
 
 def _is_rounded_away(case: Case, optimizer: int, parameters: dict[str, list[Look]]) -> bool:
     """Whether most of what one of torch's own optimizers adds to parameters of a low dtype is lost, as it keeps nothing
-    of it. Elements without a gradient tell nothing: parameters that have such are left out."""
-    sparse = {size.leaf for size in case.sizes() if size.zero_share > _SPARSE}
-    dense = [looks for name, looks in parameters.items() if name not in sparse and len(looks) >= _LOOKS]
+    of it. Elements without a gradient tell nothing, and are taken off."""
+    empty: dict[str, float] = defaultdict(float)
+    for size in case.sizes():
+        empty[size.leaf] = max(empty[size.leaf], size.zero_share)
+    seen = {name: looks for name, looks in parameters.items() if len(looks) >= _LOOKS}
+    changed = sum(one[1] for looks in seen.values() for one in looks)
+    learned = sum(_elements(looks) * (1 - empty[name]) for name, looks in seen.items())
     kinds = {look.name for look in case.optimizer_looks() if look.optimizer == optimizer}
-    everything = [look for looks in dense for look in looks]
-    rests = any(_share(looks) == 0 for looks in dense)
-    return kinds <= _OF_TORCH and len(dense) * 2 >= len(parameters) and rests and _share(everything) <= _ROUNDED
+    rests = any(_share(looks) == 0 for looks in seen.values())
+    return kinds <= _OF_TORCH and len(seen) * 2 >= len(parameters) and rests and changed <= _ROUNDED * learned
 
 
 def frozen(case: Case) -> Iterator[tuple[int, list[str], int]]:
@@ -104,9 +106,15 @@ def _rests(case: Case, optimizer: int, count: int) -> bool:
     return any(value == 0 for value in rates.values())
 
 
-def _dtype(case: Case, names: Iterable[str]) -> str | None:
+def _dtype(case: Case, optimizer: int, names: Iterable[str]) -> str | None:
+    """The low dtype of an optimizer's parameters, or of the gradients that it steps along: a model may have been cast
+    after it was trained."""
     known = frozenset(names)
     kinds = {one.type.dtype for one in dataflow(case).tensors.values() if one.leaf in known and one.parameter}
+    backward = next((look.backward for look in case.optimizer_looks() if look.optimizer == optimizer), None)
+    for node in () if backward is None else case.graph(backward).nodes:
+        if node.accumulates and node.leaf in known:
+            kinds |= {kind.dtype for kind in node.inputs_meta if kind is not None}
     return next((kind for kind in sorted(kinds) if kind.startswith(_LOW)), None)
 
 
