@@ -41,7 +41,7 @@ def main():
     torch.manual_seed(0)
     model = Forecaster()
     region = torch.linspace(0, 0.2, 24)
-    for stage, weights in zip(STAGES, (region, region.flip(0))):
+    for stage, weights in zip(STAGES, (region, region.flip(0)), strict=True):
         print(f"{stage['dtype']}: loss {train(model, weights, stage):.4f}")
 
 

@@ -23,7 +23,7 @@ class CompensatedAdam(torch.optim.Optimizer):
 
 torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(8, 32), nn.LayerNorm(32), nn.Tanh(), nn.Linear(32, 4)).to(torch.bfloat16)
-optimizer = CompensatedAdam(model.parameters(), lr=2e-5)
+optimizer = CompensatedAdam(model.parameters(), lr=1e-5)
 for _ in range(40):
     x = torch.randn(64, 8)
     loss = nn.functional.cross_entropy(model(x.bfloat16()).float(), x[:, :4].argmax(1))
