@@ -38,6 +38,7 @@ from gradscope.explain.findings import (
     wrong_dimension,
 )
 from gradscope.explain.findings.advantages import advantage_with_gradient
+from gradscope.explain.findings.added_samples import batch_summed
 from gradscope.explain.findings.arguments import argument_does_not_fit
 from gradscope.explain.findings.attended_batch import attends_over_batch
 from gradscope.explain.findings.attention_masks import sees_the_future
@@ -232,6 +233,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS888", "data-edited", Severity.WARNING, data_edited, points=False),
     Kind("GS889", "masked-weights", Severity.INFO, masked_weights, points=False),
     Kind("GS896", "compared-with-itself", Severity.WARNING, compared_with_itself, points=False),
+    Kind("GS891", "batch-summed", Severity.WARNING, batch_summed, points=False),
     Kind("GS872", "frozen-averages-move", Severity.INFO, frozen_averages_move, unless=("GS812",), points=False),
     Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
     Kind("GS837", "squeezed-batch", Severity.ERROR, squeezed_batch, points=False),
