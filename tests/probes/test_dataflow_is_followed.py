@@ -84,6 +84,24 @@ def test_new_operators_make_it_look_again(path: Path) -> None:
         assert "aten.exp.default" in names(operators(recorded))
 
 
+def test_a_step_that_comes_once_in_several_is_followed_when_it_comes_again(path: Path) -> None:
+    weight = torch.ones(3, requires_grad=True)
+    with gradscope.record(path):
+        for number in range(24):
+            step(weight.exp() if number % 6 == 5 else weight)
+    with load(path) as recorded:
+        assert names(operators(recorded)).count("aten.exp.default") == 1
+
+
+def test_what_is_new_once_is_not_waited_for_long(path: Path) -> None:
+    weight = torch.ones(3, requires_grad=True)
+    with gradscope.record(path):
+        for number in range(60):
+            step(weight.exp() if number == 5 else weight)
+    with load(path) as recorded:
+        assert names(operators(recorded)).count("aten.mul.Tensor") == FIRST + 11
+
+
 def test_no_tensor_lives_longer(path: Path) -> None:
     with gradscope.record(path):
         tensor = torch.ones(3, requires_grad=True)

@@ -20,7 +20,7 @@ from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.functions.captured_tensors import CapturedTensors
-from gradscope.probes.operators.blocks import ends_of
+from gradscope.probes.operators.blocks import ends_of, operators_of
 from gradscope.probes.operators.news import News
 from gradscope.probes.operators.returned_numbers import ReturnedNumbers
 from gradscope.probes.tensors.is_leaf import is_leaf
@@ -31,6 +31,7 @@ from gradscope.torch_internals.tensors import free_weak_reference, innermost, is
 
 _BACKWARD, _GRAD = 4, 1  # what calls count: a step of training may take several derivatives before its backward()
 _LOOK = 3 * _BACKWARD  # how long it looks from the start, and from a step on that ran new operators
+_WAIT = 3 * _LOOK  # how much longer, until what was new in a step that trains has come again
 _MOST_OPERATORS = 40_000  # that were followed, after which no news are: steps may be long, and none like another
 _LIVING = 4096  # known tensors from which on the dead are swept out between steps
 _WIDTH = 4  # numbers for a tensor read or made
@@ -60,6 +61,8 @@ class Dataflow(Watcher):
         self._unnamed: list[tuple[weakref.ref[Any], tuple[int, ...]]] = []
         self._left = _LOOK  # until it stops
         self._news, self._followed = News(), 0
+        self._fresh: frozenset[tuple[int, int]] = frozenset()  # operators that were new and not followed, with stacks
+        self._awaited = self._fresh  # those that led to a backward
         self.on = True
         context.events.storage_asked.append(self.computed)
         context.events.tensor_forgotten.append(self._forget)
@@ -184,11 +187,15 @@ class Dataflow(Watcher):
             self._followed += len(ends)
             self._returned.forget()
             del rows[:]
+            if self._awaited and not self._awaited.isdisjoint((one.name, one.stack) for one in operators_of(numbers)):
+                self._awaited = frozenset()
+        self._fresh = frozenset()
         if not new or self._followed >= _MOST_OPERATORS:
             return
         if self.on:
             self._news.note(numbers)
         elif self._news.take(numbers):
+            self._fresh = self._news.latest
             self.look_again()
 
     def look_again(self) -> None:
@@ -213,6 +220,8 @@ class Dataflow(Watcher):
     def before(self, call: BackwardCall, thread: Thread) -> None:
         """Note which tensors a backward starts from, and which it is asked for."""
         self.name()
+        if call.accumulate:  # the step of a generator may come once in several of its critic's
+            self._awaited, self._fresh = self._fresh or self._awaited, frozenset()
         if not self.on and call.reached:
             return
         for side, tensors in ((_ROOT, call.outputs), (_TARGET, call.targets)):
@@ -226,7 +235,7 @@ class Dataflow(Watcher):
         """A step may have ended: look on only while it is young."""
         if call.outer is None and self.on:
             self._left -= _BACKWARD if call.accumulate else _GRAD
-            self.on = self._left > 0
+            self.on = self._left > 0 or (bool(self._awaited) and self._left > -_WAIT)
             if not self.on or len(self._known) > _LIVING:
                 with self._numbering:
                     self._known = {key: one for key, one in self._known.copy().items() if one[0]() is not None}

@@ -18,6 +18,7 @@ class News:
         self._operators: set[tuple[int, int]] = set()  # with their stacks
         self._orders: set[int] = set()
         self._looks = [_MOST_OPERATORS, _MOST_ORDERS]
+        self.latest: frozenset[tuple[int, int]] = frozenset()  # the new operators of the block before
 
     def note(self, numbers: list[int]) -> None:
         """A block is seen anyway."""
@@ -37,12 +38,12 @@ class News:
         Orders are remembered while one of them may still be looked at: there may be as many as steps.
         """
         block = [(one.name, one.stack) for one in operators_of(numbers)]
-        before, known = len(self._operators), True
-        self._operators.update(block)
+        self.latest, known = frozenset(block) - self._operators, True
+        self._operators |= self.latest
         if self._looks[1]:
             order = hash(tuple(block))
             known = order in self._orders
             self._orders.add(order)
-        if len(self._operators) > before:
+        if self.latest:
             return 0
         return None if known else 1
