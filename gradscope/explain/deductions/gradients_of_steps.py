@@ -72,7 +72,7 @@ def held_by(case: Case, optimizer: int) -> dict[int, str]:
 
 
 @kept
-def _states(case: Case) -> dict[int, States]:
+def states_at(case: Case) -> dict[int, States]:
     """What each leaf's .grad held when a backward began, by backward; those that were not looked at are missing."""
     found: dict[int, States] = defaultdict(dict)
     for leaf in case.leaf_gradients():
@@ -88,7 +88,7 @@ def accumulated(case: Case) -> dict[int, Accumulated]:
 
 
 def _accumulated(case: Case, optimizer: int) -> Accumulated | None:
-    held, looked = held_by(case, optimizer), _states(case)
+    held, looked = held_by(case, optimizer), states_at(case)
     known = [window for window in _windows(case, optimizer) if _is_known(looked, window)]
     if not held or not known:
         return None

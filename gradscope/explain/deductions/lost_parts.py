@@ -31,7 +31,7 @@ def lost_parts(case: Case) -> tuple[MissingGradient, ...]:
         cut = next((one for one in cuts if not _is_meant(flow, summand, one)), None)
         if cut is not None and cut.operation not in found:
             lost = at_cut(case, cut)
-            trained = _comes_from(flow, cut, _held_from(case, backward))
+            trained = comes_from(flow, cut, _held_from(case, backward))
             found[cut.operation] = lost if trained or lost.code != MODE else _of_another(flow, summand, lost)
     return tuple(found.values())
 
@@ -73,7 +73,7 @@ def _cut_summands(case: Case) -> Iterator[tuple[int, int, Iterator[Cut]]]:
             began = ended[bisect_left(ended, (root.backward,)) - 1][1] + 1
             for summand, before in _summands(flow, root.tensor, len(flow.operations)):
                 cuts = [cut for cut in flow.behind(summand, before) if cut.operation >= began]
-                yield root.backward, summand, (cut for cut in cuts if _comes_from(flow, cut, held))
+                yield root.backward, summand, (cut for cut in cuts if comes_from(flow, cut, held))
 
 
 def _ends(flow: RecordedDataflow, calls: set[int]) -> list[tuple[int, int]]:
@@ -118,7 +118,7 @@ def _is_between_numbers(flow: RecordedDataflow, cut: Cut) -> bool:
     return cut.made is not None and _is_number(flow, cut.made) and _is_number(flow, cut.read)
 
 
-def _comes_from(flow: RecordedDataflow, cut: Cut, held: frozenset[int]) -> bool:
+def comes_from(flow: RecordedDataflow, cut: Cut, held: frozenset[int]) -> bool:
     """Whether what was cut off was computed from one of these parameters."""
     waiting, seen = [(cut.read, cut.operation)], set()
     walked: dict[int, int] = {}

@@ -105,6 +105,7 @@ from gradscope.explain.findings.scrambled_states import states_scrambled
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
 from gradscope.explain.findings.summed_batches import micro_batches_summed
 from gradscope.explain.findings.targets_outside import targets_outside
+from gradscope.explain.findings.terms_of_others import term_trains_nothing
 from gradscope.explain.findings.turned_dimensions import dimensions_turned
 from gradscope.explain.findings.unheld_leaves import leaf_not_held
 from gradscope.explain.findings.unlike_shapes import odd_size_doubled, squeezed_batch
@@ -305,6 +306,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS852", "updates-lost", Severity.WARNING, updates_lost, points=False),
     Kind("GS849", "left-by-another-loss", Severity.INFO, left_by_another, unless=("GS801",), points=False),
     Kind("GS850", "cut-in-loop", Severity.INFO, cut_in_loop, points=False),
+    Kind("GS892", "term-trains-nothing", Severity.INFO, term_trains_nothing, points=False),
     Kind("GS741", "graph-grows", Severity.WARNING, retained_graphs.grows),
     Kind("GS743", "create-graph-cycle", Severity.WARNING, retained_graphs.cycles),
     Kind("GS744", "output-on-ctx", Severity.WARNING, retained_graphs.on_ctx),
@@ -314,7 +316,7 @@ TABLE: tuple[Kind, ...] = (
         "gradient-thrown-away",
         Severity.INFO,
         unused_gradients.thrown_away,
-        unless=("GS725", "GS727", "GS802", "GS817"),
+        unless=("GS725", "GS727", "GS802", "GS817", "GS892"),
         points=False,
     ),
 )
