@@ -1,4 +1,4 @@
-"""Losses with a term for a critic that its own optimizer uses, or that has a graph to the coder, at times or in part."""
+"""Losses with a term for a critic that its own optimizer uses, or that has a graph to the coder at times or in part."""
 
 import torch
 from torch import nn
