@@ -40,7 +40,7 @@ def rank_that_decides(recording: Recording, stack: Stack) -> Site | None:
     """The line that tells ranks apart, of the conditions by which a program comes to a line, the nearest first."""
     frames = frames_of(recording, stack)
     for at, frame in enumerate(frames):
-        for test in _conditions(frame):
+        for test in conditions_of(frame):
             found = origin(recording, frames[at:], test, asks_for_rank)
             if found is not None:
                 return found
@@ -117,7 +117,7 @@ def _takes_part(value: ast.expr) -> bool:
     return False
 
 
-def _conditions(frame: Frame) -> Iterator[ast.expr]:
+def conditions_of(frame: Frame) -> Iterator[ast.expr]:
     """Those around a line, and those above it under which its function is left, in the function of a frame."""
     line = frame.site.line
     if isinstance(frame.function, ast.Module | ast.Lambda):

@@ -11,9 +11,7 @@ from gradscope.model.training import (
     EVAL,
     FORWARD,
     GAP,
-    MADE,
     SCALED_STEP,
-    SCHEDULE,
     STATE,
     STEP,
     TRAIN,
@@ -26,8 +24,8 @@ from gradscope.ranks.copies import Apart, looks_of
 from gradscope.ranks.deciding import rank_that_decides
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.passing import passed_by
+from gradscope.ranks.rates import unlike_rates
 from gradscope.ranks.scaled import Side, decided_apart
-from gradscope.ranks.settings import written_for_a_rank
 from gradscope.ranks.syntax import at_line, turns
 from gradscope.store.reader import Recording, load
 
@@ -43,29 +41,7 @@ def why_apart(ranks: Ranks, found: Apart) -> tuple[str, Site] | None:
         sides = (odd, here), (other, there)
         left_out = decided_apart(*sides, found.backward) or _calls(*sides, found)
         uneven = called_unevenly(here, there)
-        return _rates(here, there) or uneven or left_out or _writes(*sides, found, equal)
-
-
-def _rates(here: Recording, there: Recording) -> tuple[str, Site] | None:
-    """Another learning rate: the line that made the optimizer, or the schedule's."""
-    ours, theirs = (
-        {(one.count, one.optimizer, one.group): one.value for one in recording.learning_rates()}
-        for recording in (here, there)
-    )
-    unlike = [key for key in sorted(ours.keys() | theirs.keys()) if ours.get(key) != theirs.get(key)]
-    if not unlike:
-        return None
-    count, optimizer, _ = unlike[0]
-    at_first = count <= 0
-    calls = (call for interval in here.intervals() for call in interval.calls)
-    kinds = (MADE,) if at_first else (SCHEDULE,)
-    made = (call for call in calls if call.kind in kinds and (not at_first or call.optimizer == optimizer))
-    call = next((one for one in made if one.site is not None), None)
-    if call is None or call.site is None:
-        return None
-    site = (written_for_a_rank(here, call.stack) if at_first else None) or call.site
-    when = "" if at_first else f" from step {count} on"
-    return f"their learning rates are not the same{when}", site
+        return unlike_rates(here, there) or uneven or left_out or _writes(*sides, found, equal)
 
 
 def _calls(odd: Side, other: Side, found: Apart) -> tuple[str, Site] | None:

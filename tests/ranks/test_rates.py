@@ -1,0 +1,95 @@
+"""Learning rates that a program sets itself, by a value of each rank's own."""
+
+import pytest
+import torch
+
+from tests.ranks.test_sizes_that_differ import found_in
+
+PROGRAM = """
+import sys
+from datetime import timedelta
+import torch
+import torch.distributed as dist
+from torch import nn
+from torch.nn.parallel import DistributedDataParallel as Replicated
+import gradscope
+
+class Annealing:
+    def __init__(self, optimizer):
+        self.optimizer, self.previous = optimizer, 0.0
+
+    def __call__(self, loss, factor=0.5):
+        gain = self.previous - loss
+        if gain < 0:
+            for group in self.optimizer.param_groups:
+                group["lr"] *= factor
+        self.previous = loss
+
+def of_all(value):
+    dist.all_reduce(value)
+    return value / 2
+
+def warm(optimizer, scale, step):
+    for group in optimizer.param_groups:
+        group["lr"] = 0.1 * scale / (step + 1)
+
+{program}
+
+rank = int(sys.argv[1])
+with gradscope.record(f"run.r{rank:05d}-of-00002.1.gscope"):
+    store = dist.FileStore("store", 2)
+    dist.init_process_group("gloo", store=store, rank=rank, world_size=2, timeout=timedelta(seconds=20))
+    torch.manual_seed(0)
+    net = Replicated(nn.Linear(4, 1))
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    annealing = Annealing(optimizer)
+    for step in range(6):
+        optimizer.zero_grad()
+        net(torch.randn(5, 4, generator=torch.Generator().manual_seed(step + 10 * rank))).square().mean().backward()
+        optimizer.step()
+        after(rank, step, optimizer, annealing, torch.tensor(float(step if rank else -step)))
+"""
+FAULTY = {
+    "handed to an object": """
+def after(rank, step, optimizer, annealing, loss):
+    value = loss.item()
+    shown = of_all(loss)
+    annealing(value)  # here
+""",
+    "handed to a function": """
+def after(rank, step, optimizer, annealing, loss):
+    annealing(1.0)
+    warm(optimizer, loss.item() + 10, step)  # here
+""",
+    "under a condition of the rank": """
+def after(rank, step, optimizer, annealing, loss):
+    if rank == 1:  # here
+        again(optimizer, step)
+
+def again(optimizer, step):
+    optimizer.param_groups[0]["lr"] = 0.01
+""",
+    "by a line that is not known among several": """
+def after(rank, step, optimizer, annealing, loss):
+    optimizer.param_groups[0]["lr"] = 0.1 + loss.item() / 100
+""",
+}
+HEALTHY = """
+def after(rank, step, optimizer, annealing, loss):
+    annealing(of_all(loss).item())
+    warm(optimizer, 0.1, step)
+"""
+
+pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
+
+
+@pytest.mark.parametrize("name", FAULTY)
+def test_the_line_by_which_rates_are_set_is_named(tmp_path, name):
+    program = PROGRAM.replace("{program}", FAULTY[name])
+    (found,) = found_in(tmp_path, program)
+    expected = next((at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here")), None)
+    assert (found.code, None if found.site is None else found.site.line) == ("GS792", expected)
+
+
+def test_rates_by_what_all_ranks_have_are_silent(tmp_path):
+    assert found_in(tmp_path, PROGRAM.replace("{program}", HEALTHY)) == ()
