@@ -11,7 +11,7 @@ from gradscope.ranks.given import Frame
 from gradscope.ranks.syntax import Function, statements
 from gradscope.store.reader import Recording
 
-_MEETS = frozenset(
+MEETS = frozenset(
     (
         *("all_reduce", "all_gather", "all_gather_into_tensor", "all_gather_object", "all_to_all", "broadcast"),
         *("broadcast_object_list", "reduce", "reduce_scatter", "reduce_scatter_tensor", "gather", "gather_object"),
@@ -28,7 +28,7 @@ def without_meetings(recording: Recording, frame: Frame, value: ast.expr) -> ast
     nodes = list(ast.walk(frame.function))
     alone = {id(node.value) for node in nodes if isinstance(node, ast.Expr)}
     met = (node for node in nodes if isinstance(node, ast.Call) and meets(functions, node))
-    calls = [node for node in met if called_name(node) in _MEETS or id(node) in alone]
+    calls = [node for node in met if called_name(node) in MEETS or id(node) in alone]
     shared = {ast.unparse(one) for call in calls for one in call.args if _is_place(one)}
     found = _Without(functions, shared).visit(deepcopy(value))
     return found if isinstance(found, ast.expr) else value
@@ -63,11 +63,11 @@ def functions_that_meet(recording: Recording) -> dict[str, bool]:
         for node in statements(recording, Site(file, 1, "")):
             if isinstance(node, Function):
                 calls = (one for one in ast.walk(node) if isinstance(one, ast.Call))
-                found[node.name] = found.get(node.name, False) or any(called_name(one) in _MEETS for one in calls)
+                found[node.name] = found.get(node.name, False) or any(called_name(one) in MEETS for one in calls)
     return found
 
 
 def meets(functions: dict[str, bool], call: ast.Call) -> bool:
     """Whether a call is a collective, by its name, or that of a function of the program's that has one in it."""
     name = called_name(call)
-    return name in _MEETS or functions.get(name, False)
+    return name in MEETS or functions.get(name, False)

@@ -18,6 +18,7 @@ from gradscope.ranks import (
     stragglers,
     summed,
     weighed,
+    weighed_apart,
 )
 from gradscope.ranks.kind import RankKind
 from gradscope.ranks.known import Ranks
@@ -49,6 +50,7 @@ RANK_KINDS = {
         RankKind("GS782", "salted-numbers", Severity.WARNING, salted.salted),
         RankKind("GS784", "clipped-apart", Severity.WARNING, clipped.clipped_apart),
         RankKind("GS786", "split-apart", Severity.WARNING, splits.split_apart),
+        RankKind("GS780", "own-weights", Severity.WARNING, weighed_apart.weighed_apart),
         RankKind("GS799", "summed-again", Severity.WARNING, summed.summed_again, unless=("GS790", "GS791", "GS793")),
     )
 }
