@@ -197,9 +197,8 @@ def _kept(node: ast.AST) -> tuple[str | None, ast.expr | None]:
         return ast.unparse(node.target), node.value
     if isinstance(node, ast.Assign) and not isinstance(node.targets[0], ast.Tuple):
         return ast.unparse(node.targets[0]), node.value
-    call = node.value if isinstance(node, ast.Expr) else None
-    if isinstance(call, ast.Call) and isinstance(call.func, ast.Attribute) and call.func.attr.endswith("_"):
-        return ast.unparse(call.func.value), call
+    if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) and isinstance(node.value.func, ast.Attribute):
+        return (ast.unparse(node.value.func.value), node.value) if node.value.func.attr.endswith("_") else (None, None)
     return None, None
 
 
@@ -215,13 +214,12 @@ def _sides(node: ast.AST) -> list[ast.expr]:
 def _bound(function: Function, name: str) -> Iterator[tuple[ast.expr, int | None]]:
     """What a variable is bound to in a function, or of which it is a part, and that part's place."""
     for node in ast.walk(function):
-        for target in node.targets if isinstance(node, ast.Assign) else ():
-            if isinstance(target, ast.Name) and target.id == name:
-                yield node.value, None
-            names = [getattr(one, "id", "") for one in target.elts] if isinstance(target, ast.Tuple) else []
-            if name in names:
-                yield node.value, names.index(name)
-        if isinstance(node, ast.For | ast.comprehension) and name in map(ast.unparse, ast.walk(node.target)):
+        if isinstance(node, ast.Assign):
+            for target in node.targets:
+                names = [getattr(one, "id", "") for one in target.elts] if isinstance(target, ast.Tuple) else []
+                if name in names or (isinstance(target, ast.Name) and target.id == name):
+                    yield node.value, names.index(name) if names else None
+        elif isinstance(node, ast.For | ast.comprehension) and name in map(ast.unparse, ast.walk(node.target)):
             yield node.iter, None
 
 

@@ -19,6 +19,7 @@ from gradscope.store.reader import Recording, load
 
 _SEED = "PYTHONHASHSEED"
 _HASH = "hash"
+_CALLED = "__call__"
 _OF_DATA = "Dataset"  # ends the names of bases of datasets
 _FORKS = "fork"  # a process that is made so has the salt of its parent
 _ELSEWHERE = frozenset(("str", "format", "Random", "RandomState", "default_rng", "seed", *SEEDS))
@@ -40,9 +41,8 @@ def salted(ranks: Ranks) -> Iterator[Blame]:
         Number the texts in their sorted order, or use a hash without a salt: zlib.crc32, hashlib.
     How it is found:
         A call of Python's own hash() on what the source shows to be text, whose remainder is taken by a number, in a
-        class that derives from a Dataset and that the program makes, or in a function of the file's that returns it and
-        that such a class calls; no rank has PYTHONHASHSEED set, and none is made
-        by a fork.
+        class that derives from a Dataset and that the program makes, or in a function, or a method of what the class is
+        given, that returns it and that such a class calls; no rank has PYTHONHASHSEED set, and none is made by a fork.
     """
     members = next((one.members for one in replicas_of(ranks)), ())
     if not members:
@@ -69,7 +69,7 @@ def _bucket(recording: Recording) -> Site | None:
     owners = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name in made and _is_of_data(node)]
     for site, tree in places:
         own = [(owner, node) for owner in owners if owner in nodes_of(tree) for node in _remainders(owner)]
-        for owner, node in (*own, *_in_helpers(tree, nodes, owners)):
+        for owner, node in (*own, *_in_helpers(tree, nodes, owners, texts)):
             function = function_around(tree, node.lineno)
             if function is None or _names_or_seeds(owner, node):
                 continue
@@ -79,16 +79,36 @@ def _bucket(recording: Recording) -> Site | None:
 
 
 def _in_helpers(
-    tree: ast.Module, nodes: list[ast.AST], owners: list[ast.ClassDef]
+    tree: ast.Module, nodes: list[ast.AST], owners: list[ast.ClassDef], texts: Texts
 ) -> Iterator[tuple[Function, ast.Call]]:
-    """The functions of a file outside of classes that give a dataset what comes of a hash, and their hashes."""
+    """The functions and methods of a file that give a dataset what comes of a hash, and their hashes."""
     names = Counter(node.name for node in nodes if isinstance(node, Function))
-    calls = [(owner, node) for owner in owners for node in ast.walk(owner) if isinstance(node, ast.Call)]
-    for helper in tree.body:
-        if isinstance(helper, Function) and names[helper.name] == 1:
-            asked = [(owner, call) for owner, call in calls if ast.unparse(call.func) == helper.name]
-            if asked and not any(_names_or_seeds(owner, call) for owner, call in asked):
-                yield from ((helper, node) for node in _remainders(helper) if _is_returned(helper, node))
+    for helper, within in _helpers(tree):
+        if within in owners or (names[helper.name] > 1 and helper.name != _CALLED):
+            continue
+        asked = [(owner, call) for owner in owners for call in _asking(owner, helper, within, texts)]
+        if asked and not any(_names_or_seeds(owner, call) for owner, call in asked):
+            yield from ((helper, node) for node in _remainders(helper) if _is_returned(helper, node))
+
+
+def _helpers(tree: ast.Module) -> Iterator[tuple[Function, ast.ClassDef | None]]:
+    """The functions of a file outside of others, and the methods with their classes."""
+    for node in tree.body:
+        if isinstance(node, Function):
+            yield node, None
+        elif isinstance(node, ast.ClassDef):
+            yield from ((one, node) for one in node.body if isinstance(one, Function))
+
+
+def _asking(owner: ast.ClassDef, helper: Function, within: ast.ClassDef | None, texts: Texts) -> Iterator[ast.Call]:
+    """The calls in a dataset of a function, or of a method of what is made of a class."""
+    for method in (one for one in owner.body if isinstance(one, Function)):
+        for call in (node for node in ast.walk(method) if isinstance(node, ast.Call)):
+            of = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == helper.name else None
+            of = call.func if helper.name == _CALLED else of
+            is_helper = within is None and ast.unparse(call.func) == helper.name
+            if is_helper or (within and of and texts.is_made_of(method, of, within.name)):
+                yield call
 
 
 def _is_returned(helper: Function, call: ast.Call) -> bool:

@@ -6,10 +6,11 @@ import ast
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from gradscope.functions.source import called_name
+from gradscope.functions.source import called_name, is_attribute_of
 from gradscope.ranks.syntax import Function, nodes_of
 
 _MAKES = frozenset(("str", "format", "join", "lower", "upper", "strip", "replace", "basename", "hexdigest"))
+_SPLITS = frozenset(("split", "rsplit", "splitlines"))
 _KEYS = frozenset(("items", "keys"))
 _THROUGH = frozenset(("sorted", "list", "set", "tuple", "reversed"))
 _DEPTH = 8  # names that are followed
@@ -32,6 +33,8 @@ class Texts:
             return self.is_text(function, value.left, depth) or self.is_text(function, value.right, depth)
         if isinstance(value, ast.Call):
             return called_name(value) in _MAKES
+        if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Slice):
+            return self.is_text(function, value.value, depth)
         if not isinstance(value, ast.Name) or not depth:
             return False
         found = [*self._bound(function, value.id, depth), *self._passed(function, value.id, self.is_text, depth)]
@@ -57,11 +60,35 @@ class Texts:
             return self.has_texts(function, call.func.value, depth)
         if called_name(call) in _THROUGH and call.args:
             return self.has_texts(function, call.args[0], depth)
+        if _is_split(call):
+            return True
         own = [one for one in self._functions() if one.name == called_name(call)]
-        returned = [(one, node.value) for one in own for node in ast.walk(one) if isinstance(node, ast.Return)]
-        return bool(returned) and all(
-            value is not None and self.has_texts(one, value, depth) for one, value in returned
-        )
+        given = [(one, node) for one in own for node in ast.walk(one) if isinstance(node, ast.Return | ast.Yield)]
+        return bool(given) and all(self._are_given(one, node, depth) for one, node in given)
+
+    def _are_given(self, function: Scope, node: ast.Return | ast.Yield, depth: int) -> bool:
+        """Whether a function returns texts, or gives one after the other."""
+        if node.value is None:
+            return False
+        asked = self.is_text if isinstance(node, ast.Yield) else self.has_texts
+        return asked(function, node.value, depth)
+
+    def is_made_of(self, function: Scope, value: ast.expr, name: str, depth: int = _DEPTH) -> bool:
+        """Whether an expression in a function is an object of a class, on all ways that are known."""
+        if isinstance(value, ast.Call):
+            return called_name(value) == name
+        if is_attribute_of(value, _SELF) and isinstance(value, ast.Attribute) and depth:
+            kept = [(one, node) for one in self._functions() for node in _kept_as(one, value.attr)]
+            return bool(kept) and all(self.is_made_of(one, node, name, depth - 1) for one, node in kept)
+        if not isinstance(value, ast.Name) or not depth:
+            return False
+        bound = [self.is_made_of(function, one, name, depth - 1) for one in _assigned(function, value.id)]
+
+        def is_made(caller: Scope, given: ast.expr, deep: int) -> bool:
+            return self.is_made_of(caller, given, name, deep)
+
+        found = [*bound, *self._passed(function, value.id, is_made, depth)]
+        return bool(found) and all(found)
 
     def _bound(self, function: Scope, name: str, depth: int) -> Iterator[bool]:
         """Whether a name is text, by each assignment and each loop over it in a function."""
@@ -98,6 +125,18 @@ class Texts:
     def _class_of(self, function: Function) -> str:
         classes = (node for tree in self.trees for node in nodes_of(tree) if isinstance(node, ast.ClassDef))
         return next((one.name for one in classes if function in one.body), "")
+
+
+def _is_split(call: ast.Call) -> bool:
+    """Whether a text is split, as tensors are not: by nothing, or by a text."""
+    by_texts = all(isinstance(one, ast.Constant) and isinstance(one.value, str) for one in call.args)
+    return isinstance(call.func, ast.Attribute) and call.func.attr in _SPLITS and by_texts and not call.keywords
+
+
+def _kept_as(function: Function, name: str) -> list[ast.expr]:
+    """What a method keeps in an attribute of its object."""
+    nodes = (node for node in ast.walk(function) if isinstance(node, ast.Assign))
+    return [node.value for node in nodes if f"{_SELF}.{name}" in map(ast.unparse, node.targets)]
 
 
 def _outside(tree: ast.Module) -> ast.Module:

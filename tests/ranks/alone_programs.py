@@ -76,6 +76,29 @@ def resumed_at_once(rank):
     stage(disk, disk.load_by_a_helper)
 
 
+class Stage:
+    def __init__(self, disk):
+        self.disk, self.net = disk, Replicated(model())
+
+    def take_up(self):
+        there = self.disk.path.exists()  # expect: GS790 in made_and_run_by_one_line
+        if not there:
+            return False
+        self.net.module.load_state_dict(self.disk.state())
+        return True
+
+    def run(self):
+        self.take_up()
+        self.net(data(dist.get_rank(), 0)).square().mean().backward()
+        self.disk.save(self.net.module)
+
+
+def made_and_run_by_one_line(rank):
+    disk = Disk(rank, "stages")
+    for _ in range(2):
+        Stage(disk).run()
+
+
 def healthy_resumed_by_what_one_finds(rank):
     disk = Disk(rank, "together")
     stage(disk, disk.load_together)

@@ -89,6 +89,29 @@ ASKS = {
     "what a helper does not give": ("bucket = bucket_of(name, buckets=9)", "len(key); part = hash(key)", False),
     "a helper's length": ("bucket = bucket_of(name, buckets=BUCKETS)", "hash(len(key))", False),
 }
+HASHER = """
+class Buckets:
+    def __init__(self, buckets):
+        self.buckets = buckets
+
+    def parts(self, text):
+        for word in text.split():
+            word = f"<{word}>"
+            yield {part}
+
+    def {called}(self, text):
+        return [hash(one) % self.buckets for one in self.parts(text)][0]{mark}
+
+buckets = Buckets(BUCKETS)
+
+"""
+OBJECTS = {
+    "what is called": ("__call__", "word[1:-1]", "bucket = buckets(name)", True),
+    "a method": ("of", "word[1:-1]", "bucket = buckets.of(name)", True),
+    "an attribute": ("of", "word", "self.kept = buckets; bucket = self.kept.of(name)", True),
+    "lengths": ("of", "len(word)", "bucket = buckets.of(name)", False),
+    "another object": ("of", "word", "buckets = Net; buckets.of = len; bucket = buckets.of(name)", False),
+}
 PLAIN = ("value", "range(12)", "bucket = value")
 
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
@@ -114,6 +137,18 @@ def test_a_helper_that_a_dataset_asks_is_looked_into(tmp_path, monkeypatch, name
     number, of, is_told = ASKS[name]
     before = HELPER.replace("{mark}", "  # here").replace("hash(key)", of)
     program = program_of("name, value", "table.items()", number, before)
+    found = found_in(tmp_path, program)
+    expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
+    assert [(one.code, one.site.line) for one in found] == ([("GS782", expected)] if is_told else [])
+
+
+@pytest.mark.parametrize("name", OBJECTS)
+def test_an_object_that_a_dataset_asks_is_looked_into(tmp_path, monkeypatch, name):
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    called, part, number, is_told = OBJECTS[name]
+    before = HASHER.replace("{part}", part).replace("{called}", called).replace("{mark}", "  # here")
+    program = program_of("name, value", "table.items()", number, before)
+    program = program.replace("self, table)", "self, table, buckets)").replace("shops())", "shops(), buckets)")
     found = found_in(tmp_path, program)
     expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
     assert [(one.code, one.site.line) for one in found] == ([("GS782", expected)] if is_told else [])
