@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradscope.model.site import Site
-from gradscope.ranks.attributes import calls_of
+from gradscope.ranks.attributes import calls_of, class_around
 from gradscope.ranks.given import Frame
 from gradscope.ranks.syntax import function_around
 from gradscope.store.reader import Recording
@@ -20,8 +20,16 @@ def ways_to(
     """The functions by which the source comes to a line, the innermost first."""
     function = function_around(tree, line)
     frame = Frame(Site(file, line, "<module>" if function is None else function.name), tree, function or tree)
-    callers = [] if function is None or not depth else list(calls_of(recording, function.name))
+    name = None if function is None or not depth else _called(frame)
+    callers = [] if name is None else list(calls_of(recording, name))
     for caller in callers:
         yield from ([frame, *rest] for rest in ways_to(recording, *caller[:2], caller[2].lineno, depth - 1))
     if not callers:
         yield [frame]
+
+
+def _called(frame: Frame) -> str:
+    """The name by which a function is called: a class makes an object by its own."""
+    name = getattr(frame.function, "name", "")
+    own = class_around(frame) if name == "__init__" else None
+    return name if own is None else own.node.name

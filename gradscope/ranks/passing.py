@@ -64,7 +64,7 @@ def _start(stack: Stack, ours: Site, before: Stack | None) -> Site | None:
     depth = now.index(ours)
     if before is None or (then and [*map(str, now[:depth])] != [*map(str, then[:depth])]):
         return replace(ours, line=0)
-    if len(then) == depth:
+    if len(then) <= depth:
         return None
     is_in_it = (then[depth].file, then[depth].function) == (ours.file, ours.function)
     return then[depth] if is_in_it else replace(ours, line=0)

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path
 from typing import TypeGuard
 
@@ -13,6 +14,7 @@ from gradscope.model.finding import Related
 from gradscope.model.site import Site, Stack, user_site
 from gradscope.ranks.copies import replicas_of
 from gradscope.ranks.deciding import asks_for_rank, origin
+from gradscope.ranks.drawn_splits import drawn_splits
 from gradscope.ranks.given import SEEDS, Frame, frames_of
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
@@ -25,14 +27,16 @@ _DRAWS = "aten.randperm"
 _SAMPLES_IN = "torch/utils/data/distributed.py"
 _GENERATOR = "generator"
 _PLACES = 2  # arguments before the generator
-_STATES = frozenset(("set_rng_state", "fork_rng", "default_generator", "initial_seed"))
-_GLOBAL = frozenset(("torch", "torch.random", "torch.cuda", "L", "pl"))
+_STATES = frozenset(("set_rng_state", "fork_rng", "default_generator", "initial_seed", "set_state", "setstate"))
+_GLOBAL = frozenset(("torch", "torch.random", "torch.cuda"))
+_FOR_ALL = frozenset(("L", "pl"))  # what seeds the numbers of torch, numpy and Python at once
+_SEEDS_OTHERS = "seed"
 
 
 def split_apart(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         Replicas that split one dataset by random_split(), or by a permutation of their own, after each was seeded by
-        its rank, and share what comes of it by a DistributedSampler.
+        its rank, and share what comes of it by a DistributedSampler or by the number of the rank.
     Why:
         The sampler gives each rank its part of the places, and takes it that all have the same samples there. Where
         each rank has split them otherwise, some are trained on twice and others never, and what one rank validates
@@ -48,28 +52,50 @@ def split_apart(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         random_split() drew without a generator, or a line of the program's from which what a DistributedSampler is
         given comes in the source, such a sampler shuffled, and the one line of the program that seeds torch's random
-        numbers comes before, under no condition, with a seed that goes back to the rank. Silent where the dataset
-        itself goes back to the rank, and where the state of the random numbers is set or kept.
+        numbers comes before, under no condition, with a seed that goes back to the rank. So is a permutation of numpy's
+        or Python's own numbers, by the source alone: it is cut in two, and what comes of it is shared by the number of
+        the rank, or by such a sampler. Silent where the dataset itself goes back to the rank, and where the state of
+        the random numbers is set or kept.
     """
     members = next((one.members for one in replicas_of(ranks)), ())
     if not members:
         return
     with load(Path(ranks.rank(members[0]).path)) as recording:
-        stacks = list(_draws(recording))
-        split = next((one for one in stacks if one[0].function == _SPLIT), None)
-        shares = any(one[0].file.endswith(_SAMPLES_IN) for one in stacks)
-        if split is None and shares:
-            split = next((one for one in stacks if parts_what_is_shared(recording, one)), None)
-        seed = _seed(recording, split) if split is not None and shares else None
-        site = None if split is None else user_site(split)
-        if seed is not None and site is not None:
-            yield Blame(
-                f"each rank splits the data by random numbers of its own, which line {seed.line} seeds by the rank, so "
-                "that they do not share one part of them",
-                at_line(recording, site, site.line),
-                (Related("cause_at", seed, "where each rank is seeded by its number"),),
-                certain=False,
-            )
+        found = next(chain(_drawn_by_torch(recording), _drawn_by_others(recording)), None)
+    if found is not None:
+        split, seed = found
+        yield Blame(
+            f"each rank splits the data by random numbers of its own, which line {seed.line} seeds by the rank, so "
+            "that they do not share one part of them",
+            split,
+            (Related("cause_at", seed, "where each rank is seeded by its number"),),
+            certain=False,
+        )
+
+
+def _drawn_by_torch(recording: Recording) -> Iterator[tuple[Site, Site]]:
+    """Where torch drew a split, and where its numbers are seeded by the rank."""
+    stacks = list(_draws(recording))
+    split = next((one for one in stacks if one[0].function == _SPLIT), None)
+    if not any(one[0].file.endswith(_SAMPLES_IN) for one in stacks):
+        return
+    split = split or next((one for one in stacks if parts_what_is_shared(recording, one)), None)
+    frames = [] if split is None else frames_of(recording, split)
+    call = _call_of(frames[0]) if frames else None
+    if call is None or len(call.args) > _PLACES or any(one.arg in (_GENERATOR, None) for one in call.keywords):
+        return
+    seed = _seed(recording, frames, call, _GLOBAL)
+    site = None if split is None else user_site(split)
+    if seed is not None and site is not None:
+        yield at_line(recording, site, site.line), seed
+
+
+def _drawn_by_others(recording: Recording) -> Iterator[tuple[Site, Site]]:
+    """Where the source draws a split by numbers of numpy's or Python's own, and where these are seeded by the rank."""
+    for drawn in drawn_splits(recording):
+        seeds = [_seed(recording, list(way), drawn.call, frozenset(drawn.of)) for way in drawn.ways]
+        if len(set(seeds)) == 1 and seeds[0] is not None:
+            yield drawn.site, seeds[0]
 
 
 def _draws(recording: Recording) -> Iterator[Stack]:
@@ -78,21 +104,18 @@ def _draws(recording: Recording) -> Iterator[Stack]:
         yield from (one.stack for one in block.operations if one.name.startswith(_DRAWS) and one.stack)
 
 
-def _seed(recording: Recording, split: Stack) -> Site | None:
-    """The line that seeds the random numbers of a split by the rank, where it is sure that it does."""
-    frames = frames_of(recording, split)
-    call = _call_of(frames[0]) if frames else None
-    if call is None or len(call.args) > _PLACES or any(one.arg in (_GENERATOR, None) for one in call.keywords):
-        return None
+def _seed(recording: Recording, frames: list[Frame], call: ast.Call, of: frozenset[str]) -> Site | None:
+    """The line that seeds the random numbers of a split by the rank, where it is sure that it does; `of`: the modules
+    whose numbers they are."""
     if not call.args or origin(recording, frames, call.args[0], asks_for_rank) is not None:
         return None
     trees = [tree_of(recording, Site(file, 1)) for file in recording.sources()]
     nodes = [node for tree in trees for node in nodes_of(tree)]
     said = {getattr(node, field, None) for node in nodes for field in ("id", "attr")}
     own = {node.name for node in nodes if isinstance(node, Function)}
-    if sum(_seeds(node) and called_name(node) not in own for node in nodes) != 1 or said & _STATES:
+    if sum(_seeds(node, of) and called_name(node) not in own for node in nodes) != 1 or said & _STATES:
         return None
-    return next((site for at in range(len(frames)) for site in _seeded(recording, frames[at:])), None)
+    return next((site for at in range(len(frames)) for site in _seeded(recording, frames[at:], of)), None)
 
 
 def _call_of(frame: Frame) -> ast.Call | None:
@@ -103,14 +126,16 @@ def _call_of(frame: Frame) -> ast.Call | None:
     return here[0] if len(here) == 1 else None
 
 
-def _seeds(node: ast.AST) -> TypeGuard[ast.Call]:
-    """Whether a call seeds the random numbers that all share, and not a generator's."""
-    if not isinstance(node, ast.Call) or called_name(node) not in SEEDS:
+def _seeds(node: ast.AST, of: frozenset[str]) -> TypeGuard[ast.Call]:
+    """Whether a call seeds the random numbers of some modules that all share, and not a generator's."""
+    if not isinstance(node, ast.Call) or called_name(node) not in (*SEEDS, _SEEDS_OTHERS):
         return False
-    return isinstance(node.func, ast.Name) or ast.unparse(getattr(node.func, "value", node.func)) in _GLOBAL
+    if isinstance(node.func, ast.Name):
+        return called_name(node) in SEEDS
+    return ast.unparse(getattr(node.func, "value", node.func)) in (of | _FOR_ALL)
 
 
-def _seeded(recording: Recording, frames: list[Frame]) -> Iterator[Site]:
+def _seeded(recording: Recording, frames: list[Frame], of: frozenset[str]) -> Iterator[Site]:
     """The line above that of a frame which seeds by the rank, by itself or in what it calls; under no condition."""
     for statement in frames[0].function.body if isinstance(frames[0].function, Function | ast.Module) else ():
         if statement.lineno >= frames[0].site.line or not isinstance(statement, ast.Expr):
@@ -118,16 +143,16 @@ def _seeded(recording: Recording, frames: list[Frame]) -> Iterator[Site]:
         call, around = statement.value, [replace(frames[0], site=replace(frames[0].site, line=statement.lineno))]
         if not isinstance(call, ast.Call):
             continue
-        inner = _called(recording, call)
+        inner = _called(recording, call, of)
         if inner is not None:
             around, call = [inner[0], *around], inner[1]
-        elif not _seeds(call):
+        elif not _seeds(call, of):
             continue
         if call.args and _goes_back(recording, [*around, *frames[1:]], call.args[0]):
             yield at_line(recording, around[0].site, call.lineno)
 
 
-def _called(recording: Recording, call: ast.Call) -> tuple[Frame, ast.Call] | None:
+def _called(recording: Recording, call: ast.Call, of: frozenset[str]) -> tuple[Frame, ast.Call] | None:
     """The seeding statement of the one function of the program's that a call is of."""
     found = [
         (Frame(Site(file, node.lineno, node.name), tree_of(recording, Site(file, 1)), node), statement.value)
@@ -135,7 +160,7 @@ def _called(recording: Recording, call: ast.Call) -> tuple[Frame, ast.Call] | No
         for node in statements(recording, Site(file, 1))
         if isinstance(node, Function) and node.name == called_name(call)
         for statement in node.body
-        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and _seeds(statement.value)
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and _seeds(statement.value, of)
     ]
     if len(found) != 1:
         return None

@@ -6,8 +6,10 @@ import torch
 from tests.ranks.test_sizes_that_differ import found_in
 
 PROGRAM = """
+import random
 import sys
 from datetime import timedelta
+import numpy as np
 import torch
 import torch.distributed as dist
 from torch import nn
@@ -34,7 +36,36 @@ def seed_all(seed, rank):
     seed += 1000 * rank
     torch.manual_seed(seed)
 """
+OTHERS = """
+def seed_all(seed):
+    random.seed(seed)
+    np.random.seed(seed)
+
+class Parts:
+    def __init__(self, samples, rank):
+        self.rank = rank
+        order = np.random.permutation(len(samples))
+        self.training, self.validation = order[6:], order[:6]
+
+    def mine(self):
+        return Subset(data, self.training[self.rank :: 2].tolist())
+"""
 FAULTY = {
+    "by numpy": OTHERS.replace("len(samples))", "len(samples))  # here")
+    + """
+def main(rank):
+    seed_all(7 + rank)
+    fit(Parts(data, rank).mine(), None)
+""",
+    "by Python": OTHERS
+    + """
+def main(rank):
+    seed_all(7 + rank)
+    order = list(range(24))
+    random.shuffle(order)  # here
+    training, validation = order[6:], order[:6]
+    fit(Subset(data, training), DistributedSampler(training))
+""",
     "by a helper, before what another one splits": HELPER
     + """
 def split(samples):
@@ -69,6 +100,45 @@ def main(rank):
 """,
 }
 HEALTHY = {
+    "by numpy, seeded alike": OTHERS
+    + """
+def main(rank):
+    seed_all(7)
+    fit(Parts(data, rank).mine(), None)
+""",
+    "an order that is not cut": OTHERS
+    + """
+def main(rank):
+    seed_all(7 + rank)
+    order = np.random.permutation(24)
+    fit(Subset(data, order[6:][rank::2].tolist()), None)
+""",
+    "parts that nobody shares": OTHERS
+    + """
+def main(rank):
+    seed_all(7 + rank)
+    order = np.random.permutation(24)
+    training, validation = order[6:], order[:6]
+    fit(Subset(data, training.tolist()), None)
+""",
+    "a part of its own, by numpy": OTHERS
+    + """
+def main(rank):
+    seed_all(7 + rank)
+    mine = list(range(rank, 24, 2))
+    order = np.random.permutation(mine)
+    training, validation = order[6:], order[:6]
+    fit(Subset(data, training.tolist()), DistributedSampler(training, 1, 0))
+""",
+    "a function that nobody calls": OTHERS
+    + """
+def tried(rank):
+    seed_all(7 + rank)
+    fit(Parts(data, rank).mine(), None)
+
+def main(rank):
+    fit(Subset(data, range(rank, 24, 2)), None)
+""",
     "a permutation by a generator": HELPER
     + """
 def main(rank):
