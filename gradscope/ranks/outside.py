@@ -9,6 +9,7 @@ from gradscope.model.site import Origin, Site
 from gradscope.model.training import MADE
 from gradscope.ranks.copies import Apart, Replicas, first_apart, is_averaged, looks_of, replicas_of
 from gradscope.ranks.known import Looks, Ranks
+from gradscope.ranks.marking import left_unmarked, made_by
 from gradscope.ranks.selecting import selected_at
 from gradscope.store.reader import load
 
@@ -42,13 +43,16 @@ def _alike(measured: Looks, look: int, replicas: Replicas) -> set[str]:
 
 
 def _by_hand(ranks: Ranks, found: Apart) -> Site | None:
-    """The condition that selects the parameters whose gradients are averaged, else the line that averages them."""
+    """The line that makes one without the mark by which others are selected, else the condition that selects, else the
+    line that averages them."""
     averaged = ranks.averaging[found.members[0]].by_hand
     site = next((one.site for one in averaged if one.site is not None), None)
     if site is None:
         return None
     with load(Path(ranks.rank(found.members[0]).path)) as recording:
-        return selected_at(recording, site) or site
+        selected = selected_at(recording, site)
+        unmarked = None if selected is None else left_unmarked(recording, selected, found.leaf)
+        return unmarked or selected or site
 
 
 def _builds(ranks: Ranks, found: Apart) -> Site | None:
@@ -57,11 +61,7 @@ def _builds(ranks: Ranks, found: Apart) -> Site | None:
     if wrapped is None:
         return None
     with load(Path(ranks.rank(found.members[0]).path)) as recording:
-        own = {one.storage for one in recording.flow_tensors() if one.parameter and one.leaf == found.leaf}
-        storages = {one.number: one.storage for one in recording.flow_tensors()}
-        made = (one for one in recording.flow() if one.backward is None and own & {storages[at] for at in one.makes})
-        stack = next((one.operation.stack for one in made), ())
-        places = (site for site in stack if site.origin is Origin.USER)
+        places = (site for site in made_by(recording, found.leaf) if site.origin is Origin.USER)
         return next((one for one in places if (one.file, one.function) == (wrapped.file, wrapped.function)), None)
 
 

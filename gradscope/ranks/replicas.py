@@ -99,7 +99,8 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         a state) that another rank makes, or the first that wrote the parameter since the last look: of one that a rank
         alone ran, the condition that asks for the rank, or the line by which it has what a loop goes through. So are
         parameters told that were equal, and whose gradients nobody averages where those of most others are: by the
-        condition that selects those whose gradients the program sums, by the line that makes them beside the wrap, else
+        condition that selects those whose gradients the program sums, where that asks for a mark by the line that makes
+        them without it, by the line that makes them beside the wrap, else
         their optimizer's, as a hint: a rank may keep a part for itself. Looks before which the ranks had not met
         equally often are left out.
     """

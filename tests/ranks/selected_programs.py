@@ -76,6 +76,59 @@ def listed_without_some(rank):
     train_flat(net, rank, some, sum_into_a_list)
 
 
+def marked(module):
+    for one in module.parameters():
+        one.is_part = True
+    return module
+
+
+class Parts(nn.Module):
+    """Layers whose gradients are those of a part of the data each, as their marks say."""
+
+    def __init__(self, scale=None):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first = marked(nn.Linear(4, 8))
+        self.scale = scale or nn.LayerNorm(8)  # expect: GS792 in marked_but_for_some
+        self.out = marked(nn.Linear(8, 1))
+
+    def forward(self, x):
+        return self.out(torch.tanh(self.scale(self.first(x))))
+
+
+def sum_marked(net):
+    parameters = [one for one in net.parameters() if getattr(one, "is_part", False)]
+    flat = torch.cat([one.grad.flatten() for one in parameters])
+    dist.all_reduce(flat)
+    for one, part in zip(parameters, flat.split([one.numel() for one in parameters]), strict=True):
+        one.grad.copy_(part.view_as(one))
+
+
+def marked_but_for_some(rank):
+    net = Parts()
+    train_flat(net, rank, net, sum_marked)
+
+
+def healthy_marked(rank):
+    net = Parts(marked(nn.LayerNorm(8)))
+    train_flat(net, rank, net, sum_marked)
+
+
+def known_by_name(net):
+    """A mark that nobody sets where the layer is made."""
+    parameters = [one for one in net.parameters() if not hasattr(one, "is_own")]  # expect: GS792 in marked_elsewhere
+    flat = torch.cat([one.grad.flatten() for one in parameters])
+    dist.all_reduce(flat)
+    for one, part in zip(parameters, flat.split([one.numel() for one in parameters]), strict=True):
+        one.grad.copy_(part.view_as(one))
+
+
+def marked_elsewhere(rank):
+    net = normalised()
+    net[1].weight.is_own = True
+    train_flat(net, rank, net, known_by_name)
+
+
 def measure(parameters):
     """Looks at the gradients of all ranks, and puts its own back."""
     flat = torch.cat([one.grad.flatten() for one in parameters])
