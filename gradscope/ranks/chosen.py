@@ -27,10 +27,12 @@ class _Fills:
     recording: Recording
     of: str | None
     found: list[Site] = field(default_factory=list)
+    asked: list[Site] = field(default_factory=list)  # where what only one rank has is asked for what all need
 
     def look(self, frames: list[Frame], value: ast.expr) -> ast.expr:
         """A value as it is, after what fills its names was looked for."""
         names = {ast.unparse(one) for one in ast.walk(value) if _is_place(one)}
+        self.asked += [*self._asked(frames, names), *self._asked_at_once(frames, value)]
         for branch in _branches(frames[0].function):
             if any(_puts_into(one, names) for one in _inside(branch)):
                 self._add(frames[0].site, branch)
@@ -38,6 +40,22 @@ class _Fills:
             if isinstance(one, ast.Attribute) and _is_place(one):
                 self._by_a_method(one.attr)
         return value
+
+    def _asked(self, frames: list[Frame], names: set[str]) -> Iterator[Site]:
+        """The lines that bind one of some names to what an object gives, where there is one: by the rank."""
+        for branch in (one for one in ast.walk(frames[0].function) if isinstance(one, ast.If)):
+            holder = _is_there(branch.test)
+            bound = [one for one in branch.body if isinstance(one, ast.Assign) and _holds(one.value, holder)]
+            lines = [one.lineno for one in bound if {ast.unparse(each) for each in one.targets} & names]
+            if lines and origin(self.recording, frames, branch.test, _chooses) is not None:
+                yield at_line(self.recording, frames[0].site, lines[0])
+
+    def _asked_at_once(self, frames: list[Frame], value: ast.expr) -> Iterator[Site]:
+        """The line of a value that asks an object, where there is one: by the rank."""
+        for node in (one for one in ast.walk(value) if isinstance(one, ast.IfExp)):
+            asks = _holds(node.body, _is_there(node.test))
+            if asks and origin(self.recording, frames, node.test, _chooses) is not None:
+                yield at_line(self.recording, frames[0].site, node.lineno)
 
     def _by_a_method(self, name: str) -> None:
         """The conditions under which a method is called that puts what it is given into an attribute."""
@@ -87,11 +105,26 @@ def _loops_around(frame: Frame) -> Iterator[ast.expr]:
 
 
 def chosen_by_rank(recording: Recording, frames: list[Frame], value: ast.expr, of: str | None = None) -> Site | None:
-    """The line of a choice by the rank from which a value comes, else the condition of the rank under which something
-    is put into it: that of the class `of`, where several are."""
+    """The line of a choice by the rank from which a value comes, or that asks an object for it that one rank alone has;
+    else the condition of the rank under which something is put into it: that of the class `of`, where several are."""
     fills = _Fills(recording, of)
     chosen = origin(recording, frames, value, _chooses, fills.look)
-    return chosen or next(iter(fills.found), None)
+    return next(iter(fills.asked), None) or chosen or next(iter(fills.found), None)
+
+
+def _is_there(test: ast.expr) -> str | None:
+    """What a condition asks for whether it is there: `run` of `run is not None`, and of `run`."""
+    if isinstance(test, ast.Compare) and isinstance(test.ops[0], ast.IsNot) and _is_none(test.comparators[0]):
+        test = test.left
+    return ast.unparse(test) if _is_place(test) else None
+
+
+def _holds(value: ast.expr, name: str | None) -> bool:
+    return name is not None and name in map(ast.unparse, ast.walk(value))
+
+
+def _is_none(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is None
 
 
 def _chooses(value: ast.expr) -> bool:

@@ -155,6 +155,24 @@ def settings_of(study, box=None):
     return Settings(**proposal)
 
 
+def settings_by_a_branch(study):
+    settings = Settings()
+    if study is not None:
+        settings = Settings(**study.ask())  # expect: GS792 in settings_of_a_branch
+    return settings
+
+
+def settings_of_a_branch(rank):
+    study = Study() if rank == 0 else None
+    train(Replicated(model()), rank, lr=settings_by_a_branch(study).lr)
+
+
+def settings_at_once(rank):
+    study = Study() if rank == 0 else None
+    settings = study.ask() if study is not None else {"lr": 0.1}  # expect: GS792
+    train(Replicated(model()), rank, lr=settings["lr"])
+
+
 def settings_of_one_rank(rank):
     study = Study() if rank == 0 else None  # expect: GS792
     settings = settings_of(study)
