@@ -89,9 +89,16 @@ def _assigned(tree: ast.Module) -> Iterator[tuple[int, ast.Attribute, ast.expr]]
     for one in nodes_of(tree):
         if isinstance(one, ast.Assign | ast.AugAssign | ast.AnnAssign) and one.value is not None:
             for target in one.targets if isinstance(one, ast.Assign) else [one.target]:
-                for each in target.elts if isinstance(target, ast.Tuple) else [target]:
+                for each, value in _pairs(target, one.value):
                     if isinstance(each, ast.Attribute):
-                        yield one.lineno, each, one.value
+                        yield one.lineno, each, value
+
+
+def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.expr]]:
+    """What is assigned to what: one by one where there are as many."""
+    targets = target.elts if isinstance(target, ast.Tuple) else [target]
+    values = value.elts if isinstance(value, ast.Tuple) and isinstance(target, ast.Tuple) else []
+    yield from zip(targets, values if len(values) == len(targets) else [value] * len(targets), strict=True)
 
 
 def _class_of(recording: Recording, frames: list[Frame], value: ast.expr) -> Class | None:

@@ -11,12 +11,12 @@ from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 from gradscope.ranks.copies import values_at
-from gradscope.ranks.doubled import sum_on
+from gradscope.ranks.doubled import SUMS, sum_on
 from gradscope.ranks.known import Ranks
+from gradscope.ranks.plain_bias import plain_sums
 from gradscope.ranks.syntax import function_around, tree_of
 from gradscope.store.reader import Recording, load
 
-_SUMS = ("c10d.allreduce_", "_c10d_functional.all_reduce")
 _PRODUCTS = ("mm", "bmm", "mv", "matmul", "addmm", "baddbmm", "addmv", "linear", "convolution")
 _ADDITIONS = ("add", "add_")
 _COPIES = ("clone", "detach", "contiguous", "_to_copy", "alias")
@@ -35,13 +35,16 @@ class Added:
 
 def bias_summed(ranks: Ranks) -> Added | None:
     """The first bias that two ranks have alike and add before a sum, to products with weights that they do not."""
-    if len(ranks.ranks) < 2 or not any(one.operator.startswith(_SUMS) for one in ranks.collectives):
+    if len(ranks.ranks) < 2 or not any(one.operator.startswith(SUMS) for one in ranks.collectives):
         return None
     with ExitStack() as files:
         here, there = (files.enter_context(load(Path(one.path))) for one in ranks.ranks[:2])
         found = list(dict.fromkeys(_sums(here)))
         theirs = set(_sums(there)) if found else set()
-    return next((one for one in found if one in theirs and _is_in_parts(ranks, one)), None)
+        known = next((one for one in found if one in theirs and _is_in_parts(ranks, one)), None)
+        plain = list(dict.fromkeys(plain_sums(here))) if known is None else []
+        alike = set(plain_sums(there)) if plain else set()
+        return known or next((Added(*one) for one in plain if one in alike), None)
 
 
 def _is_in_parts(ranks: Ranks, added: Added) -> bool:
@@ -61,7 +64,7 @@ def _sums(recording: Recording) -> Iterator[Added]:
             continue
         read = [tensors[each.tensor].storage for each in one.reads if each.tensor in tensors]
         made = {tensors[each].storage for each in one.makes if each in tensors}
-        if one.operation.name.startswith(_SUMS):
+        if one.operation.name.startswith(SUMS):
             for added in [known.pop(storage) for storage in read if storage in known]:
                 if added.bias is not None and one.site is not None and _is_sum(recording, one.site):
                     yield replace(added, summed=one.site)

@@ -98,14 +98,14 @@ def part_of(recording: Recording, stack: Stack, loop: Site) -> Site | None:
     through = next((one.iter for one in loops if one.lineno == loop.line), None)
     if at is None or through is None or _is_bounded(through):
         return None
-    return origin(recording, frames[at:], through, _takes_part)
+    return origin(recording, frames[at:], through, takes_part)
 
 
 def _is_bounded(value: ast.expr) -> bool:
     return any(isinstance(node, ast.Call) and called_name(node) in _RANGES for node in ast.walk(value))
 
 
-def _takes_part(value: ast.expr) -> bool:
+def takes_part(value: ast.expr) -> bool:
     """Whether a value is a part by the number of a rank: of a slice or an index, a range, or a comprehension."""
     for node in ast.walk(value):
         if isinstance(node, ast.Subscript) and asks_for_rank(node.slice):

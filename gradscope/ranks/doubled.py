@@ -21,7 +21,7 @@ from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.rank_reader import read_buffers
 from gradscope.store.reader import Recording, load
 
-_SUMS = ("c10d.allreduce", "_c10d_functional.all_reduce")
+SUMS = ("c10d.allreduce", "_c10d_functional.all_reduce")
 _MEETINGS = 4  # between two looks, at least: a total that grows evenly doubles between looks as well
 _EXACT = 0.02  # relative, of the logarithm
 _PAIRS = 2  # of looks, one after the other
@@ -41,7 +41,7 @@ class Doubled:
 
 def doubled(ranks: Ranks) -> Doubled | None:
     """The first such buffer of two ranks."""
-    sums = [one for one in ranks.collectives if one.operator.startswith(_SUMS) and not one.inside and one.site]
+    sums = [one for one in ranks.collectives if one.operator.startswith(SUMS) and not one.inside and one.site]
     if len(ranks.ranks) < 2 or not sums:
         return None
     with load(Path(ranks.ranks[0].path)) as here:

@@ -64,7 +64,8 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         are ranks. The line is the one below that which writes the buffer. Of tensors: one that was computed in the
         first steps, whole, whose memory is summed in one group twice, before anything reads or writes it, and then is
         read; the line is that of the second sum. Of biases, as a hint, since training learns a smaller one: at each
-        look the ranks have one bias and two weights, and what the first steps summed is their product and its bias.
+        look the ranks have one bias and two weights, and what the first steps summed is their product and its bias; of
+        plain tensors, the source takes the weight by the number of the rank, and the bias not.
     """
     at_once = _twice(ranks) or _added(ranks) or _again(ranks)
     if at_once is not None:

@@ -295,5 +295,85 @@ def healthy_bias_of_whole_layers(rank):
         net.zero_grad()
 
 
+class Served:
+    """A layer of plain tensors, of which each rank has some columns."""
+
+    def __init__(self, rank):
+        whole = nn.Linear(4, 3).requires_grad_(False)
+        self.weight = whole.weight.chunk(2, dim=1)[rank].contiguous()
+        self.bias, self.share = whole.bias.clone(), whole.bias / 2
+        self.first = whole.bias.clone() if rank == 0 else torch.zeros(3)
+
+    def with_each(self, x):
+        out = functional.linear(x, self.weight, self.bias)  # expect: GS799 in served_with_each_bias
+        dist.all_reduce(out)
+        return out
+
+    def with_shares(self, x):
+        out = functional.linear(x, self.weight, self.share)
+        dist.all_reduce(out)
+        return out
+
+    def with_the_first(self, x):
+        out = functional.linear(x, self.weight, self.first)
+        dist.all_reduce(out)
+        return out
+
+    def with_the_greatest(self, x):
+        out = functional.linear(x, self.weight, self.bias)
+        dist.all_reduce(out, dist.ReduceOp.MAX)
+        return out
+
+    def after_a_ramp(self, x):
+        out = functional.linear(x, self.weight, self.bias)
+        out.relu_()
+        dist.all_reduce(out)
+        return out
+
+
+class WholeServed(Served):
+    """Ranks have samples of their own, and the layer whole."""
+
+    def __init__(self, rank):
+        super().__init__(rank)
+        self.whole = torch.ones(3, 2)
+
+    def with_whole(self, x):
+        out = functional.linear(x, self.whole, self.bias)
+        dist.all_reduce(out)
+        return out
+
+
+def serve(rank, call, made=Served):
+    torch.manual_seed(0)
+    layer = made(rank)
+    for step in range(3):
+        call(layer, data(0, step).chunk(2, dim=1)[rank])
+
+
+def served_with_each_bias(rank):
+    serve(rank, Served.with_each)
+
+
+def healthy_served_with_shares(rank):
+    serve(rank, Served.with_shares)
+
+
+def healthy_served_with_the_first(rank):
+    serve(rank, Served.with_the_first)
+
+
+def healthy_served_with_the_greatest(rank):
+    serve(rank, Served.with_the_greatest)
+
+
+def healthy_served_after_a_ramp(rank):
+    serve(rank, Served.after_a_ramp)
+
+
+def healthy_served_whole(rank):
+    serve(rank, WholeServed.with_whole, WholeServed)
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)
