@@ -8,6 +8,7 @@ from gradscope.ranks import (
     apart,
     buffers,
     clipped,
+    counted_twice,
     epochs,
     gathered,
     ordered,
@@ -50,6 +51,7 @@ RANK_KINDS = {
         RankKind("GS782", "salted-numbers", Severity.WARNING, salted.salted),
         RankKind("GS784", "clipped-apart", Severity.WARNING, clipped.clipped_apart),
         RankKind("GS786", "split-apart", Severity.WARNING, splits.split_apart),
+        RankKind("GS769", "counted-twice", Severity.WARNING, counted_twice.counted_twice),
         RankKind("GS780", "own-weights", Severity.WARNING, weighed_apart.weighed_apart),
         RankKind("GS799", "summed-again", Severity.WARNING, summed.summed_again, unless=("GS790", "GS791", "GS793")),
     )

@@ -35,6 +35,7 @@ SCRIPTS = {
     "sharded_programs.py": 2,
     "replica_programs.py": 2,
     "origin_programs.py": 2,
+    "score_programs.py": 2,
     "weight_programs.py": 2,
     "healthy_programs.py": 2,
     "four_rank_programs.py": 4,
