@@ -8,11 +8,13 @@ from collections import Counter, defaultdict
 from collections.abc import Iterator
 from contextlib import ExitStack
 from dataclasses import dataclass, field
+from itertools import chain
 from operator import attrgetter
 from pathlib import Path
 
 from gradscope.functions.source import called_name, is_attribute_of
 from gradscope.model.graph import Backward
+from gradscope.model.operation import Operation
 from gradscope.model.site import Site
 from gradscope.ranks.attributes import calls_of
 from gradscope.ranks.doubled import SUMS, sum_on
@@ -22,16 +24,26 @@ from gradscope.ranks.syntax import Function, at_line, function_around, nodes_of,
 from gradscope.store.reader import Recording, load
 
 _SAMPLER = "DistributedSampler"
+_TENSORS, _OF_TORCH = "TensorDataset", "torch/utils/data/dataset.py"
 _SIZES = ("len", "size")
 
 
 @dataclass(frozen=True, slots=True)
 class _Samples:
-    """A class of samples that tensors hold: the lines that give one, and the numbers that its objects may have."""
+    """Samples that tensors hold: the lines of a file that give one, all of torch's where there are none, and how many
+    there may be."""
 
     file: str
-    gives: range
+    gives: range | None
     numbers: frozenset[int]
+
+    def are_given_by(self, one: Operation) -> bool:
+        """Whether an operator gives a part of a sample, without gradients."""
+        if one.grad or one.site is None:
+            return False
+        if self.gives is None:
+            return one.stack[0].file.endswith(self.file)
+        return one.site.file == self.file and one.site.line in self.gives
 
 
 @dataclass(slots=True)
@@ -58,17 +70,17 @@ def counted_twice(ranks: Ranks) -> Iterator[Blame]:
     Do instead:
         Share samples that are scored by range(rank, len(data), world_size), or leave out what is there again.
     How it is found:
-        A hint. A class of samples whose length is that of a tensor which its __init__ makes; between two backward
-        calls, the ranks took as many samples of it without gradients as such a sampler gives each, which is neither
-        the share without those that are left over nor all of them; a sum over ranks followed. The line is that of the
-        DistributedSampler without drop_last=True that the program makes.
+        A hint. Samples of a TensorDataset, or of a class whose length is that of a tensor which its __init__ makes;
+        between two backward calls, the ranks took as many of them without gradients as such a sampler gives each, which
+        is neither the share without those that are left over nor all of them; a sum over ranks followed. The line is
+        that of the DistributedSampler without drop_last=True that the program makes.
     """
     if len(ranks.ranks) < 2:
         return
     with ExitStack() as files:
         recordings = [files.enter_context(load(Path(one.path))) for one in (ranks.ranks[0], ranks.ranks[-1])]
         sampler = _sampler(recordings[0])
-        for samples in _classes(recordings[0]) if sampler is not None else ():
+        for samples in chain(_classes(recordings[0]), _tensors(recordings[0])) if sampler is not None else ():
             found = _filled_up(recordings, samples, len(ranks.ranks))
             if found is not None:
                 number, share = found
@@ -106,6 +118,24 @@ def _classes(recording: Recording) -> Iterator[_Samples]:
                 numbers = frozenset(_numbers(recording, file, lines)) if lines else frozenset()
                 if numbers:
                     yield _Samples(file, _lines(methods["__getitem__"]), numbers)
+
+
+def _tensors(recording: Recording) -> Iterator[_Samples]:
+    """Those of a TensorDataset: the lines of a function bind what one is given."""
+    for file, tree, call in calls_of(recording, _TENSORS):
+        function = function_around(tree, call.lineno)
+        names = {one.id for given in call.args for one in ast.walk(given) if isinstance(one, ast.Name)}
+        assigned = [] if function is None else [one for one in ast.walk(function) if isinstance(one, ast.Assign)]
+        lines = {
+            one.lineno for one in assigned for target in one.targets for each in ast.walk(target) if _is(each, names)
+        }
+        numbers = frozenset(_numbers(recording, file, lines | {call.lineno}))
+        if numbers:
+            yield _Samples(_OF_TORCH, None, numbers)
+
+
+def _is(node: ast.AST, names: set[str]) -> bool:
+    return isinstance(node, ast.Name) and node.id in names
 
 
 def _measured(method: Function) -> str | None:
@@ -165,7 +195,7 @@ def _passes(recording: Recording, samples: _Samples) -> dict[int, _Pass]:
         at = found[bisect_right(calls[block.thread], block.started, key=attrgetter("started"))]
         for one in block.operations:
             site = one.site
-            if site is not None and not one.grad and site.file == samples.file and site.line in samples.gives:
+            if site is not None and samples.are_given_by(one):
                 at.given[site.line, one.name] += 1
             elif site is not None and at.given and one.name.startswith(SUMS) and _is_sum(recording, site):
                 at.summed = at.summed or site

@@ -9,7 +9,7 @@ import torch
 import torch.distributed as dist
 from group_programs import chosen, model, run
 from torch.nn.parallel import DistributedDataParallel as Replicated
-from torch.utils.data import DataLoader, Dataset, DistributedSampler
+from torch.utils.data import DataLoader, Dataset, DistributedSampler, TensorDataset
 
 
 class Samples(Dataset):
@@ -26,7 +26,7 @@ class Samples(Dataset):
 
 
 def filled(samples):
-    return DistributedSampler(samples, shuffle=False)  # expect: GS769 in filled_up
+    return DistributedSampler(samples, shuffle=False)  # expect: GS769 in filled_up, filled_up_with_tensors
 
 
 def cut(samples):
@@ -67,6 +67,27 @@ def fit(rank, number, share, **options):
 
 def filled_up(rank):
     fit(rank, 9, filled)
+
+
+def tensors(number):
+    x = torch.randn(number, 4, generator=torch.Generator().manual_seed(number))
+    y = x.sum(1, keepdim=True)
+    return TensorDataset(x, y, y)
+
+
+def fit_tensors(rank, number, share):
+    net, samples, scored = Replicated(model()), tensors(12), tensors(number)
+    for _ in range(2):
+        train(net, samples, part(samples))
+        score(net.module, scored, share(scored))
+
+
+def filled_up_with_tensors(rank):
+    fit_tensors(rank, 9, filled)
+
+
+def healthy_part_of_tensors(rank):
+    fit_tensors(rank, 9, part)
 
 
 def healthy_share_that_divides(rank):

@@ -49,7 +49,7 @@ pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="ne
 def programs(script):
     """By the name of a program: the code that must be found, and its line, None where the mark names no line.
 
-    A mark outside of the program names it: "# expect: GS792 in two_rates".
+    A mark outside of the program names it, or several: "# expect: GS792 in two_rates, rates".
     """
     found, elsewhere = {}, {}
     name = None
@@ -59,9 +59,9 @@ def programs(script):
             name = head[1] if head else None
             if name is not None:
                 found[name] = None
-        mark = re.search(r"# expect: (GS\d{3})(?: in (\w+))?", line)
+        mark = re.search(r"# expect: (GS\d{3})(?: in (\w+(?:, \w+)*))?", line)
         if mark and mark[2]:
-            elsewhere[mark[2]] = mark[1], number
+            elsewhere |= dict.fromkeys(mark[2].split(", "), (mark[1], number))
         elif mark and name is not None:
             found[name] = mark[1], None if line.startswith("def ") else number
     return {**found, **elsewhere}
