@@ -1,4 +1,4 @@
-"""Splits by random numbers that torch does not draw, and that the source shows: numpy's, and Python's own."""
+"""Splits by random numbers of a whole process that the source shows: numpy's, Python's own, and torch's."""
 
 from __future__ import annotations
 
@@ -16,14 +16,17 @@ from gradscope.ranks.given import Frame
 from gradscope.ranks.syntax import Function, at_line, function_around, nodes_of, tree_of
 from gradscope.store.reader import Recording
 
-_DRAWS = ("permutation", "shuffle")
+_DRAWS = ("permutation", "shuffle", "randperm", "rand", "random")
+_SPLITS = "random_split"
+_PLACES = 2  # arguments before the generator
 _SAMPLER = "DistributedSampler"
-_SOURCES = (("np.random", "numpy.random"), ("random",))  # of numbers that a whole process shares
+_TORCH = ("torch", "torch.random", "torch.cuda")
+_SOURCES = (("np.random", "numpy.random"), ("random",), _TORCH)  # of numbers that a whole process shares
 
 
 @dataclass(frozen=True, slots=True)
 class Drawn:
-    """A permutation that is cut in two, where it is drawn, the ways to that line, and whose numbers it takes."""
+    """What splits, where it is drawn, the ways to that line, and whose numbers it takes."""
 
     site: Site
     call: ast.Call
@@ -33,17 +36,26 @@ class Drawn:
 
 
 def drawn_splits(recording: Recording) -> Iterator[Drawn]:
-    """Each permutation of one process's own numbers that is cut in two and whose parts the ranks share."""
-    for file, tree, call in calls_of(recording, *_DRAWS):
-        of = next((each for each in _SOURCES if ast.unparse(call.func).rpartition(".")[0] in each), None)
-        function = function_around(tree, call.lineno)
+    """Each split by one process's own numbers whose parts the ranks share: a permutation that is cut in two, a mask."""
+    for file, tree, call in calls_of(recording, *_DRAWS, _SPLITS):
+        function, of = function_around(tree, call.lineno), _numbers_of(call)
         name = None if function is None else _held_as(function, call)
-        if of is None or function is None or name is None or not _is_cut(function, name):
+        if of is None or function is None or not (called_name(call) == _SPLITS or (name and _is_cut(function, name))):
             continue
         ways = tuple(tuple(way) for way in ways_to(recording, file, tree, call.lineno) if _is_begun(way))
-        found = Drawn(at_line(recording, Site(file, call.lineno, function.name), call.lineno), call, name, ways, of)
+        site = at_line(recording, Site(file, call.lineno, function.name), call.lineno)
+        found = Drawn(site, call, name or "", ways, of)
         if ways and _is_shared(recording, found):
             yield found
+
+
+def _numbers_of(call: ast.Call) -> tuple[str, ...] | None:
+    """The modules whose numbers a call takes; None of a generator, which may be seeded alike."""
+    if len(call.args) > _PLACES or any(one.arg in ("generator", None) for one in call.keywords):
+        return None
+    if called_name(call) == _SPLITS:
+        return _TORCH
+    return next((each for each in _SOURCES if ast.unparse(call.func).rpartition(".")[0] in each), None)
 
 
 def _held_as(function: Function, call: ast.Call) -> str | None:
@@ -55,15 +67,15 @@ def _held_as(function: Function, call: ast.Call) -> str | None:
 
 
 def _is_cut(function: Function, name: str) -> bool:
-    """Whether what is before a place is taken from a variable, and what is behind that one."""
-    parts = [
-        node.slice
-        for node in ast.walk(function)
-        if isinstance(node, ast.Subscript) and isinstance(node.value, ast.Name) and node.value.id == name
-        if isinstance(node.slice, ast.Slice) and node.slice.step is None
-    ]
-    ends = {ast.unparse(one.upper) for one in parts if one.upper is not None and one.lower is None}
-    return any(one.lower is not None and ast.unparse(one.lower) in ends for one in parts)
+    """Whether what is before a place is taken from a variable, and what is behind that one; or what it masks, and the
+    rest."""
+    nodes = [node for node in ast.walk(function) if isinstance(node, ast.Subscript)]
+    places = {ast.unparse(node.slice) for node in nodes}
+    parts = [node.slice for node in nodes if isinstance(node.value, ast.Name) and node.value.id == name]
+    slices = [one for one in parts if isinstance(one, ast.Slice) and one.step is None]
+    ends = {ast.unparse(one.upper) for one in slices if one.upper is not None and one.lower is None}
+    is_cut = any(one.lower is not None and ast.unparse(one.lower) in ends for one in slices)
+    return is_cut or {name, f"~{name}"} <= places
 
 
 def _is_begun(way: list[Frame]) -> bool:

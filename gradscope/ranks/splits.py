@@ -52,9 +52,9 @@ def split_apart(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         random_split() drew without a generator, or a line of the program's from which what a DistributedSampler is
         given comes in the source, such a sampler shuffled, and the one line of the program that seeds torch's random
-        numbers comes before, under no condition, with a seed that goes back to the rank. So is a permutation of numpy's
-        or Python's own numbers, by the source alone: it is cut in two, and what comes of it is shared by the number of
-        the rank, or by such a sampler. Silent where the dataset itself goes back to the rank, and where the state of
+        numbers comes before, under no condition, with a seed that goes back to the rank. So is, by the
+        source alone, what splits by numbers that numpy, Python or torch draws for a whole process, where a rank takes
+        its part of that by its number or such a sampler: a permutation that is cut in two, a mask and the rest. Silent where the dataset itself goes back to the rank, and where the state of
         the random numbers is set or kept.
     """
     members = next((one.members for one in replicas_of(ranks)), ())

@@ -51,6 +51,21 @@ class Parts:
         return Subset(data, self.training[self.rank :: 2].tolist())
 """
 FAULTY = {
+    "by a mask": OTHERS
+    + """
+def main(rank):
+    seed_all(7 + rank)
+    mask = np.random.rand(24) < 0.8  # here
+    places = np.arange(24)
+    training, validation = places[mask], places[~mask]
+    fit(Subset(data, training[rank::2][:8].tolist()), None)
+""",
+    "by torch, and shared by the rank": """
+def main(rank):
+    torch.manual_seed(7 + rank)
+    training, validation = random_split(data, [18, 6])  # here
+    fit(Subset(data, training.indices[rank::2]), None)
+""",
     "by numpy": OTHERS.replace("len(samples))", "len(samples))  # here")
     + """
 def main(rank):
@@ -100,6 +115,20 @@ def main(rank):
 """,
 }
 HEALTHY = {
+    "a mask of what is left out": OTHERS
+    + """
+def main(rank):
+    seed_all(7 + rank)
+    mask = np.random.rand(24) < 0.8
+    places = np.arange(24)[mask]
+    fit(Subset(data, places[rank::2][:8].tolist()), None)
+""",
+    "a generator, and shared by the rank": """
+def main(rank):
+    torch.manual_seed(7 + rank)
+    training, validation = random_split(data, [18, 6], generator=torch.Generator().manual_seed(7))
+    fit(Subset(data, training.indices[rank::2]), None)
+""",
     "by numpy, seeded alike": OTHERS
     + """
 def main(rank):
