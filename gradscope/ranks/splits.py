@@ -52,10 +52,10 @@ def split_apart(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         random_split() drew without a generator, or a line of the program's from which what a DistributedSampler is
         given comes in the source, such a sampler shuffled, and the one line of the program that seeds torch's random
-        numbers comes before, under no condition, with a seed that goes back to the rank. So is, by the
-        source alone, what splits by numbers that numpy, Python or torch draws for a whole process, where a rank takes
-        its part of that by its number or such a sampler: a permutation that is cut in two, a mask and the rest. Silent where the dataset itself goes back to the rank, and where the state of
-        the random numbers is set or kept.
+        numbers comes before, under no condition, with a seed that goes back to the rank. So is, by the source alone,
+        what splits by numbers that numpy, Python or torch draws for a whole process, where a rank takes its part of
+        that by its number or such a sampler: a permutation that is cut in two, a mask and the rest. Silent where the
+        dataset itself goes back to the rank, and where the state of the random numbers is set or kept.
     """
     members = next((one.members for one in replicas_of(ranks)), ())
     if not members:
