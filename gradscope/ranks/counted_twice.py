@@ -21,6 +21,7 @@ from gradscope.ranks.doubled import SUMS, sum_on
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.syntax import Function, at_line, function_around, nodes_of, tree_of
+from gradscope.ranks.wrapped import wrapped_share
 from gradscope.store.reader import Recording, load
 
 _SAMPLER = "DistributedSampler"
@@ -73,7 +74,9 @@ def counted_twice(ranks: Ranks) -> Iterator[Blame]:
         A hint. Samples of a TensorDataset, or of a class whose length is that of a tensor which its __init__ makes;
         between two backward calls, the ranks took as many of them without gradients as such a sampler gives each, which
         is neither the share without those that are left over nor all of them; a sum over ranks followed. The line is
-        that of the DistributedSampler without drop_last=True that the program makes.
+        that of the DistributedSampler without drop_last=True that the program makes. So is an index of a rank modulo
+        the length of a list, where the source tells how long that is, and a function goes through what comes of it that
+        summed over the ranks and calls no backward.
     """
     if len(ranks.ranks) < 2:
         return
@@ -91,6 +94,14 @@ def counted_twice(ranks: Ranks) -> Iterator[Blame]:
                     meant=True,
                 )
                 return
+        for site, number in wrapped_share(ranks, recordings[0]):
+            yield Blame(
+                f"an evaluation of {number:,} samples is shared by {len(ranks.ranks):,} ranks, and the last share "
+                "begins again at the first: what is there twice counts twice in the sum over the ranks",
+                site,
+                meant=True,
+            )
+            return
 
 
 def _sampler(recording: Recording) -> Site | None:
