@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import ast
 import enum
-from collections.abc import Iterator
+from collections import defaultdict
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import lru_cache
 
 from gradscope.functions.source import called_name, is_attribute_of
 from gradscope.model.site import Site
@@ -18,6 +20,9 @@ _DEPTH = 4  # functions in functions that are followed
 _SIZES = frozenset(("size", "numel"))
 _AS_IT_IS = frozenset(("float", "int", "tensor", "as_tensor", "to", "item", "double", "long", "max"))
 _WEIGHS = frozenset(("lerp", "lerp_", "mul", "mul_", "add_"))
+
+
+Bound = tuple[ast.expr, int | None]
 
 
 class What(enum.Flag):
@@ -62,7 +67,7 @@ class OwnWeights:
             for node in nodes_of(tree):
                 if isinstance(node, Function):
                     self._functions.setdefault(node.name, []).append((file, node))
-        self._summed = {place for tree in trees.values() for place in self._given_to_others(tree)}
+        self._summed = {place for tree in trees.values() for place in _given_to_others(nodes_of(tree))}
 
     def found(self) -> Iterator[Weighed]:
         """Each line that keeps what is weighed so, with the function that counts."""
@@ -84,12 +89,7 @@ class OwnWeights:
                         )
 
     def _scope(self, file: str, function: Function, given: dict[str, What] | None = None) -> _Scope:
-        return _Scope(file, function, given or {}, frozenset(self._given_to_others(function)))
-
-    def _given_to_others(self, node: ast.AST) -> set[str]:
-        """The places that collectives are given."""
-        calls = (one for one in ast.walk(node) if isinstance(one, ast.Call) and called_name(one) in MEETS)
-        return {ast.unparse(one) for call in calls for one in call.args if isinstance(one, ast.Name | ast.Attribute)}
+        return _Scope(file, function, given or {}, frozenset(_given_to_others(ast.walk(function))))
 
     def _called(self, scope: _Scope, call: ast.Call, depth: int = _DEPTH) -> Iterator[_Scope]:
         """The functions of the program's that a call may be of, with what it gives them."""
@@ -129,10 +129,10 @@ class OwnWeights:
 
     def _found(self, scope: _Scope, value: ast.expr, depth: int) -> What:
         of = _sized(value)
-        if isinstance(value, ast.Constant) or is_attribute_of(value, "self"):
-            return What.NOTHING if ast.unparse(value) not in scope.shared else What.SHARED
-        if ast.unparse(value) in scope.shared:
+        if isinstance(value, ast.Name | ast.Attribute) and ast.unparse(value) in scope.shared:
             return What.SHARED
+        if isinstance(value, ast.Constant) or is_attribute_of(value, "self"):
+            return What.NOTHING
         if of is not None:
             return What.SHARED if What.SHARED in self._what(scope, of, depth) else What.COUNT
         if isinstance(value, ast.Name):
@@ -178,6 +178,12 @@ class OwnWeights:
         return found if called_name(call) in _AS_IT_IS else found & ~What.COUNT or What.OWN
 
 
+def _given_to_others(nodes: Iterable[ast.AST]) -> set[str]:
+    """The places that collectives are given."""
+    calls = (one for one in nodes if isinstance(one, ast.Call) and called_name(one) in MEETS)
+    return {ast.unparse(one) for call in calls for one in call.args if isinstance(one, ast.Name | ast.Attribute)}
+
+
 def _sized(value: ast.AST) -> ast.expr | None:
     """What a value tells the size of."""
     if isinstance(value, ast.Subscript) and isinstance(value.slice, ast.Constant):
@@ -211,16 +217,28 @@ def _sides(node: ast.AST) -> list[ast.expr]:
     return []
 
 
-def _bound(function: Function, name: str) -> Iterator[tuple[ast.expr, int | None]]:
+def _bound(function: Function, name: str) -> list[Bound]:
     """What a variable is bound to in a function, or of which it is a part, and that part's place."""
+    return _bindings(function).get(name, [])
+
+
+@lru_cache(maxsize=1024)
+def _bindings(function: Function) -> dict[str, list[Bound]]:
+    """Of each function once: each variable is asked for again and again."""
+    found: dict[str, list[Bound]] = defaultdict(list)
     for node in ast.walk(function):
         if isinstance(node, ast.Assign):
             for target in node.targets:
-                names = [getattr(one, "id", "") for one in target.elts] if isinstance(target, ast.Tuple) else []
-                if name in names or (isinstance(target, ast.Name) and target.id == name):
-                    yield node.value, names.index(name) if names else None
-        elif isinstance(node, ast.For | ast.comprehension) and name in map(ast.unparse, ast.walk(node.target)):
-            yield node.iter, None
+                if isinstance(target, ast.Name):
+                    found[target.id].append((node.value, None))
+                for place, one in enumerate(target.elts if isinstance(target, ast.Tuple) else ()):
+                    if isinstance(one, ast.Name):
+                        found[one.id].append((node.value, place))
+        elif isinstance(node, ast.For | ast.comprehension):
+            names = (each.id for each in ast.walk(node.target) if isinstance(each, ast.Name))
+            for name in names:
+                found[name].append((node.iter, None))
+    return dict(found)
 
 
 def _reached(function: Function, value: ast.expr) -> list[ast.expr]:
