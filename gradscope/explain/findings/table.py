@@ -37,8 +37,8 @@ from gradscope.explain.findings import (
     unused_gradients,
     wrong_dimension,
 )
-from gradscope.explain.findings.advantages import advantage_with_gradient
 from gradscope.explain.findings.added_samples import batch_summed
+from gradscope.explain.findings.advantages import advantage_with_gradient
 from gradscope.explain.findings.arguments import argument_does_not_fit
 from gradscope.explain.findings.attended_batch import attends_over_batch
 from gradscope.explain.findings.attention_masks import sees_the_future
