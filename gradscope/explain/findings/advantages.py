@@ -71,15 +71,23 @@ def _advantage(flow: RecordedDataflow, at: int) -> FlowOperation | None:
 
 def _difference(flow: RecordedDataflow, tensor: int, before: int) -> FlowOperation | None:
     """What makes a value of a sum of data and of what requires grad, up to factors and shape."""
-    at = flow.maker(tensor, before)
-    operation = None if at is None else flow.operations[at]
-    if at is None or operation is None or base_name(operation.operation.name) not in (*_SUMS, *_KEEPS):
-        return None
-    data = [one for one in operation.reads if not one.requires_grad and flow.shape(one.tensor)]
-    if base_name(operation.operation.name) in _SUMS and data and len(data) < len(operation.reads):
-        return None if _is_of_density(flow, tensor, before) else operation
-    inside = (_difference(flow, one.tensor, at) for one in operation.reads if one.requires_grad and not one.leaf)
-    return next((one for one in inside if one is not None), None)
+    waiting, seen = [(tensor, before)], {tensor}
+    while waiting and len(seen) < _FAR:
+        one, until = waiting.pop(0)
+        at = flow.maker(one, until)
+        operation = None if at is None else flow.operations[at]
+        if at is None or operation is None or base_name(operation.operation.name) not in (*_SUMS, *_KEEPS):
+            continue
+        data = [one for one in operation.reads if not one.requires_grad and flow.shape(one.tensor)]
+        if base_name(operation.operation.name) in _SUMS and data and len(data) < len(operation.reads):
+            if not _is_of_density(flow, one, until):
+                return operation
+            continue
+        inside = (one for one in operation.reads if one.requires_grad and not one.leaf)
+        new = [one.tensor for one in inside if one.tensor not in seen]
+        seen.update(new)
+        waiting += [(read, at) for read in new]
+    return None
 
 
 def _is_of_density(flow: RecordedDataflow, tensor: int, before: int) -> bool:

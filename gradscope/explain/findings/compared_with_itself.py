@@ -33,7 +33,7 @@ _CHANCE = (
     "normal_",
     "uniform_",
 )
-_MOST = 20_000  # pairs of tensors that are compared for a loss
+_MOST = 4_000  # pairs of tensors that are compared for a loss
 _AS_IT_IS = ("detach", "alias")
 
 

@@ -15,7 +15,7 @@ from gradscope.model.site import Site, Stack
 
 _TIMES = 3
 _DISTRIBUTIONS, _DENSITY, _DRAWS = "torch/distributions/", "log_prob", ("sample", "rsample")
-_FAR = 32  # operators between a sample and where its density is asked for, at most
+_FAR = 32  # tensors between a sample and where its density is asked for, or in a sum, at most
 _KEEPS = ("mean", "sum", "view", "reshape", "squeeze", "unsqueeze", "stack", "cat", "div")
 _TURNS = ("neg", "rsub")
 _NOISE = ("randn", "randn_like", "normal", "normal_")
@@ -196,8 +196,9 @@ def _added_to_it(flow: RecordedDataflow, tensor: int) -> tuple[FlowOperation, bo
     logarithm of a deviation has."""
     readers = (flow.operations[at] for at in flow.readers.get(tensor, ()))
     waiting = [one.makes[0] for one in readers if one.backward is None and base_name(one.operation.name) == "exp"]
-    while waiting:
-        part = waiting.pop()
+    seen = set(waiting)
+    while waiting and len(seen) < _FAR:
+        part = waiting.pop(0)
         for at in flow.readers.get(part, ()):
             adds = flow.operations[at]
             if adds.backward is None and base_name(adds.operation.name) in _SUMS and adds.makes:
@@ -205,20 +206,28 @@ def _added_to_it(flow: RecordedDataflow, tensor: int) -> tuple[FlowOperation, bo
                 found = [one for one in terms if one is not None]
                 if found:
                     return adds, any(found)
-                waiting += adds.makes
+                waiting += [one for one in adds.makes if one not in seen]
+                seen.update(adds.makes)
     return None
 
 
 def _term(flow: RecordedDataflow, total: int, tensor: int, before: int) -> bool | None:
     """Whether a tensor has a factor where it is a term of a sum; None where it is none."""
-    if total == tensor:
-        return False
-    at = flow.maker(total, before)
-    operation = None if at is None else flow.operations[at]
-    name = "" if operation is None else base_name(operation.operation.name)
-    if at is None or operation is None or name not in (*_SUMS, "neg", "mul"):
-        return None
-    if name == "mul":
-        return True if [one.tensor for one in operation.reads] == [tensor] else None
-    inside = (_term(flow, one.tensor, tensor, at) for one in operation.reads if one.requires_grad)
-    return next((one for one in inside if one is not None), None)
+    waiting, seen = [(total, before)], {total}
+    while waiting and len(seen) < _FAR:
+        one, until = waiting.pop(0)
+        if one == tensor:
+            return False
+        at = flow.maker(one, until)
+        operation = None if at is None else flow.operations[at]
+        name = "" if operation is None else base_name(operation.operation.name)
+        if at is None or operation is None or name not in (*_SUMS, "neg", "mul"):
+            continue
+        if name == "mul":
+            if [read.tensor for read in operation.reads] == [tensor]:
+                return True
+            continue
+        new = [read.tensor for read in operation.reads if read.requires_grad and read.tensor not in seen]
+        seen.update(new)
+        waiting += [(read, at) for read in new]
+    return None
