@@ -160,10 +160,11 @@ def variance_as_deviation(case: Case) -> Iterator[Cause]:
     compared: dict[Site, Site | None] = {}
     for operation in flow.operations:
         is_exp = operation.backward is None and base_name(operation.operation.name) == "exp" and operation.makes
-        if is_exp and operation.reads[0].requires_grad and _spreads_noise(flow, operation.makes[0]):
-            added = _added_to_it(flow, operation.reads[0].tensor)
-            place, other = (operation.site, added[0].site) if added is not None else (None, None)
-            if added is not None and added[1]:
+        noise = _noise(flow, operation.makes[0]) if is_exp and operation.reads[0].requires_grad else None
+        added = None if noise is None else _added_to_it(flow, operation.reads[0].tensor)
+        if noise is not None and added is not None:
+            place, other = noise.site, added[0].site
+            if added[1]:
                 place, other = other, place
             if place is not None:
                 times[place] += 1
@@ -180,15 +181,16 @@ def variance_as_deviation(case: Case) -> Iterator[Cause]:
             )
 
 
-def _spreads_noise(flow: RecordedDataflow, tensor: int) -> bool:
+def _noise(flow: RecordedDataflow, tensor: int) -> FlowOperation | None:
+    """The operator that multiplies noise by a tensor."""
     for at in flow.readers.get(tensor, ()):
         operation = flow.operations[at]
         others = [one.tensor for one in operation.reads if one.tensor != tensor]
         if operation.backward is None and base_name(operation.operation.name) == "mul" and len(others) == 1:
             made = flow.maker(others[0], at)
             if made is not None and base_name(flow.operations[made].operation.name) in _NOISE:
-                return True
-    return False
+                return operation
+    return None
 
 
 def _added_to_it(flow: RecordedDataflow, tensor: int) -> tuple[FlowOperation, bool] | None:

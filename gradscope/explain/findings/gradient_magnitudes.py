@@ -119,7 +119,7 @@ def _all_dead(case: Case, samples: list[dict[str, LeafSize]]) -> Iterator[Cause]
         if not node.name.startswith("ReluBackward"):
             continue
         if reached(graph, without={node.id}).isdisjoint(leaves):
-            if is_module or _differs_since(case, first.backward):
+            if is_module or _differs_since(case, samples, first.backward):
                 yield _off_for_all(case, node, first.backward, size.backward, is_module)
             return
         if is_module:
@@ -140,10 +140,13 @@ def _off_for_all(case: Case, node: Node, since: int, backward: int, certain: boo
     )
 
 
-def _differs_since(case: Case, first: int) -> bool:
-    """Whether losses are never zero from a backward on and differ: a hinge whose aim is reached is 0, or adds 0."""
-    losses = [abs(loss) for backward, loss in case.losses().items() if backward >= first]
-    return len(losses) >= _SAMPLES and min(losses) > 0 and max(losses) - min(losses) > _UNLIKE * max(losses)
+def _differs_since(case: Case, samples: list[dict[str, LeafSize]], first: int) -> bool:
+    """Whether losses are never zero from a backward on, and differ where no gradient was measured: a hinge whose aim is
+    reached is 0 then, or adds the same."""
+    losses = {backward: abs(loss) for backward, loss in case.losses().items() if backward >= first}
+    measured = {size.backward for sample in samples for size in sample.values()}
+    off = [loss for backward, loss in losses.items() if backward in measured]
+    return len(off) > 1 and min(losses.values()) > 0 and max(off) - min(off) > _UNLIKE * max(off)
 
 
 def zero_gradient(case: Case) -> Iterator[Cause]:

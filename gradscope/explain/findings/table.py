@@ -229,7 +229,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS883", "density-minimised", Severity.INFO, density_minimised, points=False),
     Kind("GS884", "variance-as-deviation", Severity.INFO, variance_as_deviation, points=False),
     Kind("GS885", "targets-outside", Severity.WARNING, targets_outside, points=False),
-    Kind("GS886", "result-dropped", Severity.INFO, result_dropped, points=False),
+    Kind("GS886", "result-dropped", Severity.INFO, result_dropped, unless=("GS712", "GS841"), points=False),
     Kind("GS887", "same-parameters", Severity.WARNING, same_parameters, points=False),
     Kind("GS888", "data-edited", Severity.WARNING, data_edited, points=False),
     Kind("GS889", "masked-weights", Severity.INFO, masked_weights, points=False),
