@@ -27,6 +27,10 @@ _BLOCKS = 256  # the last blocks whose storages are remembered
 _RUNS = 256  # the last backward calls whose nodes are remembered
 _NODES = 1_000_000  # nodes that may be remembered
 _HIDDEN, _MOST_HIDDEN = 4, 4096  # numbers of a hidden write, and numbers kept
+_RESHAPE = ("AsStrided", "View", "ReshapeAlias", "UnsafeView", "Squeeze", "Unsqueeze", "Expand", "Alias")
+_TURN = ("T", "Transpose", "Permute", "Select", "Slice")
+_VIEWS = tuple(f"{name}Backward" for name in (*_RESHAPE, *_TURN))
+_OF_A_LEAF = "torch::autograd::AccumulateGrad"
 _FREED = "second time"  # in torch's words when what a node saved is gone
 _FAILURES = 8  # backward calls that are looked into after they raised
 
@@ -169,19 +173,20 @@ class InplaceWrites(Watcher):
 
 def _between(reader: Token, kept: torch.Tensor, write: int, made: dict[int, int]) -> bool:
     """Whether a write lies between the node that made a tensor and the one that saved it."""
-    token = None if write > reader.uid else _maker(kept.grad_fn, reader)
+    token = None if write > reader.uid else _maker(kept.grad_fn, write)
     return token is not None and made.get(token.uid, write) < write
 
 
-def _maker(node: Any, reader: Token) -> Token | None:
-    """The token of the node that made a tensor before a reader took it.
+def _maker(node: Any, write: int) -> Token | None:
+    """The token of the node that made the memory of a tensor; None where that is a leaf's, which may be written.
 
-    Torch makes a new node for a view whose base was written, when it is read: that one is younger than its reader.
+    Torch makes a new node for a view whose base was written when it is read: before its reader's in torch 2.15, after
+    it in 2.13.
     """
     token = None if node is None else token_of(node)
-    while token is not None and token.uid > reader.uid:
+    while token is not None and token.uid >= write and node.name().startswith(_VIEWS):
         inputs = [one for one, _ in node.next_functions if one is not None]
-        node = inputs[0] if len(inputs) == 1 else None
+        node = inputs[0] if len(inputs) == 1 and inputs[0].name() != _OF_A_LEAF else None
         token = None if node is None else token_of(node)
     return token
 
