@@ -3,7 +3,10 @@
 from __future__ import annotations
 
 import ast
+from bisect import bisect_right
+from collections import defaultdict
 from collections.abc import Iterator
+from operator import attrgetter
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.constant_derivatives import constant_derivatives
@@ -16,6 +19,7 @@ from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.findings.missing_gradient import missing
 from gradscope.model.finding import Related, Severity
 from gradscope.model.graph import Backward, FunctionClass, Graph, Node
+from gradscope.model.operation import Block
 from gradscope.model.site import Origin, Site
 from gradscope.store.asked import kept
 
@@ -234,9 +238,19 @@ def _goes_to(case: Case, first: Backward, call: Backward) -> bool | None:
 
 def _ran_without_graph(case: Case, call: Backward) -> bool:
     """Whether gradients were off when the last operator before a call ran: that is why what it starts from has none."""
-    blocks = (one for one in case.blocks() if one.thread == call.thread and one.backward is None)
-    before = [one for one in blocks if one.started <= call.started]
-    return bool(before) and bool(before[-1].operations) and not before[-1].operations[-1].grad
+    blocks = _forwards(case).get(call.thread, [])
+    before = bisect_right(blocks, call.started, key=attrgetter("started"))
+    return before > 0 and bool(blocks[before - 1].operations) and not blocks[before - 1].operations[-1].grad
+
+
+@kept
+def _forwards(case: Case) -> dict[int, list[Block]]:
+    """What ran between the backward calls of each thread, in order."""
+    found: dict[int, list[Block]] = defaultdict(list)
+    for block in case.blocks():
+        if block.backward is None:
+            found[block.thread].append(block)
+    return {thread: sorted(blocks, key=attrgetter("started")) for thread, blocks in found.items()}
 
 
 def _mentions(statement: ast.AST, names: set[str]) -> bool:
