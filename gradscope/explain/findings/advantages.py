@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator
+from functools import partial
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.chance import is_density
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.trails import trail
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
@@ -15,7 +18,6 @@ from gradscope.model.site import Site
 
 _TIMES = 3
 _FAR = 64  # operators between a density and the product, at most
-_DISTRIBUTIONS, _DENSITY = "torch/distributions/", "log_prob"
 _CHOOSES, _LOGARITHM = ("gather", "index", "select"), ("_log_softmax", "log")
 _SUMS = ("add", "sub", "rsub")
 _KEEPS = ("mul", "div", "neg", "stack", "cat", "view", "reshape", "squeeze", "unsqueeze", "sum", "flip", "select")
@@ -71,45 +73,38 @@ def _advantage(flow: RecordedDataflow, at: int) -> FlowOperation | None:
 
 def _difference(flow: RecordedDataflow, tensor: int, before: int) -> FlowOperation | None:
     """What makes a value of a sum of data and of what requires grad, up to factors and shape."""
-    waiting, seen = [(tensor, before)], {tensor}
-    while waiting and len(seen) < _FAR:
-        one, until = waiting.pop(0)
-        at = flow.maker(one, until)
-        operation = None if at is None else flow.operations[at]
-        if at is None or operation is None or base_name(operation.operation.name) not in (*_SUMS, *_KEEPS):
-            continue
-        data = [one for one in operation.reads if not one.requires_grad and flow.shape(one.tensor)]
-        if base_name(operation.operation.name) in _SUMS and data and len(data) < len(operation.reads):
-            if not _is_of_density(flow, one, until):
-                return operation
-            continue
-        inside = (one for one in operation.reads if one.requires_grad and not one.leaf)
-        new = [one.tensor for one in inside if one.tensor not in seen]
-        seen.update(new)
-        waiting += [(read, at) for read in new]
+    for at, operation in trail(flow, tensor, before, partial(_learned, flow), _FAR):
+        if _mixes(flow, operation) and not _is_of_density(flow, operation.makes[0], at + 1):
+            return operation
     return None
+
+
+def _mixes(flow: RecordedDataflow, operation: FlowOperation) -> bool:
+    """Whether an operator adds data to what requires grad."""
+    data = [one for one in operation.reads if not one.requires_grad and flow.shape(one.tensor)]
+    return base_name(operation.operation.name) in _SUMS and 0 < len(data) < len(operation.reads)
+
+
+def _learned(flow: RecordedDataflow, operation: FlowOperation) -> list[int]:
+    """What an operator only adds up or gives a factor or a form."""
+    if base_name(operation.operation.name) not in (*_SUMS, *_KEEPS) or _mixes(flow, operation):
+        return []
+    return [one.tensor for one in operation.reads if one.requires_grad and not one.leaf]
 
 
 def _is_of_density(flow: RecordedDataflow, tensor: int, before: int) -> bool:
     """Whether a value is the logarithm of a probability, or the ratio of one to another, up to factors and shape."""
-    waiting, seen = [(tensor, before)], {tensor}
-    while waiting and len(seen) < _FAR:
-        one, until = waiting.pop()
-        at = flow.maker(one, until)
-        if at is None:
-            continue
-        operation = flow.operations[at]
+    for at, operation in trail(flow, tensor, before, _parts, _FAR):
         name = base_name(operation.operation.name)
-        stack = operation.operation.stack
-        if any(site.function == _DENSITY and _DISTRIBUTIONS in site.file.replace("\\", "/") for site in stack):
+        if is_density(operation.operation.stack) or (name in _CHOOSES and _is_logarithm(flow, operation, at)):
             return True
-        if name in _CHOOSES and _is_logarithm(flow, operation, at):
-            return True
-        if name in (*_KEEPS, *_OF_A_RATIO):
-            new = [read.tensor for read in operation.reads if read.requires_grad and read.tensor not in seen]
-            seen.update(new)
-            waiting += [(read, at) for read in new]
     return False
+
+
+def _parts(operation: FlowOperation) -> list[int]:
+    if base_name(operation.operation.name) not in (*_KEEPS, *_OF_A_RATIO):
+        return []
+    return [one.tensor for one in operation.reads if one.requires_grad]
 
 
 def _is_logarithm(flow: RecordedDataflow, operation: FlowOperation, at: int) -> bool:

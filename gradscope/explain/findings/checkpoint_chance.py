@@ -8,6 +8,7 @@ from typing import TypeGuard
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.chance import draws
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.findings.checkpoints import boundary, caller, within
@@ -16,23 +17,6 @@ from gradscope.model.notice import FORGETS_CHANCE
 from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Origin, Site
 
-_DRAWS = (
-    "bernoulli",
-    "native_dropout",
-    "_fused_dropout",
-    "rand",
-    "randn",
-    "rand_like",
-    "randn_like",
-    "randint",
-    "randperm",
-    "normal",
-    "uniform",
-    "exponential",
-    "multinomial",
-    "poisson",
-    "rrelu_with_noise",
-)
 _SETTING = "preserve_rng_state"
 _GIVEN = "generator"  # in the name of an operator's overload that takes one
 _STATES = frozenset({"manual_seed", "seed", "set_state", "Generator", "fork_rng"})
@@ -108,7 +92,7 @@ def _drawn(case: Case) -> dict[Site, Operation]:
     found: dict[Site, Operation] = {}
     for block in case.blocks():
         for operation in block.operations if block.backward is None else ():
-            if base_name(operation.name).rstrip("_") in _DRAWS and boundary(operation.stack) is not None:
+            if draws(operation) and boundary(operation.stack) is not None:
                 site = caller(operation.stack)
                 if site is not None:
                     found.setdefault(site, operation)

@@ -9,6 +9,7 @@ from itertools import dropwhile, zip_longest
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.chance import draws
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import last_name
@@ -22,17 +23,6 @@ _COMPARE = ("mse_loss", "smooth_l1_loss", "l1_loss", "huber_loss")
 _DIVERGENCE = "kl_div"
 _ALIKE = {"_log_softmax": "_softmax", "_safe_softmax": "_softmax"}
 _LEARNED = ("addmm", "mm", "bmm", "convolution", "embedding")  # what computes with weights
-_CHANCE = (
-    "native_dropout",
-    "bernoulli",
-    "bernoulli_",
-    "rand",
-    "rand_like",
-    "randn",
-    "randn_like",
-    "normal_",
-    "uniform_",
-)
 _MOST = 4_000  # pairs of tensors that are compared for a loss
 _AS_IT_IS = ("detach", "alias")
 
@@ -108,7 +98,7 @@ def _computed_again(flow: RecordedDataflow, at: int) -> tuple[FlowOperation, Flo
         seen.add((first, second))
         pair = flow.operations[first], flow.operations[second]
         names = [base_name(each.operation.name) for each in pair]
-        alike = len({_ALIKE.get(name, name) for name in names}) == 1 and names[0] not in _CHANCE
+        alike = len({_ALIKE.get(name, name) for name in names}) == 1 and not draws(pair[0].operation)
         if not alike or len(pair[0].reads) != len(pair[1].reads):
             return None
         if names[0] in _LEARNED:

@@ -7,18 +7,19 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.chance import draws_noise, is_density, is_sample
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.trails import trail
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
-from gradscope.model.site import Site, Stack
+from gradscope.model.site import Site
 
 _TIMES = 3
-_DISTRIBUTIONS, _DENSITY, _DRAWS = "torch/distributions/", "log_prob", ("sample", "rsample")
 _FAR = 32  # tensors between a sample and where its density is asked for, or in a sum, at most
 _KEEPS = ("mean", "sum", "view", "reshape", "squeeze", "unsqueeze", "stack", "cat", "div")
 _TURNS = ("neg", "rsub")
-_NOISE = ("randn", "randn_like", "normal", "normal_")
+_CHOICE = "multinomial"
 _SUMS = ("add", "sub", "rsub")
 
 
@@ -41,7 +42,7 @@ def density_minimised(case: Case) -> Iterator[Cause]:
     other. A hint.
     """
     flow = dataflow(case)
-    inside = set(flow.under(_is_density))
+    inside = set(flow.under(is_density))
     times: Counter[Site] = Counter()
     for root in flow.roots if inside else ():
         found = list(_densities(flow, root.tensor, inside))
@@ -52,10 +53,6 @@ def density_minimised(case: Case) -> Iterator[Cause]:
         if count >= _TIMES:
             message = "the loss grows with this density and is made smaller: the data becomes less likely"
             yield Cause(message, site, certain=False)
-
-
-def _is_density(stack: Stack) -> bool:
-    return any(site.function == _DENSITY and _DISTRIBUTIONS in site.file.replace("\\", "/") for site in stack)
 
 
 def _densities(flow: RecordedDataflow, root: int, inside: set[int]) -> Iterator[tuple[int, int]]:
@@ -117,20 +114,11 @@ def _from_outside(flow: RecordedDataflow, tensor: int, before: int, inside: set[
 
 
 def _is_drawn(flow: RecordedDataflow, tensor: int, before: int) -> bool:
-    waiting, seen = [(tensor, before)], {tensor}
-    while waiting and len(seen) < _FAR:
-        one, until = waiting.pop()
-        at = flow.maker(one, until)
-        if at is None:
-            continue
-        operation = flow.operations[at]
-        files = (site for site in operation.operation.stack if site.function in _DRAWS)
-        if base_name(operation.operation.name) == "multinomial" or any(_DISTRIBUTIONS in one.file for one in files):
-            return True
-        new = [read.tensor for read in operation.reads if read.tensor not in seen]
-        seen.update(new)
-        waiting += [(read, at) for read in new]
-    return False
+    """Whether a distribution, or multinomial(), has drawn what a tensor was made of."""
+    return any(
+        is_sample(one.operation.stack) or base_name(one.operation.name) == _CHOICE
+        for _, one in trail(flow, tensor, before, lambda one: [read.tensor for read in one.reads], _FAR)
+    )
 
 
 def variance_as_deviation(case: Case) -> Iterator[Cause]:
@@ -188,7 +176,7 @@ def _noise(flow: RecordedDataflow, tensor: int) -> FlowOperation | None:
         others = [one.tensor for one in operation.reads if one.tensor != tensor]
         if operation.backward is None and base_name(operation.operation.name) == "mul" and len(others) == 1:
             made = flow.maker(others[0], at)
-            if made is not None and base_name(flow.operations[made].operation.name) in _NOISE:
+            if made is not None and draws_noise(flow.operations[made].operation):
                 return operation
     return None
 
@@ -215,21 +203,17 @@ def _added_to_it(flow: RecordedDataflow, tensor: int) -> tuple[FlowOperation, bo
 
 def _term(flow: RecordedDataflow, total: int, tensor: int, before: int) -> bool | None:
     """Whether a tensor has a factor where it is a term of a sum; None where it is none."""
-    waiting, seen = [(total, before)], {total}
-    while waiting and len(seen) < _FAR:
-        one, until = waiting.pop(0)
-        if one == tensor:
+    if total == tensor:
+        return False
+    for _, operation in trail(flow, total, before, _terms, _FAR):
+        if tensor in _terms(operation):
             return False
-        at = flow.maker(one, until)
-        operation = None if at is None else flow.operations[at]
-        name = "" if operation is None else base_name(operation.operation.name)
-        if at is None or operation is None or name not in (*_SUMS, "neg", "mul"):
-            continue
-        if name == "mul":
-            if [read.tensor for read in operation.reads] == [tensor]:
-                return True
-            continue
-        new = [read.tensor for read in operation.reads if read.requires_grad and read.tensor not in seen]
-        seen.update(new)
-        waiting += [(read, at) for read in new]
+        if base_name(operation.operation.name) == "mul" and [one.tensor for one in operation.reads] == [tensor]:
+            return True
     return None
+
+
+def _terms(operation: FlowOperation) -> list[int]:
+    if base_name(operation.operation.name) not in (*_SUMS, "neg"):
+        return []
+    return [one.tensor for one in operation.reads if one.requires_grad]

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.chance import is_density
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, leaves_torch
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
@@ -15,7 +16,7 @@ from gradscope.model.site import Site, Stack
 
 _TIMES = 3
 _DISTRIBUTIONS = "torch/distributions/"
-_SAMPLE, _DENSITY = "sample", "log_prob"
+_SAMPLE = "sample"
 _DISCRETE = (
     "bernoulli",
     "binomial",
@@ -102,7 +103,7 @@ def _values_from(flow: RecordedDataflow, tensors: tuple[int, ...], at: int) -> s
             operation = flow.operations[reader]
             if reader <= after or operation.backward is not None or leaves_torch(operation):
                 continue
-            if any(one.function == _DENSITY and _DISTRIBUTIONS in one.file for one in operation.operation.stack):
+            if is_density(operation.operation.stack):
                 return None
             waiting += [(made, reader) for made in operation.makes if not flow.sets_leaf(reader, made)]
     return seen

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.chance import keeps_by_chance
 from gradscope.explain.evidence.dataflow import CTC_LOSSES, RecordedDataflow, dataflow
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
@@ -18,7 +19,6 @@ from gradscope.model.site import Site
 
 _SAME_ELEMENTS = ("view", "reshape", "_unsafe_view", "squeeze", "unsqueeze", "permute", "transpose", "neg", "clone")
 _FORMS = (*_SAME_ELEMENTS, "_to_copy", "expand", "t", "sub", "rsub", "bitwise_not", "logical_not")
-_CHANCE = ("rand", "rand_like", "uniform_", "uniform", "bernoulli", "bernoulli_", "randn", "randn_like")
 _FILLS = ("masked_fill", "masked_fill_")
 _SELECTS = ("mul", "mul_", "where")
 _LABELLED = ("nll_loss_forward", "nll_loss2d_forward")  # without reduction: zero where a label is ignored
@@ -93,14 +93,7 @@ def _is_truth(flow: RecordedDataflow, tensor: int, before: int) -> bool:
     known = flow.tensors.get(tensor)
     at = flow.maker(tensor, before)
     if known is not None and known.type.dtype == "bool":
-        return bool(known.type.shape) and not _is_drawn(flow, at)
+        return bool(known.type.shape) and not (at is not None and keeps_by_chance(flow, at))
     if at is None or base_name(flow.operations[at].operation.name) not in _FORMS:
         return False
     return any(_is_truth(flow, one.tensor, at) for one in flow.operations[at].reads)
-
-
-def _is_drawn(flow: RecordedDataflow, at: int | None) -> bool:
-    """Whether truth values compare random numbers, as a dropout by hand does."""
-    reads = () if at is None else flow.operations[at].reads
-    makers = (flow.maker(one.tensor, at) for one in reads if at is not None)
-    return any(one is not None and base_name(flow.operations[one].operation.name) in _CHANCE for one in makers)

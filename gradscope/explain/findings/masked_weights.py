@@ -7,7 +7,9 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.chance import keeps_by_chance
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.trails import trail
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
@@ -18,7 +20,6 @@ _SOFTMAX = ("_softmax", "_safe_softmax")
 _MASKS = ("masked_fill", "masked_fill_", "mul", "mul_", "where")
 _FORMS = ("view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "expand", "transpose", "permute", "clone", "slice")
 _BEFORE = (*_FORMS, "div", "mul", "sum", "bmm", "_to_copy", "_softmax")  # between scores and where they were made
-_CHANCE = ("rand", "rand_like", "bernoulli", "bernoulli_", "uniform_")
 _PRODUCTS, _FAR = ("bmm", "mm"), 16
 
 
@@ -93,22 +94,13 @@ def _maskings(flow: RecordedDataflow, weights: int) -> Iterator[FlowOperation]:
 
 def _is_of_data(flow: RecordedDataflow, mask: int, before: int) -> bool:
     """Whether a tensor is made of truth values that neither chance nor anything learned has given."""
-    waiting, seen, truth = [(mask, before)], {mask}, False
-    while waiting and len(seen) < _FAR:
-        tensor, until = waiting.pop()
-        known = flow.tensors.get(tensor)
-        truth = truth or (known is not None and known.type.dtype == "bool")
-        at = flow.maker(tensor, until)
-        operation = None if at is None else flow.operations[at]
-        if at is None or operation is None:
-            continue
-        by_chance = base_name(operation.operation.name) in _CHANCE
-        if by_chance or any(one.requires_grad for one in operation.reads):
+    tensors = [mask]
+    for at, operation in trail(flow, mask, before, lambda one: [read.tensor for read in one.reads], _FAR):
+        if keeps_by_chance(flow, at) or any(one.requires_grad for one in operation.reads):
             return False
-        new = [one.tensor for one in operation.reads if one.tensor not in seen]
-        seen.update(new)
-        waiting += [(one, at) for one in new]
-    return truth
+        tensors += [one.tensor for one in operation.reads]
+    known = (flow.tensors.get(one) for one in tensors)
+    return any(one is not None and one.type.dtype == "bool" for one in known)
 
 
 def _weighs(flow: RecordedDataflow, masking: FlowOperation) -> bool:

@@ -12,6 +12,7 @@ from gradscope.torch_internals.parts import PARTS
 
 HOOK = "torch._C._autograd._push_node_creation_hook"
 HAS_HOOK = there(PARTS[HOOK]) == HOOK
+OF_A_LEAF = "torch::autograd::AccumulateGrad"  # what torch calls the node of a leaf
 OWN_KEY = "gradscope"
 KEY = OWN_KEY if HAS_HOOK else "traceback_"  # torch's, in the place of a stock traceback
 

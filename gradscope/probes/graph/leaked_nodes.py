@@ -16,7 +16,7 @@ import torch
 
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
-from gradscope.probes.core.node_token import Token, token_of
+from gradscope.probes.core.node_token import OF_A_LEAF, Token, token_of
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.referrers import Referrers
 from gradscope.probes.core.thread_state import Thread
@@ -32,7 +32,6 @@ _OLD = 32  # steps after which their nodes tell of a leak
 _GRACE = 2  # steps after which a step's nodes should be dead: the script may still hold its last results
 _GROWING = 3  # cohorts with survivors at which the holder is searched for
 _MOST_HELD, _MOST_WALKED = 200, 20_000  # tensors whose holder is looked for, and nodes walked from each
-_OF_A_LEAF = "torch::autograd::AccumulateGrad"
 _LONGEST = 1.0  # seconds after which no further holder is looked for
 
 
@@ -186,7 +185,7 @@ class LeakedNodes(Watcher):
         while waiting and len(seen) < _MOST_WALKED:
             node = waiting.pop()
             token = token_of(node)
-            found += token is not None and token.uid in uids and node.name() != _OF_A_LEAF
+            found += token is not None and token.uid in uids and node.name() != OF_A_LEAF
             for target, _ in node.next_functions:
                 if target is not None and target not in seen:
                     seen[target] = None

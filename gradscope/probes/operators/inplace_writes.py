@@ -14,7 +14,7 @@ import torch
 
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
-from gradscope.probes.core.node_token import Token, token_of
+from gradscope.probes.core.node_token import OF_A_LEAF, Token, token_of
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.functions.input_writes import InputWrites
@@ -30,7 +30,6 @@ _HIDDEN, _MOST_HIDDEN = 4, 4096  # numbers of a hidden write, and numbers kept
 _RESHAPE = ("AsStrided", "View", "ReshapeAlias", "UnsafeView", "Squeeze", "Unsqueeze", "Expand", "Alias")
 _TURN = ("T", "Transpose", "Permute", "Select", "Slice")
 _VIEWS = tuple(f"{name}Backward" for name in (*_RESHAPE, *_TURN))
-_OF_A_LEAF = "torch::autograd::AccumulateGrad"
 _FREED = "second time"  # in torch's words when what a node saved is gone
 _FAILURES = 8  # backward calls that are looked into after they raised
 
@@ -186,7 +185,7 @@ def _maker(node: Any, write: int) -> Token | None:
     token = None if node is None else token_of(node)
     while token is not None and token.uid >= write and node.name().startswith(_VIEWS):
         inputs = [one for one, _ in node.next_functions if one is not None]
-        node = inputs[0] if len(inputs) == 1 and inputs[0].name() != _OF_A_LEAF else None
+        node = inputs[0] if len(inputs) == 1 and inputs[0].name() != OF_A_LEAF else None
         token = None if node is None else token_of(node)
     return token
 
