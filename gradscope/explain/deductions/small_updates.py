@@ -112,7 +112,7 @@ def _dtype(case: Case, optimizer: int, names: Iterable[str]) -> str | None:
     known = frozenset(names)
     kinds = {one.type.dtype for one in dataflow(case).tensors.values() if one.leaf in known and one.parameter}
     backward = next((look.backward for look in case.optimizer_looks() if look.optimizer == optimizer), None)
-    for node in () if backward is None else case.graph(backward).nodes:
+    for node in case.graph(backward).nodes if backward in case.graph_sizes() else ():
         if node.accumulates and node.leaf in known:
             kinds |= {kind.dtype for kind in node.inputs_meta if kind is not None}
     return next((kind for kind in sorted(kinds) if kind.startswith(_LOW)), None)
