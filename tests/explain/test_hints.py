@@ -17,6 +17,7 @@ SILENT = {
     "GS886": ("models_moved_and_results_shown.py",),
     "GS889": ("hidden_before_and_behind.py", "best_experts_only.py"),
     "GS882": ("distance_field_of_points.py", "slopes_told_for_each_channel.py"),
+    "GS894": ("dual_clipped_surrogate.py", "loss_that_is_cut_off.py"),
     "GS881": ("likelihoods_weighed_by_a_gate.py",),
     "GS880": ("summed_at_a_low_rate.py", "summed_under_adam.py", "divided_and_not_learnable.py"),
     "GS827": ("samples_clipped_one_by_one.py",),

@@ -9,7 +9,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.chance import draws_noise, is_density, is_sample
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
-from gradscope.explain.evidence.trails import trail
+from gradscope.explain.evidence.trails import signed_terms, trail
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
@@ -17,8 +17,6 @@ from gradscope.model.site import Site
 
 _TIMES = 3
 _FAR = 32  # tensors between a sample and where its density is asked for, or in a sum, at most
-_KEEPS = ("mean", "sum", "view", "reshape", "squeeze", "unsqueeze", "stack", "cat", "div")
-_TURNS = ("neg", "rsub")
 _CHOICE = "multinomial"
 _SUMS = ("add", "sub", "rsub")
 
@@ -45,7 +43,7 @@ def density_minimised(case: Case) -> Iterator[Cause]:
     inside = set(flow.under(is_density))
     times: Counter[Site] = Counter()
     for root in flow.roots if inside else ():
-        found = list(_densities(flow, root.tensor, inside))
+        found = list(signed_terms(flow, root.tensor, inside))
         if root.requires_grad and found and all(sign > 0 for _, sign in found):
             sites = {flow.operations[at].site for at, _ in found if _is_of_data(flow, at, inside)}
             times.update(one for one in sites if one is not None)
@@ -53,34 +51,6 @@ def density_minimised(case: Case) -> Iterator[Cause]:
         if count >= _TIMES:
             message = "the loss grows with this density and is made smaller: the data becomes less likely"
             yield Cause(message, site, certain=False)
-
-
-def _densities(flow: RecordedDataflow, root: int, inside: set[int]) -> Iterator[tuple[int, int]]:
-    """The operators that gave densities which a loss is a sum of, each with the sign that it has there."""
-    waiting, seen = [(root, len(flow.operations), 1)], {root}
-    while waiting:
-        tensor, before, sign = waiting.pop()
-        at = flow.maker(tensor, before)
-        if at is None:
-            continue
-        if at in inside:
-            yield at, sign
-            continue
-        operation = flow.operations[at]
-        for place, read in enumerate(operation.reads):
-            turned = _sign(base_name(operation.operation.name), len(operation.reads), place)
-            if turned and read.requires_grad and read.tensor not in seen:
-                seen.add(read.tensor)
-                waiting.append((read.tensor, at, sign * turned))
-
-
-def _sign(name: str, reads: int, place: int) -> int:
-    """With which sign an operator passes on what it reads; 0 where that is not known."""
-    if name in _TURNS and reads == 1:
-        return -1
-    if name == "sub":
-        return -1 if place else 1
-    return 1 if name == "add" or (name in _KEEPS and (name != "div" or reads == 1)) else 0
 
 
 def _is_of_data(flow: RecordedDataflow, at: int, inside: set[int]) -> bool:

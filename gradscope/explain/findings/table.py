@@ -45,6 +45,7 @@ from gradscope.explain.findings.attention_masks import sees_the_future
 from gradscope.explain.findings.averaged_buffers import average_without_buffers
 from gradscope.explain.findings.batch_averages import forgets_batches
 from gradscope.explain.findings.clamped_straight_through import clamped_straight_through
+from gradscope.explain.findings.clips_another import clips_another
 from gradscope.explain.findings.compared_with_itself import compared_with_itself
 from gradscope.explain.findings.copied_with_graph import copied_with_graph
 from gradscope.explain.findings.cut_in_loop import cut_in_loop
@@ -104,6 +105,7 @@ from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.scrambled_states import states_scrambled
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
 from gradscope.explain.findings.summed_batches import micro_batches_summed
+from gradscope.explain.findings.surrogates import optimistic_surrogate
 from gradscope.explain.findings.targets_outside import targets_outside
 from gradscope.explain.findings.terms_of_others import term_trains_nothing
 from gradscope.explain.findings.turned_dimensions import dimensions_turned
@@ -220,11 +222,13 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS874", "decay-moves-frozen", Severity.INFO, hooks_and_optimizers.decay_moves_frozen, points=False),
     Kind("GS875", "schedule-cut-short", Severity.INFO, schedule_cut_short, unless=("GS805",), points=False),
     Kind("GS876", "clamped-straight-through", Severity.INFO, clamped_straight_through, points=False),
+    Kind("GS893", "clips-another", Severity.WARNING, clips_another, points=False),
     Kind("GS890", "both-factors-zero", Severity.WARNING, both_factors_zero, unless=("GS734",), points=False),
     Kind("GS877", "weights-behind-relu", Severity.INFO, weights_behind_relu, unless=("GS734",), points=False),
     Kind("GS878", "one-memory", Severity.INFO, one_memory, points=False),
     Kind("GS880", "batches-summed", Severity.INFO, micro_batches_summed, unless=("GS737",), points=False),
     Kind("GS881", "advantage-with-gradient", Severity.INFO, advantage_with_gradient, points=False),
+    Kind("GS894", "optimistic-surrogate", Severity.INFO, optimistic_surrogate, points=False),
     Kind("GS882", "norm-of-a-part", Severity.INFO, norm_of_a_part, points=False),
     Kind("GS883", "density-minimised", Severity.INFO, density_minimised, points=False),
     Kind("GS884", "variance-as-deviation", Severity.INFO, variance_as_deviation, points=False),

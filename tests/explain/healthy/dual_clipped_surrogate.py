@@ -1,0 +1,54 @@
+"""PPO with a second bound where the advantage is negative: a maximum of the pessimistic gain, and clipped values."""
+
+import torch
+from torch import nn
+
+
+class Policy(nn.Module):
+    def __init__(self, observed=3, actions=4):
+        super().__init__()
+        self.body = nn.Sequential(nn.Linear(observed, 32), nn.Tanh())
+        self.actions, self.value = nn.Linear(32, actions), nn.Linear(32, 1)
+
+    def forward(self, observation):
+        hidden = self.body(observation)
+        return torch.distributions.Categorical(logits=self.actions(hidden)), self.value(hidden).squeeze(1)
+
+
+def policy_loss(ratio, advantage, bound=0.2):
+    gain = torch.min(ratio * advantage, ratio.clamp(1 - bound, 1 + bound) * advantage)
+    return -torch.where(advantage < 0, torch.max(gain, 3 * advantage), gain).mean()
+
+
+def value_loss(value, before, reward, bound=0.2):
+    held = before + (value - before).clamp(-bound, bound)
+    return torch.max((value - reward).square(), (held - reward).square()).mean()
+
+
+def update(policy, optimizer, observation, action, old, reward):
+    with torch.no_grad():
+        advantage = reward - policy(observation)[1]
+        before = policy(observation)[1]
+    for _ in range(4):
+        chosen, value = policy(observation)
+        ratio = (chosen.log_prob(action) - old).exp()
+        loss = policy_loss(ratio, advantage) + 0.5 * value_loss(value, before, reward)
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return ratio.max().item()
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    policy = Policy()
+    optimizer = torch.optim.Adam(policy.parameters(), lr=5e-3)
+    for _ in range(15):
+        observation = torch.randn(128, 3)
+        with torch.no_grad():
+            chosen, _ = policy(observation)
+            action = chosen.sample()
+            old = chosen.log_prob(action)
+        reward = (action == (observation[:, 0] > 0).long()).float()
+        widest = update(policy, optimizer, observation, action, old, reward)
+    print(f"reward {reward.mean():.2f}, largest ratio {widest:.2f}")
