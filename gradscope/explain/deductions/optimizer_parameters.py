@@ -10,6 +10,7 @@ from pathlib import PurePath
 from gradscope.explain.deductions.graph_cuts import birth
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
+from gradscope.explain.evidence.optimizers import idle_optimizers
 from gradscope.model.flow import FlowTensor
 from gradscope.model.site import Origin
 from gradscope.store.asked import kept
@@ -45,7 +46,8 @@ def optimizer_parameters(case: Case) -> OptimizerParameters:
     if not held:
         return OptimizerParameters(held, (), held)
     reached = dict.fromkeys(leaf.tensor for leaf in case.leaf_gradients())
-    unheld = (flow.tensors[one] for one in reached if one in flow.tensors and one not in held)
+    others = () if idle_optimizers(case) else reached  # an optimizer that never steps holds them, it may be
+    unheld = (flow.tensors[one] for one in others if one in flow.tensors and one not in held)
     unread = frozenset(one for one in held if not flow.is_used(one))
     trained = (one for one in unheld if one.parameter and not is_updated_by_hand(case, one))
     return OptimizerParameters(held, tuple(one for one in trained if not _is_put_together(case, one)), unread)

@@ -9,6 +9,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.model.site import Origin, Site, Stack, user_site
 from gradscope.model.training import MADE, SCALED_STEP, STEP
+from gradscope.store.asked import kept
 
 
 def made_at(case: Case, optimizer: int | None) -> Site | None:
@@ -20,6 +21,16 @@ def creation(case: Case, optimizer: int | None) -> Stack:
     """The calls that made an optimizer, the innermost first; none where that was not seen."""
     calls = (call for timeline in timelines(case) for _, call in timeline.of(MADE))
     return next((call.stack for call in calls if call.optimizer == optimizer), ())
+
+
+@kept
+def idle_optimizers(case: Case) -> frozenset[int]:
+    """Those that were made and never stepped, where others did: what they hold was never seen."""
+    made, stepped = set[int](), set[int]()
+    for timeline in timelines(case):
+        made |= {call.optimizer for _, call in timeline.of(MADE) if call.optimizer is not None}
+        stepped |= {call.optimizer for _, call in timeline.of(STEP, SCALED_STEP) if call.optimizer is not None}
+    return frozenset(made - stepped) if stepped else frozenset()
 
 
 def stepped_at(case: Case, site: Site | None) -> int | None:

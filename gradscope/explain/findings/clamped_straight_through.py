@@ -15,6 +15,7 @@ from gradscope.model.site import Site
 
 _COPIES = ("to", "type_as", "clone", "contiguous", "float", "half", "double")
 _CUTS = ("clamp", "clamp_", "clip", "clip_", "hardtanh", "relu6", "clamp_min", "clamp_max")
+_NAMES = 8  # that one value goes through, at most
 
 
 def clamped_straight_through(case: Case) -> Iterator[Cause]:
@@ -37,7 +38,7 @@ def clamped_straight_through(case: Case) -> Iterator[Cause]:
     Do instead: let the gradient through only where forward did not clamp.
 
     How it is found: the text of a Function that ran in a graph: forward, or a method that it calls, clamps, and
-    backward gives the gradient back by its own name, as it is or in another dtype. A hint: some quantisers mean it.
+    backward gives the gradient back as it is, as a copy or in another dtype. A hint: some quantisers mean it.
     """
     for function in case.functions():
         line = _handed_on(case, function)
@@ -67,18 +68,36 @@ def _handed_on(case: Case, function: FunctionClass) -> Site | None:
         return None
     value = returns[0].value
     first = value.elts[0] if isinstance(value, ast.Tuple) and value.elts else value
-    while isinstance(first, ast.Call) and isinstance(first.func, ast.Attribute):
-        first = first.func.value
-    if not isinstance(first, ast.Name) or first.id != given[0] or _is_written(backward, given[0]):
+    if not _is_given(first, backward, given[0]) or any(_writes_a_part(one) for one in ast.walk(backward)):
         return None
     return source_lines.line(case, place.file, returns[0].lineno, "backward")
 
 
-def _is_written(method: ast.FunctionDef, name: str) -> bool:
-    """Whether a name is given another value, or a part of it is."""
-    return any(
-        isinstance(one, ast.Name) and one.id == name and isinstance(one.ctx, ast.Store) for one in ast.walk(method)
-    ) or any(isinstance(one, ast.Subscript) and isinstance(one.ctx, ast.Store) for one in ast.walk(method))
+def _is_given(value: ast.expr | None, method: ast.FunctionDef, given: str) -> bool:
+    """Whether an expression is an argument as it came, or a copy of it, under whatever name."""
+    for _ in range(_NAMES):
+        while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute):
+            value = value.func.value
+        if not isinstance(value, ast.Name):
+            return False
+        stores = [
+            one for one in ast.walk(method) if isinstance(one, ast.Assign | ast.AugAssign) and _sets(one, value.id)
+        ]
+        if value.id == given:
+            return not stores
+        if len(stores) != 1 or not isinstance(stores[0], ast.Assign) or not isinstance(stores[0].targets[0], ast.Name):
+            return False
+        value = stores[0].value
+    return False
+
+
+def _sets(statement: ast.Assign | ast.AugAssign, name: str) -> bool:
+    targets = statement.targets if isinstance(statement, ast.Assign) else [statement.target]
+    return any(isinstance(one, ast.Name) and one.id == name for target in targets for one in ast.walk(target))
+
+
+def _writes_a_part(node: ast.AST) -> bool:
+    return isinstance(node, ast.Subscript) and isinstance(node.ctx, ast.Store)
 
 
 def _calls(method: ast.FunctionDef) -> Iterator[ast.Call]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
@@ -11,12 +12,14 @@ from gradscope.explain.deductions.gradients_of_steps import (
     is_read_before,
     learns_while_evaluating,
 )
+from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
 from gradscope.explain.deductions.source_calls import guard_of
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.timeline import is_whole, timelines
+from gradscope.explain.evidence.optimizers import idle_optimizers, made_at
+from gradscope.explain.evidence.timeline import Moment, Timeline, is_whole, timelines
 from gradscope.explain.evidence.words import several
 from gradscope.model.finding import Related, Severity
-from gradscope.model.training import MADE, SCALED_STEP, STEP
+from gradscope.model.training import MADE, SCALED_STEP, STEP, ZERO_GRAD
 
 _TIMES = 3  # of the same, before anything is said
 _NEVER = 6  # backward calls without a step
@@ -160,7 +163,8 @@ def never_steps(case: Case) -> Iterator[Cause]:
     Do instead: let the last, shorter window step as well.
 
     How it is found: the run ended by itself, an optimizer was made and none stepped, the same line has called backward
-    several times, and no parameter was written by hand.
+    several times, and no parameter was written by hand. Or others step, and one whose zero_grad() comes before the same
+    backward again and again does not, which reaches parameters that no optimizer which steps holds.
     """
     if case.run().status not in (0, None) or not is_whole(case):
         return
@@ -177,6 +181,29 @@ def never_steps(case: Case) -> Iterator[Cause]:
                 f"the optimizer never steps in {len(lines)} backward calls: {what}",
                 guard or made[-1].site,
                 (Related("declared_at", made[-1].site, "the optimizer"),) if guard is not None else (),
+            )
+    for timeline in timelines(case):
+        yield from _one_never_steps(case, timeline)
+
+
+def _one_never_steps(case: Case, timeline: Timeline) -> Iterator[Cause]:
+    """The optimizers that clear gradients before a backward and never use them, while others step."""
+    idle, held = idle_optimizers(case), optimizer_parameters(case).held
+    cleared: dict[int, list[Moment]] = defaultdict(list)
+    for at, call in timeline.of(ZERO_GRAD):
+        following = timeline.after(at) if call.optimizer in idle else None
+        if following is not None and call.optimizer is not None:
+            cleared[call.optimizer].append(following)
+    unheld = {leaf.backward for leaf in case.leaf_gradients() if leaf.tensor not in held} if cleared else set()
+    for optimizer, backwards in cleared.items():
+        reaching = [one for one in backwards if one.backward is not None and one.backward.number in unheld]
+        if len(backwards) >= _NEVER and reaching and len({one.site for one in backwards}) == 1:
+            yield Cause(
+                f"gradients are computed here in {len(backwards)} calls, and nothing calls the step() of the optimizer "
+                "that clears them",
+                reaching[0].site,
+                (Related("declared_at", made_at(case, optimizer), "the optimizer"),),
+                advice="call its step() once the gradients are there.",
             )
 
 

@@ -98,7 +98,10 @@ def _why_not_used(case: Case, call: Backward, end: FlowEnd) -> Cause:
             found = at_cut(case, cuts[0])
             message = f"{what} of autograd.grad requires no grad: {reason_of(found)}"
             return replace(found.cause, message=message, tensor=name)
-        return Cause(f"{what} of autograd.grad requires no grad", call.site, tensor=name)
+        detached = _detached_under_its_name(case, call)
+        reason = "" if detached is None else ": it was detached here"
+        message = f"{what} of autograd.grad requires no grad{reason}"
+        return Cause(message, detached or call.site, tensor=name, certain=detached is None)
     way = flow.onward(end.tensor)
     cuts = [cut for cut in way.cuts if cut.made in flow.useful]
     if cuts:
@@ -112,6 +115,22 @@ def _why_not_used(case: Case, call: Backward, end: FlowEnd) -> Cause:
         message = f"what is computed from {what} does not go into the output"
         return Cause(message, last.site, (Related("unused_at", last.site, last.operation.name),), tensor=name)
     return _never_read(case, call, end, what)
+
+
+def _detached_under_its_name(case: Case, call: Backward) -> Site | None:
+    """The line that gave the name which a call asks for to a detached tensor, in the function that calls, where how the
+    tensor was made was not followed."""
+    nodes = [one for one in source_lines.at(case, call.site) if isinstance(one, ast.Call) and len(one.args) > 1]
+    given = [one.args[1] for one in nodes if last_name(one.func) == "grad"]
+    asked = {one.id for inputs in given for one in ast.walk(inputs) if isinstance(one, ast.Name)}
+    operations = (one for block in case.blocks() for one in block.operations if asked)
+    lines = {one.site for one in operations if base_name(one.name) == "detach"}
+    found = [one for one in lines if _is_in_function_of(call.site, one) and source_lines.assigned(case, one) in asked]
+    return found[0] if len(found) == 1 else None
+
+
+def _is_in_function_of(line: Site | None, other: Site | None) -> bool:
+    return line is not None and other is not None and (line.file, line.function) == (other.file, other.function)
 
 
 def _never_read(case: Case, call: Backward, end: FlowEnd, what: str) -> Cause:

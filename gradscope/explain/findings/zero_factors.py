@@ -11,7 +11,10 @@ from gradscope.explain.deductions.zero_factors import ZeroFactors, zero_factors
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.words import several
 from gradscope.model.finding import Related
+from gradscope.model.operation import base_name
 from gradscope.model.site import Site
+
+_INIT = "init.py"  # of torch.nn
 
 
 def both_factors_zero(case: Case) -> Iterator[Cause]:
@@ -33,14 +36,15 @@ def both_factors_zero(case: Case) -> Iterator[Cause]:
 
     How it is found: an optimizer holds both, and both were zero with a gradient of exactly zero in each step that was
     measured. In the recorded operators, every way from either of the two to a loss goes through a product with another
-    that is zero. The line is the one that gave the first of the two its values.
+    that is zero. The line is the one that gave the first of the two its values; where that was
+    not followed, the only one that had torch.nn.init set anything to zero.
     """
     products: dict[Site | None, list[ZeroFactors]] = defaultdict(list)
     for one in zero_factors(case):
         products[one.site].append(one)
     places: dict[Site | None, list[ZeroFactors]] = defaultdict(list)
     for product, pairs in products.items():
-        places[first_values(case, pairs[0].first) or product] += pairs
+        places[first_values(case, pairs[0].first) or _zeroed_at(case) or product] += pairs
     for site, pairs in places.items():
         names = list(dict.fromkeys(name for pair in pairs for name in (pair.first, pair.other)))
         others = dict.fromkeys(first_values(case, name) for name in names)
@@ -55,3 +59,16 @@ def both_factors_zero(case: Case) -> Iterator[Cause]:
             tensor=pairs[0].first,
             weight=len(pairs),
         )
+
+
+def _zeroed_at(case: Case) -> Site | None:
+    """The one line that had torch.nn.init set something to zero, in all of the run: what was built late is not
+    followed."""
+    operations = {id(block.operations): block.operations for block in case.blocks()}.values()
+    lines = {
+        one.site
+        for stretch in operations
+        for one in stretch
+        if base_name(one.name) == "zero_" and any(site.file.endswith(_INIT) for site in one.stack)
+    }
+    return lines.pop() if len(lines) == 1 else None
