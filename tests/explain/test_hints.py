@@ -18,10 +18,13 @@ SILENT = {
     "GS889": ("hidden_before_and_behind.py", "best_experts_only.py"),
     "GS882": ("distance_field_of_points.py", "slopes_told_for_each_channel.py"),
     "GS894": ("dual_clipped_surrogate.py", "loss_that_is_cut_off.py"),
+    "GS895": ("outputs_that_are_doubled.py",),
+    "GS739": ("short_memory_that_learns.py",),
     "GS881": ("likelihoods_weighed_by_a_gate.py",),
     "GS880": ("summed_at_a_low_rate.py", "summed_under_adam.py", "divided_and_not_learnable.py"),
     "GS827": ("samples_clipped_one_by_one.py",),
     "GS841": (
+        "losses_scaled_to_their_size.py",
         "adapted_tasks_summed.py",
         "softmaxes_over_rows.py",
         "sinkhorn_prototypes.py",

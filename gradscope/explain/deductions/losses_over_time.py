@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from statistics import median
+
 from gradscope.explain.evidence.case import Case
 
 _FEW, _LATE, _LOST = 5, 3, 1e6  # losses, and those at the end, at least; how many times larger than the first
@@ -21,3 +23,10 @@ def lost_from(case: Case) -> tuple[int, float, float] | None:
     if len(losses) < _FEW or len(losses) - lost < max(len(losses) // 4, _LATE):
         return None
     return losses[lost][0], began, losses[-1][1]
+
+
+def has_fallen(case: Case) -> bool:
+    """Whether the losses at the end are less than half of those at the beginning: the program learns."""
+    losses = list(case.losses().values())
+    part = max(len(losses) // 8, 1)
+    return len(losses) >= _FEW and 0 <= median(losses[-part:]) < median(losses[:part]) / 2

@@ -52,7 +52,7 @@ NO_GRAPH = "does not require grad and does not have a grad_fn"
 _LATE = {Reason.DETACHED: Severity.INFO, Reason.GRADIENTS_OFF: Severity.INFO}
 _INFERENCE = "inference_mode"
 _COME_BACK = ("tensor", "from_numpy", "asarray")
-_ZERO = ("Round", "Sign", "Floor", "Ceil", "Trunc", "Heaviside", "Bernoulli", "Fix", "Sgn", "FloorDivide")
+_ZERO = ("Round", "Sign", "Floor", "Ceil", "Trunc", "Heaviside", "Bernoulli", "Normal", "Fix", "Sgn", "FloorDivide")
 
 
 @kept

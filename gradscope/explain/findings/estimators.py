@@ -16,7 +16,7 @@ from gradscope.model.site import Site, Stack
 
 _TIMES = 3
 _DISTRIBUTIONS = "torch/distributions/"
-_SAMPLE = "sample"
+_SAMPLE, _NORMAL = "sample", "normal"
 _DISCRETE = (
     "bernoulli",
     "binomial",
@@ -53,7 +53,9 @@ def sample_without_gradient(case: Case) -> Iterator[Cause]:
     Do instead: rsample(), or an estimator that weighs log_prob(sample) with the loss.
 
     How it is found: a sample was drawn, with gradients off, from parameters that require grad and that the same loss
-    reaches in another way; operators that require grad compute the loss from it, and no log_prob() reads it.
+    reaches in another way; operators that require grad compute the loss from it, and no log_prob() reads it. Or
+    torch.normal() drew it from a mean or a deviation that require grad, by which its derivative is zero; the mean is
+    not subtracted from it, as in a density.
     """
     flow = dataflow(case)
     found: dict[Site, Cause] = {}
@@ -66,7 +68,33 @@ def sample_without_gradient(case: Case) -> Iterator[Cause]:
         if read is not None and _is_in_loss_twice(flow, read, at):
             message = "sample() draws without gradients, and the loss is computed from it"
             found[site] = Cause(message, site, op=operation.operation.name)
+    for at, operation in enumerate(flow.operations):
+        site = operation.site
+        is_normal = base_name(operation.operation.name) == _NORMAL and flow.reads_learned(at)
+        if is_normal and site is not None and site not in found and _is_in_loss(flow, at):
+            message = (
+                "normal() has a derivative of zero by its mean and its deviation, and the loss is computed from it"
+            )
+            advice = "mean + deviation * torch.randn_like(mean), or rsample() of a distribution."
+            found[site] = Cause(message, site, op=operation.operation.name, advice=advice)
     yield from found.values()
+
+
+def _is_in_loss(flow: RecordedDataflow, at: int) -> bool:
+    """Whether a loss is computed from what was drawn, and nothing compares that with what it was drawn around."""
+    operation = flow.operations[at]
+    drawn = _values_from(flow, operation.makes, at)
+    if drawn is None or not any(root.tensor in drawn and root.requires_grad for root in flow.roots):
+        return False
+    given = {one.tensor for one in operation.reads}
+    same = {*operation.makes, *(made for one in operation.makes for made in _detached(flow, one))}
+    readers = (flow.operations[place] for one in same for place in flow.readers.get(one, ()))
+    return not any(read.tensor in given for reader in readers for read in reader.reads)
+
+
+def _detached(flow: RecordedDataflow, tensor: int) -> tuple[int, ...]:
+    readers = (flow.operations[place] for place in flow.readers.get(tensor, ()))
+    return tuple(made for one in readers if base_name(one.operation.name) == "detach" for made in one.makes)
 
 
 def _draws(stack: Stack) -> bool:

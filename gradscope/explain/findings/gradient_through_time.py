@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.chains_through_time import Chain, exploding_chain, vanishing_chain
 from gradscope.explain.deductions.graph_cuts import first_values
+from gradscope.explain.deductions.losses_over_time import has_fallen
 from gradscope.explain.evidence.case import Case
 from gradscope.model.finding import Related, Severity
 
@@ -32,10 +33,11 @@ def through_time(case: Case) -> Iterator[Cause]:
     How it is found: in the steps 0, 1, 2, 4, 8, ... the gradients of some nodes of each line that made eight or more
     are measured, where each of them was computed from the next. In the last steps measured it grows, or in all of them
     it shrinks, about as much with every call. The line named gives the weight that multiplies it its values; without
-    one, it is the line of the cell. That a gradient vanishes is a hint: the program may need what is near only.
+    one, it is the line of the cell. That a gradient vanishes is a hint, where the loss has not halved: the program may
+    need what is near only.
     """
     explodes = exploding_chain(case)
-    chain = explodes or vanishing_chain(case)
+    chain = explodes or (None if has_fallen(case) else vanishing_chain(case))
     if chain is not None:
         yield _cause(case, chain, explodes is not None)
 

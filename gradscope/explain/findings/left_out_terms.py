@@ -13,6 +13,7 @@ from operator import attrgetter
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.lost_parts import detached_terms
 from gradscope.explain.deductions.shared_subgraph import lines
+from gradscope.explain.deductions.terms_as_numbers import terms_as_numbers
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, leaves_torch
 from gradscope.explain.evidence.source_names import carries, function_at, targets
@@ -47,9 +48,14 @@ def term_left_out(case: Case) -> Iterator[Cause]:
 
     How it is found: a single number that requires grad and that the program names like a term of a loss goes into no
     operator that a loss comes from, in three steps or more; or a single number that parameters led to is detached and
-    added to a loss, and no backward reaches it in another way. A hint: it may be there to be looked at only.
+    added to a loss, and no backward reaches it in another way; or .item() made a number of Python of it, and the source
+    adds what that is called to the loss. A hint: it may be there to be looked at only.
     """
-    yield from _never_added(case)
+    numbers = terms_as_numbers(case)
+    for site, added in numbers.items():
+        related = (Related("called_at", added, "adds the number"),) if added != site else ()
+        yield Cause("this makes a number of a term before it is added to the loss: it trains nothing", site, related)
+    yield from _never_added(case, numbers)
     yield from _detached(case)
 
 
@@ -61,12 +67,14 @@ def _detached(case: Case) -> Iterator[Cause]:
             yield Cause("this term is detached before it is added to the loss: it trains nothing", site)
 
 
-def _never_added(case: Case) -> Iterator[Cause]:
+def _never_added(case: Case, told: Container[Site]) -> Iterator[Cause]:
     flow = dataflow(case)
     times: Counter[Site] = Counter()
     steps: dict[Site, Site] = {}
     made_by: dict[Site, FlowOperation] = {}
     for operation, root in _unused_terms(case, flow):
+        if any(flow.operations[at].site in told for made in operation.makes for at in flow.readers.get(made, ())):
+            continue
         site = next((one for one in _given_on(case, operation.operation.stack) if _is_a_term(case, one)), None)
         if site is not None:
             times[site] += 1

@@ -38,6 +38,7 @@ from gradscope.explain.findings import (
     wrong_dimension,
 )
 from gradscope.explain.findings.added_samples import batch_summed
+from gradscope.explain.findings.added_to_itself import added_to_itself
 from gradscope.explain.findings.advantages import advantage_with_gradient
 from gradscope.explain.findings.arguments import argument_does_not_fit
 from gradscope.explain.findings.attended_batch import attends_over_batch
@@ -229,6 +230,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS880", "batches-summed", Severity.INFO, micro_batches_summed, unless=("GS737",), points=False),
     Kind("GS881", "advantage-with-gradient", Severity.INFO, advantage_with_gradient, points=False),
     Kind("GS894", "optimistic-surrogate", Severity.INFO, optimistic_surrogate, points=False),
+    Kind("GS895", "added-to-itself", Severity.INFO, added_to_itself, points=False),
     Kind("GS882", "norm-of-a-part", Severity.INFO, norm_of_a_part, points=False),
     Kind("GS883", "density-minimised", Severity.INFO, density_minimised, points=False),
     Kind("GS884", "variance-as-deviation", Severity.INFO, variance_as_deviation, points=False),

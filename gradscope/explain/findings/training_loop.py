@@ -12,9 +12,10 @@ from gradscope.explain.deductions.gradients_of_steps import (
     is_read_before,
     learns_while_evaluating,
 )
-from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
+from gradscope.explain.deductions.optimizer_parameters import is_updated_by_hand, optimizer_parameters
 from gradscope.explain.deductions.source_calls import guard_of
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.optimizers import idle_optimizers, made_at
 from gradscope.explain.evidence.timeline import Moment, Timeline, is_whole, timelines
 from gradscope.explain.evidence.words import several
@@ -194,10 +195,12 @@ def _one_never_steps(case: Case, timeline: Timeline) -> Iterator[Cause]:
         following = timeline.after(at) if call.optimizer in idle else None
         if following is not None and call.optimizer is not None:
             cleared[call.optimizer].append(following)
-    unheld = {leaf.backward for leaf in case.leaf_gradients() if leaf.tensor not in held} if cleared else set()
+    tensors = dataflow(case).tensors
+    others = (one for one in case.leaf_gradients() if cleared and one.tensor in tensors and one.tensor not in held)
+    unheld = {leaf.backward for leaf in others if not is_updated_by_hand(case, tensors[leaf.tensor])}
     for optimizer, backwards in cleared.items():
         reaching = [one for one in backwards if one.backward is not None and one.backward.number in unheld]
-        if len(backwards) >= _NEVER and reaching and len({one.site for one in backwards}) == 1:
+        if len(backwards) >= _NEVER and reaching:
             yield Cause(
                 f"gradients are computed here in {len(backwards)} calls, and nothing calls the step() of the optimizer "
                 "that clears them",
