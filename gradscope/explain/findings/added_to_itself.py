@@ -36,7 +36,8 @@ def added_to_itself(case: Case) -> Iterator[Cause]:
 
     Do instead: keep the input under its own name, before the layer is called; 2 * x, where that is meant.
 
-    How it is found: in three steps or more, an operator of a module adds a tensor to itself, which a layer with weights has computed, up to an activation or a normalisation. A hint.
+    How it is found: in three steps or more, an operator of a module adds a tensor to itself, which a layer with weights
+    has computed, up to an activation or a normalisation. A hint.
     """
     flow = dataflow(case)
     times: Counter[Site] = Counter()
