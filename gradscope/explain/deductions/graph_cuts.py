@@ -50,6 +50,7 @@ class Reason(enum.Enum):
     CANCELLED_IN_SUM = enum.auto()  # one side is the other plus what is trained too, and nothing else reads either
     NO_CREATE_GRAPH = enum.auto()
     DETACHED = enum.auto()
+    STRAIGHT_THROUGH = enum.auto()  # in a result that a loss takes for it
     PLAIN_NUMBERS = enum.auto()
     PLAIN_NUMBERS_AFTER = enum.auto()  # of the last result that had a graph
     OTHER_TENSORS = enum.auto()  # than the ones that require grad

@@ -35,6 +35,7 @@ from gradscope.explain.deductions.lost_parts import lost_parts
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters, scatters
 from gradscope.explain.deductions.silent_parameters import SilentParameter, silent_parameters
 from gradscope.explain.deductions.stacked_members import stacked_members
+from gradscope.explain.deductions.straight_through import compared_straight_through
 from gradscope.explain.deductions.transformed_reads import TAKE_FUNC_GRAD, mapped_at
 from gradscope.explain.deductions.unread_parameters import UNUSED, never_read
 from gradscope.explain.evidence.case import Case
@@ -235,7 +236,7 @@ def _why_none(case: Case, one: SilentParameter) -> MissingGradient | None:
         return _dropped(case, one)
     way = dataflow(case).onward(one.held.tensor)
     found = stacked_members(case, one.look.optimizer, way) or derived_part(case, way)
-    return found or cut_off(case, way) or _led_nowhere(case, one, way)
+    return found or compared_straight_through(case, way) or cut_off(case, way) or _led_nowhere(case, one, way)
 
 
 def cut_off(case: Case, way: Way) -> MissingGradient | None:
@@ -258,13 +259,14 @@ def cut_off(case: Case, way: Way) -> MissingGradient | None:
 def _doubt(flow: RecordedDataflow, way: Way, cut: Cut, lost: set[Site | None]) -> tuple[bool, ...]:
     """How likely a cut beside others is meant, the least first; of those alike, the nearest to the parameter counts.
 
-    An argmin says which, not how much. A parameter that is read while gradients are off, as in a rollout, and by
-    operators with a graph as well, is cut by what follows these. A line where all of a summand is lost comes first.
+    An argmin says which, not how much, and so does what only an argmin goes by. A parameter that is read while
+    gradients are off, as in a rollout, and by operators with a graph as well, is cut by what follows these. A line
+    where all of a summand is lost comes first.
     """
     operation = flow.operations[cut.operation]
     at_rest = not operation.operation.grad and any(one.tensor == cut.read and one.leaf for one in operation.reads)
     elsewhere = any(flow.operations[at].operation.grad for at in way.operations)
-    return flow.is_whole(cut.made), at_rest and elsewhere, operation.site not in lost
+    return flow.is_whole(cut.made) or flow.only_chooses(cut.made), at_rest and elsewhere, operation.site not in lost
 
 
 def _led_nowhere(case: Case, one: SilentParameter, way: Way) -> MissingGradient | None:

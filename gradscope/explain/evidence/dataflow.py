@@ -244,6 +244,24 @@ class RecordedDataflow:
         known = None if tensor is None else self.tensors.get(tensor)
         return known is not None and known.type.dtype.startswith(_WHOLE)
 
+    def only_chooses(self, tensor: int | None) -> bool:
+        """Whether all that a loss takes of a value are whole numbers or truth values that were made of it."""
+        waiting = [] if tensor is None else [tensor]
+        seen, chose = set(waiting), False
+        ends = {root.tensor for root in self.roots}
+        while waiting:
+            one = waiting.pop()
+            if one in ends:
+                return False
+            if self.is_whole(one):
+                chose = chose or one in self.useful
+                continue
+            readers = (self.operations[at] for at in self.readers.get(one, ()))
+            new = {made for each in readers if each.backward is None for made in each.makes} - seen
+            seen |= new
+            waiting += new
+        return chose
+
     def leaf_on_the_way(self, tensor: int | None) -> bool:
         """Whether a tensor, or what was made of it for a loss, was made a leaf that requires grad."""
         seen: set[int] = set()

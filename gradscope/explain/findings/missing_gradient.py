@@ -42,6 +42,7 @@ REASONS = {
     Reason.CANCELLED: "of this difference one side is the other plus a constant, so their gradients cancel",
     Reason.CANCELLED_IN_SUM: "one side of this difference is the other plus something, and its gradients cancel",
     Reason.NO_CREATE_GRAPH: "this derivative was taken without create_graph=True, so it is a constant",
+    Reason.STRAIGHT_THROUGH: "the straight-through result is compared in its place, which has another's gradient",
     Reason.DETACHED: "{call} gives the values without their graph",
     Reason.PLAIN_NUMBERS: "{call} turns the value into plain numbers, which have no graph",
     Reason.PLAIN_NUMBERS_AFTER: (
