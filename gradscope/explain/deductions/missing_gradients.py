@@ -271,7 +271,7 @@ def _doubt(flow: RecordedDataflow, way: Way, cut: Cut, lost: set[Site | None]) -
 
 def _led_nowhere(case: Case, one: SilentParameter, way: Way) -> MissingGradient | None:
     """A parameter that was not read, or whose results were not; None for one that was replaced."""
-    if optimizer_parameters(case).named and one.held.tensor in optimizer_parameters(case).unread:
+    if optimizer_parameters(case).has_named_others and one.held.tensor in optimizer_parameters(case).unread:
         return None
     if not way.operations:
         return never_read(case, one)

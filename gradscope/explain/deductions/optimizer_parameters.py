@@ -21,11 +21,20 @@ NAMELESS = "leaf"  # what a leaf is called that no module and no global variable
 
 @dataclass(frozen=True, slots=True)
 class OptimizerParameters:
-    """Parameters by number: those that optimizers hold, and those that get gradients and are in no optimizer."""
+    """Parameters by number: those that optimizers hold which step, and the others that get gradients.
+
+    `is_whole` is False where an optimizer never steps: it holds the others, it may be.
+    """
 
     held: frozenset[int]
-    unheld: tuple[FlowTensor, ...]
+    others: tuple[FlowTensor, ...]
     unread: frozenset[int]  # held, and never read by an operator on the way to a loss
+    is_whole: bool = True
+
+    @property
+    def unheld(self) -> tuple[FlowTensor, ...]:
+        """Those that get gradients and are in no optimizer."""
+        return self.others if self.is_whole else ()
 
     @property
     def nameless(self) -> tuple[FlowTensor, ...]:
@@ -37,6 +46,11 @@ class OptimizerParameters:
         """Those that a module registers, or a variable holds."""
         return tuple(one for one in self.unheld if one.leaf not in (None, NAMELESS))
 
+    @property
+    def has_named_others(self) -> bool:
+        """Whether an optimizer that steps does not hold something with a name."""
+        return any(one.leaf not in (None, NAMELESS) for one in self.others)
+
 
 @kept
 def optimizer_parameters(case: Case) -> OptimizerParameters:
@@ -46,11 +60,11 @@ def optimizer_parameters(case: Case) -> OptimizerParameters:
     if not held:
         return OptimizerParameters(held, (), held)
     reached = dict.fromkeys(leaf.tensor for leaf in case.leaf_gradients())
-    others = () if idle_optimizers(case) else reached  # an optimizer that never steps holds them, it may be
-    unheld = (flow.tensors[one] for one in others if one in flow.tensors and one not in held)
+    others = (flow.tensors[one] for one in reached if one in flow.tensors and one not in held)
     unread = frozenset(one for one in held if not flow.is_used(one))
-    trained = (one for one in unheld if one.parameter and not is_updated_by_hand(case, one))
-    return OptimizerParameters(held, tuple(one for one in trained if not _is_put_together(case, one)), unread)
+    trained = (one for one in others if one.parameter and not is_updated_by_hand(case, one))
+    own = tuple(one for one in trained if not _is_put_together(case, one))
+    return OptimizerParameters(held, own, unread, not idle_optimizers(case))
 
 
 def _is_put_together(case: Case, tensor: FlowTensor) -> bool:

@@ -9,6 +9,7 @@ import ast
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.graph_cuts import CUT, MissingGradient, Reason, born
+from gradscope.explain.deductions.optimizer_parameters import NAMELESS
 from gradscope.explain.deductions.siblings import read_in_another, sibling_read_twice
 from gradscope.explain.deductions.silent_parameters import SilentParameter
 from gradscope.explain.evidence import source_lines
@@ -36,7 +37,8 @@ def never_read(case: Case, one: SilentParameter) -> MissingGradient:
     if again is not None:
         return MissingGradient(UNUSED, Reason.SIBLING_READ_TWICE, Cause("", again, related, certain=False))
     rests = _is_called_elsewhere(case, one.held.name) or read_in_another(case, one.held.name, declared)
-    meant = Severity.INFO if rests else None
+    is_replaced = one.held.name == NAMELESS  # by something fixed, it may be: what is new and not held is told itself
+    meant = Severity.INFO if rests or is_replaced else None
     return MissingGradient(UNUSED, Reason.NEVER_READ, Cause("", site, related, severity=meant))
 
 
