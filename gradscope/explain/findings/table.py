@@ -94,6 +94,7 @@ from gradscope.explain.findings.one_memory import one_memory
 from gradscope.explain.findings.operator_shapes import shapes_do_not_fit
 from gradscope.explain.findings.other_values import another_value
 from gradscope.explain.findings.out_of_range import out_of_range
+from gradscope.explain.findings.padding_masks import padding_attended
 from gradscope.explain.findings.penalty_norms import norm_of_a_part
 from gradscope.explain.findings.plateaus import waits_for_a_score_to_fall
 from gradscope.explain.findings.refused_loads import load_refused, state_does_not_fit
@@ -146,6 +147,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS739", "gradient-through-time", Severity.WARNING, gradient_through_time.through_time, symptom=True),
     Kind("GS745", "gradient-leapt", Severity.ERROR, gradient_leapt, after=("GS730", "GS731")),
     Kind("GS737", "diverged", Severity.ERROR, divergence.diverged, unless=("GS745", "GS820", "GS824")),
+    Kind("GS759", "padding-attended", Severity.WARNING, padding_attended, points=False),
     Kind("GS730", "non-finite-forward", Severity.ERROR, nonfinite.non_finite_forward),
     Kind("GS731", "non-finite-derivative", Severity.ERROR, nonfinite.non_finite_derivative),
     Kind("GS740", "not-factorised", Severity.ERROR, not_factorised, unless=("GS730", "GS731", "GS732", "GS737")),
