@@ -39,6 +39,11 @@ def branching_line(case: Case, took: Stack, other: Stack) -> Site | None:
     return None
 
 
+def asked_around(case: Case, site: Site) -> list[ast.expr]:
+    """What the branches of its function ask that a line is behind, the innermost first."""
+    return _asked(case, site, None)
+
+
 def random_line(case: Case, site: Site) -> Site | None:
     """The first line of the function around a line that draws one of Python's or numpy's random numbers."""
     drawing, (_, statements) = _drawing(case, site), _function(case, site)

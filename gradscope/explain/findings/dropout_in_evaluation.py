@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 import ast
-from bisect import bisect_left
-from collections import defaultdict
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.block_calls import calls_by_block
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import last_name
@@ -79,22 +78,10 @@ def _evaluations(case: Case) -> frozenset[int]:
 def _modes(case: Case) -> dict[int, set[bool]]:
     forwards = {(one.module, bool(one.count)) for each in case.intervals() for one in each.calls if one.kind is FORWARD}
     both = {module for module, training in forwards if (module, not training) in forwards}  # no loss, no frozen teacher
-    starts: dict[int, list[tuple[float, int]]] = defaultdict(list)
-    for call in case.backwards():
-        starts[call.thread].append((call.started, call.number))
-    called = {
-        (one.thread, one.backward): {
-            bool(call.count) for call in one.calls if call.kind is FORWARD and not call.total and call.module in both
-        }
-        for one in case.intervals()
+    return {
+        block: {bool(call.count) for call in calls if call.kind is FORWARD and not call.total and call.module in both}
+        for block, calls in calls_by_block(case).items()
     }
-    found: dict[int, set[bool]] = {}
-    for block in case.blocks():
-        if block.backward is None:
-            calls = starts[block.thread]
-            at = bisect_left(calls, (block.started, -1))
-            found[block.number] = called.get((block.thread, calls[at][1] if at < len(calls) else None), set())
-    return found
 
 
 def _untold(case: Case, site: Site, module: ModuleCall | None) -> str | None:

@@ -54,6 +54,7 @@ from gradscope.explain.findings.cut_short import schedule_cut_short
 from gradscope.explain.findings.data_edited import data_edited
 from gradscope.explain.findings.densities import density_minimised, variance_as_deviation
 from gradscope.explain.findings.dropout_in_evaluation import dropout_in_evaluation
+from gradscope.explain.findings.dropout_lost import dropout_lost
 from gradscope.explain.findings.exhausted import iterator_exhausted
 from gradscope.explain.findings.factorizations import not_factorised
 from gradscope.explain.findings.frozen_averages import frozen_averages_move
@@ -218,6 +219,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS810", "left-in-evaluation", Severity.WARNING, training_modes.left_in_evaluation, points=False),
     Kind("GS811", "validated-in-training", Severity.INFO, training_modes.validated_in_training_mode, points=False),
     Kind("GS856", "dropout-in-evaluation", Severity.INFO, dropout_in_evaluation, points=False),
+    Kind("GS897", "dropout-lost", Severity.WARNING, dropout_lost, unless=("GS810",), points=False),
     Kind("GS857", "waits-for-a-fall", Severity.INFO, waits_for_a_score_to_fall, points=False),
     Kind("GS812", "thawed-by-train", Severity.INFO, training_modes.thawed_by_train, points=False),
     Kind("GS865", "forgets-batches", Severity.INFO, forgets_batches, points=False),
