@@ -43,6 +43,7 @@ from gradscope.explain.findings.advantages import advantage_with_gradient
 from gradscope.explain.findings.arguments import argument_does_not_fit
 from gradscope.explain.findings.attended_batch import attends_over_batch
 from gradscope.explain.findings.attention_masks import sees_the_future
+from gradscope.explain.findings.average_left import average_left
 from gradscope.explain.findings.averaged_buffers import average_without_buffers
 from gradscope.explain.findings.batch_averages import forgets_batches
 from gradscope.explain.findings.clamped_straight_through import clamped_straight_through
@@ -220,6 +221,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS811", "validated-in-training", Severity.INFO, training_modes.validated_in_training_mode, points=False),
     Kind("GS856", "dropout-in-evaluation", Severity.INFO, dropout_in_evaluation, points=False),
     Kind("GS897", "dropout-lost", Severity.WARNING, dropout_lost, unless=("GS810",), points=False),
+    Kind("GS898", "average-left", Severity.INFO, average_left, points=False),
     Kind("GS857", "waits-for-a-fall", Severity.INFO, waits_for_a_score_to_fall, points=False),
     Kind("GS812", "thawed-by-train", Severity.INFO, training_modes.thawed_by_train, points=False),
     Kind("GS865", "forgets-batches", Severity.INFO, forgets_batches, points=False),

@@ -1,0 +1,126 @@
+"""GS898: averaged weights that an evaluation copies into the model, and from which the training goes on."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.overwritten_weights import Overwriting, overwritings
+from gradscope.explain.deductions.running_averages import (
+    averaged_places,
+    averaging_lines,
+    places_of,
+    read_places,
+    times_run,
+)
+from gradscope.explain.deductions.settings import calls_at
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import called_name
+from gradscope.model.finding import Related
+from gradscope.model.site import Origin, Site, Stack, user_site
+
+_TIMES = 2  # evaluations: once is a phase that begins with the average
+_OFTENER = 4  # times as often the average is brought up to date as copied: Lookahead does both together
+_REPLACES = ("swap_tensors", "vector_to_parameters")
+_COPIES = ("copy_", "load_state_dict")
+_LISTS = "_foreach_copy_"
+
+
+def average_left(case: Case) -> Iterator[Cause]:
+    """What it flags: averaged weights that are copied into the model to evaluate them, and stay there.
+
+    Why: a running average lags behind. It is evaluated in the place of the weights, which are to be put back after
+    that. Else each epoch starts from the average, while the optimizer's moments belong to the weights that are gone.
+
+    Wrong:
+        average.copy_to(model.parameters())
+        validate(model)
+
+    Right:
+        average.store(model.parameters())
+        average.copy_to(model.parameters())
+        validate(model)
+        average.restore(model.parameters())
+
+    Do instead: keep a copy of the weights and put it back after the evaluation, or evaluate a model of its own.
+
+    How it is found: between two backward calls all that an optimizer trains is overwritten, forwards without gradients
+    follow, and the next forward of the training runs with no other write to the weights. It comes again, and what is
+    copied is what a line averages the parameters into, by its name, four times as often at least. A hint: some methods
+    mean it.
+    """
+    found = [one for one in overwritings(case) if one.times >= _TIMES]
+    if not found or _is_replaced_unseen(case):
+        return
+    averages = averaging_lines(case)
+    for one in found:
+        at = _beside(one)
+        for average in averages:
+            site = user_site(average)
+            if _is_copied(case, one, average) and times_run(case, site) >= _OFTENER * one.times:
+                yield Cause(
+                    f"averaged weights are copied into the model here, evaluated, and not put back: {one.times} times "
+                    "the training goes on from the average",
+                    at,
+                    (Related("called_at", one.evaluation.site, "evaluated"), Related("made_at", site, "averaged")),
+                    certain=False,
+                    op=one.copy.name,
+                )
+                break
+
+
+def _beside(one: Overwriting) -> Site | None:
+    """The line that copies, in the function that evaluates as well."""
+    found = one.copy.site
+    for copy, evaluation in zip(_outermost_first(one.copy.stack), _outermost_first(one.evaluation.stack), strict=False):
+        if (copy.file, copy.function) != (evaluation.file, evaluation.function):
+            break
+        found = copy
+    return found
+
+
+def _outermost_first(stack: Stack) -> list[Site]:
+    return [site for site in reversed(stack) if site.origin is Origin.USER]
+
+
+def _is_copied(case: Case, one: Overwriting, average: Stack) -> bool:
+    """Whether what is copied is an average, the model that it belongs to, or a part of that; and into what it is of."""
+    for call in calls_at(case, one.copy.site) if one.copy.site is not None else ():
+        values = _copied(call)
+        if values is not None:
+            target, source = (places_of(case, one.copy.stack, value) for value in values)
+            averaged = averaged_places(case, average)
+            if (one.known or target & read_places(case, average)) and _is_within(source, averaged):
+                return True
+    return False
+
+
+def _copied(call: ast.Call) -> tuple[ast.expr, ast.expr] | None:
+    """What a call that copies writes, and from what."""
+    if called_name(call) == _LISTS and len(call.args) > 1:
+        return call.args[0], call.args[1]
+    if called_name(call) in _COPIES and isinstance(call.func, ast.Attribute) and call.args:
+        return call.func.value, call.args[0]
+    return None
+
+
+def _is_within(copied: set[str], averaged: set[str]) -> bool:
+    pairs = ((f"{one}.", f"{other}.") for one in copied for other in averaged)
+    return any(one.startswith(other) or other.startswith(one) for one, other in pairs)
+
+
+def _is_replaced_unseen(case: Case) -> bool:
+    """Whether the program gives parameters other memory, which is no operator: that may put weights back."""
+    for file in syntax(case).files:
+        for node in syntax(case).nodes(file):
+            if isinstance(node, ast.Assign) and any(_is_data(one) for one in node.targets):
+                return True
+            if isinstance(node, ast.Call) and called_name(node) in _REPLACES:
+                return True
+    return False
+
+
+def _is_data(target: ast.expr) -> bool:
+    return isinstance(target, ast.Attribute) and target.attr == "data"
