@@ -68,6 +68,7 @@ from gradscope.explain.findings.gradient_leaps import gradient_leapt
 from gradscope.explain.findings.gradient_summed import gradient_summed
 from gradscope.explain.findings.gradients_gone import gradients_gone
 from gradscope.explain.findings.gradients_of_another import left_by_another
+from gradscope.explain.findings.history_kept import history_kept
 from gradscope.explain.findings.hook_edits import hook_edits_gradient
 from gradscope.explain.findings.hook_edits_parameter import hook_edits_parameter
 from gradscope.explain.findings.hook_piles import hooks_pile_up
@@ -320,6 +321,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS850", "cut-in-loop", Severity.INFO, cut_in_loop, points=False),
     Kind("GS892", "term-trains-nothing", Severity.INFO, term_trains_nothing, points=False),
     Kind("GS741", "graph-grows", Severity.WARNING, retained_graphs.grows),
+    Kind("GS899", "history-kept", Severity.INFO, history_kept, unless=("GS742",), points=False),
     Kind("GS743", "create-graph-cycle", Severity.WARNING, retained_graphs.cycles),
     Kind("GS744", "output-on-ctx", Severity.WARNING, retained_graphs.on_ctx),
     Kind("GS742", "graph-kept", Severity.WARNING, retained_graphs.kept, unless=("GS712",)),
