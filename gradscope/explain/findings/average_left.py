@@ -48,18 +48,18 @@ def average_left(case: Case) -> Iterator[Cause]:
 
     How it is found: between two backward calls all that an optimizer trains is overwritten, forwards without gradients
     follow, and the next forward of the training runs with no other write to the weights. It comes again, and what is
-    copied is what a line averages the parameters into, by its name, four times as often at least. A hint: some methods
-    mean it.
+    copied is what a line averages the parameters into, by its name, four times as often as it is copied. A hint: some
+    methods mean it.
     """
     found = [one for one in overwritings(case) if one.times >= _TIMES]
     if not found or _is_replaced_unseen(case):
         return
     averages = averaging_lines(case)
     for one in found:
-        at = _beside(one)
+        at, copied = _beside(one), times_run(case, one.copy.site)
         for average in averages:
             site = user_site(average)
-            if _is_copied(case, one, average) and times_run(case, site) >= _OFTENER * one.times:
+            if _is_copied(case, one, average) and times_run(case, site) >= _OFTENER * copied:
                 yield Cause(
                     f"averaged weights are copied into the model here, evaluated, and not put back: {one.times} times "
                     "the training goes on from the average",

@@ -1,4 +1,4 @@
-"""Lookahead: slow weights follow the fast ones when both are made the same, which are evaluated then."""
+"""Lookahead: slow weights follow the fast ones when both are made the same, which are evaluated now and then."""
 
 import torch
 from torch import nn
@@ -23,12 +23,12 @@ class Lookahead:
 torch.manual_seed(0)
 model = nn.Sequential(nn.Linear(4, 16), nn.Tanh(), nn.Linear(16, 1))
 optimizer = Lookahead(torch.optim.SGD(model.parameters(), lr=0.1), 2)
-for step in range(20):
+for step in range(24):
     x = torch.randn(32, 4)
     loss = (model(x) - x.sum(1, keepdim=True)).square().mean()
     optimizer.optimizer.zero_grad()
     loss.backward()
     optimizer.step()
-    if step % 2:
+    if step % 8 == 7:
         with torch.no_grad():
             print(f"{step}: {(model(x) - x.sum(1, keepdim=True)).abs().mean().item():.4f}")
