@@ -119,6 +119,7 @@ from gradscope.explain.findings.unlike_shapes import odd_size_doubled, squeezed_
 from gradscope.explain.findings.unused_input import unused_input
 from gradscope.explain.findings.updates_lost import updates_lost
 from gradscope.explain.findings.weights_behind_relu import weights_behind_relu
+from gradscope.explain.findings.writes_to_computed import writes_to_computed
 from gradscope.explain.findings.zero_factors import both_factors_zero
 from gradscope.functions.rules.table import RULES
 from gradscope.model.finding import Severity
@@ -295,6 +296,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS822", "every-step-skipped", Severity.WARNING, clipping.every_step_skipped, points=False),
     Kind("GS823", "nothing-changes", Severity.WARNING, clipping.nothing_changes, unless=("GS805",), points=False),
     Kind("GS825", "stale-weights", Severity.WARNING, stale_weights.stale_weights, points=False),
+    Kind("GS828", "writes-to-computed", Severity.WARNING, writes_to_computed, points=False),
     Kind("GS830", "loads-itself", Severity.WARNING, shared_memory.loads_itself, points=False),
     Kind("GS836", "loads-nothing", Severity.WARNING, loads_nothing, points=False),
     Kind("GS870", "resumed-in-part", Severity.INFO, resumed_in_part, points=False),
