@@ -98,6 +98,7 @@ from gradscope.explain.findings.operator_shapes import shapes_do_not_fit
 from gradscope.explain.findings.other_values import another_value
 from gradscope.explain.findings.out_of_range import out_of_range
 from gradscope.explain.findings.padding_masks import padding_attended
+from gradscope.explain.findings.parameter_over_data import parameter_over_data
 from gradscope.explain.findings.penalty_norms import norm_of_a_part
 from gradscope.explain.findings.plateaus import waits_for_a_score_to_fall
 from gradscope.explain.findings.refused_loads import load_refused, state_does_not_fit
@@ -297,6 +298,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS823", "nothing-changes", Severity.WARNING, clipping.nothing_changes, unless=("GS805",), points=False),
     Kind("GS825", "stale-weights", Severity.WARNING, stale_weights.stale_weights, points=False),
     Kind("GS828", "writes-to-computed", Severity.WARNING, writes_to_computed, points=False),
+    Kind("GS829", "parameter-over-data", Severity.WARNING, parameter_over_data, points=False),
     Kind("GS830", "loads-itself", Severity.WARNING, shared_memory.loads_itself, points=False),
     Kind("GS836", "loads-nothing", Severity.WARNING, loads_nothing, points=False),
     Kind("GS870", "resumed-in-part", Severity.INFO, resumed_in_part, points=False),
