@@ -38,6 +38,7 @@ SILENT = {
         "sinkhorn_prototypes.py",
         "clip_infonce.py",
     ),
+    "GS848": ("scales_of_all_kinds.py",),
     "GS854": ("attention_between_samples.py",),
     "GS855": ("data_as_it_lies_in_memory.py", "views_that_merge.py", "attention_between_samples.py"),
     "GS856": ("dropout_meant_in_evaluation.py",),

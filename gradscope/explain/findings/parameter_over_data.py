@@ -120,7 +120,7 @@ def _numbers_of_losses(flow: RecordedDataflow) -> frozenset[int]:
 
 
 def _made_at(case: Case, flow: RecordedDataflow, leaf: int) -> Site | None:
-    """The line that made the leaf: what the recording tells, where it says so, or the only one that can have done it."""
+    """The line that made the leaf: what the recording tells, where it says so, or the only one that can have."""
     first = next(iter(flow.makers.get(leaf, ())), None)
     site = None if first is None else flow.operations[first].site
     calls = list(syntax(case).everywhere(_makes_a_leaf))

@@ -44,6 +44,7 @@ from gradscope.explain.findings.arguments import argument_does_not_fit
 from gradscope.explain.findings.attended_batch import attends_over_batch
 from gradscope.explain.findings.attention_masks import sees_the_future
 from gradscope.explain.findings.average_left import average_left
+from gradscope.explain.findings.attention_scales import scale_turned_around
 from gradscope.explain.findings.averaged_buffers import average_without_buffers
 from gradscope.explain.findings.batch_averages import forgets_batches
 from gradscope.explain.findings.clamped_straight_through import clamped_straight_through
@@ -317,6 +318,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS858", "end-is-padding", Severity.INFO, end_is_padding, points=False),
     Kind("GS846", "sees-the-future", Severity.WARNING, sees_the_future, points=False),
     Kind("GS847", "heads-scrambled", Severity.WARNING, heads_scrambled, points=False),
+    Kind("GS848", "scale-turned-around", Severity.INFO, scale_turned_around, points=False),
     Kind("GS854", "attends-over-batch", Severity.INFO, attends_over_batch, points=False),
     Kind("GS851", "states-scrambled", Severity.WARNING, states_scrambled, points=False),
     Kind("GS855", "dimensions-turned", Severity.INFO, dimensions_turned, after=("GS847", "GS851"), points=False),
