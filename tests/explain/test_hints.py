@@ -43,6 +43,7 @@ SILENT = {
     "GS855": ("data_as_it_lies_in_memory.py", "views_that_merge.py", "attention_between_samples.py"),
     "GS856": ("dropout_meant_in_evaluation.py",),
     "GS857": ("loads_parts_of_a_state.py",),
+    "GS758": ("scores_joined_as_they_are.py",),
     "GS858": ("padding_is_the_end.py",),
     "GS868": ("scores_pooled_behind_a_relu.py",),
     "GS865": ("averages_counted_anew.py",),

@@ -114,6 +114,7 @@ from gradscope.explain.findings.second_backward import carried_over, graph_freed
 from gradscope.explain.findings.summed_batches import micro_batches_summed
 from gradscope.explain.findings.surrogates import optimistic_surrogate
 from gradscope.explain.findings.targets_outside import targets_outside
+from gradscope.explain.findings.temperatures import temperature_of_a_part
 from gradscope.explain.findings.terms_of_others import term_trains_nothing
 from gradscope.explain.findings.turned_dimensions import dimensions_turned
 from gradscope.explain.findings.unheld_leaves import leaf_not_held
@@ -315,6 +316,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS843", "softmax-over-batch", Severity.INFO, wrong_dimension.softmax_over_batch, points=False),
     Kind("GS844", "mean-over-mask", Severity.INFO, masked_means.mean_over_mask, points=False),
     Kind("GS845", "labels-two-ahead", Severity.INFO, losses.labels_two_ahead, points=False),
+    Kind("GS758", "temperature-of-a-part", Severity.INFO, temperature_of_a_part, points=False),
     Kind("GS858", "end-is-padding", Severity.INFO, end_is_padding, points=False),
     Kind("GS846", "sees-the-future", Severity.WARNING, sees_the_future, points=False),
     Kind("GS847", "heads-scrambled", Severity.WARNING, heads_scrambled, points=False),
