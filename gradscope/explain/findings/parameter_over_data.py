@@ -34,7 +34,7 @@ def parameter_over_data(case: Case) -> Iterator[Cause]:
     Do instead: make the parameter of a clone().
 
     How it is found: after steps have written to the only leaf over a memory, operators with gradients on read the same
-    memory by a tensor that was not made of the leaf; the numbers that they made go into a loss.
+    memory by a tensor that is older than the leaf; the numbers that they made go into a loss.
     """
     flow = dataflow(case)
     stepped = _stepped(flow)
@@ -91,17 +91,21 @@ def _readers(flow: RecordedDataflow, inside: set[int], leaf: int, after: int) ->
 
 
 def _is_of_leaf(flow: RecordedDataflow, inside: set[int], tensor: int, leaf: int) -> bool:
-    """Whether a tensor is a view of the leaf, as its detach() is, and not of what the leaf was made of."""
+    """Whether a tensor is, or may be, a view of the leaf, as its detach() is, and not of what the leaf was made of."""
     seen = {tensor}
     while tensor != leaf:
         first = next(iter(flow.makers.get(tensor, ())), None)
         reads = () if first is None else flow.operations[first].reads
         before = next((one.tensor for one in reads if one.tensor in inside and one.tensor not in seen), None)
         if before is None:
-            return False
+            return _first_met(flow, tensor) >= _first_met(flow, leaf)
         seen.add(before)
         tensor = before
     return True
+
+
+def _first_met(flow: RecordedDataflow, tensor: int) -> int:
+    return min([*flow.makers.get(tensor, ())[:1], *flow.readers.get(tensor, ())[:1]], default=len(flow.operations))
 
 
 def _numbers_of_losses(flow: RecordedDataflow) -> frozenset[int]:
