@@ -10,11 +10,12 @@ import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
+from typing import TypeGuard
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.source_lines import class_around
 from gradscope.explain.evidence.syntax import syntax
-from gradscope.functions.source import called_name
+from gradscope.functions.source import called_name, last_name
 from gradscope.model.site import Site
 from gradscope.store.asked import kept
 
@@ -23,7 +24,8 @@ _CALLS = (*_DIVIDES, "mul", "mul_", "multiply")
 _MODULE = "torch"
 _ASKED = 3  # names behind names, at most
 _ASSIGNMENTS = (ast.Assign, ast.AnnAssign, ast.AugAssign)
-_NUMBERS = ("float", "tensor")  # which change no number
+_NUMBERS = ("float", "tensor", "to", "cuda", "cpu", "item", "float32")  # which change no number
+_BUFFER, _ATTENTION = "register_buffer", "scaled_dot_product_attention"
 _HALF = 0.5
 
 
@@ -62,6 +64,8 @@ def _operands(node: ast.AST) -> Iterator[tuple[ast.expr, bool]]:
             yield node.left, False
     elif isinstance(node, ast.AugAssign) and isinstance(node.op, (ast.Div, ast.Mult)):
         yield node.value, isinstance(node.op, ast.Div)
+    elif isinstance(node, ast.Call) and called_name(node) == _ATTENTION:
+        yield from ((one.value, False) for one in node.keywords if one.arg == "scale")
     elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and called_name(node) in _CALLS:
         is_function = isinstance(node.func.value, ast.Name) and node.func.value.id == _MODULE
         yield from ((one, called_name(node) in _DIVIDES) for one in node.args[int(is_function) :][:1])
@@ -75,7 +79,7 @@ def _value(case: Case, site: Site, node: ast.expr, asked: int = 0) -> ast.expr |
         return None
     text, function = ast.unparse(node), syntax(case).function(site)
     if isinstance(node, ast.Attribute):
-        scopes: list[ast.AST | None] = [class_around(case, site)]
+        scopes: list[ast.AST | None] = [*_lineage(case, class_around(case, site))]
     else:
         scopes = [function, syntax(case).tree(site.file)]
         given = _given(case, site.file, function, text)
@@ -86,6 +90,20 @@ def _value(case: Case, site: Site, node: ast.expr, asked: int = 0) -> ast.expr |
         if values:
             return _only(case, site.file, values, asked)
     return None
+
+
+def _lineage(case: Case, owner: ast.ClassDef | None) -> Iterator[ast.ClassDef]:
+    """A class and what it inherits from, as far as the user's files have it."""
+    classes = {one.name: one for file in syntax(case).files for one in syntax(case).nodes(file) if _is_class(one)}
+    seen: set[str] = set()
+    while owner is not None and owner.name not in seen:
+        yield owner
+        seen.add(owner.name)
+        owner = next((classes[name] for name in map(last_name, owner.bases) if name in classes), None)
+
+
+def _is_class(node: ast.AST) -> TypeGuard[ast.ClassDef]:
+    return isinstance(node, ast.ClassDef)
 
 
 def _only(case: Case, file: str, values: list[ast.expr | None], asked: int) -> ast.expr | None:
@@ -112,6 +130,9 @@ class _Names:
 
 
 def _assignments(node: ast.AST) -> Iterator[tuple[str, ast.expr | None]]:
+    if isinstance(node, ast.Call) and called_name(node) == _BUFFER and len(node.args) > 1:
+        name = node.args[0].value if isinstance(node.args[0], ast.Constant) else None
+        yield f"self.{name!s}", node.args[1]
     if isinstance(node, _ASSIGNMENTS):
         for target in node.targets if isinstance(node, ast.Assign) else [node.target]:
             yield ast.unparse(target), None if isinstance(node, ast.AugAssign) else node.value
@@ -143,18 +164,30 @@ def _given(case: Case, file: str, function: ast.AST | None, name: str) -> list[a
 def _is_power(case: Case, file: str, node: ast.expr, power: float) -> bool:
     """Whether an expression is the root of something (0.5), or 1 divided by it (-0.5)."""
     if isinstance(node, ast.Call):
-        name, arguments = called_name(node), _arguments(node)
-        if name in _NUMBERS and arguments:
-            return _is_power(case, file, arguments[0], power)
-        if name == "pow" and len(arguments) == 2:
-            return _number(arguments[1]) == power and _is_width(case, file, arguments[0])
-        return name == {_HALF: "sqrt", -_HALF: "rsqrt"}[power] and _is_width(case, file, (*arguments, node)[0])
+        return _gives_power(case, file, node, power)
+    if isinstance(node, ast.BoolOp) and isinstance(node.op, ast.Or):
+        return not _is_handed_over(case, node.values[0]) and _is_power(case, file, node.values[-1], power)
     if not isinstance(node, ast.BinOp):
         return False
     if isinstance(node.op, ast.Pow):
         return _number(node.right) == power and _is_width(case, file, node.left)
     is_inverse = isinstance(node.op, ast.Div) and _number(node.left) == 1 and power < 0
     return is_inverse and _is_power(case, file, node.right, -power)
+
+
+def _gives_power(case: Case, file: str, node: ast.Call, power: float) -> bool:
+    name, arguments = called_name(node), _arguments(node)
+    if name in _NUMBERS and arguments:  # of a method: what it is called on
+        return _is_power(case, file, arguments[0], power)
+    if name == "pow" and len(arguments) == 2:
+        return _number(arguments[1]) == power and _is_width(case, file, arguments[0])
+    return name == {_HALF: "sqrt", -_HALF: "rsqrt"}[power] and _is_width(case, file, (*arguments, node)[0])
+
+
+def _is_handed_over(case: Case, node: ast.expr) -> bool:
+    """Whether any call gives an argument by this name: then what stands behind `or` is not what counts."""
+    calls = (one for file in syntax(case).files for one in syntax(case).nodes(file) if isinstance(one, ast.Call))
+    return any(one.arg == last_name(node) for call in calls for one in call.keywords)
 
 
 def _arguments(call: ast.Call) -> list[ast.expr]:

@@ -14,6 +14,7 @@ from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
 _SOFTMAX = ("_softmax", "_safe_softmax")
+_FUSED = "_scaled_dot_product"
 _PRODUCTS = ("bmm", "mm", "baddbmm")
 _DIVISIONS, _SCALES = ("div", "div_"), ("div", "div_", "mul", "mul_")
 _FORMS = ("view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "expand", "transpose", "permute", "t", "slice")
@@ -39,14 +40,14 @@ def scale_turned_around(case: Case) -> Iterator[Cause]:
     Do instead: multiply by the inverse root, or divide by the root.
 
     How it is found: between a product and a softmax, or in what is multiplied, one number alone scales; its line
-    divides by an expression, or by a name that is given one once, which is an inverse root, or multiplies by a root.
+    divides by an expression, or by a name that is given one once, which is an inverse root, or multiplies by a root; or
+    scaled_dot_product_attention() is told to scale by it.
     Vectors that were divided by their length may want it. A hint.
     """
     flow, scales = dataflow(case), root_scales(case)
     said: set[Site] = set()
     for at, operation in enumerate(flow.operations) if scales else ():
-        is_softmax = operation.backward is None and base_name(operation.operation.name) in _SOFTMAX
-        scaling = _only_scaling(flow, at) if is_softmax else None
+        scaling = _only_scaling(flow, at, operation) if operation.backward is None else None
         site = None if scaling is None else scaling.site
         if scaling is None or site is None or site in said or scaling.operation.stack[0] != site:
             continue
@@ -63,30 +64,40 @@ def scale_turned_around(case: Case) -> Iterator[Cause]:
             )
 
 
-def _only_scaling(flow: RecordedDataflow, softmax: int) -> FlowOperation | None:
+def _only_scaling(flow: RecordedDataflow, at: int, operation: FlowOperation) -> FlowOperation | None:
     """The only operator by which a number scales the products that a softmax reads, or their factors."""
-    waiting = [(flow.operations[softmax].reads[0].tensor, softmax, False)]
-    seen: set[int] = set()
+    name = base_name(operation.operation.name)
+    if name in _SOFTMAX:
+        products, scalings = _made_of(flow, [(operation.reads[0].tensor, at, False)])
+        return flow.operations[scalings.pop()] if products and len(scalings) == 1 else None
+    if name.startswith(_FUSED) and len(operation.reads) > 1:
+        _, scalings = _made_of(flow, [(one.tensor, at, True) for one in operation.reads[:2]])
+        return None if scalings else operation
+    return None
+
+
+def _made_of(flow: RecordedDataflow, waiting: list[tuple[int, int, bool]]) -> tuple[int, set[int]]:
+    """How many products scores are made of, and what scales them or (True) their factors."""
+    seen: set[tuple[int, int, bool]] = set()
     scalings: set[int] = set()
     products = 0
     while waiting and len(seen) < _FAR:
         tensor, before, is_factor = waiting.pop()
-        at = None if tensor in seen else flow.maker(tensor, before)
-        seen.add(tensor)
+        at = None if (tensor, before, is_factor) in seen else flow.maker(tensor, before)
+        seen.add((tensor, before, is_factor))
         if at is None:
             continue
         name, reads = base_name(flow.operations[at].operation.name), flow.operations[at].reads
-        learned = [one.tensor for one in reads if one.requires_grad]
         if name in _SCALES:
             scalings |= set() if _is_by_a_mask(flow, flow.operations[at]) else {at}  # a length is a scale as well
         elif name in _PRODUCTS and not is_factor:
             products, is_factor = products + 1, True
         elif name not in _KEEPS:
             continue
-        waiting += [(one, at, is_factor) for one in learned]
-    return flow.operations[scalings.pop()] if products and len(scalings) == 1 else None
+        waiting += [(one.tensor, at, is_factor) for one in reads if one.requires_grad]
+    return products, scalings
 
 
 def _is_by_a_mask(flow: RecordedDataflow, operation: FlowOperation) -> bool:
     """Whether an operator scales some elements and not others, by what is not learned."""
-    return any(not one.requires_grad and flow.shape(one.tensor) != () for one in operation.reads)
+    return any(not one.requires_grad and max(flow.shape(one.tensor), default=1) > 1 for one in operation.reads)

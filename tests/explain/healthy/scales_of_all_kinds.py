@@ -34,6 +34,26 @@ class ByTheRoot(nn.Module):
         return (q @ k.mT / self.scale).softmax(-1) @ v
 
 
+class Given(nn.Module):
+    """A scale that is handed over counts, and not the one that would be taken without."""
+
+    def __init__(self, divisor=None):
+        super().__init__()
+        self.divisor = divisor or WIDTH**-0.5
+
+    def forward(self, q, k, v):
+        return (q @ k.mT / self.divisor).softmax(-1) @ v
+
+
+class Fused(nn.Module):
+    """Unit vectors, and what was divided before."""
+
+    def forward(self, q, k, v):
+        q, k, v = (one.unsqueeze(1) for one in (q, k, v))
+        unit = F.scaled_dot_product_attention(F.normalize(q, dim=-1), F.normalize(k, dim=-1), v, scale=WIDTH**0.5)
+        return (unit + F.scaled_dot_product_attention(q / WIDTH, k, v, scale=WIDTH**0.5)).squeeze(1)
+
+
 class BySteps(nn.Module):
     """A fraction's root, and a name that has two values."""
 
@@ -81,7 +101,7 @@ class Experts(nn.Module):
 
 if __name__ == "__main__":
     torch.manual_seed(0)
-    model = Experts([Cosines(), TakenBack(), ByTheRoot(), BySteps(), Louder(), OfTorch()])
+    model = Experts([Cosines(), TakenBack(), ByTheRoot(), BySteps(), Louder(), OfTorch(), Given(divisor=4.0), Fused()])
     optimizer = torch.optim.Adam(model.parameters(), lr=2e-3)
     for _ in range(12):
         x = torch.randn(32, 6, WIDTH)
