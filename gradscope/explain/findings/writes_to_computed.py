@@ -9,6 +9,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related
 from gradscope.model.site import Origin, Site, Stack
 
@@ -46,6 +47,10 @@ def writes_to_computed(case: Case) -> Iterator[Cause]:
     flow = dataflow(case)
     computed = _computed(flow)
     said: set[Site] = set()
+    for storage, around in computed.items():
+        if around[0] not in said and _replaces_numbers(case, around[0]) and not _is_read(flow, storage, -1):
+            said.add(around[0])
+            yield _cause(around[0], around)
     for at, storages in flow.written.items() if computed else ():
         operation = flow.operations[at]
         site = operation.site
@@ -68,9 +73,9 @@ def _cause(site: Site, made: Stack) -> Cause:
 
 
 def _computed(flow: RecordedDataflow) -> dict[int, Stack]:
-    """The memory that the user's access of a parametrized weight made, with the frames around the access."""
+    """The memory that an access of a parametrized weight made, with the frames around the access."""
     found: dict[int, Stack] = {}
-    for at in flow.under(_accesses):
+    for at in flow.under(lambda stack: bool(_around(stack))):
         around = _around(flow.operations[at].operation.stack)
         read = {flow.tensors[one.tensor].storage for one in flow.operations[at].reads if one.tensor in flow.tensors}
         for made in flow.operations[at].makes:
@@ -78,11 +83,6 @@ def _computed(flow: RecordedDataflow) -> dict[int, Stack]:
             if storage is not None and storage not in read:  # else it is the parameter's own memory
                 found.setdefault(storage, around)
     return found
-
-
-def _accesses(stack: Stack) -> bool:
-    around = _around(stack)
-    return bool(around) and around[0].origin is not Origin.TORCH
 
 
 def _around(stack: Stack) -> Stack:
@@ -112,6 +112,13 @@ def _is_meant(case: Case, stack: Stack, around: Stack) -> bool:
         text = text.removesuffix(ending)
     is_attribute = text.isprintable() and isinstance(_parsed(text), ast.Attribute)
     return is_attribute or around[0] in stack
+
+
+def _replaces_numbers(case: Case, site: Site) -> bool:
+    """`layer.weight.data = numbers`."""
+    statement = syntax(case).statement(site)
+    target = statement.targets[0] if isinstance(statement, ast.Assign) else None
+    return isinstance(target, ast.Attribute) and target.attr == "data" and isinstance(target.value, ast.Attribute)
 
 
 def _parsed(text: str) -> ast.expr | None:

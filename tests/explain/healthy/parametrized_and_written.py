@@ -60,9 +60,12 @@ def build():
     parametrize.register_parametrization(scaled, "weight", Doubled())
     with torch.no_grad():
         scaled.weight = scaled.weight.clamp_(-0.2, 0.2)
+    plain, other = nn.Linear(4, 4), nn.Linear(4, 4)
+    parametrize.register_parametrization(other, "weight", Doubled())
+    plain.weight.data = other.weight.view(4, 4)
     old = older_spectral_norm(nn.Linear(4, 4))
     nn.init.normal_(old.weight)  # until the first forward it is the parameter's memory
-    return nn.Sequential(spectral_norm(before), length, same, scaled, old, Shift())
+    return nn.Sequential(spectral_norm(before), length, same, scaled, plain, old, Shift())
 
 
 if __name__ == "__main__":

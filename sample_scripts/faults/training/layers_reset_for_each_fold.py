@@ -1,0 +1,33 @@
+"""Normalised layers are reset for the next fold, and go on from the last one. As in https://github.com/pytorch/pytorch/issues/25092."""
+
+import torch
+from torch import nn
+from torch.nn.utils.parametrizations import weight_norm
+
+
+class Net(nn.Module):
+    def __init__(self, width=8):
+        super().__init__()
+        self.body, self.head = weight_norm(nn.Linear(width, 16)), nn.Linear(16, width)
+
+    def forward(self, x):
+        return self.head(self.body(x).relu())
+
+
+def fitted(net, x, steps=8):
+    optimizer = torch.optim.Adam(net.parameters(), lr=1e-2)
+    for _ in range(steps):
+        loss = (net(x) - x.cos()).square().mean()
+        optimizer.zero_grad()
+        loss.backward()
+        optimizer.step()
+    return loss.item()
+
+
+if __name__ == "__main__":
+    torch.manual_seed(0)
+    net, data = Net(), torch.randn(64, 8)
+    for fold in data.chunk(2):
+        for layer in (net.body, net.head):
+            layer.reset_parameters()  # expect: GS828
+        print(f"loss {fitted(net, fold):.3f}")
