@@ -12,7 +12,8 @@ _MATRICES, _SUM, _TIMES = ("mm", "bmm", "mv"), "sum", "mul"
 _SCALES = ("div", "div_", "mul", "mul_")
 _FORMS = ("view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "expand", "transpose", "permute", "t", "slice")
 _PARTS = ("diagonal", "diagonal_copy", "gather", "index", "index_select", "masked_select", "select")
-SAME = (*_FORMS, *_PARTS, "clone", "_to_copy", "alias", "detach", "cat")  # one of joined vectors stands for all
+_CAT = "cat"
+SAME = (*_FORMS, *_PARTS, "clone", "_to_copy", "alias", "detach", _CAT)  # one of joined vectors stands for all
 _MOVES = ("add", "add_", "sub", "sub_", "masked_fill", "masked_fill_")
 _FAR = 24  # operators between a score and what it is made of, at most
 
@@ -43,6 +44,7 @@ def similarity(flow: RecordedDataflow, tensor: int, before: int) -> Similarity |
             return found if len(vectors) == 2 and None not in vectors else None
         name = base_name(operation.operation.name)
         learned = [one.tensor for one in operation.reads if one.requires_grad]
+        learned = learned[:1] if name == _CAT else learned
         if len(learned) != 1 or name not in (*SAME, *_MOVES, *_SCALES):
             return None
         if name in _SCALES:

@@ -64,7 +64,7 @@ def _stepped(flow: RecordedDataflow) -> dict[int, tuple[int, int]]:
     trained = next((at for at, one in enumerate(flow.operations) if one.backward is not None), len(flow.operations))
     for at in flow.written:
         for tensor in flow.operations[at].makes if at > trained else ():
-            if flow.sets_leaf(at, tensor):
+            if flow.sets_leaf(at, tensor) and tensor in flow.tensors:
                 found.setdefault(flow.tensors[tensor].storage, {}).setdefault(tensor, at)
     return {storage: next(iter(leaves.items())) for storage, leaves in found.items() if len(leaves) == 1}
 

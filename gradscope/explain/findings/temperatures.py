@@ -14,8 +14,8 @@ from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
 _TIMES = 2
-_JOINS, _ENDS = ("cat", "stack"), ("_log_softmax", "logsumexp")
-_MOVES = ("add", "sub", "masked_fill", "masked_fill_", "where")
+_JOINS, _ENDS = ("cat", "stack"), ("_log_softmax", "logsumexp", "log")
+_MOVES = ("add", "sub", "masked_fill", "masked_fill_", "where", "_softmax")
 _FAR = 16  # tensors between scores that are joined and their softmax, at most
 
 Pair = tuple[int, list[tuple[int, int]]]  # an operator that joins scores; each of them, and where it was read
@@ -62,6 +62,8 @@ def _cause(flow: RecordedDataflow, at: int, parts: list[Similarity | None]) -> C
     scaled, plain = [one for one in known if one.scalings], [one for one in known if not one.scalings]
     if not scaled or not plain or not set.intersection(*(one.vectors for one in known)):
         return None
+    if _is_scaled_in_place(flow, plain[0], scaled):
+        return None
     joined, steps = flow.operations[at].site, [flow.operations[one].site for one in plain[0].steps]
     site = next((one for one in steps if one != joined), joined)
     place = flow.operations[scaled[0].scalings[0]].site
@@ -71,6 +73,13 @@ def _cause(flow: RecordedDataflow, at: int, parts: list[Similarity | None]) -> C
         () if place in (None, site) else (Related("called_at", place, "the others are scaled"),),
         certain=False,
     )
+
+
+def _is_scaled_in_place(flow: RecordedDataflow, plain: Similarity, scaled: list[Similarity]) -> bool:
+    """Whether a score was taken out of what is scaled in place: then it is scaled as well."""
+    edited = {storage for one in scaled for at in one.scalings for storage in flow.written.get(at, ())}
+    known = (flow.tensors.get(made) for at in plain.steps for made in flow.operations[at].makes)
+    return any(one is not None and one.storage in edited for one in known)
 
 
 def _differ_in_number(flow: RecordedDataflow, parts: list[tuple[int, int]]) -> bool:
@@ -108,17 +117,27 @@ def _is_compared(flow: RecordedDataflow, tensor: int) -> bool:
 
 
 def _added(flow: RecordedDataflow) -> Iterator[Pair]:
-    """The quotients of an exponential by the sum of it and of others, with the scores that they are of."""
+    """What is a softmax by hand, with the scores whose exponentials it adds up."""
     for at, operation in enumerate(flow.operations):
-        is_quotient = operation.backward is None and base_name(operation.operation.name) == "div"
-        if not is_quotient or len(operation.reads) != 2:
+        name = base_name(operation.operation.name) if operation.backward is None else ""
+        if name not in ("div", "log") or not operation.reads:
             continue
-        above, below = (one.tensor for one in operation.reads)
+        above, below = operation.reads[0].tensor, operation.reads[-1].tensor
         added = _read_by(flow, below, at, "add")
-        if above in added and len(added) == 2:
-            parts = [_exponent(flow, one, at) for one in added]
-            if None not in parts:
-                yield at, [one for one in parts if one is not None]
+        if len(added) == 2 and (name == "log" or above in added):
+            scores = [_exponent(flow, one, at) for one in added]
+        else:
+            scores = [_exponent(flow, one, at) for one in (above, below)] if above != below else []
+            scores = scores if _are_of_one_product(flow, scores) else []
+        parts = [one for one in scores if one is not None]
+        if len(parts) == 2:
+            yield at, parts
+
+
+def _are_of_one_product(flow: RecordedDataflow, scores: list[tuple[int, int] | None]) -> bool:
+    """Whether scores are parts of one matrix: then the pair is in the sum below it as well."""
+    made = [None if one is None else similarity(flow, *one) for one in scores]
+    return len({-1 if one is None else one.steps[-1] for one in made} - {-1}) == 1 and None not in made
 
 
 def _exponent(flow: RecordedDataflow, tensor: int, before: int) -> tuple[int, int] | None:
@@ -126,9 +145,12 @@ def _exponent(flow: RecordedDataflow, tensor: int, before: int) -> tuple[int, in
     for _ in range(_FAR):
         at = flow.maker(tensor, before)
         name = "" if at is None else base_name(flow.operations[at].operation.name)
-        if at is None or name not in (*SAME, "sum", "exp"):
+        if at is None or name not in (*SAME, "sum", "mul", "exp"):
             return None
-        tensor, before = flow.operations[at].reads[0].tensor, at
+        learned = [one.tensor for one in flow.operations[at].reads if one.requires_grad]
+        if len(learned) != 1:
+            return None
+        tensor, before = learned[0], at
         if name == "exp":
             return tensor, at
     return None

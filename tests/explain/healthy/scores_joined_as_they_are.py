@@ -29,10 +29,18 @@ def scaled_before(a, b, others):
 
 
 def pulled_and_spread(a, b, others):
-    """Two aims of which the second alone has a temperature; and a quotient by all but the pair itself."""
+    """Two aims of which the second alone has a temperature; and quotients by all but the pair itself."""
     near = torch.exp((a * b).sum(1))
     far = torch.exp(a @ others.T / SHARP).sum(1)
-    return -torch.log(near / (1 + far)).mean() + torch.log(near / (near.detach() + far)).square().mean()
+    apart = torch.log(far / near).mean()
+    return apart - torch.log(near / (1 + far)).mean() + torch.log(near / (near.detach() + far)).square().mean()
+
+
+def scaled_in_place(a, b, others):
+    scores = a @ torch.cat([b, others]).T
+    near = scores.diagonal()[:, None]
+    scores /= SHARP
+    return first(torch.cat([near, scores[:, len(b) :]], 1))
 
 
 class Heads(nn.Module):
@@ -63,7 +71,10 @@ if __name__ == "__main__":
     for _ in range(12):
         x, words = torch.randn(24, 10), encoder(torch.randn(16, 10))
         a, b, others = encoder(x[:8]), encoder(x[:8] + 0.1), encoder(x[8:])
-        loss = sum(one(a, b, others) for one in (scaled_together, scaled_in_each, scaled_before, pulled_and_spread))
+        loss = sum(
+            one(a, b, others)
+            for one in (scaled_together, scaled_in_each, scaled_before, scaled_in_place, pulled_and_spread)
+        )
         loss = loss + heads(a, b, others, words)
         optimizer.zero_grad()
         loss.backward()
