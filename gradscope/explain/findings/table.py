@@ -43,8 +43,8 @@ from gradscope.explain.findings.advantages import advantage_with_gradient
 from gradscope.explain.findings.arguments import argument_does_not_fit
 from gradscope.explain.findings.attended_batch import attends_over_batch
 from gradscope.explain.findings.attention_masks import sees_the_future
-from gradscope.explain.findings.average_left import average_left
 from gradscope.explain.findings.attention_scales import scale_turned_around
+from gradscope.explain.findings.average_left import average_left
 from gradscope.explain.findings.averaged_buffers import average_without_buffers
 from gradscope.explain.findings.batch_averages import forgets_batches
 from gradscope.explain.findings.clamped_straight_through import clamped_straight_through
