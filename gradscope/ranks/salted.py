@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from gradscope.functions.source import called_name, last_name
@@ -20,6 +20,8 @@ from gradscope.store.reader import Recording, load
 _SEED = "PYTHONHASHSEED"
 _HASH = "hash"
 _CALLED = "__call__"
+_SELF = "self"
+_PUTS = frozenset(("append", "add", "extend"))
 _OF_DATA = "Dataset"  # ends the names of bases of datasets
 _FORKS = "fork"  # a process that is made so has the salt of its parent
 _ELSEWHERE = frozenset(("str", "format", "Random", "RandomState", "default_rng", "seed", *SEEDS))
@@ -42,7 +44,8 @@ def salted(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         A call of Python's own hash() on what the source shows to be text, whose remainder is taken by a number, in a
         class that derives from a Dataset and that the program makes, or in a function, or a method of what the class is
-        given, that returns it and that such a class calls; no rank has PYTHONHASHSEED set, and none is made by a fork.
+        given, that returns it and that such a class calls, or another of these does; no rank has PYTHONHASHSEED set,
+        and none is made by a fork.
     """
     members = next((one.members for one in replicas_of(ranks)), ())
     if not members:
@@ -67,9 +70,11 @@ def _bucket(recording: Recording) -> Site | None:
     made = {called_name(node) for node in nodes if isinstance(node, ast.Call)}
     texts = Texts(tuple(tree for _, tree in places))
     owners = [node for node in nodes if isinstance(node, ast.ClassDef) and node.name in made and _is_of_data(node)]
+    asked = _asked([tree for _, tree in places], owners, texts)
     for site, tree in places:
         own = [(owner, node) for owner in owners if owner in nodes_of(tree) for node in _remainders(owner)]
-        for owner, node in (*own, *_in_helpers(tree, nodes, owners, texts)):
+        helping = [(one, node) for one in asked if one in nodes_of(tree) for node in _given_back(one, _remainders(one))]
+        for owner, node in (*own, *helping):
             function = function_around(tree, node.lineno)
             if function is None or _names_or_seeds(owner, node):
                 continue
@@ -78,17 +83,28 @@ def _bucket(recording: Recording) -> Site | None:
     return None
 
 
-def _in_helpers(
-    tree: ast.Module, nodes: list[ast.AST], owners: list[ast.ClassDef], texts: Texts
-) -> Iterator[tuple[Function, ast.Call]]:
-    """The functions and methods of a file that give a dataset what comes of a hash, and their hashes."""
+def _asked(trees: list[ast.Module], owners: list[ast.ClassDef], texts: Texts) -> list[Function]:
+    """The functions, and methods of other classes, of which a dataset asks what comes back, or one of these does."""
+    nodes = [node for tree in trees for node in nodes_of(tree)]
     names = Counter(node.name for node in nodes if isinstance(node, Function))
-    for helper, within in _helpers(tree):
-        if within in owners or (names[helper.name] > 1 and helper.name != _CALLED):
-            continue
-        asked = [(owner, call) for owner in owners for call in _asking(owner, helper, within, texts)]
-        if asked and not any(_names_or_seeds(owner, call) for owner, call in asked):
-            yield from ((helper, node) for node in _remainders(helper) if _is_returned(helper, node))
+    helpers = [
+        (helper, within)
+        for tree in trees
+        for helper, within in _helpers(tree)
+        if within not in owners and (names[helper.name] == 1 or helper.name == _CALLED)
+    ]
+    found: list[Function] = []
+    askers: list[ast.ClassDef | Function] = [*owners]
+    while askers:
+        asker = askers.pop()
+        for helper, within in helpers:
+            calls = list(_asking(asker, helper, within, texts)) if helper not in found else []
+            if isinstance(asker, Function):
+                calls = list(_given_back(asker, calls))
+            if calls and not any(_names_or_seeds(asker, call) for call in calls):
+                found.append(helper)
+                askers.append(helper)
+    return found
 
 
 def _helpers(tree: ast.Module) -> Iterator[tuple[Function, ast.ClassDef | None]]:
@@ -100,20 +116,44 @@ def _helpers(tree: ast.Module) -> Iterator[tuple[Function, ast.ClassDef | None]]
             yield from ((one, node) for one in node.body if isinstance(one, Function))
 
 
-def _asking(owner: ast.ClassDef, helper: Function, within: ast.ClassDef | None, texts: Texts) -> Iterator[ast.Call]:
-    """The calls in a dataset of a function, or of a method of what is made of a class."""
-    for method in (one for one in owner.body if isinstance(one, Function)):
+def _asking(
+    asker: ast.ClassDef | Function, helper: Function, within: ast.ClassDef | None, texts: Texts
+) -> Iterator[ast.Call]:
+    """The calls in a dataset or helper of a function, or of a method of what is made of a class."""
+    methods = [asker] if isinstance(asker, Function) else [one for one in asker.body if isinstance(one, Function)]
+    for method in methods:
         for call in (node for node in ast.walk(method) if isinstance(node, ast.Call)):
             of = call.func.value if isinstance(call.func, ast.Attribute) and call.func.attr == helper.name else None
             of = call.func if helper.name == _CALLED else of
             is_helper = within is None and ast.unparse(call.func) == helper.name
-            if is_helper or (within and of and texts.is_made_of(method, of, within.name)):
+            if is_helper or (within and of and _is_of(within, method, of, texts)):
                 yield call
 
 
-def _is_returned(helper: Function, call: ast.Call) -> bool:
-    returned = [node.value for node in ast.walk(helper) if isinstance(node, ast.Return) and node.value is not None]
-    return any(call in ast.walk(value) for value in returned)
+def _is_of(within: ast.ClassDef, method: Function, value: ast.expr, texts: Texts) -> bool:
+    """Whether a value in a method is an object of a class: made so, or that of the method itself."""
+    is_own = method in within.body and isinstance(value, ast.Name) and value.id == _SELF
+    return is_own or texts.is_made_of(method, value, within.name)
+
+
+def _given_back(helper: Function, calls: Iterable[ast.Call]) -> Iterator[ast.Call]:
+    """Those of some calls whose results a function returns or yields, as they are or in what it puts them into."""
+    ways = [node for node in ast.walk(helper) if isinstance(node, ast.Return | ast.Yield) and node.value is not None]
+    given = {id(node): ast.unparse(node) for way in ways for node in ast.walk(way) if isinstance(node, ast.expr)}
+    for call in calls:
+        if id(call) in given or _holders(helper, call) & set(given.values()):
+            yield call
+
+
+def _holders(helper: Function, call: ast.Call) -> set[str]:
+    """The names of what a function binds or puts the result of a call to, or writes at the place that it says."""
+    found: list[ast.expr] = []
+    for node in ast.walk(helper):
+        if isinstance(node, ast.Assign | ast.AugAssign) and call in ast.walk(node):
+            found += node.targets if isinstance(node, ast.Assign) else [node.target]
+        elif isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _PUTS:
+            found += [node.func.value] if any(call in ast.walk(one) for one in node.args) else []
+    return {ast.unparse(one.value if isinstance(one, ast.Subscript) else one) for one in found}
 
 
 def _forks(node: ast.AST) -> bool:

@@ -45,6 +45,8 @@ class Texts:
         elements = _elements(value)
         if elements is not None:
             return bool(elements) and all(self.is_text(function, one, depth) for one in elements)
+        if isinstance(value, ast.BinOp) and isinstance(value.op, ast.Add) and depth:
+            return all(self.has_texts(function, one, depth - 1) for one in (value.left, value.right))
         if isinstance(value, ast.Call) and depth:
             return self._are_of_a_call(function, value, depth - 1)
         if not isinstance(value, ast.Name) or not depth:

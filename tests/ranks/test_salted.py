@@ -112,6 +112,33 @@ OBJECTS = {
     "lengths": ("of", "len(word)", "bucket = buckets.of(name)", False),
     "another object": ("of", "word", "buckets = Net; buckets.of = len; bucket = buckets.of(name)", False),
 }
+CHAIN = """
+class Buckets:
+    def bucket(self, text):
+        return hash(text) % BUCKETS  # here
+
+    def __call__(self, text):
+        words = text.split()
+        rows = [0] * BUCKETS
+        pairs = [f"<{one}>" for one in words]
+        {rows}
+        return {given}
+
+buckets = Buckets()
+
+"""
+OF_ALL = "rows = [self.bucket(one) for one in words + pairs]"
+ASKED = "bucket = buckets(name)"
+CHAINS = {
+    "a list": (OF_ALL, "rows[0]", ASKED, True),
+    "a list that grows": ("rows = []; [rows.append(self.bucket(one)) for one in words]", "rows[0]", ASKED, True),
+    "a place": ("for one in pairs: rows[self.bucket(one)] += 1", "rows[0]", ASKED, True),
+    "what is not given": (OF_ALL, "len(words)", ASKED, False),
+    "what is not asked": (OF_ALL, "rows[0]", "bucket = int(value)", False),
+    "a file": (OF_ALL + "; file = f'{rows}.pt'", "rows[0]", ASKED, False),
+    "lengths beside": ("rows = [self.bucket(one) for one in words + [len(text)]]", "rows[0]", ASKED, False),
+    "another's own": ("rows = [0]", "rows[0]", "self.bucket = len; bucket = self.bucket(name)", False),
+}
 PLAIN = ("value", "range(12)", "bucket = value")
 
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
@@ -147,6 +174,18 @@ def test_an_object_that_a_dataset_asks_is_looked_into(tmp_path, monkeypatch, nam
     monkeypatch.delenv("PYTHONHASHSEED", raising=False)
     called, part, number, is_told = OBJECTS[name]
     before = HASHER.replace("{part}", part).replace("{called}", called).replace("{mark}", "  # here")
+    program = program_of("name, value", "table.items()", number, before)
+    program = program.replace("self, table)", "self, table, buckets)").replace("shops())", "shops(), buckets)")
+    found = found_in(tmp_path, program)
+    expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
+    assert [(one.code, one.site.line) for one in found] == ([("GS782", expected)] if is_told else [])
+
+
+@pytest.mark.parametrize("name", CHAINS)
+def test_what_a_helper_asks_of_another_is_looked_into(tmp_path, monkeypatch, name):
+    monkeypatch.delenv("PYTHONHASHSEED", raising=False)
+    rows, given, number, is_told = CHAINS[name]
+    before = CHAIN.replace("{rows}", rows).replace("{given}", given)
     program = program_of("name, value", "table.items()", number, before)
     program = program.replace("self, table)", "self, table, buckets)").replace("shops())", "shops(), buckets)")
     found = found_in(tmp_path, program)
