@@ -38,8 +38,9 @@ class _Sum:
 def summed_again(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         A custom Function whose backward sums gradients over the ranks that all ranks have alike; a running total in a
-        buffer that all ranks have alike, and that is summed over them again whenever they meet; one tensor by two names
-        that is summed by each; a bias that each rank adds to its part of a product before the parts are summed.
+        buffer that all ranks have alike, and that is summed over them again whenever they meet; one tensor, or the
+        gradient of one parameter, by two names that is summed by each; a bias that each rank adds to its part of a
+        product before the parts are summed.
     Why:
         Where all ranks compute the same from a result that was put together, each has the whole gradient of it. To sum
         it once more makes it as many times as large as there are ranks, again in each layer: the lower ones step too
@@ -54,7 +55,8 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
     Do instead:
         Let the gradient through where the forward sums, and sum it where the forward lets its input through. Sum what a
         rank has seen since the ranks last met, or divide what is put back by their number. Add a bias after the sum.
-        Give each name a tensor of its own: detach() and to() may give the same memory again, clone() does not.
+        Give each name a tensor of its own: detach() and to() may give the same memory again, clone() does not. Go once
+        through the parameters of the whole model, which names those that its parts share but once.
     How it is found:
         The largest magnitude of the gradients that nodes of custom Functions received and passed on, in the backward
         calls 0, 1, 2, 4, 8, ...: the same on all ranks, whose parameters are not the same, before a sum that made it
@@ -62,10 +64,11 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         calls at least. Silent where gradients are averaged between these ranks. Of buffers: norms that are the same on
         ranks, and that became, each time that the ranks met at one line between looks, as many times as large as there
         are ranks. The line is the one below that which writes the buffer. Of tensors: one that was computed in the
-        first steps, whole, whose memory is summed in one group twice, before anything reads or writes it, and then is
-        read; the line is that of the second sum. Of biases, as a hint, since training learns a smaller one: at each
-        look the ranks have one bias and two weights, and what the first steps summed is their product and its bias; of
-        plain tensors, the source takes the weight by the number of the rank, and the bias not.
+        first steps, or a leaf's gradient, whole, whose memory is summed in one group twice, before anything reads or
+        writes it, and then is read before it was scaled as often; the line is that of the second sum. Of biases, as a
+        hint, since training learns a smaller one: at each look the ranks have one bias and two weights, and what the
+        first steps summed is their product and its bias; of plain tensors, the source takes the weight by the number
+        of the rank, and the bias not.
     """
     at_once = _twice(ranks) or _added(ranks) or _again(ranks)
     if at_once is not None:
@@ -86,6 +89,16 @@ def _twice(ranks: Ranks) -> Blame | None:
     twice = summed_twice(ranks)
     if twice is None:
         return None
+    if twice.leaf is not None:
+        first = Related("cause_at", twice.made, "where it is summed first")
+        return Blame(
+            f"the gradient of {twice.leaf} is summed over the ranks twice before it is read, as the parameter is come "
+            "to by two names: each sum but the first makes it as many times as large as there are ranks",
+            twice.summed,
+            (first,) if twice.made != twice.summed else (),
+            certain=False,
+            tensor=twice.leaf,
+        )
     return Blame(
         f"what line {twice.made.line} makes is summed over the ranks twice before it is read, as two names are "
         "given to one tensor: each sum but the first makes it as many times as large as there are ranks",

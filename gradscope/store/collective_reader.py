@@ -46,6 +46,13 @@ def read_groups_of_runs(rows: Rows) -> dict[int, int]:
     return dict(rows.select(sql, (INTEGER, INTEGER)))
 
 
+def read_gradients_of_runs(rows: Rows, interned: Interned) -> dict[int, str]:
+    """By stretch of operators that ended with a collective: a leaf whose measured gradient it was given."""
+    sql = """SELECT r.block_run, min(g.leaf) FROM reduced_gradient g
+      JOIN collective_run r ON r.number = g.collective_run GROUP BY 1"""
+    return {run: interned.string(leaf) for run, leaf in rows.select(sql, (INTEGER, INTEGER))}
+
+
 def read_runs(rows: Rows) -> list[Run]:
     """The collectives that a run entered: number, stretch of operators, what was given, place, operator and stack."""
     return rows.all(_RUNS, (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, INTEGER, INTEGER))

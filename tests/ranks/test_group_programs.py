@@ -27,6 +27,7 @@ SCRIPTS = {
     "choice_programs.py": 2,
     "alone_programs.py": 2,
     "apart_programs.py": 2,
+    "tied_programs.py": 2,
     "chosen_programs.py": 2,
     "count_programs.py": 2,
     "order_programs.py": 2,
