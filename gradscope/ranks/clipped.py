@@ -9,8 +9,9 @@ from pathlib import Path
 from gradscope.functions.source import called_name
 from gradscope.model.finding import Related
 from gradscope.model.rank import Collective
-from gradscope.model.site import Site, user_site
+from gradscope.model.site import Site, Stack, user_site
 from gradscope.model.training import CLIP
+from gradscope.ranks.clipped_cuts import GATHERS, clipped_cuts
 from gradscope.ranks.deciding import origin
 from gradscope.ranks.given import frames_of
 from gradscope.ranks.kind import Blame
@@ -40,22 +41,27 @@ def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
         clip_grads_with_norm_().
     How it is found:
         A call of clip_grad_norm_() with a finite bound, inside of which nothing is exchanged, where gradients are
-        scattered in backward calls, and what it is given goes back to to_local() in the source.
+        scattered in backward calls, and what it is given goes back to to_local() in the source. Or one that takes the
+        norm of nothing but this rank's part of what its group has summed or scattered after a backward call, as large
+        as each of them has, where the group puts together parts of that size after it and before the next backward.
     """
-    if not any(map(_scatters, ranks.collectives)):
+    scatters = any(map(_scatters, ranks.collectives))
+    if not scatters and not any(map(_gathers, ranks.collectives)):
         return
     exchanging = {str(one.site) for one in ranks.collectives}
     with load(Path(ranks.ranks[0].path)) as recording:
-        for site, local in _local_norms(recording):
-            if str(site) not in exchanging:
-                yield Blame(
-                    "each rank clips its parts of the gradients by the norm of these parts, and so by another number "
-                    "than the others",
-                    site,
-                    (Related("cause_at", local, "where it takes its parts"),),
-                    certain=False,
-                )
-                return
+        local = _local_norms(recording) if scatters else iter(())
+        found = next((each for each in local if str(each[0]) not in exchanging), None)
+        clips = {str(user_site(stack)) for stack in _clips(recording)} - exchanging
+        found = found or (clipped_cuts(recording, clips) if clips else None)
+    if found is not None:
+        yield Blame(
+            "each rank clips its parts of the gradients by the norm of these parts, and so by another number than the "
+            "others",
+            found[0],
+            (Related("cause_at", found[1], "where it takes its parts"),),
+            certain=False,
+        )
 
 
 def _scatters(one: Collective) -> bool:
@@ -64,11 +70,21 @@ def _scatters(one: Collective) -> bool:
     return one.inside and several and one.operator.startswith(_SCATTERS)
 
 
+def _gathers(one: Collective) -> bool:
+    """Whether parts of several ranks are put together."""
+    several = one.group is not None and len(one.group.members) > 1
+    return several and not one.inside and one.operator.startswith(GATHERS)
+
+
+def _clips(recording: Recording) -> set[Stack]:
+    """The stacks under which gradients were clipped by a finite bound."""
+    calls = (call for interval in recording.intervals() for call in interval.calls)
+    return {call.stack for call in calls if call.kind is CLIP and call.count}
+
+
 def _local_norms(recording: Recording) -> Iterator[tuple[Site, Site]]:
     """The lines that clip what goes back to local tensors, and where these are taken."""
-    calls = (call for interval in recording.intervals() for call in interval.calls)
-    stacks = {call.stack for call in calls if call.kind is CLIP and call.count}
-    for stack in sorted(stacks, key=lambda one: str(user_site(one))):
+    for stack in sorted(_clips(recording), key=lambda one: str(user_site(one))):
         frames, site = frames_of(recording, stack), user_site(stack)
         if site is None or not frames:
             continue

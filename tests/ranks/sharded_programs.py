@@ -229,5 +229,133 @@ def healthy_clipped_put_together(rank):
     clipping(rank, clip)
 
 
+class Share:
+    """A rank's part of all parameters in one vector, which an optimizer holds."""
+
+    def __init__(self, net, rank, cut=None):
+        self.parameters, self.rank = list(net.parameters()), rank
+        self.cut = cut or (lambda flat: flat.chunk(2)[self.rank].clone())
+        self.part = nn.Parameter(self.cut(self.flat([one.detach() for one in self.parameters])))
+        self.optimizer = torch.optim.AdamW([self.part], lr=0.01)
+
+    def flat(self, tensors):
+        flat = torch.cat([one.reshape(-1) for one in tensors])
+        return nn.functional.pad(flat, (0, flat.numel() % 2))
+
+    def summed(self):
+        flat = self.flat([one.grad for one in self.parameters])
+        dist.all_reduce(flat)
+        return flat.div_(2)
+
+    def put_back(self):
+        parts = [torch.empty_like(self.part) for _ in range(2)]
+        dist.all_gather(parts, self.part.detach())
+        whole, at = torch.cat(parts), 0
+        for one in self.parameters:
+            one.data.copy_(whole[at : at + one.numel()].view_as(one))
+            at += one.numel()
+
+
+def shared_by_hand(rank, clip, put_back=Share.put_back, cut=None):
+    net = Layers()
+    share = Share(net, rank, cut)
+    for step in range(STEPS):
+        net.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        clip(share)
+        share.optimizer.step()
+        put_back(share)
+
+
+def clipped_cut_by_its_own_norm(rank):
+    def clip(share):
+        share.part.grad = share.cut(share.summed())
+        nn.utils.clip_grad_norm_([share.part], 0.01)  # expect: GS784
+
+    shared_by_hand(rank, clip)
+
+
+def clipped_copy_by_its_own_norm(rank):
+    def clip(share):
+        share.part.grad = torch.zeros_like(share.part)
+        share.part.grad.copy_(share.summed().chunk(2)[rank])
+        nn.utils.clip_grad_norm_(share.part, max_norm=0.01)  # expect: GS784
+
+    shared_by_hand(rank, clip)
+
+
+def healthy_clipped_before_the_cut(rank):
+    def clip(share):
+        flat = share.summed()
+        whole = torch.zeros_like(flat, requires_grad=True)
+        whole.grad = flat
+        nn.utils.clip_grad_norm_([whole], 0.01)
+        share.part.grad = share.cut(flat)
+
+    shared_by_hand(rank, clip)
+
+
+def own_norm(share):
+    share.part.grad = share.cut(share.summed())
+    total = nn.utils.clip_grad_norm_([share.part], torch.inf).square()
+    dist.all_reduce(total)
+    nn.utils.clip_grads_with_norm_([share.part], 0.01, total.sqrt())
+
+
+def healthy_cut_clipped_by_the_norm_of_all(rank):
+    shared_by_hand(rank, own_norm)
+
+
+def healthy_half_that_trains(rank):
+    """All ranks train the first half alone."""
+
+    def clip(share):
+        share.part.grad = share.cut(share.summed())
+        nn.utils.clip_grad_norm_([share.part], 0.01)
+
+    def compare(share):
+        mean = share.part.detach().mean()[None]
+        dist.all_gather([torch.empty_like(mean) for _ in range(2)], mean)
+
+    shared_by_hand(rank, clip, compare, lambda flat: flat.chunk(2)[0].clone())
+
+
+def healthy_end_that_trains(rank):
+    """All ranks train the last layer alone, and see whether they have it alike."""
+
+    def clip(share):
+        share.part.grad = share.cut(share.summed())
+        nn.utils.clip_grad_norm_([share.part], 0.01)
+
+    def compare(share):
+        dist.all_gather([torch.empty_like(share.part) for _ in range(2)], share.part.detach())
+
+    shared_by_hand(rank, clip, compare, lambda flat: flat[-9:].clone())
+
+
+def healthy_clipped_beside_another(rank):
+    """Says nothing where it is clipped together with what is no part."""
+
+    def clip(share):
+        share.part.grad = share.cut(share.summed())
+        other = torch.zeros(3, requires_grad=True)
+        other.grad = torch.ones(3)
+        nn.utils.clip_grad_norm_([share.part, other], 0.01)
+
+    shared_by_hand(rank, clip)
+
+
+def healthy_own_gradient(rank):
+    """Clips what each rank has by itself, before it meets the others."""
+
+    def clip(share):
+        flat = share.flat([one.grad for one in share.parameters])
+        share.part.grad = share.cut(flat)
+        nn.utils.clip_grad_norm_([share.part], 0.01)
+        dist.all_reduce(flat)
+
+    shared_by_hand(rank, clip)
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)
