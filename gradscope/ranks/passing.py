@@ -17,11 +17,12 @@ _OF_A_RANK = re.compile(r"rank|main|master|primary|chief|leader", re.IGNORECASE)
 @dataclass(frozen=True, slots=True)
 class Branch:
     """The line of a condition, and the one under it at which a rank was; `leaves`: or below it, where a function is
-    left under it."""
+    left under it; `parts`: another rank was in the other arm of it."""
 
     condition: Site
     inside: Site
     leaves: bool = False
+    parts: bool = False
 
     @property
     def is_of_a_rank(self) -> bool:
@@ -36,11 +37,14 @@ def passed_by(recording: Recording, stack: Stack, other: Stack, before: Stack | 
     parted = parting(stack, other)
     if parted is None:
         return None
-    ours, start = parted[0], _start(stack, parted[0], before)
+    ours, start = parted[0], _start(recording, stack, parted, before)
     lines = list(_conditions(recording, *parted))
     if lines:
         passed = [Branch(at_line(recording, ours, line), ours) for line in lines]
         return _of_a_rank(passed) or passed[-1]
+    arms = [] if start is None or start.line >= min(ours.line, parted[1].line) else _arms(recording, *parted)
+    if arms:
+        return arms[-1]
     loop = None if start is None else _gone_round(recording, parted, start)
     if loop is None and (start is None or not start.line < ours.line < parted[1].line):
         return _decorated(recording, stack, other)
@@ -58,16 +62,36 @@ def _of_a_rank(branches: list[Branch]) -> Branch | None:
     return next((one for one in branches if one.is_of_a_rank), None)
 
 
-def _start(stack: Stack, ours: Site, before: Stack | None) -> Site | None:
+def _start(recording: Recording, stack: Stack, parted: tuple[Site, Site], before: Stack | None) -> Site | None:
     """Where a rank was `before`, in the call of a function in which it is; where it came to that later, its head."""
-    now, then = list(_outside_in(stack)), list(_outside_in(before or ()))
+    ours, now, then = parted[0], list(_outside_in(stack)), list(_outside_in(before or ()))
     depth = now.index(ours)
     if before is None or (then and [*map(str, now[:depth])] != [*map(str, then[:depth])]):
         return replace(ours, line=0)
     if len(then) <= depth:
         return None
     is_in_it = (then[depth].file, then[depth].function) == (ours.file, ours.function)
-    return then[depth] if is_in_it else replace(ours, line=0)
+    return then[depth] if is_in_it and not _is_anew(recording, parted, then[depth]) else replace(ours, line=0)
+
+
+def _is_anew(recording: Recording, parted: tuple[Site, Site], then: Site) -> bool:
+    """Whether two ranks are above the line where they were, and one of them in no loop by which it came back there."""
+    ours, theirs = parted
+    loops = [node for node in statements(recording, ours) if isinstance(node, Loop)]
+    back = any(node.lineno <= ours.line and then.line <= (node.end_lineno or 0) for node in loops)
+    return max(ours.line, theirs.line) < then.line and not back
+
+
+def _arms(recording: Recording, ours: Site, theirs: Site) -> list[Branch]:
+    """The conditions of which two ranks are in an arm each, and that do not ask which rank it is, from outside in."""
+    found: list[Branch] = []
+    for node in statements(recording, ours):
+        arms = (node.body, node.orelse) if isinstance(node, ast.If) and node.orelse else ()
+        lines = [(arm[0].lineno, arm[-1].end_lineno or 0) for arm in arms]
+        held = [[first <= site.line <= last for first, last in lines] for site in (ours, theirs)]
+        if sorted(held) == [[False, True], [True, False]]:
+            found.append(Branch(at_line(recording, ours, node.lineno), ours, parts=True))
+    return [one for one in found if not one.is_of_a_rank]
 
 
 def _gone_round(recording: Recording, parted: tuple[Site, Site], start: Site) -> Loop | None:

@@ -152,7 +152,8 @@ def _branched(odd: Met, usual: Met, parting: Parting) -> Turn | None:
         branch = passed_by(texts, one.stack, other.stack, before)
         if branch is not None:
             words = f", {'below' if branch.leaves else 'in'} a branch of line {branch.condition.line},"
-            by_data = branch.leaves and not branch.is_of_a_rank  # the rank that left is the one that all wait for
+            by_data = branch.parts or branch.leaves  # the rank that left is the one that all wait for
+            by_data = by_data and not branch.is_of_a_rank
             told = branch.condition if by_data else branch.inside
             site = decided_at(texts, one.stack, branch.condition) or told
             condition = None if site == branch.condition else branch.condition

@@ -105,6 +105,103 @@ def healthy_resumed_by_what_one_finds(rank):
     stage(disk, disk.load_together)
 
 
+class Cache:
+    """Samples on a disk, which rank 0 writes for all."""
+
+    def __init__(self, name):
+        self.path = Path(f"cache.{name}.pt")
+
+    def returned_early(self):
+        if dist.get_rank() == 0:
+            if self.path.exists():  # expect: GS790 in taken_from_a_cache
+                return torch.load(self.path)
+            torch.save(data(0, 0), self.path)
+        dist.barrier()
+        return torch.load(self.path)
+
+    def returned_late(self):
+        if dist.get_rank() == 0 and not self.path.exists():
+            torch.save(data(0, 0), self.path)
+        dist.barrier()
+        return torch.load(self.path)
+
+
+def epochs(net, take):
+    x = take()
+    for _ in range(2):
+        net(x).square().mean().backward()
+        dist.all_reduce(torch.ones(()))
+
+
+def taken_from_a_cache(rank):
+    net, cache = Replicated(model()), Cache("early")
+    for _ in range(2):
+        epochs(net, cache.returned_early)
+
+
+def healthy_taken_from_a_cache(rank):
+    net, cache = Replicated(model()), Cache("late")
+    for _ in range(2):
+        epochs(net, cache.returned_late)
+
+
+class Statistics:
+    """A mean that is computed once, and kept in a folder of each rank."""
+
+    def __init__(self, rank, name):
+        self.path = Path(f"mean.{rank}.{name}.pt")
+
+    def fit(self, x, known):
+        if known(self.path):  # expect: GS790 in looked_up_by_each
+            found = [torch.load(self.path) if dist.get_rank() == 0 else None]
+            dist.broadcast_object_list(found, src=0)
+            return found[0]
+        else:
+            mean = x.mean()
+            dist.all_reduce(mean)
+            if dist.get_rank() == 0:
+                torch.save(mean / 2, self.path)
+        return mean / 2
+
+
+def fitted(rank, name, known):
+    net, statistics = Replicated(model()), Statistics(rank, name)
+    for step in range(2):
+        x = data(rank, step)
+        net(x - statistics.fit(x, known)).square().mean().backward()
+        dist.all_reduce(torch.ones(()))
+
+
+def looked_up_by_each(rank):
+    fitted(rank, "each", Path.exists)
+
+
+def healthy_looked_up_by_one(rank):
+    fitted(rank, "one", lambda path: agreed(path.exists()))
+
+
+def one_more_in_an_arm(rank):
+    for step in range(STEPS):
+        if step % 2:
+            dist.broadcast(torch.ones(2), src=0)
+        else:
+            dist.all_reduce(torch.ones(1))
+            if rank == 1:
+                dist.all_reduce(torch.ones(3))  # expect: GS790
+
+
+def summed(many):
+    dist.all_reduce(torch.ones(many))  # expect: GS790 in one_arm_for_each_rank
+
+
+def one_arm_for_each_rank(rank):
+    dist.all_reduce(torch.ones(1))
+    if rank == 0:
+        dist.broadcast(torch.ones(2), src=0)
+    else:
+        summed(3)
+
+
 def logged_by_the_clock(rank):
     net = Replicated(model())
     next_time = time.monotonic() + 1000 * rank
