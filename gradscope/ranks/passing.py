@@ -37,7 +37,7 @@ def passed_by(recording: Recording, stack: Stack, other: Stack, before: Stack | 
     parted = parting(stack, other)
     if parted is None:
         return None
-    ours, start = parted[0], _start(recording, stack, parted, before)
+    ours, start = parted[0], _start(stack, parted, before)
     lines = list(_conditions(recording, *parted))
     if lines:
         passed = [Branch(at_line(recording, ours, line), ours) for line in lines]
@@ -62,7 +62,7 @@ def _of_a_rank(branches: list[Branch]) -> Branch | None:
     return next((one for one in branches if one.is_of_a_rank), None)
 
 
-def _start(recording: Recording, stack: Stack, parted: tuple[Site, Site], before: Stack | None) -> Site | None:
+def _start(stack: Stack, parted: tuple[Site, Site], before: Stack | None) -> Site | None:
     """Where a rank was `before`, in the call of a function in which it is; where it came to that later, its head."""
     ours, now, then = parted[0], list(_outside_in(stack)), list(_outside_in(before or ()))
     depth = now.index(ours)
@@ -71,15 +71,8 @@ def _start(recording: Recording, stack: Stack, parted: tuple[Site, Site], before
     if len(then) <= depth:
         return None
     is_in_it = (then[depth].file, then[depth].function) == (ours.file, ours.function)
-    return then[depth] if is_in_it and not _is_anew(recording, parted, then[depth]) else replace(ours, line=0)
-
-
-def _is_anew(recording: Recording, parted: tuple[Site, Site], then: Site) -> bool:
-    """Whether two ranks are above the line where they were, and one of them in no loop by which it came back there."""
-    ours, theirs = parted
-    loops = [node for node in statements(recording, ours) if isinstance(node, Loop)]
-    back = any(node.lineno <= ours.line and then.line <= (node.end_lineno or 0) for node in loops)
-    return max(ours.line, theirs.line) < then.line and not back
+    came_back = is_in_it and max(one.line for one in parted) < then[depth].line  # in another call, or another trip
+    return then[depth] if is_in_it and not came_back else replace(ours, line=0)
 
 
 def _arms(recording: Recording, ours: Site, theirs: Site) -> list[Branch]:

@@ -180,6 +180,32 @@ def healthy_looked_up_by_one(rank):
     fitted(rank, "one", lambda path: agreed(path.exists()))
 
 
+def looked_up_in_a_loop(rank):
+    path = Path(f"mean.{rank}.loop.pt")
+    for step in range(STEPS):
+        mean = data(rank, step).mean()
+        if path.exists():  # expect: GS790
+            dist.broadcast(mean, src=0)
+        else:
+            dist.all_reduce(mean)
+            if rank == 0:
+                torch.save(mean, path)
+        dist.all_reduce(torch.ones(()))
+
+
+def gathered_now_and_then(step):
+    if step % 2:
+        dist.all_gather([torch.empty(1), torch.empty(1)], torch.ones(1))
+
+
+def one_more_below(rank):
+    for step in range(STEPS):
+        gathered_now_and_then(step)
+        dist.all_reduce(torch.ones(1))
+        if rank == 1 and step == 2:
+            dist.all_reduce(torch.ones(3))  # expect: GS790
+
+
 def one_more_in_an_arm(rank):
     for step in range(STEPS):
         if step % 2:
