@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
@@ -11,10 +12,12 @@ from gradscope.explain.deductions.missing_gradients import cut_off, missing_grad
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.findings.missing_gradient import reason_of
+from gradscope.functions.source import last_name
 from gradscope.model.failure import MissingGrad
 from gradscope.model.finding import Related
-from gradscope.model.site import user_site
+from gradscope.model.site import Site, user_site
 
 
 def grad_is_none(case: Case) -> Iterator[Cause]:
@@ -33,7 +36,8 @@ def grad_is_none(case: Case) -> Iterator[Cause]:
     Do instead: make a leaf of the value last of all, with requires_grad_(); call retain_grad() on a result whose
         gradient is wanted; do not take what leads to the loss out of the graph.
     How it is found: when the program ends with such an exception, the variables in front of `.grad` on its line are
-        looked at. The line named made the result, cut the leaf off from the loss, or cleared the gradients.
+        looked at. The line named made the result, cut the leaf off from the loss, or cleared the gradients. Where the
+        line has none, and calls a function that returns a `.grad`, it is that return.
     """
     explained = {name for one in missing_gradients(case) for name in one.names}
     said: set[object] = set()
@@ -44,6 +48,26 @@ def grad_is_none(case: Case) -> Iterator[Cause]:
             failing = Related("fails_at", one.site, f"{one.name}.grad is None")
             related = (*cause.related, failing) if cause.site != one.site else cause.related
             yield replace(cause, related=related, fails=True, tensor=one.name)
+    for failure in case.failures() if not said and not explained else ():
+        returns = _returned_grad(case, failure.site) if "NoneType" in failure.message else None
+        if returns is not None:
+            site, text = returns
+            message = f"`{text}` is None: no backward() has left a gradient in the tensor that this asks"
+            yield Cause(message, site, (Related("fails_at", failure.site, failure.kind),), certain=False, fails=True)
+
+
+def _returned_grad(case: Case, line: Site | None) -> tuple[Site, str] | None:
+    """The only line of what a line calls that returns a `.grad`, and what it asks."""
+    called = {last_name(one.func) for one in source_lines.at(case, line) if isinstance(one, ast.Call)}
+    found = [
+        (syntax(case).site(file, one.lineno), ast.unparse(one.value))
+        for file in syntax(case).files
+        for function in syntax(case).nodes(file)
+        if isinstance(function, ast.FunctionDef) and function.name in called
+        for one in ast.walk(function)
+        if isinstance(one, ast.Return) and isinstance(one.value, ast.Attribute) and one.value.attr == "grad"
+    ]
+    return found[0] if len(found) == 1 else None
 
 
 def _why(case: Case, one: MissingGrad) -> Cause | None:
