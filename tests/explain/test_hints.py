@@ -19,6 +19,7 @@ SILENT = {
     "GS882": ("distance_field_of_points.py", "slopes_told_for_each_channel.py"),
     "GS894": ("dual_clipped_surrogate.py", "loss_that_is_cut_off.py"),
     "GS759": ("masks_that_hide_on_purpose.py",),
+    "GS760": ("products_with_themselves.py",),
     "GS895": ("outputs_that_are_doubled.py",),
     "GS739": ("short_memory_that_learns.py",),
     "GS881": ("likelihoods_weighed_by_a_gate.py",),

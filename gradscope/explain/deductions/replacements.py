@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from gradscope.explain.deductions.graph_cuts import birth
+from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import creation
 from gradscope.explain.evidence.syntax import syntax
@@ -58,7 +59,7 @@ def exchange_line(case: Case, new: Stack, optimizer: int | None, put: Site | Non
     for site in new:
         made = lines.get((site.file, site.function))
         if site.origin is Origin.USER and made is not None and site.line > made:
-            return site
+            return source_lines.head(case, site)
     return put
 
 

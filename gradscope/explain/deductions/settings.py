@@ -23,7 +23,14 @@ def setting_line(case: Case, stack: Stack, keyword: str, position: int | None = 
         value = argument(call, keyword, position)
         if value is not None:
             return _given(case, own, value, _FAR)
+        if any(one.arg is None for one in call.keywords):  # **settings
+            return _only_field(case, keyword)
     return None
+
+
+def _only_field(case: Case, name: str) -> Site | None:
+    found = {site for file in syntax(case).files for site in _fields(case, file, name)} if name else set()
+    return found.pop() if len(found) == 1 else None
 
 
 def parameter_line(case: Case, stack: Stack, name: str) -> Site | None:
@@ -50,9 +57,7 @@ def _given(case: Case, own: Stack, value: ast.expr, far: int) -> Site | None:
         return None
     if isinstance(read[0], ast.Name):
         return _named(case, own, read[0].id, far)
-    name = _field(read[0])
-    found = {site for file in syntax(case).files for site in _fields(case, file, name)} if name else set()
-    return found.pop() if len(found) == 1 else None
+    return _only_field(case, _field(read[0]))
 
 
 def _is_computed(case: Case, value: ast.expr) -> bool:

@@ -97,6 +97,13 @@ def line(case: Case, file: str, number: int, function: str = "") -> Site:
     return Site(file, number, function, None if text is None else text.strip())
 
 
+def head(case: Case, site: Site) -> Site:
+    """The first line of the assignment that a line is a part of; else the line itself."""
+    statement = syntax(case).parsed(site.file).whole_statements.get(site.line)
+    is_part = isinstance(statement, ast.Assign) and statement.lineno < site.line
+    return line(case, site.file, statement.lineno, site.function) if statement is not None and is_part else site
+
+
 def _beginning(owner: ast.expr) -> ast.expr:
     """`x` of `x.mul_(2).add_(1)`: what edits in place returns what it edits."""
     while isinstance(owner, ast.Call) and isinstance(owner.func, ast.Attribute) and owner.func.attr.endswith("_"):

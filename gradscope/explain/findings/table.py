@@ -111,6 +111,7 @@ from gradscope.explain.findings.samples import samples_differ
 from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.scrambled_states import states_scrambled
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
+from gradscope.explain.findings.self_similarity import compared_with_themselves
 from gradscope.explain.findings.summed_batches import micro_batches_summed
 from gradscope.explain.findings.surrogates import optimistic_surrogate
 from gradscope.explain.findings.targets_outside import targets_outside
@@ -242,6 +243,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS881", "advantage-with-gradient", Severity.INFO, advantage_with_gradient, points=False),
     Kind("GS894", "optimistic-surrogate", Severity.INFO, optimistic_surrogate, points=False),
     Kind("GS895", "added-to-itself", Severity.INFO, added_to_itself, points=False),
+    Kind("GS760", "compared-with-themselves", Severity.INFO, compared_with_themselves, points=False),
     Kind("GS882", "norm-of-a-part", Severity.INFO, norm_of_a_part, points=False),
     Kind("GS883", "density-minimised", Severity.INFO, density_minimised, points=False),
     Kind("GS884", "variance-as-deviation", Severity.INFO, variance_as_deviation, points=False),
