@@ -27,7 +27,9 @@ def sibling_read_twice(case: Case, parameter: str, declared: Site | None) -> Sit
     built = _built(owner)
     alike = [name for name, text in built.items() if name != layer and text == built.get(layer)]
     twice = [reads for reads in (_reads(owner, name) for name in alike) if len(reads) > 1]
-    if len(twice) != 1 or len({read.lineno for read in twice[0]}) != len(twice[0]):
+    calls = {id(one.func) for one in ast.walk(owner) if isinstance(one, ast.Call)}  # two on a line are two layers
+    plain = [read.lineno for reads in twice for read in reads if id(read) not in calls]
+    if len(twice) != 1 or len({*plain}) != len(plain):
         return None
     return syntax(case).site(declared.file, twice[0][-1].lineno)
 

@@ -15,6 +15,7 @@ from gradscope.explain.deductions.carried_state import (
 )
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.inplace_writes import REFUSED, refused, write_of
+from gradscope.explain.deductions.kept_by_a_call import kept_after
 from gradscope.explain.deductions.shared_subgraph import SharedSubgraph, shared_subgraph
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
@@ -123,7 +124,7 @@ def _edits(case: Case, call: Backward, found: SharedSubgraph, name: str | None) 
     stack, what = found.carried.stack, f"`{name}`" if name else f"what {found.carried.name} made"
     again = f"backward {call.number} ran into it again"
     message = f"{what} carries its graph from one round into the next: {again}"
-    detach = f"carry over `{name}.detach()`" if name else "detach it when it is carried over"
+    detach = f"carry over `{name}.detach()`" if name else "detach what is carried over"
     advice = f"{detach}, or compute it anew in each round where its gradient is wanted"
     if found.reader is None:
         message = f"{what} is built once, but backward runs through it again and again: the first run frees its graph"
@@ -148,6 +149,12 @@ def _edits(case: Case, call: Backward, found: SharedSubgraph, name: str | None) 
         cache_around(case, stack),
         f"a value is kept here for later calls, with its graph: {message}",
         "keep a detached value, or compute it anew in each step where it depends on a parameter",
+    )
+    reader = () if found.reader is None else found.reader.stack
+    yield (
+        kept_after(case, found.first.stack, reader, name),
+        f"{what} is kept here, with its graph, for rounds to come: {again}",
+        detach.replace("carry over", "keep"),
     )
     before = built_before_the_loop(case, stack, call.stack)
     built = source_lines.assigned(case, before)
