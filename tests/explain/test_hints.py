@@ -20,6 +20,7 @@ SILENT = {
     "GS894": ("dual_clipped_surrogate.py", "loss_that_is_cut_off.py"),
     "GS759": ("masks_that_hide_on_purpose.py",),
     "GS760": ("products_with_themselves.py",),
+    "GS764": ("loss_that_leaps_with_the_task.py",),
     "GS895": ("outputs_that_are_doubled.py",),
     "GS739": ("short_memory_that_learns.py",),
     "GS881": ("likelihoods_weighed_by_a_gate.py",),

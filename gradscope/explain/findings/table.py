@@ -118,6 +118,7 @@ from gradscope.explain.findings.targets_outside import targets_outside
 from gradscope.explain.findings.temperatures import temperature_of_a_part
 from gradscope.explain.findings.terms_of_others import term_trains_nothing
 from gradscope.explain.findings.turned_dimensions import dimensions_turned
+from gradscope.explain.findings.unbounded_scales import unbounded_scale
 from gradscope.explain.findings.unheld_leaves import leaf_not_held
 from gradscope.explain.findings.unlike_shapes import odd_size_doubled, squeezed_batch
 from gradscope.explain.findings.unused_input import unused_input
@@ -244,6 +245,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS894", "optimistic-surrogate", Severity.INFO, optimistic_surrogate, points=False),
     Kind("GS895", "added-to-itself", Severity.INFO, added_to_itself, points=False),
     Kind("GS760", "compared-with-themselves", Severity.INFO, compared_with_themselves, points=False),
+    Kind("GS764", "unbounded-scale", Severity.INFO, unbounded_scale, points=False),
     Kind("GS882", "norm-of-a-part", Severity.INFO, norm_of_a_part, points=False),
     Kind("GS883", "density-minimised", Severity.INFO, density_minimised, points=False),
     Kind("GS884", "variance-as-deviation", Severity.INFO, variance_as_deviation, points=False),
