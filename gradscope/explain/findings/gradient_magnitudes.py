@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Iterator
 
@@ -14,7 +15,7 @@ from gradscope.explain.deductions.stacked_layers import layers_set_at, vanishing
 from gradscope.explain.deductions.weight_growth import samples_of
 from gradscope.explain.deductions.zero_factors import behind_zero_factors
 from gradscope.explain.evidence.case import Case
-from gradscope.model.finding import Related
+from gradscope.model.finding import Related, Severity
 from gradscope.model.graph import Graph, Node
 from gradscope.model.site import Site
 from gradscope.model.size import LeafSize
@@ -190,7 +191,15 @@ def zero_gradient(case: Case) -> Iterator[Cause]:
                 module=None if found.module is None else found.module.label,
                 backward=size.backward,
                 certain=found.name.startswith(STEPS),
+                severity=Severity.INFO if _has_trained_siblings(samples[-1], name) else None,
             )
+
+
+def _has_trained_siblings(sizes: dict[str, LeafSize], name: str) -> bool:
+    """Whether the same parameter of another block gets gradients: what stops it is the place of the block, as that of
+    the first one which attends to itself alone."""
+    alike = re.sub(r"\.\d+\.", ".*.", name)
+    return any(one.gradient and re.sub(r"\.\d+\.", ".*.", other) == alike for other, one in sizes.items())
 
 
 def vanishing_gradient(case: Case) -> Iterator[Cause]:
