@@ -14,6 +14,7 @@ from itertools import islice
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.forms import FORMS
 from gradscope.model.birth import Birth
 from gradscope.model.flow import FlowOperation
 from gradscope.model.graph import Node
@@ -26,7 +27,7 @@ _OF_POSITIVE = ("sqrt", "rsqrt", "log", "log2", "log10")
 _SHIFTS = ("add", "mul", "div", "mean", "sum")
 _DIFFERENCES, _PRODUCTS, _POWERS = ("sub",), ("mul",), ("pow", "square")
 _ROOTS = ("sqrt", "linalg_vector_norm", "norm")
-_VIEWS = ("view", "_unsafe_view", "reshape", "expand", "unsqueeze", "squeeze", "transpose", "t", "permute", "clone")
+_VIEWS = (*FORMS, "clone")
 _FAR = 8  # views between the two
 _PUT_BY = 8  # operators of a line, whose results are followed
 _PUTS = ("index_put", "masked_fill", "index_fill", "fill", "copy")  # in place

@@ -5,12 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from gradscope.explain.evidence.dataflow import RecordedDataflow
+from gradscope.explain.evidence.forms import FORMS
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
 
 _MATRICES, _SUM, _TIMES = ("mm", "bmm", "mv"), "sum", "mul"
 _SCALES = ("div", "div_", "mul", "mul_")
-_FORMS = ("view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "expand", "transpose", "permute", "t", "slice")
+_FORMS = (*FORMS, "slice")
 _PARTS = ("diagonal", "diagonal_copy", "gather", "index", "index_select", "masked_select", "select")
 _CAT = "cat"
 SAME = (*_FORMS, *_PARTS, "clone", "_to_copy", "alias", "detach", _CAT)  # one of joined vectors stands for all

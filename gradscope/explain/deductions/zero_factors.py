@@ -12,16 +12,16 @@ from gradscope.explain.deductions.optimizer_parameters import NAMELESS
 from gradscope.explain.deductions.weight_growth import samples_of
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.forms import FORMS
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 from gradscope.store.asked import kept
 
 # What is zero where its first operand is.
-_MOVING = ("t", "transpose", "permute", "view", "_unsafe_view", "reshape", "expand", "unsqueeze", "squeeze", "slice")
 _TAKING = ("select", "clone", "_to_copy", "alias", "embedding", "index", "gather", "index_select", "flatten")
 _ODD = ("relu", "tanh", "sin", "gelu", "silu", "leaky_relu", "native_dropout", "neg", "sum", "mean", "div")
-_KEEPING = frozenset((*_MOVING, *_TAKING, *_ODD))
+_KEEPING = frozenset((*FORMS, "slice", *_TAKING, *_ODD))
 _PRODUCTS = ("mul", "mm", "bmm", "mv", "dot", "matmul", "linear", "convolution")
 _WITH_SUMMAND = ("addmm", "baddbmm", "addmv")  # the first operand is added to the product of the others
 _SUMS = ("add", "sub", "cat", "stack")

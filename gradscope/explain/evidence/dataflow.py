@@ -27,7 +27,6 @@ _SCALAR = ("_local_scalar_dense", "item")
 _OPTIMIZER = "torch/optim/"
 _COLLECTIVES = "c10d."
 CTC_LOSSES = ("_ctc_loss", "_cudnn_ctc_loss")
-VIEWS = ("view", "_unsafe_view", "_reshape_alias", "reshape")  # what gives the same memory another shape
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,11 @@ from collections import deque
 from collections.abc import Callable, Container, Iterable, Iterator
 
 from gradscope.explain.evidence.dataflow import RecordedDataflow
+from gradscope.explain.evidence.forms import WIDENED
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
 
-_KEEPS = ("add", "mean", "sum", "view", "reshape", "squeeze", "unsqueeze", "stack", "cat", "div")
+_KEEPS = (*WIDENED, "add", "mean", "sum", "stack", "cat", "div")
 _TURNS = ("neg", "rsub")
 
 

@@ -13,6 +13,7 @@ from functools import partial
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.forms import COPIES, WIDENED
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
@@ -26,19 +27,7 @@ _QKV = 3
 _BY_HAND = ("_softmax", "_safe_softmax")
 _MASKS = re.compile(r"mask|causal|tri[lu]|GRU|LSTM|RNN", re.IGNORECASE)
 _ATTENTION = "scaled_dot_product_attention"
-_AS_IT_IS = (
-    "alias",
-    "slice",
-    "view",
-    "unsqueeze",
-    "squeeze",
-    "expand",
-    "select",
-    "_to_copy",
-    "clone",
-    "detach",
-    "reshape",
-)
+_AS_IT_IS = (*WIDENED, *COPIES, "slice", "select")
 
 
 def sees_the_future(case: Case) -> Iterator[Cause]:

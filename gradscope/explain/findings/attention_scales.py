@@ -8,6 +8,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.root_scales import root_scales
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.forms import FORMS
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
@@ -17,8 +18,7 @@ _SOFTMAX = ("_softmax", "_safe_softmax")
 _FUSED = "_scaled_dot_product"
 _PRODUCTS = ("bmm", "mm", "baddbmm")
 _DIVISIONS, _SCALES = ("div", "div_"), ("div", "div_", "mul", "mul_")
-_FORMS = ("view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "expand", "transpose", "permute", "t", "slice")
-_KEEPS = (*_FORMS, "clone", "_to_copy", "select", "add", "add_", "sub", "masked_fill", "masked_fill_", "where")
+_KEEPS = (*FORMS, "slice", "clone", "_to_copy", "select", "add", "add_", "sub", "masked_fill", "masked_fill_", "where")
 _FAR = 64  # tensors between a softmax and what it is made of, at most
 
 

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.forms import COPIES, WIDENED
 from gradscope.model.failure import Failure
 from gradscope.model.finding import Related
 from gradscope.model.operation import base_name
@@ -15,7 +16,7 @@ from gradscope.model.site import Site
 _KIND = "LinAlgError"
 _REASONS = {"positive-definite": "is not positive-definite", "singular": "is singular"}  # words of torch's messages
 _FACTORISES = ("linalg_", "cholesky", "inverse")  # how their names begin
-_SAME_MATRIX = ("_to_copy", "clone", "contiguous", "alias", "expand", "unsqueeze", "squeeze", "view", "detach")
+_SAME_MATRIX = (*WIDENED, *COPIES)
 
 
 def not_factorised(case: Case) -> Iterator[Cause]:

@@ -9,6 +9,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.chance import keeps_by_chance
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.forms import FORMS
 from gradscope.explain.evidence.trails import trail
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
@@ -18,7 +19,7 @@ from gradscope.model.site import Site
 _TIMES = 2
 _SOFTMAX = ("_softmax", "_safe_softmax")
 _MASKS = ("masked_fill", "masked_fill_", "mul", "mul_", "where")
-_FORMS = ("view", "reshape", "_unsafe_view", "unsqueeze", "squeeze", "expand", "transpose", "permute", "clone", "slice")
+_FORMS = (*FORMS, "clone", "slice")
 _BEFORE = (*_FORMS, "div", "mul", "sum", "bmm", "_to_copy", "_softmax")  # between scores and where they were made
 _PRODUCTS, _FAR = ("bmm", "mm"), 16
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.forms import COPIES, FORMS
 from gradscope.explain.evidence.trails import trail
 from gradscope.model.finding import Related, Severity
 from gradscope.model.flow import FlowOperation
@@ -18,8 +19,7 @@ from gradscope.model.site import Origin, Site, Stack
 
 _TAKES = "_canonical_mask"  # of torch.nn.functional: a mask of truth values becomes one of numbers
 _FAR = 16  # tensors between a comparison and the attention, at most
-_AS_IT_IS = ("view", "unsqueeze", "squeeze", "expand", "slice", "select", "index", "clone", "detach", "_to_copy", "t")
-_FORMS = ("alias", "reshape", "permute", "transpose", "repeat", "stack", "cat")
+_AS_IT_IS = (*FORMS, *COPIES, "slice", "select", "index", "repeat", "stack", "cat")
 _BELOW, _OTHER = ("lt", "le"), "ne"
 
 
@@ -89,5 +89,5 @@ def _is_counted(flow: RecordedDataflow, tensor: int, before: int) -> bool:
 
 
 def _formed(operation: FlowOperation) -> list[int]:
-    is_form = base_name(operation.operation.name) in (*_AS_IT_IS, *_FORMS)
+    is_form = base_name(operation.operation.name) in _AS_IT_IS
     return [one.tensor for one in operation.reads[:1] if is_form]

@@ -11,7 +11,8 @@ from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import VIEWS, RecordedDataflow, dataflow
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.forms import RESHAPES
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
@@ -91,10 +92,10 @@ def _attention(flow: RecordedDataflow, at: int, operation: FlowOperation) -> Ite
         for read in operation.reads[:3]:
             yield read.tensor, operation.makes[0]
     elif name == "bmm" and len(operation.reads) == 2 and _is_softmax(flow, operation.reads[0].tensor):
-        before = _way(flow, operation.reads[1].tensor, (*VIEWS, *_COPIES))
+        before = _way(flow, operation.reads[1].tensor, (*RESHAPES, *_COPIES))
         values = next((one for one in before if len(flow.shape(one)) == 4), None)
         shaped = _reader(flow, operation.makes[0])
-        if values is not None and shaped is not None and base_name(shaped.operation.name) in VIEWS:
+        if values is not None and shaped is not None and base_name(shaped.operation.name) in RESHAPES:
             yield values, shaped.makes[0]
 
 
@@ -107,7 +108,7 @@ def _split(flow: RecordedDataflow, heads: int) -> _Side | None:
     before = made.reads[0].tensor
     swaps = _swaps(made) and _swapped(shape) == flow.shape(before) and _is_sure(made, shape)
     viewed = _maker(flow, before) if swaps else made
-    if viewed is None or not viewed.reads or base_name(viewed.operation.name) not in VIEWS:
+    if viewed is None or not viewed.reads or base_name(viewed.operation.name) not in RESHAPES:
         return None
     features = viewed.reads[0].tensor
     b, h, t, c = shape
@@ -126,7 +127,7 @@ def _merge(flow: RecordedDataflow, result: int) -> _Side | None:
         if one is None:
             return None
         name, made = base_name(one.operation.name), one.makes[0]
-        if name in VIEWS and flow.shape(made) in ((b, t, h * c), (b * t, h * c)):
+        if name in RESHAPES and flow.shape(made) in ((b, t, h * c), (b * t, h * c)):
             return _Side(swaps, one.site)
         if not swaps and _swaps(one) and flow.shape(made) == _swapped(shape) and _is_sure(one, shape):
             swaps = True
@@ -157,7 +158,7 @@ def _swapped(shape: tuple[int, ...]) -> tuple[int, ...]:
 def _is_linear(flow: RecordedDataflow, tensor: int) -> bool:
     """Whether features [b, t, d] are what a linear layer made of each position, or a part of that."""
     positions = flow.shape(tensor)[:2]
-    for one in _way(flow, tensor, (*VIEWS, *_COPIES, *_PARTS)):
+    for one in _way(flow, tensor, (*RESHAPES, *_COPIES, *_PARTS)):
         shape = flow.shape(one)
         if len(shape) == 2:
             made = _maker(flow, one)
@@ -169,7 +170,7 @@ def _is_linear(flow: RecordedDataflow, tensor: int) -> bool:
 
 def _is_softmax(flow: RecordedDataflow, tensor: int) -> bool:
     """Whether weights are a softmax, dropped out and masked at most."""
-    *_, first = _way(flow, tensor, (*VIEWS, *_COPIES, *_WEIGHTED))
+    *_, first = _way(flow, tensor, (*RESHAPES, *_COPIES, *_WEIGHTED))
     made = _maker(flow, first)
     return made is not None and base_name(made.operation.name) in _SOFTMAX
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import VIEWS, RecordedDataflow, dataflow
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.forms import RESHAPES
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
@@ -47,7 +48,7 @@ def states_scrambled(case: Case) -> Iterator[Cause]:
 
 def _mixes(flow: RecordedDataflow, at: int, operation: FlowOperation) -> bool:
     """Whether [several, batch, features] becomes [batch, ...] by a view alone."""
-    if base_name(operation.operation.name) not in VIEWS or not operation.makes or _is_recurrent(operation):
+    if base_name(operation.operation.name) not in RESHAPES or not operation.makes or _is_recurrent(operation):
         return False
     before, after = flow.shape(operation.reads[0].tensor), flow.shape(operation.makes[0])
     if len(before) != 3 or before[0] < 2 or before[1] < 2 or before[0] == before[1]:

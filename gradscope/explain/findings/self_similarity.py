@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.forms import FORMS
 from gradscope.explain.evidence.trails import trail
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
@@ -19,7 +20,6 @@ _FAR = 12  # tensors between the products and the logarithm, at most
 _LOGARITHMS = ("_log_softmax", "logsumexp", "log")
 _SCALES = ("mul", "div", "exp", "sum", "view", "_unsafe_view", "t", "transpose", "_to_copy", "alias")
 _PRODUCTS = ("mm", "bmm")
-_TURNED = ("t", "transpose", "permute", "expand", "view", "_unsafe_view", "unsqueeze")
 
 
 def compared_with_themselves(case: Case) -> Iterator[Cause]:
@@ -81,7 +81,7 @@ def _scaled(operation: FlowOperation) -> list[int]:
 def _turned(flow: RecordedDataflow, tensor: int, before: int) -> int:
     """The tensor of which another is the transpose, or another form."""
     at = flow.maker(tensor, before)
-    while at is not None and base_name(flow.operations[at].operation.name) in _TURNED:
+    while at is not None and base_name(flow.operations[at].operation.name) in FORMS:
         tensor, before = flow.operations[at].reads[0].tensor, at
         at = flow.maker(tensor, before)
     return tensor

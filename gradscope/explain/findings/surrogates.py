@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.forms import WIDENED
 from gradscope.explain.evidence.trails import signed_terms, trail
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
@@ -17,7 +18,7 @@ _TIMES = 3
 _FAR = 32  # tensors in a product, at most
 _TURNS = ("neg", "rsub")
 _WRONG = {"minimum": 1, "maximum": -1}  # the sign with which the loss may not grow with it
-_RATIOS, _FORMS = ("exp", "div"), ("view", "reshape", "squeeze", "unsqueeze", "prod")
+_RATIOS, _FORMS = ("exp", "div"), (*WIDENED, "prod")
 _CLAMPS = ("clamp", "clip", "clamp_min", "clamp_max")
 
 

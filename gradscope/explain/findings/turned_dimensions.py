@@ -11,7 +11,8 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import VIEWS, dataflow
+from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.forms import RESHAPES
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
@@ -43,7 +44,7 @@ def dimensions_turned(case: Case) -> Iterator[Cause]:
     views: dict[tuple[Site, str], list[tuple[Shape, Shape, str]]] = defaultdict(list)
     for operation in flow.operations:
         site, name, module = operation.site, operation.operation.name, operation.operation.module
-        viewed = operation.backward is None and base_name(name) in VIEWS and operation.makes
+        viewed = operation.backward is None and base_name(name) in RESHAPES and operation.makes
         if viewed and site is not None:
             shapes = flow.shape(operation.reads[0].tensor), flow.shape(operation.makes[0])
             is_data = not any(one.requires_grad for one in operation.reads)
