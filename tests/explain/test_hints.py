@@ -53,7 +53,7 @@ SILENT = {
     "GS872": ("frozen_by_turns.py", "detached_weights_of_a_norm.py"),
     "GS873": ("reversed_under_clipping.py", "scaled_and_held_under_sgd.py"),
     "GS874": ("scaled_and_held_under_sgd.py", "held_without_decay.py"),
-    "GS875": ("exponential_and_inverse_decays.py", "warmup_cosine.py"),
+    "GS875": ("exponential_and_inverse_decays.py", "warmup_cosine.py", "rate_that_only_rises.py"),
     "GS876": ("rounds_straight_through.py",),
     "GS877": ("sparse_from_the_start.py",),
     "GS878": ("drops_early_on_purpose.py",),
