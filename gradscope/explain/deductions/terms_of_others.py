@@ -29,11 +29,13 @@ Event = tuple[bool, int | None]  # whether it is a step, else it clears; the bac
 
 @dataclass(frozen=True, slots=True)
 class TermOfOthers:
-    """A term of the loss of `backward` that is detached at `cut`, and whose gradients go to `names` alone."""
+    """A term of the loss of `backward` that is detached at `cut`, and whose gradients go to `names` alone; or that is
+    computed there from what was detached for another loss (`shared`)."""
 
     cut: Site
     backward: Site | None
     names: tuple[str, ...]
+    shared: bool = False
 
 
 @dataclass(slots=True)
@@ -63,8 +65,8 @@ def terms_of_others(case: Case) -> Iterator[TermOfOthers]:
         use = _uses(case).get(call.stack) if call is not None else None
         if call is None or use is None or not use.others or not use.own or not _is_always_so(case, call.stack):
             continue
-        for cut, names in _terms(case, root.tensor, use):
-            found[call.stack, cut] = TermOfOthers(cut, call.site, tuple(names.values()))
+        for cut, names, shared in _terms(case, root.tensor, use):
+            found[call.stack, cut] = TermOfOthers(cut, call.site, tuple(names.values()), shared)
             holders[call.stack, cut] = {one for one in use.others if not names.keys().isdisjoint(held_by(case, one))}
     for key, term in found.items():
         if not any(is_read_before(case, one) for one in holders[key]):
@@ -116,8 +118,9 @@ def _is_empty(case: Case, optimizer: int, following: int | None) -> bool:
     return bool(met) and all(state in _EMPTY for state in met)
 
 
-def _terms(case: Case, root: int, use: _Use) -> Iterator[tuple[Site, dict[int, str]]]:
-    """The lines that detach terms of a loss from what steps, and the parameters that learn from them instead."""
+def _terms(case: Case, root: int, use: _Use) -> Iterator[tuple[Site, dict[int, str], bool]]:
+    """The lines that detach terms of a loss from what steps, or that compute them from what was detached for another
+    loss, and the parameters that learn from them instead."""
     flow = dataflow(case)
     own = frozenset(tensor for one in use.own for tensor in held_by(case, one))
     names = {tensor: name for one in use.others for tensor, name in held_by(case, one).items()}
@@ -127,9 +130,27 @@ def _terms(case: Case, root: int, use: _Use) -> Iterator[tuple[Site, dict[int, s
             continue
         cuts = (cut for tensor, reader in constants for cut in flow.behind(tensor, reader))
         cut = next((one for one in cuts if _is_detached(flow, one) and comes_from(flow, one, own)), None)
-        site = None if cut is None else flow.operations[cut.operation].site
-        if site is not None:
-            yield site, {one: names[one] for one in sorted(leaves)}
+        if cut is not None:
+            shared = _goes_into_another(flow, cut, root)
+            made = flow.maker(term, before) if shared else cut.operation
+            site = None if made is None else flow.operations[made].site
+            if site is not None:
+                yield site, {one: names[one] for one in sorted(leaves)}, shared
+
+
+def _goes_into_another(flow: RecordedDataflow, cut: Cut, root: int) -> bool:
+    """Whether what a cut made goes into another loss, too: it is detached for that, and to be left alone."""
+    ends = {one.tensor for one in flow.roots} - {root}
+    waiting = [] if cut.made is None else [cut.made]
+    seen = set(waiting)
+    while waiting:
+        readers = (flow.operations[at] for at in flow.readers.get(waiting.pop(), ()))
+        new = {made for one in readers if one.backward is None for made in one.makes} - seen
+        if not ends.isdisjoint(new):
+            return True
+        seen |= new
+        waiting += new
+    return False
 
 
 def _is_detached(flow: RecordedDataflow, cut: Cut) -> bool:

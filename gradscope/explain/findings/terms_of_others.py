@@ -32,13 +32,17 @@ def term_trains_nothing(case: Case) -> Iterator[Cause]:
 
     How it is found: each time, the optimizer that steps after the backward holds nothing that the term has a graph to;
     those that do hold it never step before their gradients are cleared. The term is computed from a detached tensor
-    that came from what is stepped. A hint: the term may be there to be looked at.
+    that came from what is stepped. Where that tensor goes into another loss, too, the line is the term's own. A hint:
+    the term may be there to be looked at.
     """
     for one in terms_of_others(case):
         names = list(dict.fromkeys(one.names))
+        detached = "it is detached here from what steps after its backward"
+        if one.shared:
+            detached = "what it is computed from here was detached for another loss"
         yield Cause(
-            f"a term of the loss trains nothing: it is detached here from what steps after its backward, and the "
-            f"gradients that it gives to {several(names)} are cleared before they are used",
+            f"a term of the loss trains nothing: {detached}, and the gradients that it gives to {several(names)} are "
+            "cleared before they are used",
             one.cut,
             (Related("called_at", one.backward, "the backward"),) if one.backward is not None else (),
             certain=False,
