@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from gradscope.functions.source import last_name
+from gradscope.functions.source import last_name, parsed
 
 TORCHS = frozenset(("Function", "InplaceFunction", "NestedIOFunction"))
 RUNNABLE = "__main__"  # running it is what it is for
@@ -110,11 +110,8 @@ def texts_under(folder: Path) -> Iterator[tuple[Path, str, str]]:
 
 def classes_in(text: str) -> Iterator[tuple[str, set[str]]]:
     """The classes that a module defines at its outermost level, each with the last names of its bases."""
-    try:
-        tree = ast.parse(text)
-    except (SyntaxError, ValueError):
-        return
-    waiting: list[ast.stmt] = list(tree.body)
+    tree = parsed(text)
+    waiting: list[ast.stmt] = [] if tree is None else list(tree.body)
     while waiting:
         node = waiting.pop(0)
         if isinstance(node, ast.ClassDef):

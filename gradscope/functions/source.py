@@ -14,6 +14,8 @@ from typing import Any
 
 from gradscope.model.site import Site
 
+_DEEPEST = 100  # expressions in one another: who goes through them calls a function for each
+
 
 @dataclass(frozen=True, slots=True)
 class Method:
@@ -151,6 +153,37 @@ def overriding(owner: type) -> list[type]:
     from torch.autograd import Function
 
     return [base for base in owner.__mro__ if not issubclass(Function, base)]
+
+
+def parsed(text: str) -> ast.Module | None:
+    """The syntax of a text, which may say anything; None when it is not Python of this version.
+
+    What a generated sum of a thousand terms has beyond the hundredth is a name that says nothing.
+    """
+    try:
+        tree = ast.parse(text)
+    except (SyntaxError, ValueError, RecursionError, MemoryError):
+        return None
+    waiting: list[tuple[ast.AST, int]] = [(tree, 0)]
+    while waiting:
+        node, depth = waiting.pop()
+        for child in ast.iter_child_nodes(node):
+            if not isinstance(child, ast.expr):
+                waiting.append((child, 0))
+            elif depth < _DEEPEST:
+                waiting.append((child, depth + 1))
+            else:
+                _put(node, child, ast.copy_location(ast.Name("_", ast.Load()), child))
+    return tree
+
+
+def _put(node: ast.AST, old: ast.expr, new: ast.expr) -> None:
+    """Another expression in the place of one."""
+    for name, value in ast.iter_fields(node):
+        if value is old:
+            setattr(node, name, new)
+        elif isinstance(value, list) and old in value:
+            value[value.index(old)] = new
 
 
 def syntax(function: Callable[..., Any]) -> tuple[tuple[str, ...], ast.FunctionDef | None]:

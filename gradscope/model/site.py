@@ -33,6 +33,10 @@ class Site:
     def __str__(self) -> str:
         return f"{self.file}:{self.line}"
 
+    def is_in_function_of(self, other: Site | None) -> bool:
+        """Whether another line is in a function of the same name, of the same file."""
+        return other is not None and (self.file, self.function) == (other.file, other.function)
+
 
 Stack = tuple[Site, ...]
 """Innermost frame first, as torch gathers it; frames of gradscope itself are never in it."""

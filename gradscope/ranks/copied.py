@@ -47,7 +47,7 @@ def _taken(recording: Recording, wrapped: Site, leaf: str) -> Site | None:
     if len(stacks) != 1:
         return None
     frames = [site for stack in stacks.values() for site in stack if site.origin is Origin.USER]
-    beside = (site for site in frames if (site.file, site.function) == (wrapped.file, wrapped.function))
+    beside = (site for site in frames if site.is_in_function_of(wrapped))
     return next(beside, frames[0])
 
 

@@ -81,7 +81,7 @@ def _left_out(without: Side, call: TrainingCall, last: Site | None, beyond: Stac
         return None
     why = f"rank {rank.rank} leaves a {call.kind.name} out that the other makes"
     branch = passed_by(recording, call.stack, beyond)
-    together = last is not None and (last.file, last.function) == (site.file, site.function)
+    together = last is not None and last.is_in_function_of(site)
     turn = max(turns(recording, last, site), default=None) if last is not None and together else None
     if branch is None and turn is not None:
         return why, at_line(recording, site, turn)

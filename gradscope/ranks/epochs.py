@@ -151,7 +151,7 @@ def _holds(loop: Loop, line: int) -> bool:
 def _trains(recording: Recording, site: Site, loop: ast.For) -> bool:
     """Whether backwards are called in a loop, or in what it calls."""
     there = (one for call in recording.backwards() for one in call.stack)
-    return any((one.file, one.function) == (site.file, site.function) and _holds(loop, one.line) for one in there)
+    return any(one.is_in_function_of(site) and _holds(loop, one.line) for one in there)
 
 
 def _counts(loop: Loop) -> bool:

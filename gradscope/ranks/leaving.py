@@ -57,7 +57,7 @@ def waits_under(recording: Recording) -> Stack:
 def _left_loop(here: Recording, last: Site | None, others: list[Rank]) -> Site | None:
     """The innermost loop around the last line of a rank and around the line where another one waits."""
     for there in (other.place for other in others):
-        if last is not None and there is not None and (there.file, there.function) == (last.file, last.function):
+        if last is not None and there is not None and there.is_in_function_of(last):
             lines = last.line, there.line
             line = max(_loops(here, last, *lines), default=None)
             return None if line is None else at_line(here, last, line)

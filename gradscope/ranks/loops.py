@@ -36,7 +36,7 @@ def left_loop(recording: Recording, before: Stack, now: Stack, gone: Stack, betw
     ways = [list(_outside_in(stack)) for stack in (before, now, gone)]
     for depth in range(min(map(len, ways[:2])) - 1, -1, -1):
         one, other = ways[0][depth], ways[1][depth]
-        if ways[0][:depth] != ways[1][:depth] or (one.file, one.function) != (other.file, other.function):
+        if ways[0][:depth] != ways[1][:depth] or not one.is_in_function_of(other):
             continue
         loops = [node for node in _loops(recording, one) if _holds(node, one.line) and _holds(node, other.line)]
         for loop in reversed(loops):
@@ -70,7 +70,7 @@ def _is_in(loop: Loop, depth: int, way: list[Site], other: list[Site]) -> bool:
     if len(other) <= depth or [*map(str, way[:depth])] != [*map(str, other[:depth])]:
         return False
     here, there = way[depth], other[depth]
-    return (here.file, here.function) == (there.file, there.function) and _holds(loop, there.line)
+    return here.is_in_function_of(there) and _holds(loop, there.line)
 
 
 def _deciding(recording: Recording, loop: Loop, site: Site) -> Site:

@@ -62,7 +62,7 @@ def _builds(ranks: Ranks, found: Apart) -> Site | None:
         return None
     with load(Path(ranks.rank(found.members[0]).path)) as recording:
         places = (site for site in made_by(recording, found.leaf) if site.origin is Origin.USER)
-        return next((one for one in places if (one.file, one.function) == (wrapped.file, wrapped.function)), None)
+        return next((one for one in places if one.is_in_function_of(wrapped)), None)
 
 
 def _trains(ranks: Ranks, found: Apart) -> Site | None:

@@ -140,7 +140,7 @@ def parting(stack: Stack, other: Stack) -> tuple[Site, Site] | None:
     """The first frames from outside in of the user's own that are not at the same line, in one function."""
     pairs = zip(_outside_in(stack), _outside_in(other), strict=False)
     one, two = next(((one, two) for one, two in pairs if str(one) != str(two)), (None, None))
-    if one is None or two is None or (one.file, one.function) != (two.file, two.function):
+    if one is None or two is None or not one.is_in_function_of(two):
         return None
     return one, two
 

@@ -108,7 +108,7 @@ def _leaves(graph: Graph) -> set[str]:
 
 def _passed(recording: Recording, used: Site, way: list[Operation]) -> Site | None:
     """The first line of a branch that was taken in place of that with a line, else the condition, innermost first."""
-    ran = {site.line for one in way for site in one.stack if (site.file, site.function) == (used.file, used.function)}
+    ran = {site.line for one in way for site in one.stack if site.is_in_function_of(used)}
     if not ran or used.line in ran:
         return None
     for node in reversed(statements(recording, used)):

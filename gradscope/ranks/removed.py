@@ -139,7 +139,7 @@ def _is_past(frame: Frame, removal: _Removal, other: Rank, stack: Stack) -> bool
 def _stands_beyond(stack: Stack, frame: Site, line: int, place: Site | None) -> bool:
     """Whether a stack is in the function of a frame below a line, or at it and below a place in what that calls."""
     sites = [site for site in stack if site.origin is Origin.USER]
-    there = next((site.line for site in sites if (site.file, site.function) == (frame.file, frame.function)), 0)
+    there = next((site.line for site in sites if site.is_in_function_of(frame)), 0)
     if there != line or place is None:
         return there > line
     called = [site.line for site in sites if site.file == place.file and site.function.endswith(place.function)]

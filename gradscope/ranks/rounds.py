@@ -34,7 +34,7 @@ def _is_outside(recording: Recording, loop: Loop, way: list[Site], stack: Stack)
     if depth is None:
         return len(other) == len(way) and _begins(loop, way[-1], stack)
     here, there = way[depth], other[depth]
-    if (here.file, here.function) != (there.file, there.function):
+    if not here.is_in_function_of(there):
         return False
     if depth == len(way) - 1:
         inside = loop.lineno <= there.line <= (loop.end_lineno or 0)

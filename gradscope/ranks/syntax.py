@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from functools import lru_cache
 
+from gradscope.functions.source import parsed
 from gradscope.model.site import Site
 from gradscope.store.reader import Recording
 
@@ -23,10 +24,7 @@ def tree_of(recording: Recording, site: Site) -> ast.Module:
 @lru_cache(maxsize=1024)
 def _parsed(source: str) -> ast.Module:
     """Each text once: what a value goes back to is looked for in all files, again and again."""
-    try:
-        return ast.parse(source)
-    except (SyntaxError, ValueError, RecursionError, MemoryError):  # a file can say anything
-        return ast.Module([], [])
+    return parsed(source) or ast.Module([], [])
 
 
 @lru_cache(maxsize=1024)

@@ -42,7 +42,7 @@ def built_before_the_loop(case: Case, stack: Stack, backward: Stack) -> Site | N
         return None
     frames = [(site, within) for site in stack for within in backward if site.origin is Origin.USER]
     for site, within in frames:
-        if (site.file, site.function) == (within.file, within.function):
+        if site.is_in_function_of(within):
             loop = syntax(case).loop(within)
             if loop is not None and not loop.lineno <= site.line <= (loop.end_lineno or loop.lineno):
                 return site
@@ -119,7 +119,7 @@ def _values_on_self(assign: ast.Assign) -> Iterator[ast.expr]:
         values = assign.value.elts if isinstance(assign.value, ast.Tuple) else []
         places = target.elts if isinstance(target, ast.Tuple) and len(target.elts) == len(values) else []
         pairs = zip(places, values, strict=True) if places else [(target, assign.value)]
-        yield from (value for place, value in pairs if _is_of_self(place))
+        yield from (value for place, value in pairs if is_of_self(place))
 
 
 def stored_at(case: Case, stack: Stack) -> Site | None:
@@ -176,7 +176,7 @@ def _is_kept_at_once(case: Case, made: Site) -> bool:
     return any(isinstance(place, ast.Attribute) for place in places)
 
 
-def _is_of_self(target: ast.expr) -> bool:
+def is_of_self(target: ast.expr) -> bool:
     """`self.table[key] = ...`, `self.state = ...`"""
     return _is_a_key_of_self(target) or (
         isinstance(target, ast.Attribute) and isinstance(target.value, ast.Name) and target.value.id == "self"

@@ -29,12 +29,12 @@ def branching_line(case: Case, took: Stack, other: Stack) -> Site | None:
     elsewhere = _outermost_first(other)
     for depth, site in enumerate(_outermost_first(took)):
         there = elsewhere[depth] if depth < len(elsewhere) else None
-        asked = _asked(case, site, there if there and _same_function(site, there) else None)
+        asked = _asked(case, site, there if site.is_in_function_of(there) else None)
         if asked:
             drawn = filter(None, (_drawn_for(case, site, one) for one in asked))
             counted = filter(None, (_counted_for(case, site, one) for one in asked))
             return next(drawn, None) or next(counted, None) or _at(case, site, asked[0])
-        if there is None or not _same_function(site, there):
+        if there is None or not site.is_in_function_of(there):
             return None
     return None
 
@@ -127,10 +127,6 @@ def _makes_generator(call: ast.Call) -> bool:
 
 def _outermost_first(stack: Stack) -> list[Site]:
     return [site for site in reversed(stack) if site.origin is Origin.USER]
-
-
-def _same_function(one: Site, other: Site) -> bool:
-    return (one.file, one.function) == (other.file, other.function)
 
 
 def _asked(case: Case, site: Site, other: Site | None) -> list[ast.expr]:

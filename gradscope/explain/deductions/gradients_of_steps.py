@@ -12,13 +12,13 @@ from itertools import pairwise
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
+from gradscope.explain.evidence.optimizers import is_clipping
 from gradscope.explain.evidence.timeline import Moment, Timeline, alike, timelines
-from gradscope.model.flow import FlowOperation, GradientState
+from gradscope.model.flow import GradientState
 from gradscope.model.site import Site, Stack, user_site
 from gradscope.model.training import EVAL, STEP, TRAIN, ZERO_GRAD
 from gradscope.store.asked import kept
 
-_CLIPPING = "clip_grad.py"  # of torch.nn.utils
 _EMPTY = (GradientState.NONE, GradientState.ZERO)
 Cleared = tuple[Stack, list[Moment | None]]
 States = dict[int, GradientState]  # of the leaves that a backward reached, by tensor
@@ -206,13 +206,9 @@ def is_read_before(case: Case, optimizer: int) -> bool:
         else:
             others |= {one.storage for one in made} - gradients
             own = any(one.storage in gradients and one.type.shape in shapes for one in read)
-            if own and not is_optimizer(operation) and not _clips(operation):
+            if own and not is_optimizer(operation) and not is_clipping(operation.operation.stack):
                 return True
     return False
-
-
-def _clips(operation: FlowOperation) -> bool:
-    return any(site.file.endswith(_CLIPPING) for site in operation.operation.stack)
 
 
 def learns_while_evaluating(case: Case) -> list[Evaluated]:

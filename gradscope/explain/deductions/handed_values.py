@@ -22,7 +22,7 @@ def given_to_the_loss(case: Case, found: MissingGradient, root: int) -> MissingG
     name, makers = source_lines.assigned(case, site), dataflow(case).makers.get(root)
     used = _used_at(case, site, name) if name is not None and makers else set()
     made = dataflow(case).operations[makers[-1]].operation.stack if makers else ()
-    losses = [one for one in made if (one.file, one.function) == (site.file, site.function) and one.line in used]
+    losses = [one for one in made if one.is_in_function_of(site) and one.line in used]
     if len(used) < 2 or not losses:
         return found
     related = (Related("cut_at", site, name or ""), *found.cause.related)

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ast
 
+from gradscope.explain.deductions.carried_state import is_of_self
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name
@@ -27,7 +28,7 @@ def kept_after(case: Case, backward: Stack, reader: Stack, name: str | None) -> 
 
 def _is_after(case: Case, site: Site, within: Site) -> bool:
     """Whether a line comes after a backward in the same round of its loop, and takes nothing from what it calls."""
-    if (site.file, site.function) != (within.file, within.function) or site.line <= within.line:
+    if not site.is_in_function_of(within) or site.line <= within.line:
         return False
     loop, statement = syntax(case).loop(within), syntax(case).statement(site)
     return loop is not None and site.line <= (loop.end_lineno or 0) and isinstance(statement, ast.Expr)
@@ -57,7 +58,4 @@ def _stores(case: Case, file: str, called: str, place: int) -> list[Site]:
 
 
 def _is_stored(assign: ast.Assign, given: str) -> bool:
-    target = assign.targets[0]
-    owner = target.value if isinstance(target, ast.Subscript) else target
-    is_of_self = isinstance(owner, ast.Attribute) and isinstance(owner.value, ast.Name) and owner.value.id == "self"
-    return is_of_self and isinstance(assign.value, ast.Name) and assign.value.id == given
+    return is_of_self(assign.targets[0]) and isinstance(assign.value, ast.Name) and assign.value.id == given

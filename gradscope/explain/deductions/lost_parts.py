@@ -85,18 +85,22 @@ def _ends(flow: RecordedDataflow, calls: set[int]) -> list[tuple[int, int]]:
 
 def _summands(flow: RecordedDataflow, tensor: int, before: int) -> Iterator[tuple[int, int]]:
     """The numbers that a loss is the sum of and that have no graph, each with the operator that adds it."""
-    makers = [at for at in flow.sources(tensor, before) if flow.operations[at].backward is None]
-    if not makers:
-        return
-    operation = flow.operations[makers[-1]]
-    name, reads = base_name(operation.operation.name), operation.reads
-    if not operation.operation.grad or not (name in _ADDS or (name in _KEEPS and len(reads) == 1)):
-        return
-    for read in reads:
-        if read.requires_grad and not read.leaf:
-            yield from _summands(flow, read.tensor, makers[-1])
-        elif name in _ADDS and not read.requires_grad and _is_summand(flow, read.tensor, tensor):
-            yield read.tensor, makers[-1]
+    waiting, seen = [(tensor, before)], {tensor}
+    while waiting:
+        whole, until = waiting.pop()
+        makers = [at for at in flow.sources(whole, until) if flow.operations[at].backward is None]
+        if not makers:
+            continue
+        operation = flow.operations[makers[-1]]
+        name, reads = base_name(operation.operation.name), operation.reads
+        if not operation.operation.grad or not (name in _ADDS or (name in _KEEPS and len(reads) == 1)):
+            continue
+        for read in reads:
+            if read.requires_grad and not read.leaf and read.tensor not in seen:
+                seen.add(read.tensor)
+                waiting.append((read.tensor, makers[-1]))
+            elif name in _ADDS and not read.requires_grad and _is_summand(flow, read.tensor, whole):
+                yield read.tensor, makers[-1]
 
 
 def _is_summand(flow: RecordedDataflow, tensor: int, whole: int) -> bool:

@@ -31,7 +31,7 @@ def replacing_line(case: Case, parameter: str, made: Site | None) -> Site | None
     names = [one for one in (name, owner.rpartition(".")[2]) if one]
     found = [site for site in syntax(case).everywhere(lambda node: _puts(node, names)) if site.function != _BUILDS]
     if made is not None:
-        beside = [site for site in found if (site.file, site.function) == (made.file, made.function)]
+        beside = [site for site in found if site.is_in_function_of(made)]
         found = [site for site in beside if site.line >= made.line] or found
     return found[0] if len(found) == 1 else made
 

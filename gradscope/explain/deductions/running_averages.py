@@ -93,27 +93,43 @@ def averaged_places(case: Case, stack: Stack) -> set[str]:
     return {place for one in methods for place in places_of(case, stack, one.value)}
 
 
-def places_of(case: Case, stack: Stack, value: ast.expr, far: int = _FAR) -> set[str]:
+def places_of(case: Case, stack: Stack, value: ast.expr) -> set[str]:
     """The variables and attributes that an expression at the top of the user's part of a stack takes a value from.
 
     They are written as where they come from: the variables of loops stand for what these go over, arguments for what
     the call gives them, and `self` for whose method it calls.
     """
-    own = tuple(site for site in stack if site.origin is Origin.USER)
-    if isinstance(value, ast.Name):
-        sources = list(_sources(case, own, value.id)) if far else []
-        return {one for at, source in sources for one in places_of(case, at, source, far - 1)} or {value.id}
-    if isinstance(value, ast.Attribute) and value.attr == _DATA:
-        return places_of(case, own, value.value, far)
-    if isinstance(value, ast.Attribute):
-        return {f"{one}.{value.attr}" for one in places_of(case, own, value.value, far)}
-    if isinstance(value, ast.Subscript | ast.Starred):
-        return places_of(case, own, value.value, far)
-    parts = [one for one in ast.iter_child_nodes(value) if isinstance(one, ast.expr)]
-    if isinstance(value, ast.Call):
-        parts = value.args if called_name(value) in _WALKS else []
-        parts = [value.func.value] if isinstance(value.func, ast.Attribute) else parts
-    return {one for part in parts for one in places_of(case, own, part, far)}
+    return _Places(case).of(tuple(site for site in stack if site.origin is Origin.USER), value, _FAR)
+
+
+class _Places:
+    """Each name is followed once from each frame: names that stand for one another are many ways and few names."""
+
+    def __init__(self, case: Case) -> None:
+        self._case = case
+        self._known: dict[tuple[int, str, int], set[str]] = {}
+
+    def of(self, own: Stack, value: ast.expr, far: int) -> set[str]:
+        """What an expression in the innermost of these frames takes a value from, by so many names in a row."""
+        if isinstance(value, ast.Name):
+            return self._of_name(own, value.id, far)
+        if isinstance(value, ast.Attribute):
+            taken = self.of(own, value.value, far)
+            return taken if value.attr == _DATA else {f"{one}.{value.attr}" for one in taken}
+        if isinstance(value, ast.Subscript | ast.Starred):
+            return self.of(own, value.value, far)
+        parts = [one for one in ast.iter_child_nodes(value) if isinstance(one, ast.expr)]
+        if isinstance(value, ast.Call):
+            parts = value.args if called_name(value) in _WALKS else []
+            parts = [value.func.value] if isinstance(value.func, ast.Attribute) else parts
+        return {one for part in parts for one in self.of(own, part, far)}
+
+    def _of_name(self, own: Stack, name: str, far: int) -> set[str]:
+        key = len(own), name, far
+        if key not in self._known:
+            sources = list(_sources(self._case, own, name)) if far else []
+            self._known[key] = {one for at, source in sources for one in self.of(at, source, far - 1)} or {name}
+        return self._known[key]
 
 
 def _sources(case: Case, own: Stack, name: str) -> Iterator[tuple[Stack, ast.expr]]:

@@ -9,6 +9,7 @@ from itertools import takewhile
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.optimizers import is_clipping
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.model.flow import GradientState, OptimizerLook
@@ -19,7 +20,6 @@ from gradscope.model.training import STEP
 _LOOKS = 3
 _MODULES = "nn/modules/module.py"
 _CLIPS = ("norm", "clamp_min_", "clamp_max_", "clamp_")  # in the names of the operators
-_CLIPPING = "clip_grad.py"
 _LOW = ("float16", "bfloat16", "half")
 _MOST = 0.5  # of the elements: that one parameter rests may have its reason
 _ROUNDED = 0.2  # of the elements, beside parameters that rest altogether
@@ -123,15 +123,14 @@ def clipped_lines(case: Case, lines: set[Site | None]) -> set[Site | None]:
     followed = _clipping(one.operation for one in dataflow(case).operations)
     if lines <= followed:
         return lines  # the first steps have told: a run's stretches of operators are many
-    stretches = {id(block.operations): block.operations for block in case.blocks()}.values()
-    return lines & (followed | _clipping(operation for operations in stretches for operation in operations))
+    return lines & (followed | _clipping(case.operators()))
 
 
 def _clipping(operations: Iterable[Operation]) -> set[Site | None]:
     return {
         operation.site
         for operation in operations
-        if base_name(operation.name).endswith(_CLIPS) and any(_CLIPPING in site.file for site in operation.stack)
+        if base_name(operation.name).endswith(_CLIPS) and is_clipping(operation.stack)
     }
 
 

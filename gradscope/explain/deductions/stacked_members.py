@@ -36,6 +36,6 @@ def _made_after(stacked: Stack, made: Stack) -> Site | None:
     for site in made:
         if site.origin is Origin.USER:
             for before in stacked:
-                if (before.file, before.function) == (site.file, site.function) and before.line < site.line:
+                if before.is_in_function_of(site) and before.line < site.line:
                     return site
     return None

@@ -63,7 +63,7 @@ def _added_on(case: Case, number: FlowOperation, adding: set[Site]) -> Site | No
         if isinstance(statement, ast.Return) and _is_number(statement.value, site is number.site):
             continue  # the caller gives it a name
         names = set(_given_names(statement, site == number.site))
-        lines = (one for one in adding if (one.file, one.function) == (site.file, site.function))
+        lines = (one for one in adding if one.is_in_function_of(site))
         return next((one for one in lines if _adds(case, one, names)), None)
     return None
 

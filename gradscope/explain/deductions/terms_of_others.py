@@ -159,15 +159,18 @@ def _is_detached(flow: RecordedDataflow, cut: Cut) -> bool:
 
 def _summands(flow: RecordedDataflow, tensor: int, before: int) -> Iterator[tuple[int, int]]:
     """What a loss is the sum of and what learns, each with the operator that adds it."""
-    makers = [at for at in flow.sources(tensor, before) if flow.operations[at].backward is None]
-    operation = flow.operations[makers[-1]] if makers else None
-    name = "" if operation is None else base_name(operation.operation.name)
-    learned = [] if operation is None else [read.tensor for read in operation.reads if read.requires_grad]
-    if name in _ADDS or (name in _KEEPS and len(learned) == 1):
-        for one in learned:
-            yield from _summands(flow, one, makers[-1])
-    else:
-        yield tensor, before
+    waiting, seen = [(tensor, before)], {tensor}
+    while waiting:
+        part, until = waiting.pop()
+        makers = [at for at in flow.sources(part, until) if flow.operations[at].backward is None]
+        operation = flow.operations[makers[-1]] if makers else None
+        name = "" if operation is None else base_name(operation.operation.name)
+        learned = [] if operation is None else [read.tensor for read in operation.reads if read.requires_grad]
+        if name in _ADDS or (name in _KEEPS and len(learned) == 1):
+            waiting += [(one, makers[-1]) for one in learned if one not in seen]
+            seen.update(learned)
+        else:
+            yield part, until
 
 
 def _learned(flow: RecordedDataflow, tensor: int, before: int) -> tuple[set[int], list[tuple[int, int]]]:

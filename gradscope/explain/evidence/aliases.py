@@ -103,17 +103,13 @@ def _said(before: FlowOperation | None, after: FlowOperation, ways: tuple[str, .
     first, last = None if before is None else before.site, after.site
     if last is None:
         return None
-    start = first.line if first is not None and _same_function(first, last) else 0
+    start = first.line if first is not None and first.is_in_function_of(last) else 0
     lines = syntax.parsed(last.file).lines
     for number in range(last.line - 1, start, -1):
         site = syntax.site(last.file, number)
         if _says(lines[number - 1] if number <= len(lines) else None, ways) and site.function == last.function:
             return _with_line(after.operation.stack, replace(last, line=number, source=site.source))
     return None
-
-
-def _same_function(one: Site, other: Site) -> bool:
-    return (one.file, one.function) == (other.file, other.function)
 
 
 def _says(source: str | None, ways: tuple[str, ...]) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from gradscope.model.graph import Backward, Graph
-from gradscope.model.operation import Block
+from gradscope.model.operation import Block, Operation
 from gradscope.store.asked import kept
 from gradscope.store.facts import Facts
 from gradscope.store.reader import Recording
@@ -60,6 +60,11 @@ class Case(Facts):
     def blocks(self) -> tuple[Block, ...]:
         """The stretches of operators, in order."""
         return tuple(self._recording.blocks())
+
+    def operators(self) -> Iterator[Operation]:
+        """The operators of all stretches; those of stretches that are alike once."""
+        for operations in {id(block.operations): block.operations for block in self.blocks()}.values():
+            yield from operations
 
     @kept
     def backwards_by_number(self) -> dict[int, Backward]:

@@ -11,6 +11,8 @@ from gradscope.model.site import Origin, Site, Stack, user_site
 from gradscope.model.training import MADE, SCALED_STEP, STEP
 from gradscope.store.asked import kept
 
+_CLIPPING = "clip_grad.py"  # of torch.nn.utils
+
 
 def made_at(case: Case, optimizer: int | None) -> Site | None:
     """The line that made an optimizer."""
@@ -38,6 +40,11 @@ def stepped_at(case: Case, site: Site | None) -> int | None:
     steps = (call for timeline in timelines(case) for _, call in timeline.of(STEP, SCALED_STEP))
     found = {call.optimizer for call in steps if call.site == site}
     return found.pop() if len(found) == 1 else None
+
+
+def is_clipping(stack: Stack) -> bool:
+    """Whether something happened inside of torch's clipping of gradients."""
+    return any(site.file.endswith(_CLIPPING) for site in stack)
 
 
 def is_in_step(stack: Stack) -> bool:

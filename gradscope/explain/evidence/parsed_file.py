@@ -6,7 +6,7 @@ import ast
 from collections import defaultdict
 from functools import cached_property
 
-from gradscope.functions.source import last_name
+from gradscope.functions.source import last_name, parsed
 
 _MODES = ("no_grad", "inference_mode")
 SWITCHES = ("set_grad_enabled", "_set_grad_enabled", "set_grad_mode")
@@ -21,10 +21,7 @@ class ParsedFile:
     @cached_property
     def tree(self) -> ast.Module | None:
         """None when it is not Python of this version."""
-        try:
-            return ast.parse(self._text)
-        except (SyntaxError, ValueError, RecursionError):
-            return None
+        return parsed(self._text)
 
     @cached_property
     def lines(self) -> tuple[str, ...]:

@@ -75,7 +75,7 @@ def _beside(one: Overwriting) -> Site | None:
     """The line that copies, in the function that evaluates as well."""
     found = one.copy.site
     for copy, evaluation in zip(_outermost_first(one.copy.stack), _outermost_first(one.evaluation.stack), strict=False):
-        if (copy.file, copy.function) != (evaluation.file, evaluation.function):
+        if not copy.is_in_function_of(evaluation):
             break
         found = copy
     return found

@@ -10,13 +10,13 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients_of_steps import held_by, steps_of
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.optimizers import is_clipping
 from gradscope.explain.evidence.timeline import Moment, Timeline, timelines
 from gradscope.model.finding import Related
-from gradscope.model.site import Site, Stack
+from gradscope.model.site import Site
 from gradscope.model.training import CLIP, STEP, ZERO_GRAD, TrainingCall
 
 _TIMES = 3
-_CLIPPING = "clip_grad.py"  # of torch.nn.utils
 Shapes = Counter[tuple[int, ...]]
 
 
@@ -113,7 +113,7 @@ def _owners(flow: RecordedDataflow, shapes: dict[int, Shapes]) -> Iterator[tuple
 
 def _clipped(flow: RecordedDataflow) -> Iterator[tuple[Site, Shapes]]:
     """The shapes of the gradients that each call of torch's clipping was given, by the line that called it."""
-    places = enumerate(flow.under(_is_clipping))
+    places = enumerate(flow.under(is_clipping))
     for (_, site), run in groupby(places, lambda one: (one[1] - one[0], flow.operations[one[1]].site)):
         operations = [flow.operations[at] for _, at in run]
         made: set[int] = set()
@@ -123,7 +123,3 @@ def _clipped(flow: RecordedDataflow) -> Iterator[tuple[Site, Shapes]]:
             made |= {tensor for tensor in one.makes if tensor not in given}
         if site is not None and given:
             yield site, Counter(given.values())
-
-
-def _is_clipping(stack: Stack) -> bool:
-    return any(one.file.endswith(_CLIPPING) for one in stack)

@@ -9,6 +9,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.chance import is_density
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, leaves_torch
+from gradscope.explain.evidence.trails import trail
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
@@ -184,20 +185,21 @@ def target_with_gradient(case: Case) -> Iterator[Cause]:
 
 def _is_mixed(flow: RecordedDataflow, tensor: int, before: int) -> bool:
     """Whether a value is a sum of what requires grad and of data, as a reward or a label, up to factors and shape."""
-    made = [one for one in flow.makers.get(tensor, ()) if one < before]
-    name = base_name(flow.operations[made[-1]].operation.name) if made else ""
-    if name not in (*_SUMS, *_KEEPS):
-        return False
-    reads = flow.operations[made[-1]].reads
-    data = [one for one in reads if not one.requires_grad and flow.tensors[one.tensor].type.shape]
-    if name in _SUMS and data and len(data) < len(reads):
-        return True
-    return any(one.requires_grad and not one.leaf and _is_mixed(flow, one.tensor, made[-1]) for one in reads)
+    for _, operation in trail(flow, tensor, before, _summed, len(flow.operations)):
+        data = [one for one in operation.reads if not one.requires_grad and flow.shape(one.tensor)]
+        if base_name(operation.operation.name) in _SUMS and data and len(data) < len(operation.reads):
+            return True
+    return False
+
+
+def _summed(operation: FlowOperation) -> list[int]:
+    is_sum = base_name(operation.operation.name) in (*_SUMS, *_KEEPS)
+    return [one.tensor for one in operation.reads if one.requires_grad and not one.leaf and is_sum]
 
 
 def _in_function_of(site: Site, operation: FlowOperation) -> Site:
     """The line that led to an operator, in the function of a line where it was called from there."""
-    same = (one for one in operation.operation.stack if (one.file, one.function) == (site.file, site.function))
+    same = (one for one in operation.operation.stack if one.is_in_function_of(site))
     return next(same, None) or operation.site or site
 
 

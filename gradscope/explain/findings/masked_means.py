@@ -11,6 +11,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.chance import keeps_by_chance
 from gradscope.explain.evidence.dataflow import CTC_LOSSES, RecordedDataflow, dataflow
+from gradscope.explain.evidence.trails import trail
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.notice import MEAN_OF_ZEROS
@@ -63,20 +64,20 @@ def _is_mean(flow: RecordedDataflow, at: int) -> bool:
 
 def _masked(flow: RecordedDataflow, tensor: int, before: int) -> FlowOperation | None:
     """The operator that has set some elements of a value to zero."""
-    at = flow.maker(tensor, before)
-    if at is None:
-        return None
-    operation = flow.operations[at]
-    name = base_name(operation.operation.name)
-    if name in _LABELLED:
-        made = flow.tensors.get(tensor)
-        return operation if made is not None and made.type.shape else None
-    if name in _FILLS or (name in _SELECTS and _is_masking(flow, operation, at)):
-        return operation
-    if name in (*_SAME_ELEMENTS, "mul", "div"):  # by a number, or by a weight of each sample
-        found = (_masked(flow, one.tensor, at) for one in operation.reads if one.requires_grad)
-        return next((one for one in found if one is not None), None)
+    for at, operation in trail(flow, tensor, before, _scaled, len(flow.operations)):
+        name = base_name(operation.operation.name)
+        if name in _LABELLED:
+            if any(flow.shape(one) for one in operation.makes[:1]):
+                return operation
+        elif name in _FILLS or (name in _SELECTS and _is_masking(flow, operation, at)):
+            return operation
     return None
+
+
+def _scaled(operation: FlowOperation) -> list[int]:
+    """What an operator only brings into another form, or multiplies by a number, or by a weight of each sample."""
+    is_scaled = base_name(operation.operation.name) in (*_SAME_ELEMENTS, "mul", "div")
+    return [one.tensor for one in operation.reads if one.requires_grad and is_scaled]
 
 
 def _is_masking(flow: RecordedDataflow, operation: FlowOperation, at: int) -> bool:
@@ -90,10 +91,14 @@ def _is_masking(flow: RecordedDataflow, operation: FlowOperation, at: int) -> bo
 
 def _is_truth(flow: RecordedDataflow, tensor: int, before: int) -> bool:
     """Whether a tensor is made of truth values: a mask, in whatever form and dtype."""
-    known = flow.tensors.get(tensor)
-    at = flow.maker(tensor, before)
-    if known is not None and known.type.dtype == "bool":
-        return bool(known.type.shape) and not (at is not None and keeps_by_chance(flow, at))
-    if at is None or base_name(flow.operations[at].operation.name) not in _FORMS:
-        return False
-    return any(_is_truth(flow, one.tensor, at) for one in flow.operations[at].reads)
+    waiting, seen = [(tensor, before)], {tensor}
+    while waiting:
+        one, until = waiting.pop()
+        known, at = flow.tensors.get(one), flow.maker(one, until)
+        if known is not None and known.type.dtype == "bool":
+            if known.type.shape and not (at is not None and keeps_by_chance(flow, at)):
+                return True
+        elif at is not None and base_name(flow.operations[at].operation.name) in _FORMS:
+            waiting += [(read.tensor, at) for read in flow.operations[at].reads if read.tensor not in seen]
+            seen.update(read.tensor for read in flow.operations[at].reads)
+    return False

@@ -331,7 +331,7 @@ def _exchanged(case: Case, parameter: FlowTensor, made: Site | None) -> Site | N
         return None
     site, results = readers[0].site, readers[0].makes
     blocks = {reader.run for result in results for reader in _forward_readers(flow, result)}
-    return site if (site.file, site.function) == (made.file, made.function) and len(blocks) > 1 else None
+    return site if site.is_in_function_of(made) and len(blocks) > 1 else None
 
 
 def _forward_readers(flow: RecordedDataflow, tensor: int) -> list[FlowOperation]:

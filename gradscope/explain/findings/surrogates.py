@@ -16,7 +16,7 @@ from gradscope.model.site import Site
 
 _TIMES = 3
 _FAR = 32  # tensors in a product, at most
-_TURNS = ("neg", "rsub")
+_FACTORS = ("mul", "neg")
 _WRONG = {"minimum": 1, "maximum": -1}  # the sign with which the loss may not grow with it
 _RATIOS, _FORMS = ("exp", "div"), (*WIDENED, "prod")
 _CLAMPS = ("clamp", "clip", "clamp_min", "clamp_max")
@@ -82,12 +82,12 @@ def _factors(flow: RecordedDataflow, tensor: int, before: int) -> tuple[set[int]
     clamped: set[int] = set()
     for _, operation in trail(flow, tensor, before, _multiplied, _FAR):
         name = base_name(operation.operation.name)
-        found = clamped if name in _CLAMPS else plain if name in (*_TURNS, "mul") else set()
+        found = clamped if name in _CLAMPS else plain if name in _FACTORS else set()
         found |= {one.tensor for one in operation.reads if one.requires_grad}
     return plain, clamped
 
 
 def _multiplied(operation: FlowOperation) -> list[int]:
-    if base_name(operation.operation.name) not in (*_TURNS, "mul"):
+    if base_name(operation.operation.name) not in _FACTORS:
         return []
     return [one.tensor for one in operation.reads if one.requires_grad]

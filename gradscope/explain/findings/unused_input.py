@@ -123,14 +123,13 @@ def _detached_under_its_name(case: Case, call: Backward) -> Site | None:
     nodes = [one for one in source_lines.at(case, call.site) if isinstance(one, ast.Call) and len(one.args) > 1]
     given = [one.args[1] for one in nodes if last_name(one.func) == "grad"]
     asked = {one.id for inputs in given for one in ast.walk(inputs) if isinstance(one, ast.Name)}
-    operations = (one for block in case.blocks() for one in block.operations if asked)
-    lines = {one.site for one in operations if base_name(one.name) == "detach"}
-    found = [one for one in lines if _is_in_function_of(call.site, one) and source_lines.assigned(case, one) in asked]
+    lines = {one.site for one in case.operators() if base_name(one.name) == "detach"} if asked else set()
+    found = [
+        one
+        for one in lines
+        if one is not None and one.is_in_function_of(call.site) and source_lines.assigned(case, one) in asked
+    ]
     return found[0] if len(found) == 1 else None
-
-
-def _is_in_function_of(line: Site | None, other: Site | None) -> bool:
-    return line is not None and other is not None and (line.file, line.function) == (other.file, other.function)
 
 
 def _never_read(case: Case, call: Backward, end: FlowEnd, what: str) -> Cause:

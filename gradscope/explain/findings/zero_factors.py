@@ -64,11 +64,9 @@ def both_factors_zero(case: Case) -> Iterator[Cause]:
 def _zeroed_at(case: Case) -> Site | None:
     """The one line that had torch.nn.init set something to zero, in all of the run: what was built late is not
     followed."""
-    operations = {id(block.operations): block.operations for block in case.blocks()}.values()
     lines = {
         one.site
-        for stretch in operations
-        for one in stretch
+        for one in case.operators()
         if base_name(one.name) == "zero_" and any(site.file.endswith(_INIT) for site in one.stack)
     }
     return lines.pop() if len(lines) == 1 else None

@@ -9,6 +9,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from gradscope.functions import source
 from gradscope.functions.inputs.spec import TensorSpec
 from gradscope.functions.source import called_name, last_name
 from gradscope.functions.subject import Subject
@@ -90,11 +91,8 @@ def calls_in(path: Path, text: str, name: str) -> Iterator[CallSite]:
 
 @cache
 def parsed(path: Path, text: str) -> ast.Module | None:
-    """The syntax tree of a file, if it is Python of this version."""
-    try:
-        return ast.parse(text)
-    except (SyntaxError, ValueError):
-        return None
+    """The syntax tree of a file, if it is Python of this version, once for all questions."""
+    return source.parsed(text)
 
 
 def targets_of_apply(tree: ast.Module, name: str) -> Iterator[ast.expr]:
