@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from gradscope.explain.evidence.case import Case
 from gradscope.model.graph import Backward, Graph, Node
+from gradscope.model.mutation import Reused
 from gradscope.model.site import Origin, Stack
 
 
@@ -38,6 +39,8 @@ def shared_subgraph(case: Case, call: Backward, node: int) -> SharedSubgraph | N
     rows = {number: one for number, one in rows.items() if not graph.nodes[number].accumulates}
     if node not in rows:
         return None
+    if not kept_its_graph(case, rows[node]):  # what a call with create_graph read in between is innocent
+        rows = {number: one for number, one in rows.items() if not kept_its_graph(case, one)}
     top, reader = _climb(graph, node, set(rows))
     first = case.backwards_by_number().get(rows[node].earlier)
     if first is None:
@@ -48,6 +51,12 @@ def shared_subgraph(case: Case, call: Backward, node: int) -> SharedSubgraph | N
     leaves = frozenset(one.leaf for one in below(graph, top) if one.leaf is not None)
     carried = _last_before(graph, top, max(_age(former, one.id) for one in former.nodes))
     return SharedSubgraph(first, graph.nodes[top], reader, before, leaves, carried)
+
+
+def kept_its_graph(case: Case, one: Reused) -> bool:
+    """Whether the earlier call of a node left its graph whole, as torch.autograd.grad(create_graph=True) does."""
+    earlier = case.backwards_by_number().get(one.earlier)
+    return earlier is not None and earlier.keep_graph
 
 
 def lines(stack: Stack) -> tuple[tuple[str, int], ...]:

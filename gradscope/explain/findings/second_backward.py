@@ -16,7 +16,7 @@ from gradscope.explain.deductions.carried_state import (
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.inplace_writes import REFUSED, refused, write_of
 from gradscope.explain.deductions.kept_by_a_call import kept_after
-from gradscope.explain.deductions.shared_subgraph import SharedSubgraph, shared_subgraph
+from gradscope.explain.deductions.shared_subgraph import SharedSubgraph, kept_its_graph, shared_subgraph
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import is_in_step
@@ -88,7 +88,9 @@ def _freed(case: Case, call: Backward) -> SharedSubgraph | None:
     if FREED not in (call.exception or ""):
         return None
     nodes = case.graph(call.number).nodes
-    gone = [one.node for one in case.reused() if one.backward == call.number and one.freed]
+    freed = [one for one in case.reused() if one.backward == call.number and one.freed]
+    freed = [one for one in freed if not kept_its_graph(case, one)] or freed  # the others this very call freed
+    gone = [one.node for one in freed]
     failed = max(gone, key=lambda node: nodes[node].seq_nr or 0, default=None)
     return None if failed is None else shared_subgraph(case, call, failed)
 
