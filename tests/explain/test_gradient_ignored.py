@@ -53,3 +53,53 @@ def test_a_mean_of_one_number_hands_on_1(explained, tmp_path):
     script = (tmp_path / "cubes.py").read_text().replace("torch.randn(5,", "torch.randn(1,")
     (tmp_path / "cube.py").write_text(script)
     assert [one.code for one in explained(tmp_path / "cube.py").findings] == []
+
+
+SHRINK = '''"""A shrinkage by hand: with a threshold that is learned."""
+
+import torch
+
+
+class Shrink(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x, threshold):
+        kept = x.abs() > threshold
+        ctx.save_for_backward(x.sign(), kept)
+        return torch.where(kept, x - x.sign() * threshold, 0.0)
+
+    @staticmethod
+    def backward(ctx, gradient):
+        sign, kept = ctx.saved_tensors
+        direct = gradient * kept
+        lowered = -(sign * kept).sum(0)
+        return direct, lowered
+
+
+x, threshold = torch.randn(5, 3, requires_grad=True), torch.full((3,), 0.2, requires_grad=True)
+(Shrink.apply(x, threshold) * 2).sum().backward()
+'''
+FOR_ONE_INPUT_SILENT = {
+    "it is used": ("-(sign", "-(gradient * sign"),
+    "it is used in place": ("        return direct", "        lowered.mul_(gradient.sum(0))\n        return direct"),
+    "it chooses": (
+        "        return direct",
+        "        if gradient.sum() > 1:\n            lowered = -lowered\n        return direct",
+    ),
+    "it stops": ("return direct, lowered", "return direct, torch.zeros(3)"),
+    "it only hands a loss by": ("return torch.where(kept, x - x.sign() * threshold, 0.0)", "return x.clone()"),
+}
+
+
+def test_the_line_of_one_gradient_of_two(explained, tmp_path):
+    script = tmp_path / "shrinks.py"
+    script.write_text(SHRINK)
+    (found,) = explained(script).findings
+    assert (found.code, found.site.line) == ("GS418", 17)
+    assert "for `threshold`" in found.message
+
+
+@pytest.mark.parametrize("edit", FOR_ONE_INPUT_SILENT.values(), ids=FOR_ONE_INPUT_SILENT)
+def test_nothing_is_lost_for_one_input(explained, tmp_path, edit):
+    script = tmp_path / "shrinks.py"
+    script.write_text(SHRINK.replace("kept = x.abs() > threshold", "kept = x.abs() > 0.2").replace(*edit))
+    assert [one.code for one in explained(script).findings if one.code == "GS418"] == []

@@ -6,8 +6,10 @@ import ast
 import math
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.derived_names import derived_names, names_in
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.model.finding import Related, Severity
@@ -29,17 +31,26 @@ _OF_ONE_NUMBER = ("MeanBackward",)
 _ALL_NAMES = ("locals", "vars", "exec", "eval")
 
 
+@dataclass(frozen=True, slots=True)
+class _Ignoring:
+    """Where a backward makes a gradient of nothing that came in; of which input, where others are made of it."""
+
+    site: Site
+    of: str = ""
+
+
 def gradient_ignored(case: Case) -> Iterator[Cause]:
-    """A backward whose text never names the gradient that it is given, where that is not 1."""
+    """A backward that returns what does not come from the gradient that it is given, where that is not 1."""
     for function in case.functions():
         returned = _returned(case, function)
         met = None if returned is None else _met(case, function)
-        if met is not None:
+        if returned is not None and met is not None:
             node, backward = met
+            gives = f"for `{returned.of}`" if returned.of else ""
             yield Cause(
-                f"backward of {function.bare_name} does not use the gradient that it is given: what it returns is "
-                "right only for the last step of a loss",
-                returned,
+                f"backward of {function.bare_name} does not use the gradient that it is given{gives and f' {gives}'}: "
+                "what it returns is right only for the last step of a loss",
+                returned.site,
                 (Related("class_at", function.class_site, function.name), Related("applied_at", node.site)),
                 certain=False,
                 severity=Severity.WARNING,
@@ -49,24 +60,68 @@ def gradient_ignored(case: Case) -> Iterator[Cause]:
             )
 
 
-def _returned(case: Case, function: FunctionClass) -> Site | None:
-    """The line that returns a gradient, of a backward that names none of those that it is given."""
+def _returned(case: Case, function: FunctionClass) -> _Ignoring | None:
+    """The line that makes a gradient from none of those that a backward is given."""
     owner, place = source_lines.class_at(case, function.class_site), function.backward_site
     backward = source_lines.method(owner, "backward")
-    if backward is None or place is None or isinstance(backward, ast.Lambda):
+    if owner is None or backward is None or place is None:
         return None
     given = [one.arg for one in backward.args.args[1:]] + ([backward.args.vararg.arg] if backward.args.vararg else [])
-    read = {one.id for one in ast.walk(backward) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Load)}
-    if not given or not read.isdisjoint((*given, *_ALL_NAMES)):
+    if not given or not names_in(backward).isdisjoint(_ALL_NAMES):
         return None
-    lines = [one.lineno for one in ast.walk(backward) if isinstance(one, ast.Return) and _gives_something(one.value)]
-    return source_lines.line(case, place.file, max(lines), "backward") if lines else None
+    derived = derived_names(backward, given)
+    returns = [one for one in ast.walk(backward) if isinstance(one, ast.Return) and one.value is not None]
+    giving = [one for one in returns if any(_gives_something(backward, part) for part in _parts(one))]
+    if giving and all(names_in(one).isdisjoint(derived) for one in giving):
+        number = max(one.lineno for one in giving)
+        return _Ignoring(source_lines.line(case, place.file, number, "backward"))
+    for position, name in enumerate(_inputs(owner)):
+        parts = [_parts(one)[position] for one in giving if position < len(_parts(one))]
+        given_on = [part for part in parts if _gives_something(backward, part)]
+        if given_on and all(names_in(part).isdisjoint(derived) for part in parts) and _goes_into(owner, name):
+            made = _made(backward, given_on[-1])
+            return _Ignoring(source_lines.line(case, place.file, made, "backward"), name)
+    return None
 
 
-def _gives_something(value: ast.expr | None) -> bool:
-    """Whether a return gives a gradient: not None, nor zeros."""
-    gradients = value.elts if isinstance(value, ast.Tuple) else [] if value is None else [value]
-    return any(not isinstance(one, ast.Constant) and "zeros" not in ast.unparse(one) for one in gradients)
+def _parts(returned: ast.Return) -> list[ast.expr]:
+    """The gradients that a return gives, one for each input; none where their number is not written down."""
+    value = returned.value
+    parts = value.elts if isinstance(value, ast.Tuple) else [] if value is None else [value]
+    return [] if any(isinstance(one, ast.Starred) for one in parts) else parts
+
+
+def _gives_something(backward: ast.FunctionDef, value: ast.expr) -> bool:
+    """Whether a gradient is given: not None, nor zeros."""
+    assigned = [one.value for one in ast.walk(backward) if isinstance(one, ast.Assign) and _sets(one, value)]
+    return any(not isinstance(one, ast.Constant) and "zeros" not in ast.unparse(one) for one in assigned or [value])
+
+
+def _made(backward: ast.FunctionDef, value: ast.expr) -> int:
+    """The last line that gives a name what is returned under it; the line of the return for what has none."""
+    lines = [one.lineno for one in ast.walk(backward) if isinstance(one, ast.Assign) and _sets(one, value)]
+    return max(lines, default=value.lineno)
+
+
+def _sets(statement: ast.Assign, value: ast.expr) -> bool:
+    return isinstance(value, ast.Name) and value.id in names_in(*statement.targets)
+
+
+def _inputs(owner: ast.ClassDef) -> list[str]:
+    """The inputs of forward by their order; none where it takes any number."""
+    forward = source_lines.method(owner, "forward")
+    if forward is None or forward.args.vararg is not None:
+        return []
+    names = [one.arg for one in forward.args.args]
+    return names if source_lines.method(owner, "setup_context") is not None else names[1:]
+
+
+def _goes_into(owner: ast.ClassDef, name: str) -> bool:
+    """Whether forward's result comes from an input: one that it only hands by, a loss to be added, is given 1."""
+    forward = source_lines.method(owner, "forward")
+    derived = set() if forward is None else derived_names(forward, [name])
+    returns = [] if forward is None else [one for one in ast.walk(forward) if isinstance(one, ast.Return)]
+    return any(not names_in(one).isdisjoint(derived) for one in returns)
 
 
 def _met(case: Case, function: FunctionClass) -> tuple[Node, int] | None:

@@ -165,7 +165,7 @@ def grad_output_ignored(case: FunctionCase) -> Iterator[Violation]:
     Why: the gradient is right only when the Function is the last step of the loss; anywhere else it is silently wrong.
     Do instead: multiply with grad_output.
     How it is decided: twice the incoming gradient must give twice the gradient. Where it may be meant to differ from
-    the formula's, it must change with the incoming one at all.
+    the formula's, it must change with the incoming one at all: that for each input which forward computes with.
     """
     expected = case.fact("eager_bwd", "ignores") or not case.custom_gradient
     if case.failing("eager_bwd") and case.fact("eager_bwd", "nonlinear") and expected:

@@ -85,6 +85,40 @@ class IgnoresGradient(Square):
         return 2 * ctx.saved_tensors[0]
 
 
+class IgnoresForOneInput(Function):
+    """A threshold whose gradient leaves out the chain; that of the values does not."""
+
+    gradscope_level = "eager"
+    gradscope_inputs = staticmethod(lambda: (fixed(3, 4), fixed(4).abs()))
+
+    @staticmethod
+    def forward(ctx, x, threshold):
+        ctx.save_for_backward(x, threshold)
+        return x.sign() * (x.abs() - threshold).clamp_min(0)
+
+    @staticmethod
+    def backward(ctx, grad):  # expect: GS418
+        x, threshold = ctx.saved_tensors
+        kept = x.abs() > threshold
+        return grad * kept, -(x.sign() * kept).sum(0)
+
+
+class CleanAddsLoss(Function):
+    # clean: GS418
+    """Hands its values on; a loss of its own that it is given beside them gets a gradient of 1."""
+
+    gradscope_level = "eager"
+    gradscope_inputs = staticmethod(lambda: (fixed(3, 4), fixed(1)))
+
+    @staticmethod
+    def forward(ctx, x, loss):
+        return x.clone()
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, grad.new_ones(1)
+
+
 class GivenGradient(Function):
     """Hands a gradient in that something else has worked out: forward is flat, as that of a surrogate."""
 
