@@ -1,12 +1,17 @@
-"""Calls that the source has and the run never made, and the condition that kept them from it."""
+"""Calls that the source has and the run never made or made in some rounds only, and the condition that decides it."""
 
 from __future__ import annotations
 
 import ast
 
+from gradscope.explain.deductions.deciding_lines import asked_around
+from gradscope.explain.deductions.derived_names import names_in
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import called_name
 from gradscope.model.site import Site
+
+_COUNTING = ("enumerate", "range")
 
 
 def guard_of(case: Case, method: str) -> Site | None:
@@ -22,3 +27,18 @@ def _calls(guard: ast.If, method: str) -> bool:
         if isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr == method:
             return True
     return False
+
+
+def counted_condition(case: Case, site: Site | None) -> Site | None:
+    """The condition on the number of its loop's round, which begins anew with each loop, that a line is behind."""
+    loop = None if site is None else syntax(case).loop(site)
+    if site is None or not isinstance(loop, ast.For) or not isinstance(loop.iter, ast.Call):
+        return None
+    if called_name(loop.iter) not in _COUNTING:
+        return None
+    counted = loop.target.elts[0] if isinstance(loop.target, ast.Tuple) else loop.target
+    for asked in asked_around(case, site):
+        remainders = [one for one in ast.walk(asked) if isinstance(one, ast.BinOp) and isinstance(one.op, ast.Mod)]
+        if isinstance(counted, ast.Name) and any(counted.id in names_in(one.left) for one in remainders):
+            return syntax(case).site(site.file, asked.lineno, site.function)
+    return None

@@ -21,6 +21,13 @@ _FAR = 64  # operators between a density and the product, at most
 _CHOOSES, _LOGARITHM = ("gather", "index", "select"), ("_log_softmax", "log")
 _SUMS = ("add", "sub", "rsub")
 _KEEPS = ("mul", "div", "neg", "stack", "cat", "view", "reshape", "squeeze", "unsqueeze", "sum", "flip", "select")
+_ERRORS = (
+    "pow",
+    "square",
+    "mse_loss",
+    "smooth_l1_loss",
+    "huber_loss",
+)  # of the values, whose loss is to have a gradient
 _OF_A_RATIO = ("exp", "sub", "clamp", "minimum")  # of the new probability to the old
 
 
@@ -46,16 +53,26 @@ def advantage_with_gradient(case: Case) -> Iterator[Cause]:
     flow = dataflow(case)
     times: Counter[Site] = Counter()
     lines: dict[Site, Site] = {}
+    shared: set[Site] = set()
     for at, operation in enumerate(flow.operations):
         made = _advantage(flow, at) if base_name(operation.operation.name) == "mul" else None
         if made is not None and made.site is not None and operation.site is not None:
             times[made.site] += 1
             lines[made.site] = operation.site
+            shared |= {made.site} if _is_an_error_too(flow, made) else set()
     for line, count in times.items():
         if count >= _TIMES:
-            multiplied = (Related("called_at", lines[line], "multiplied"),) if lines[line] != line else ()
+            multiplied = Related("called_at", lines[line], "multiplied")
+            computed = Related("computed_at", line, "the values' loss is made from it, too")
+            site, place = (lines[line], computed) if line in shared else (line, multiplied)
             message = "this advantage requires grad: the loss of the policy moves the values that it is computed from"
-            yield Cause(message, line, multiplied, certain=False)
+            yield Cause(message, site, (place,) if lines[line] != line else (), certain=False)
+
+
+def _is_an_error_too(flow: RecordedDataflow, difference: FlowOperation) -> bool:
+    """Whether the loss of the values reads the difference as well, which must not be detached then where it is made."""
+    readers = (flow.operations[at] for made in difference.makes for at in flow.readers.get(made, ()))
+    return any(base_name(one.operation.name) in _ERRORS and one.backward is None for one in readers)
 
 
 def _advantage(flow: RecordedDataflow, at: int) -> FlowOperation | None:

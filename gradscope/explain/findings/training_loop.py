@@ -13,7 +13,7 @@ from gradscope.explain.deductions.gradients_of_steps import (
     learns_while_evaluating,
 )
 from gradscope.explain.deductions.optimizer_parameters import is_updated_by_hand, optimizer_parameters
-from gradscope.explain.deductions.source_calls import guard_of
+from gradscope.explain.deductions.source_calls import counted_condition, guard_of
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.optimizers import idle_optimizers, made_at
@@ -94,9 +94,14 @@ def cleared_between(case: Case) -> Iterator[Cause]:
     """
     for optimizer, found in accumulated(case).items():
         if found.left_over is not None and not is_read_before(case, optimizer):
-            cleared, times = found.left_over
-            message = f"this clears gradients of several backward calls that no step has used, {times} times"
-            yield Cause(message, cleared, severity=Severity.INFO)
+            (cleared, times), condition = found.left_over, counted_condition(case, found.step)
+            lost = f"gradients of several backward calls that no step has used, {times} times"
+            message = f"this clears {lost}" if condition is None else f"no step follows the last batches: {lost}"
+            place = () if condition is None else (Related("cleared_at", cleared, "zero_grad"),)
+            advice = (
+                "" if condition is None else "step after the last batch as well, or let the next round use the rest"
+            )
+            yield Cause(message, condition or cleared, place, severity=Severity.INFO, advice=advice)
         if found.thrown_away is None or found.lost_windows < 2:
             continue
         cleared, backward = found.thrown_away

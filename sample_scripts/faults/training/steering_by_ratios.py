@@ -20,8 +20,8 @@ class Helm(nn.Module):
 
 def losses(helm, seen, angle, old, returns):
     ratio = (helm.angles(seen).log_prob(angle) - old).exp()
-    advantage = returns - helm.value(seen)  # expect: GS881
-    return -torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean(), advantage.square().mean()
+    error = returns - helm.value(seen)
+    return -torch.min(ratio * error, ratio.clamp(0.8, 1.2) * error).mean(), error.square().mean()  # expect: GS881
 
 
 torch.manual_seed(2)

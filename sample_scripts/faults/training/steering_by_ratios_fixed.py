@@ -21,8 +21,8 @@ class Helm(nn.Module):
 def losses(helm, seen, angle, old, returns):
     ratio = (helm.angles(seen).log_prob(angle) - old).exp()
     error = returns - helm.value(seen)
-    advantage = error.detach()
-    return -torch.min(ratio * advantage, ratio.clamp(0.8, 1.2) * advantage).mean(), error.square().mean()
+    better = error.detach()
+    return -torch.min(ratio * better, ratio.clamp(0.8, 1.2) * better).mean(), error.square().mean()
 
 
 torch.manual_seed(2)
