@@ -60,6 +60,7 @@ from gradscope.explain.findings.dropout_lost import dropout_lost
 from gradscope.explain.findings.exhausted import iterator_exhausted
 from gradscope.explain.findings.factorizations import not_factorised
 from gradscope.explain.findings.frozen_averages import frozen_averages_move
+from gradscope.explain.findings.frozen_moves import frozen_weights_move
 from gradscope.explain.findings.function_backward import backward_returns
 from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
 from gradscope.explain.findings.gathered_values import gathered_without_gradient
@@ -234,6 +235,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS865", "forgets-batches", Severity.INFO, forgets_batches, points=False),
     Kind("GS873", "factor-cancelled", Severity.INFO, hooks_and_optimizers.factor_cancelled, points=False),
     Kind("GS874", "decay-moves-frozen", Severity.INFO, hooks_and_optimizers.decay_moves_frozen, points=False),
+    Kind("GS708", "frozen-weights-move", Severity.WARNING, frozen_weights_move, points=False),
     Kind("GS875", "schedule-cut-short", Severity.INFO, schedule_cut_short, unless=("GS805",), points=False),
     Kind("GS876", "clamped-straight-through", Severity.INFO, clamped_straight_through, points=False),
     Kind("GS893", "clips-another", Severity.WARNING, clips_another, points=False),

@@ -34,8 +34,9 @@ class Events:
     """The program, or a thread of it, has ended with an exception; the id of its stack."""
     model_called: list[Callable[[Any, Any], None]] = field(default_factory=list)
     """A module is about to run that no other module calls, and the frame that calls it."""
-    optimizer_steps: list[Callable[[Any, Any, list[bool]], None]] = field(default_factory=list)
-    """An optimizer is about to step, the frame that has it step, and which of its parameters hold a gradient."""
+    optimizer_steps: list[Callable[[Any, Any, list[bool], bool], None]] = field(default_factory=list)
+    """An optimizer is about to step, the frame that has it step, which of its parameters hold a gradient, and whether
+    more of these than ever before are frozen."""
     optimizer_stepped: list[Callable[[Any], None]] = field(default_factory=list)
     """An optimizer has stepped."""
     tensor_forgotten: list[Callable[[Any], None]] = field(default_factory=list)

@@ -18,6 +18,7 @@ class OptimizerNumbers:
         self._known: dict[int, tuple[weakref.ref[Any], int]] = {}
         self._next = itertools.count(1)  # threads have optimizers of their own
         self._room = _ROOM
+        self._frozen: dict[int, int] = {}  # parameters that held a gradient and required none, at most, by number
 
     def of(self, optimizer: Any) -> int:
         """The number of an optimizer."""
@@ -30,6 +31,14 @@ class OptimizerNumbers:
         number = next(self._next)
         self._known[id(optimizer)] = weakref.ref(optimizer), number
         return number
+
+    def more_are_frozen(self, optimizer: Any, present: list[bool]) -> bool:
+        """Whether more of the parameters that hold a gradient require none than were asked about so far."""
+        frozen = sum(not one.requires_grad for one in itertools.compress(parameters_of(optimizer), present))
+        if frozen <= self._frozen.get(self.of(optimizer), 0):
+            return False
+        self._frozen[self.of(optimizer)] = frozen
+        return True
 
 
 def parameters_of(optimizer: Any) -> list[Any]:

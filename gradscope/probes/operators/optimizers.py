@@ -108,7 +108,7 @@ class Optimizers(Watcher):
         """Remember which backward ran last."""
         self._last = call.number
 
-    def _steps(self, optimizer: Any, frame: Any, present: list[bool]) -> None:
+    def _steps(self, optimizer: Any, frame: Any, present: list[bool], froze: bool) -> None:
         number = self._optimizers.of(optimizer)
         known = self._stepped = self._known.setdefault(number, _Known())
         count, known.count = known.count, known.count + 1
@@ -118,7 +118,7 @@ class Optimizers(Watcher):
         thread.busy = True
         try:
             self._note_change(known, present)
-            if is_looked_at(count) or known.again:
+            if is_looked_at(count) or known.again or froze:
                 known.again = max(known.again - 1, 0)
                 self._look(optimizer, number, count, self._stacks.take(frame, thread.base))
         finally:

@@ -126,7 +126,7 @@ class TrainingCalls(Watcher):
             with unprofiled(), no_dispatch():
                 self._sink.add("scale", (backward, repr(float(scale))))
 
-    def _step(self, optimizer: Any, frame: Any, present: list[bool]) -> None:
+    def _step(self, optimizer: Any, frame: Any, present: list[bool], froze: bool) -> None:
         if not self._threads.current.busy:
             self._add(counted(STEP, optimizer, present), frame)
 

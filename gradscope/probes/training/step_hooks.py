@@ -14,7 +14,7 @@ from torch.optim import optimizer as optimizer_module
 from torch.utils.hooks import RemovableHandle
 
 from gradscope.probes.core.context import Context
-from gradscope.probes.core.optimizer_numbers import with_gradients
+from gradscope.probes.core.optimizer_numbers import OptimizerNumbers, with_gradients
 from gradscope.torch_internals.dynamo import skip
 from gradscope.torch_internals.guards import no_function
 
@@ -27,7 +27,7 @@ class StepHooks:
     probe = "optimizer steps"
 
     def __init__(self, context: Context) -> None:
-        self._faults = context.faults
+        self._faults, self._optimizers = context.faults, context.get(OptimizerNumbers)
         self._steps, self._stepped = context.events.optimizer_steps, context.events.optimizer_stepped
         self._handles: list[RemovableHandle] = []
 
@@ -38,8 +38,9 @@ class StepHooks:
                     frame = sys._getframe(2)  # 1 is torch's wrapper of the step
                     with no_function():
                         present = with_gradients(optimizer)  # once, for all who ask
+                        froze = self._optimizers.more_are_frozen(optimizer, present)
                         for told in self._steps:
-                            told(optimizer, frame, present)
+                            told(optimizer, frame, present, froze)
             except Exception as error:
                 self._faults.note(self.probe, error)
 

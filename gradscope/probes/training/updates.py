@@ -1,6 +1,7 @@
 """Looks at some elements of each parameter before and after a step: does the step change them? And learning rates.
 
-Elements are compared in the steps 0 to 5, 8, 16, 32, ...; on an accelerator they are not, because that would wait.
+Elements are compared in the steps 0 to 5, 8, 16, 32, ..., and in one after some were frozen; on an accelerator they are
+not, because that would wait.
 """
 
 from __future__ import annotations
@@ -43,14 +44,14 @@ class Updates:
     def __exit__(self, *error: object) -> None:
         self._before.clear()
 
-    def _steps(self, optimizer: Any, frame: Any, present: list[bool]) -> None:
+    def _steps(self, optimizer: Any, frame: Any, present: list[bool], froze: bool) -> None:
         if not self._recorded.recorded:
             return
         number = self._optimizers.of(optimizer)
         count = self._counts.get(number, 0)
         self._counts[number] = count + 1
         self._note_rates(optimizer, number, count)
-        if is_looked_at(count):
+        if is_looked_at(count) or froze:
             with unprofiled(), no_function(), no_dispatch(), no_autograd():
                 trained = itertools.compress(parameters_of(optimizer), present)
                 self._before[number] = [(one, _some(one).clone()) for one in trained if is_plain(one) and one.numel()]
