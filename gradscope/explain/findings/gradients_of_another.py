@@ -17,6 +17,7 @@ from gradscope.explain.evidence.words import several
 from gradscope.model.finding import Related
 from gradscope.model.flow import GradientState, LeafGradient
 from gradscope.model.graph import Backward, Graph
+from gradscope.model.site import Origin, Stack
 from gradscope.model.training import STEP, ZERO_GRAD
 from gradscope.store.asked import kept
 
@@ -59,6 +60,7 @@ def left_by_another(case: Case) -> Iterator[Cause]:
     How it is found: in every step of an optimizer, a backward gives fresh gradients to its parameters on the way to
     those of another optimizer, which then steps; a backward on another line reaches none of those, and adds to what is
     there. A hint, for both losses may be meant. Nothing is said where the two lie side by side, or the other behind.
+    Named is the zero_grad() where it stands behind the optimizer's own step, else the backward that adds.
     Or, of one optimizer: now and then a backward that another function calls comes before that of the training, with
     nothing cleared in between: a warning where training is lost since the first of these, and went well before.
     """
@@ -78,19 +80,38 @@ def left_by_another(case: Case) -> Iterator[Cause]:
 
 
 def _cause(case: Case, optimizer: int, left: _Left, names: list[str]) -> Cause:
-    calls = (call for timeline in timelines(case) for _, call in timeline.of(ZERO_GRAD) if call.optimizer == optimizer)
-    cleared = next((call.site for call in calls), None)
+    calls = [call for timeline in timelines(case) for _, call in timeline.of(ZERO_GRAD) if call.optimizer == optimizer]
+    cleared = calls[0].site if calls else None
+    early = cleared if _clears_behind_its_step(case, optimizer) else None
+    leaves = Related("cause_at", left.others.site, "the backward that leaves them")
+    related = (Related("called_at", cleared, "zero_grad()"),) if cleared is not None else ()
+    adds = (Related("used_at", left.own.site, "the backward that adds to them"),)
+    message = "this adds to the gradients that another loss has left in"
+    if early is not None:
+        message = "this clears too early: another loss leaves gradients behind it, to which its own backward adds, in"
     return Cause(
-        f"this adds to the gradients that another loss has left in {several(names)}: the step uses the sum of both",
-        left.own.site,
-        (
-            Related("cause_at", left.others.site, "the backward that leaves them"),
-            *((Related("called_at", cleared, "zero_grad()"),) if cleared is not None else ()),
-        ),
+        f"{message} {several(names)}: the step uses the sum of both",
+        early or left.own.site,
+        (leaves, *(adds if early is not None else related)),
         certain=False,
         tensor=names[0],
         backward=left.own.number,
     )
+
+
+def _clears_behind_its_step(case: Case, optimizer: int) -> bool:
+    """Whether all that clears an optimizer's gradients is one zero_grad() that stands behind its only step."""
+    calls = [call for timeline in timelines(case) for _, call in timeline.of(STEP, ZERO_GRAD)]
+    own = {(call.kind, call.stack) for call in calls if call.optimizer == optimizer}
+    stacks = dict(own)
+    return len(own) == len(stacks) == 2 and _stands_behind(stacks[ZERO_GRAD], stacks[STEP])
+
+
+def _stands_behind(stack: Stack, other: Stack) -> bool:
+    """Whether one call stands behind another in the innermost function that makes both."""
+    both = zip(*([one for one in reversed(each) if one.origin is Origin.USER] for each in (stack, other)), strict=False)
+    apart = next(((one, before) for one, before in both if one != before), None)
+    return apart is not None and apart[0].is_in_function_of(apart[1]) and apart[0].line > apart[1].line
 
 
 def _steps(case: Case, optimizer: int) -> Iterator[tuple[Moment, ...]]:

@@ -22,9 +22,9 @@ def update_actor(actor, critic, optimizer, state):
 
 def update_critic(critic, optimizer, state, action, reward):
     loss = nn.functional.mse_loss(critic(state, action), reward)
-    loss.backward()  # expect: GS849
+    loss.backward()  # expect: GS849 used_at
     optimizer.step()
-    optimizer.zero_grad()  # expect: GS849 called_at
+    optimizer.zero_grad()  # expect: GS849
 
 
 torch.manual_seed(0)

@@ -11,9 +11,9 @@ attackers = torch.optim.SGD(attacker.parameters(), lr=0.05)
 for _ in range(7):
     signal, secret = torch.randn(20, 1, 8), torch.randint(2, (20,))
     guess = attacker(encoder(signal).detach())
-    nn.functional.cross_entropy(guess, secret).backward()  # expect: GS849
+    nn.functional.cross_entropy(guess, secret).backward()  # expect: GS849 used_at
     attackers.step()
-    attackers.zero_grad()  # expect: GS849 called_at
+    attackers.zero_grad()  # expect: GS849
 
     code = encoder(signal)
     hidden = code.square().mean() - nn.functional.cross_entropy(attacker(code), secret)

@@ -19,6 +19,6 @@ for _ in range(6):
     of_generator.step()
 
     loss = criterion(judge(real), ones) + criterion(judge(fake.detach()), zeros)
-    loss.backward()  # expect: GS849
+    loss.backward()  # expect: GS849 used_at
     of_judge.step()
-    of_judge.zero_grad()  # expect: GS849 called_at
+    of_judge.zero_grad()  # expect: GS849
