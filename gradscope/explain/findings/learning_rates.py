@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from itertools import pairwise
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.rates_between_steps import advanced_beside_backward, scheduled_beside_backward
 from gradscope.explain.deductions.settings import setting_line
 from gradscope.explain.deductions.small_rates import is_too_small
 from gradscope.explain.evidence.case import Case
@@ -59,7 +60,9 @@ def rate_of_zero(case: Case) -> Iterator[Cause]:
         steps = _steps(case, optimizer)
         if not zero or steps - since < max(_STEPS, _SHARE * steps):
             continue
-        scheduled = _scheduled(case, optimizer) if since else None
+        scheduled = (scheduled_beside_backward(case, optimizer) or _scheduled(case, optimizer)) if since else None
+        setter = _set_at(case) if since and scheduled is None else None
+        beside = None if setter is None else advanced_beside_backward(case, optimizer, setter)
         made = made_at(case, optimizer)
         every = zero == groups
         words = "0" if not greatest else f"less than {greatest:.0e}"
@@ -67,18 +70,19 @@ def rate_of_zero(case: Case) -> Iterator[Cause]:
             f"the learning rate{'' if every else f' of {zero} of {groups} groups'} is {words} in "
             + ("all" if not since else f"the last {steps - since}")
             + f" of {steps} steps",
-            _factor(case, optimizer)
-            or scheduled
-            or (_set_at(case) if since else None)
-            or _rate(case, optimizer)
-            or made,
-            (Related("declared_at", made, "the optimizer"),) if scheduled is not None and made is not None else (),
+            _factor(case, optimizer) or scheduled or beside or setter or _rate(case, optimizer) or made,
+            _places(made if scheduled is not None else None, setter if beside is not None else None),
             certain=every,
             severity=Severity.WARNING if every else Severity.INFO,
         )
 
     yield from _too_small(case)
     yield from _put_back(case)
+
+
+def _places(made: Site | None, setter: Site | None) -> tuple[Related, ...]:
+    declared = () if made is None else (Related("declared_at", made, "the optimizer"),)
+    return declared + (() if setter is None else (Related("modified_at", setter, "the rate is set"),))
 
 
 def _too_small(case: Case) -> Iterator[Cause]:
