@@ -94,6 +94,7 @@ from gradscope.explain.findings.misspelt import misspelt_attribute
 from gradscope.explain.findings.misuse import refused_use
 from gradscope.explain.findings.mixed_dtypes import dtypes_differ
 from gradscope.explain.findings.modules_not_held import module_not_held
+from gradscope.explain.findings.moved_by_multipliers import moved_by_a_multiplier
 from gradscope.explain.findings.no_second_derivative import no_second_derivative
 from gradscope.explain.findings.one_memory import one_memory
 from gradscope.explain.findings.operator_shapes import shapes_do_not_fit
@@ -244,6 +245,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS878", "one-memory", Severity.INFO, one_memory, points=False),
     Kind("GS880", "batches-summed", Severity.INFO, micro_batches_summed, unless=("GS737",), points=False),
     Kind("GS881", "advantage-with-gradient", Severity.INFO, advantage_with_gradient, points=False),
+    Kind("GS700", "moved-by-a-multiplier", Severity.INFO, moved_by_a_multiplier, points=False),
     Kind("GS894", "optimistic-surrogate", Severity.INFO, optimistic_surrogate, points=False),
     Kind("GS895", "added-to-itself", Severity.INFO, added_to_itself, points=False),
     Kind("GS760", "compared-with-themselves", Severity.INFO, compared_with_themselves, points=False),
