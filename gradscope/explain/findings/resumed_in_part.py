@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from itertools import islice
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.frozen_again import frozen_again
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import creation, made_at
 from gradscope.explain.evidence.syntax import syntax
@@ -40,7 +41,7 @@ class Kept:
 
 def resumed_in_part(case: Case) -> Iterator[Cause]:
     """What it flags: a training that goes on from a checkpoint without the epoch that is kept in it, or with the epoch
-    and without the state of an optimizer that has one.
+    and without the state of an optimizer that has one; or with a part frozen that had been trained.
 
     Why: what an optimizer keeps (averages, momentum, a rate that has decayed) begins anew, and so does a schedule that
     counts epochs from 0: the loss jumps, and the rate is that of the beginning.
@@ -58,8 +59,10 @@ def resumed_in_part(case: Case) -> Iterator[Cause]:
 
     How it is found: a state is loaded between the making of an optimizer and its first step, and the program writes one
     dict with a state and a key for the epoch. The epoch is never read, though the optimizer's state is taken back; or
-    it is read, and no state of an optimizer with averages is kept or taken back.
+    it is read, and no state of an optimizer with averages is kept or taken back. Or the state of an optimizer that is
+    loaded has something for each of its parameters, of which some are frozen from then on, in a program that thaws.
     """
+    yield from frozen_again(case)
     kept = [one for file in syntax(case).files for one in _kept(case, file)]
     read = {key for file in syntax(case).files for key in _read(case, file)}
     key = kept[0].progress if len(kept) == 1 else None
