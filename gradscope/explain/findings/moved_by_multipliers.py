@@ -111,7 +111,8 @@ def _are_added(case: Case, leaf: int, one: int, other: int) -> bool:
     if first == last:
         return True
     for timeline in timelines(case):
-        places = {timeline.moments[at].backward.number: at for at in timeline.backwards}
+        calls = ((timeline.moments[at].backward, at) for at in timeline.backwards)
+        places = {call.number: at for call, at in calls if call is not None}
         if first in places and last in places:
             between = timeline.moments[places[first] : places[last]]
             return all(_is_of_leaf(case, moment, leaf) for moment in between)
