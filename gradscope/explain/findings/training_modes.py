@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.thawed import thawed
+from gradscope.explain.deductions.vain_filters import vain_filters
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.source_names import parameters_by_looks
 from gradscope.explain.evidence.syntax import syntax
@@ -86,8 +87,10 @@ def frozen_in_name(case: Case) -> Iterator[Cause]:
     How it is found: the module was called with gradients on while it had that attribute, and its parameters were the
     opposite: some of them require grad, or none does. The line is the one that sets such an attribute under the name of
     a module whose parameters still had gradients when an optimizer stepped last, or of the layer that a loop has come
-    to, or else the only one that sets it on what is not a tensor by its looks.
+    to, or else the only one that sets it on what is not a tensor by its looks. A hint: parameters for an optimizer are
+    filtered by `not in` a set of computed tensors, and it steps what those are made of.
     """
+    yield from vain_filters(case)
     told = {notice.what for notice in case.notices()}
     last = {look.optimizer: look for look in case.optimizer_looks()}
     held = (one for look in last.values() for one in look.parameters if one.state is GradientState.VALUES)
