@@ -6,6 +6,7 @@ import pytest
 
 FAULTS = Path(__file__).parent.parent.parent / "sample_scripts" / "faults" / "training"
 PROGRAM = (FAULTS / "crane_with_a_temperature.py").read_text()
+OF_ONE_BACKWARD = (FAULTS / "loans_of_two_groups.py").read_text()
 OWN = "(-alpha * (logarithm + 1.0)).mean()"
 SILENT = {
     "only the multiplier is asked for": (f"{OWN}.backward()", f"{OWN}.backward(inputs=[self.log_alpha])"),
@@ -27,10 +28,10 @@ TOLD = {
 }
 
 
-def told(explained, tmp_path, edit):
-    script = tmp_path / "crane.py"
-    assert edit[0] in PROGRAM
-    script.write_text(PROGRAM.replace(*edit))
+def told(explained, tmp_path, edit, program=PROGRAM):
+    script = tmp_path / "program.py"
+    assert edit[0] in program
+    script.write_text(program.replace(*edit))
     return [one.site.source for one in explained(script).findings if one.code == "GS700"]
 
 
@@ -43,3 +44,9 @@ def test_nothing_is_moved_or_lost(edit, explained, tmp_path):
 def test_it_works_against_the_other(edit, explained, tmp_path):
     (line,) = told(explained, tmp_path, edit)
     assert ".mean().backward()  # expect: GS700" in line
+
+
+@pytest.mark.parametrize("asks", ["loss.backward(inputs=[raw])", "raw.grad = torch.autograd.grad(loss, raw)[0]"])
+def test_what_is_asked_for_the_multiplier_alone_moves_nothing_else(asks, explained, tmp_path):
+    edit = "    loss.backward()", f"    if step < 12:\n        loss.backward()\n    else:\n        {asks}"
+    assert told(explained, tmp_path, edit, OF_ONE_BACKWARD) == []
