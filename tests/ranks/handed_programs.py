@@ -240,6 +240,48 @@ def healthy_counted_for_both(rank):
     accumulated(rank, lambda accumulator, first, second: accumulator.accumulate(first, second))
 
 
+def in_rounds(rank, enter):
+    """Sums the gradients of two batches, and lets `enter` hold them back."""
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        with contextlib.ExitStack() as entered:
+            enter(entered, net, step)
+            net(data(rank, step)).square().mean().backward()
+        if step % 2:
+            optimizer.step()
+            optimizer.zero_grad()
+
+
+def held_back_by_a_name(rank):
+    def enter(entered, net, step):
+        ends_a_round = step % 2 == 0  # expect: GS796
+        if not ends_a_round:
+            entered.enter_context(net.no_sync())
+
+    in_rounds(rank, enter)
+
+
+def healthy_held_back_by_a_name(rank):
+    def enter(entered, net, step):
+        ends_a_round = step % 2 == 1
+        if not ends_a_round:
+            entered.enter_context(net.no_sync())
+
+    in_rounds(rank, enter)
+
+
+def held_back_by_a_name_of_two_values(rank):
+    def enter(entered, net, step):
+        waits = step % 2 == 1
+        if step < 0:
+            waits = False
+        if waits:  # expect: GS796
+            entered.enter_context(net.no_sync())
+
+    in_rounds(rank, enter)
+
+
 def steep(rank, rate):
     """Far from what it learns, on all ranks alike."""
     net, world = Replicated(model()), dist.get_world_size()
