@@ -22,7 +22,8 @@ _STEPS = 2  # at least
 def holds_what_was_gathered(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         An optimizer that was made after a forward of a model under fully_shard, or its unshard(), had gathered
-        parameters, and before they were parted again; one that was made before fully_shard parted them.
+        parameters, and before they were parted again; one that was made before fully_shard parted them, or is given
+        parameters that were listed before that.
     Why:
         The optimizer holds the gathered tensors. FSDP takes their gradients, adds them up over the ranks and gives each
         rank its part, in a tensor that the optimizer does not know: its steps leave these parameters as they are.
@@ -35,12 +36,15 @@ def holds_what_was_gathered(ranks: Ranks) -> Iterator[Blame]:
         optimizer = AdamW(model.parameters())
         model(example)
     Do instead:
-        Make the optimizer after fully_shard() and before the first forward, or call model.reshard() before it is made.
+        List parameters and make the optimizer after fully_shard() and before the first forward, or call
+        model.reshard() before it is made.
     How it is found:
         Parameters that an optimizer holds and a backward accumulates into, where gradients are scattered in this
         backward, and that have no gradient at any step, though none is cleared in between; others have one. Or all that
-        an optimizer holds was parted by fully_shard(), and none of it has a gradient at any step: the line is that by
-        which the program comes to make the optimizer, in the function that comes to fully_shard() as well.
+        an optimizer holds was parted by fully_shard(), and none of it has a gradient at any step; or a part of it,
+        where all optimizers hold too few others for those that a backward reaches. The line is that by which the
+        program comes to make the optimizer, in the function that comes to fully_shard() as well, or lists what it is
+        given.
     """
     inside = (one for one in ranks.collectives if one.inside and one.operator.startswith(_SCATTERS))
     if next(inside, None) is None or not ranks.ranks:
@@ -48,9 +52,10 @@ def holds_what_was_gathered(ranks: Ranks) -> Iterator[Blame]:
     with load(Path(ranks.ranks[0].path)) as recording:
         early = made_before_parting(recording)
         if early is not None:
+            what = "them" if early.holds_others else "the model"
             yield Blame(
                 f"the optimizer holds {early.held} parameters as they were before fully_shard() put each rank's part "
-                "in their place: none of them is given a gradient, and its steps change nothing of the model",
+                f"in their place: none of them is given a gradient, and its steps change nothing of {what}",
                 early.made,
                 (Related("cause_at", early.parted, "where the parameters are parted"),),
                 certain=False,

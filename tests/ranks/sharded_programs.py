@@ -73,6 +73,34 @@ def made_before_it_is_parted(rank):
     loop(parted(net), optimizer, rank)
 
 
+def in_two_groups(net, block):
+    ends = [*net.first.parameters(), *net.last.parameters()]
+    return torch.optim.AdamW([{"params": block, "lr": 0.001}, {"params": ends}], lr=0.01)
+
+
+def listed_before_it_is_parted(rank):
+    net = Layers()
+    slow = [one for _, one in net.block.named_parameters()]  # expect: GS788
+    net = parted(net)
+    block = slow
+    optimizer = in_two_groups(net, block)
+    loop(net, optimizer, rank)
+
+
+def healthy_listed_after_it_is_parted(rank):
+    net = parted(Layers())
+    slow = [one for _, one in net.block.named_parameters()]
+    loop(net, in_two_groups(net, slow), rank)
+
+
+def healthy_given_both(rank):
+    """Goes on to hold what was there before, which changes nothing, beside the parts that it is given."""
+    net = Layers()
+    optimizer = optimizer_of(net)
+    optimizer.add_param_group({"params": [*parted(net).parameters()]})
+    loop(net, optimizer, rank)
+
+
 def healthy_given_the_parts(rank):
     """Makes its optimizer early, and gives it the parts that have come in the place of its parameters."""
     net = Layers()

@@ -13,7 +13,7 @@ from itertools import islice
 from gradscope.explain.deductions.cancelled_gradients import cancelled_gradients
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.derived_parts import derived_part
-from gradscope.explain.deductions.dropped_results import is_run_for_a_part
+from gradscope.explain.deductions.dropped_results import is_left_beside_its_part, is_run_for_a_part
 from gradscope.explain.deductions.frozen_losses import freezing_lines, frozen_loss
 from gradscope.explain.deductions.given_none import given_none, never_came
 from gradscope.explain.deductions.graph_cuts import (
@@ -277,7 +277,8 @@ def _led_nowhere(case: Case, one: SilentParameter, way: Way) -> MissingGradient 
         return never_read(case, one)
     last = dataflow(case).operations[way.operations[-1]]
     related = (Related("unused_at", last.site, last.operation.name),)
-    meant = Severity.INFO if is_run_for_a_part(case, way.operations[-1]) else None
+    rests = is_run_for_a_part(case, way.operations[-1]) or is_left_beside_its_part(case, way.operations[-1])
+    meant = Severity.INFO if rests else None
     module = module_of(case, way.operations[-1])
     cause = Cause("", last.site, related, severity=meant, op=last.operation.name, module=module)
     return MissingGradient(UNUSED, Reason.RESULT_UNUSED, cause)
