@@ -13,6 +13,7 @@ from gradscope.ranks.halved import summed_in_half
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks, Told
 from gradscope.ranks.scaled import decided_apart
+from gradscope.ranks.sent_checks import sent_check
 from gradscope.ranks.spread import source_of
 from gradscope.ranks.stopped import named
 from gradscope.ranks.ways import meets_before_the_loss
@@ -35,16 +36,19 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
     Right:
         loss = criterion(model(x).clamp_min(eps).log(), y)
     Do instead:
-        Mend the line on that rank; `gradscope explain` on its recording tells more.
+        Mend the line on that rank; `gradscope explain` on its recording tells more. Let all ranks go by what any of
+        them finds: reduce it over the ranks, and do not send what one of them found.
     How it is found:
         The first backward of each rank whose root was not finite, and the operator that gave the first such value.
         Where a rank made a step of a GradScaler that another one left out, after it had looked for infinite gradients
-        and before these were averaged, the line is that of the look, else that which `gradscope explain` names. Of a
-        value that all ranks have in one step: the rank that had it before a collective after which the others had it.
-        Where ranks have other numbers of samples and such a number, times the number of ranks, divides a sum over all,
-        the line is that of the number. Where all ranks have it from one operator and line, the line is that which
-        `gradscope explain` names for the first, that of a training which diverges among them; where an optimizer was
-        the first to read NaN, after gradients were summed in float16, that which makes what is summed.
+        and before these were averaged, the line is that of the look; where a check of the loss, or of data that were
+        not finite before the model was given them, is sent to all by a rank that had none, it is the line that sends
+        it; else that which `gradscope explain` names. Of a value that all ranks have in one step: the rank that had it
+        before a collective after which the others had it. Where ranks have other numbers of samples and such a number,
+        times the number of ranks, divides a sum over all, the line is that of the number. Where all ranks have it from
+        one operator and line, the line is that which `gradscope explain` names for the first, that of a training which
+        diverges among them; where an optimizer was the first to read NaN, after gradients were summed in float16, that
+        which makes what is summed.
     """
     bad = [one for one in ranks.ranks if one.nonfinite is not None]
     if not bad or len(ranks.ranks) < 2:
@@ -59,7 +63,7 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
         return
     born = next((one for one in early if one.born is not None), early[0])
     by = f", from {born.born_by}" if born.born_by else ""
-    decided = _decided(early[0], next(one for one in reached if one not in early), first)
+    decided = _decided(early[0], next(one for one in reached if one not in early), first) or _sent(ranks, born, first)
     why, site = decided or ("", _explained(ranks, born, first) or born.born)
     yield Blame(
         f"the loss of {named([one.rank for one in early])} is not finite in backward {first}{by}; "
@@ -132,6 +136,15 @@ def _decided(one: Rank, other: Rank, backward: int) -> Told | None:
     """Why one of two ranks made a step just before a backward that the other left out."""
     with load(Path(one.path)) as here, load(Path(other.path)) as there:
         return decided_apart((one, here), (other, there), backward)
+
+
+def _sent(ranks: Ranks, one: Rank, backward: int) -> Told | None:
+    """Why a check for what is not finite let a backward of a rank through: it goes by another rank's answer."""
+    with load(Path(one.path)) as recording, damage_is_one_sentence(recording.path):
+        found = sent_check(ranks, one, recording, backward)
+    if found is None:
+        return None
+    return f"of the check for such values, what rank {found.root} finds is sent to all", found.site
 
 
 def _later(bad: list[Rank], early: list[Rank]) -> tuple[Related, ...]:
