@@ -300,31 +300,5 @@ def healthy_rate(rank):
     steep(rank, 1e-8)
 
 
-def contrast(rank, gather):
-    net = Replicated(model())
-    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for step in range(STEPS):
-        optimizer.zero_grad()
-        query, keys = net(data(rank, step)), net(data(rank, step + STEPS))
-        others = torch.cat(gather(keys, rank))
-        target = torch.arange(len(query)) + rank * len(query)
-        torch.nn.functional.cross_entropy(query @ others.t(), target).backward()
-        optimizer.step()
-
-
-def gathered(keys):
-    parts = [torch.empty_like(keys) for _ in range(2)]
-    dist.all_gather(parts, keys)  # expect: GS785 in keys_without_gradient
-    return parts
-
-
-def keys_without_gradient(rank):
-    contrast(rank, lambda keys, rank: gathered(keys))
-
-
-def healthy_keys(rank):
-    contrast(rank, lambda keys, rank: [keys if one == rank else part for one, part in enumerate(gathered(keys))])
-
-
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

@@ -30,6 +30,7 @@ SCRIPTS = {
     "tied_programs.py": 2,
     "checked_programs.py": 2,
     "chosen_programs.py": 2,
+    "contrast_programs.py": 2,
     "count_programs.py": 2,
     "order_programs.py": 2,
     "parallel_programs.py": 2,

@@ -1,0 +1,105 @@
+"""A gather in a custom Function whose backward gives back a rank's own part, without what other ranks' losses add."""
+
+from __future__ import annotations
+
+import ast
+import math
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradscope.model.graph import Graph, Node
+from gradscope.model.operation import base_name
+from gradscope.model.rank import Collective
+from gradscope.model.site import Site, Stack
+from gradscope.ranks.known import Ranks
+from gradscope.ranks.syntax import Function, at_line, nodes_of, tree_of
+from gradscope.ranks.ways import is_collective, ways_of
+from gradscope.store.reader import Recording, load
+
+_GATHERS = ("c10d.allgather_", "c10d._allgather_base_", "_c10d_functional.all_gather_into_tensor")
+_SCALES = frozenset(("mul", "mul_", "div", "div_"))  # by which a backward may make up for the others
+_LOSSES = 2  # at least, that are compared
+_ALIKE = 1e-3  # relative
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPart:
+    """The Function, the line that gives the part back, that of the gather, and among how many ranks."""
+
+    function: str
+    returns: Site
+    gather: Site | None
+    world: int
+
+
+def own_part(ranks: Ranks) -> OwnPart | None:
+    """The first such Function, where the ranks that are gathered from have losses of their own."""
+    there = {one.rank for one in ranks.ranks}
+    for one in ranks.collectives:
+        members = [] if one.group is None else [number for number in one.group.members if number in there]
+        gathers = not one.inside and one.operator.startswith(_GATHERS)
+        if gathers and len(members) > 1 and _have_own_losses(ranks, members):
+            with load(Path(ranks.rank(members[0]).path)) as recording:
+                found = _found(recording, one)
+            if found is not None:
+                return found
+    return None
+
+
+def _have_own_losses(ranks: Ranks, members: list[int]) -> bool:
+    """Whether some ranks differ in their losses: one that all have alike has the whole gradient in each part of it."""
+    of_each = {number: dict(losses) for losses, numbers in ranks.losses.items() for number in numbers}
+    first, *others = (of_each.get(number, {}) for number in members)
+    for other in others:
+        both = [(float(first[at]), float(other[at])) for at in first.keys() & other.keys()]
+        both = [each for each in both if all(map(math.isfinite, each))]
+        if len(both) < _LOSSES or all(math.isclose(*each, rel_tol=_ALIKE) for each in both):
+            return False
+    return True
+
+
+def _found(recording: Recording, gather: Collective) -> OwnPart | None:
+    """The first Function that gathers by a line, and whose backward gives a part of what it received; None where a
+    backward exchanges anything before it comes to leaves, by which what is lost there may come back."""
+    ways, world = ways_of(recording), 0 if gather.group is None else len(gather.group.members)
+    for number, sizes in sorted(recording.node_sizes().items()):
+        graph, ran = recording.graph(number), recording.operators(number)
+        if any(is_collective(name) and node is not None and not graph.nodes[node].leaf for node, name in ran):
+            return None
+        stacks = [one.stack for one in ways.get(number, ()) if (one.name, one.site) == (gather.operator, gather.site)]
+        for node in graph.nodes if stacks else ():
+            scales = any(at == node.id and base_name(name) in _SCALES for at, name in ran)
+            if node.function is not None and not scales and _gives_a_part(graph, node, sizes, world):
+                found = _of(recording, node, stacks)
+                if found is not None:
+                    return OwnPart(node.function.bare_name, found, gather.site, world)
+    return None
+
+
+def _gives_a_part(graph: Graph, node: Node, sizes: dict[int, float], world: int) -> bool:
+    """Whether a node received as many times more numbers as there are ranks than it gave to one that is above it."""
+    received = sum(math.prod(one.shape) for one in node.inputs_meta if one is not None)
+    for edge in graph.edges:
+        if edge.source == node.id and sizes.get(edge.target, 0.0) > 0.0:
+            given = graph.nodes[edge.target].inputs_meta[edge.input_nr : edge.input_nr + 1]
+            if any(one is not None and math.prod(one.shape) * world == received for one in given):
+                return True
+    return False
+
+
+def _of(recording: Recording, node: Node, stacks: list[Stack]) -> Site | None:
+    """The line by which the backward of a node's Function returns, where one of some stacks is below its forward."""
+    place = None if node.function is None else node.function.class_site
+    if place is None:
+        return None
+    classes = (one for one in nodes_of(tree_of(recording, place)) if isinstance(one, ast.ClassDef))
+    owner = next((one for one in classes if one.lineno <= place.line < one.body[0].lineno), None)
+    methods = {one.name: one for one in owner.body if isinstance(one, Function)} if owner is not None else {}
+    forward, backward = methods.get("forward"), methods.get("backward")
+    if forward is None or backward is None:
+        return None
+    lines = range(forward.lineno, (forward.end_lineno or 0) + 1)
+    if not any(site.file == place.file and site.line in lines for stack in stacks for site in stack):
+        return None
+    returns = [one.lineno for one in ast.walk(backward) if isinstance(one, ast.Return)]
+    return at_line(recording, Site(place.file, place.line, "backward"), max(returns)) if returns else None

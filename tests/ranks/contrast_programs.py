@@ -1,0 +1,116 @@
+"""Programs of two ranks whose loss goes over what all have gathered, run as those of `group_programs.py` are."""
+
+import sys
+
+import torch
+import torch.distributed as dist
+from group_programs import STEPS, chosen, data, model, run
+from torch.nn.parallel import DistributedDataParallel as Replicated
+
+
+def contrast(rank, gather):
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        query, keys = net(data(rank, step)), net(data(rank, step + STEPS))
+        others = torch.cat(gather(keys, rank))
+        target = torch.arange(len(query)) + rank * len(query)
+        torch.nn.functional.cross_entropy(query @ others.t(), target).backward()
+        optimizer.step()
+
+
+def gathered(keys):
+    parts = [torch.empty_like(keys) for _ in range(2)]
+    dist.all_gather(parts, keys)  # expect: GS785 in keys_without_gradient
+    return parts
+
+
+def keys_without_gradient(rank):
+    contrast(rank, lambda keys, rank: gathered(keys))
+
+
+def healthy_keys(rank):
+    contrast(rank, lambda keys, rank: [keys if one == rank else part for one, part in enumerate(gathered(keys))])
+
+
+class Parts(torch.autograd.Function):
+    """Gathers, and gives what came back for this rank's own."""
+
+    @staticmethod
+    def forward(ctx, keys):
+        return tuple(gathered(keys))
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        return gradients[dist.get_rank()]  # expect: GS799 in keys_with_their_own_gradient
+
+
+class Summed(Parts):
+    """Sums what came back before it takes that for this rank's own."""
+
+    @staticmethod
+    def forward(ctx, keys):
+        return tuple(gathered(keys))
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        whole = torch.stack(gradients)
+        dist.all_reduce(whole)
+        return whole[dist.get_rank()]
+
+
+class Scaled(Summed):
+    """Takes its own for those of all."""
+
+    @staticmethod
+    def forward(ctx, keys):
+        return tuple(gathered(keys))
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        return gradients[dist.get_rank()] * len(gradients)
+
+
+class Beside(torch.autograd.Function):
+    """Lets values through, and sums over the ranks what comes back for all of them."""
+
+    @staticmethod
+    def forward(ctx, *parts):
+        return tuple(one.view_as(one) for one in parts)
+
+    @staticmethod
+    def backward(ctx, *gradients):
+        whole = torch.stack(gradients)
+        dist.all_reduce(whole)
+        return tuple(whole)
+
+
+def keys_with_their_own_gradient(rank):
+    contrast(rank, lambda keys, rank: Parts.apply(keys))
+
+
+def healthy_keys_with_the_sum(rank):
+    contrast(rank, lambda keys, rank: Summed.apply(keys))
+
+
+def healthy_keys_that_are_scaled(rank):
+    contrast(rank, lambda keys, rank: Scaled.apply(keys))
+
+
+def healthy_keys_summed_behind(rank):
+    contrast(rank, lambda keys, rank: Beside.apply(*Parts.apply(keys)))
+
+
+def healthy_keys_in_one_loss(rank):
+    """All ranks compute the loss of all, whose gradient is whole in each part."""
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        torch.cat(Parts.apply(net(data(rank, step)))).sub(1.0).square().mean().backward()
+        optimizer.step()
+
+
+if __name__ == "__main__":
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)
