@@ -99,8 +99,8 @@ def logarithm_behind_a_check_of_gradients(rank):
     def refuses(net):
         bad = torch.tensor([float(not all(torch.isfinite(one.grad).all() for one in net.parameters()))])
         dist.broadcast(bad, src=0)
-        answers.append(bool(bad))
-        return answers[-1]
+        answers.append(bad)
+        return bool(bad)
 
     steps(rank, lambda x, loss: False, data, loss_of, refuses)
 
