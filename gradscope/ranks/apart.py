@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from gradscope.model.finding import Confidence, Related
+from gradscope.model.operation import base_name
 from gradscope.model.rank import Rank
 from gradscope.model.site import Site
 from gradscope.ranks.given import origin_of
@@ -21,6 +22,9 @@ from gradscope.store.averaging_reader import read_first_forward
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import load
 
+_FORMS = frozenset(
+    ("transpose", "t", "permute", "view", "reshape", "squeeze", "unsqueeze", "expand", "clone", "detach")
+)
 _LOSSES = 3  # of one run, at least, that are the same on two ranks to the last bit
 
 
@@ -62,7 +66,7 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
             yield found
         return
     born = next((one for one in early if one.born is not None), early[0])
-    by = f", from {born.born_by}" if born.born_by else ""
+    by = f", {_from(born.born_by)}" if born.born_by else ""
     decided = _decided(early[0], next(one for one in reached if one not in early), first) or _sent(ranks, born, first)
     why, site = decided or ("", _explained(ranks, born, first) or born.born)
     yield Blame(
@@ -73,6 +77,12 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
         backward=first,
         operator=born.born_by,
     )
+
+
+def _from(operator: str) -> str:
+    """How an operator that gave the first such value is told: one that gives numbers another form made none."""
+    gives_form = base_name(operator).rstrip("_") in _FORMS
+    return f"first seen in what {operator} gives another form" if gives_form else f"from {operator}"
 
 
 def _explained(ranks: Ranks, one: Rank, backward: int) -> Site | None:
