@@ -1,16 +1,19 @@
-"""A gather in a custom Function whose backward gives back a rank's own part, without what other ranks' losses add."""
+"""GS768: a gather in a custom Function whose backward gives back a rank's own part, without what others' losses add."""
 
 from __future__ import annotations
 
 import ast
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
 from gradscope.model.operation import base_name
 from gradscope.model.rank import Collective
 from gradscope.model.site import Site, Stack
+from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.syntax import Function, at_line, nodes_of, tree_of
 from gradscope.ranks.ways import is_collective, ways_of
@@ -32,7 +35,39 @@ class OwnPart:
     world: int
 
 
-def own_part(ranks: Ranks) -> OwnPart | None:
+def own_part_alone(ranks: Ranks) -> Iterator[Blame]:
+    """What it flags:
+        A custom Function that gathers, and whose backward gives back a rank's part of its own gradient, without a sum.
+    Why:
+        What was gathered goes into the loss of each rank, and each of these losses adds to the gradient of what this
+        rank has put in. Without a sum over the ranks only its own does: the rows of others are compared with, and never
+        moved by that comparison.
+    Wrong:
+        return gradient.chunk(world)[rank]  # in the backward of what gathers in its forward
+    Right:
+        dist.all_reduce(gradient)
+        return gradient.chunk(world)[rank]
+    Do instead:
+        Sum the gradient over the ranks before the part is taken, or reduce_scatter it; or take
+        torch.distributed.nn.functional.all_gather, which does so.
+    How it is found:
+        A hint. The Function receives as many times more numbers than it gives as there are ranks, it scales nothing, no
+        collective runs in the backward before its leaves, and the losses of these ranks are not the same: one loss of
+        all needs no sum.
+    """
+    own = _own_part(ranks)
+    if own is not None:
+        yield Blame(
+            f"{own.function} gathers from {own.world:,} ranks, which have losses of their own, and gives back this "
+            "rank's part of its own gradient: what the losses of the other ranks add to that is lost, unless it is "
+            "summed first",
+            own.returns,
+            () if own.gather is None else (Related("cause_at", own.gather, "where it gathers"),),
+            operator=own.function,
+        )
+
+
+def _own_part(ranks: Ranks) -> OwnPart | None:
     """The first such Function, where the ranks that are gathered from have losses of their own."""
     there = {one.rank for one in ranks.ranks}
     for one in ranks.collectives:

@@ -17,7 +17,6 @@ from gradscope.ranks.bias_summed import bias_summed
 from gradscope.ranks.doubled import doubled
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
-from gradscope.ranks.own_part import own_part
 from gradscope.ranks.summed_twice import summed_twice
 from gradscope.store.reader import Recording, load
 
@@ -41,15 +40,13 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         A custom Function whose backward sums gradients over the ranks that all ranks have alike; a running total in a
         buffer that all ranks have alike, and that is summed over them again whenever they meet; one tensor, or the
         gradient of one parameter, by two names that is summed by each; a bias that each rank adds to its part of a
-        product before the parts are summed. Or the sum that is not there: a custom Function that gathers, and whose
-        backward gives back a rank's part of its own gradient.
+        product before the parts are summed.
     Why:
         Where all ranks compute the same from a result that was put together, each has the whole gradient of it. To sum
         it once more makes it as many times as large as there are ranks, again in each layer: the lower ones step too
         far, and no loss and no shape shows it. A bias that was learnt on one device is as many times as large where
         each rank adds it. A total that is put back after it was summed holds what all ranks saw,
-        and the next sum counts that once for each rank, until it overflows. What was gathered goes into the loss of
-        each rank, and each adds to the gradient of what this one has put in.
+        and the next sum counts that once for each rank, until it overflows.
     Wrong:
         dist.all_reduce(gradient)  # in the backward of what sums in its forward
         return gradient
@@ -58,7 +55,6 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
     Do instead:
         Let the gradient through where the forward sums, and sum it where the forward lets its input through. Sum what a
         rank has seen since the ranks last met, or divide what is put back by their number. Add a bias after the sum.
-        In the backward of a gather, sum the gradient over the ranks before the part is taken, or reduce_scatter it.
         Give each name a tensor of its own: detach() and to() may give the same memory again, clone() does not. Go once
         through the parameters of the whole model, which names those that its parts share but once.
     How it is found:
@@ -72,9 +68,7 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         writes it, and then is read before it was scaled as often; the line is that of the second sum. Of biases, as a
         hint, since training learns a smaller one: at each look the ranks have one bias and two weights, and what the
         first steps summed is their product and its bias; of plain tensors, the source takes the weight by the number
-        of the rank, and the bias not. Of gathers, as a hint: the Function receives as many times more numbers than it
-        gives as there are ranks, it scales nothing, no collective runs in the backward before its leaves, and the
-        losses of these ranks are not the same: one loss of all needs no sum.
+        of the rank, and the bias not.
     """
     at_once = _twice(ranks) or _added(ranks) or _again(ranks)
     if at_once is not None:
@@ -89,23 +83,6 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
             if found is not None:
                 yield found
                 return
-    lost = _lost(ranks)
-    if lost is not None:
-        yield lost
-
-
-def _lost(ranks: Ranks) -> Blame | None:
-    own = own_part(ranks)
-    if own is None:
-        return None
-    return Blame(
-        f"{own.function} gathers from {own.world:,} ranks, which have losses of their own, and gives back this rank's "
-        "part of its own gradient: what the losses of the other ranks add to that is lost, unless it is summed first",
-        own.returns,
-        () if own.gather is None else (Related("cause_at", own.gather, "where it gathers"),),
-        operator=own.function,
-        meant=True,
-    )
 
 
 def _twice(ranks: Ranks) -> Blame | None:

@@ -12,6 +12,7 @@ from gradscope.ranks import (
     epochs,
     gathered,
     ordered,
+    own_part,
     replicas,
     salted,
     splits,
@@ -54,6 +55,13 @@ RANK_KINDS = {
         RankKind("GS769", "counted-twice", Severity.WARNING, counted_twice.counted_twice),
         RankKind("GS780", "own-weights", Severity.WARNING, weighed_apart.weighed_apart),
         RankKind("GS799", "summed-again", Severity.WARNING, summed.summed_again, unless=("GS790", "GS791", "GS793")),
+        RankKind(
+            "GS768",
+            "own-part-alone",
+            Severity.INFO,
+            own_part.own_part_alone,
+            unless=("GS790", "GS791", "GS793", "GS799"),
+        ),
     )
 }
 

@@ -14,6 +14,7 @@ SILENT = {
     "GS809": ("warmup_cosine.py", "drops_early_on_purpose.py"),
     "GS883": ("densities_of_both_signs.py", "choice_that_stays_spread.py"),
     "GS884": ("deviations_and_their_logarithms.py",),
+    "GS706": ("loop_names_read_again.py",),
     "GS886": ("models_moved_and_results_shown.py",),
     "GS889": ("hidden_before_and_behind.py", "best_experts_only.py"),
     "GS882": ("distance_field_of_points.py", "slopes_told_for_each_channel.py"),

@@ -43,7 +43,7 @@ class Parts(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx, *gradients):
-        return gradients[dist.get_rank()]  # expect: GS799 in keys_with_their_own_gradient
+        return gradients[dist.get_rank()]  # expect: GS768 in keys_with_their_own_gradient
 
 
 class Summed(Parts):

@@ -81,7 +81,7 @@ def _without_effect(case: Case) -> Iterator[Cause]:
             firsts.setdefault(call.site, call)
     for site, call in firsts.items():
         ends = by_flow.get(site) or (None if call.exception else _added(case, call))
-        if ends is not None:
+        if ends is not None and _reaches_what_learns(case, call):
             told = "this derivative becomes part of the loss, but it was taken without create_graph=True"
             yield Cause(
                 f"{told}: it is a constant there, and has no effect on any gradient",
@@ -91,6 +91,13 @@ def _without_effect(case: Case) -> Iterator[Cause]:
                 severity=Severity.WARNING,
                 backward=call.number,
             )
+
+
+def _reaches_what_learns(case: Case, call: Backward) -> bool:
+    """Whether what is differentiated was computed from a parameter: of data alone a derivative is data, too."""
+    held = {one.name for look in case.optimizer_looks() for one in look.parameters}
+    nodes = case.graph(call.number).nodes if call.number in case.graph_sizes() else ()
+    return not held or not nodes or any(node.leaf in held for node in nodes)
 
 
 def zero_second_derivative(case: Case) -> Iterator[Cause]:

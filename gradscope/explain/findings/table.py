@@ -87,6 +87,7 @@ from gradscope.explain.findings.kind import Kind, Question
 from gradscope.explain.findings.last_batch import batch_of_one
 from gradscope.explain.findings.layer_sizes import layer_does_not_fit
 from gradscope.explain.findings.loaded_states import loads_nothing, state_of_others
+from gradscope.explain.findings.loop_names import loop_name_rebound
 from gradscope.explain.findings.loss_targets import target_does_not_fit
 from gradscope.explain.findings.masked_ends import end_is_padding
 from gradscope.explain.findings.masked_weights import masked_weights
@@ -254,6 +255,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS883", "density-minimised", Severity.INFO, density_minimised, points=False),
     Kind("GS884", "variance-as-deviation", Severity.INFO, variance_as_deviation, points=False),
     Kind("GS885", "targets-outside", Severity.WARNING, targets_outside, points=False),
+    Kind("GS706", "loop-name-rebound", Severity.INFO, loop_name_rebound, points=False),
     Kind("GS886", "result-dropped", Severity.INFO, result_dropped, unless=("GS712", "GS841"), points=False),
     Kind("GS887", "same-parameters", Severity.WARNING, same_parameters, points=False),
     Kind("GS888", "data-edited", Severity.WARNING, data_edited, points=False),

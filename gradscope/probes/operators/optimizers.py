@@ -1,8 +1,9 @@
 """Sees which parameters optimizers hold, and what their gradients are when an optimizer steps and a backward starts.
 
 The state of a gradient is read in the first steps and at powers of two after them. That one is there or not costs
-nothing to ask: where this changes, the next steps are read, too. On an accelerator whether one is all zeros is asked
-for and written later, before a backward; when an optimizer steps it is not known there.
+nothing to ask: where this changes, the next steps are read, too. So are the next backward calls where one reaches more
+or fewer leaves than the one before. On an accelerator whether one is all zeros is asked for and written later, before a
+backward; when an optimizer steps it is not known there.
 """
 
 from __future__ import annotations
@@ -29,6 +30,7 @@ from gradscope.torch_internals.guards import no_autograd, no_dispatch, no_functi
 _AFTER_CHANGE = 3  # steps that are looked at when a gradient has come or gone
 _FIRST_STEPS, _FIRST_BACKWARDS = 4, 64  # of an optimizer, of the run
 _MOST_CHANGES = 8  # of one optimizer: experts and heads that take turns are not looked at for ever
+_MOST_REACHED = 16  # changes of how many leaves a backward reaches: what is thawed late comes new into the graph
 _NONE, _ZERO, _SOME, _FROZEN = range(4)
 
 
@@ -58,6 +60,7 @@ class Optimizers(Watcher):
         self._last: int | None = None
         self._stepped: _Known | None = None  # the optimizer that did so last
         self._spent = 0  # looks before backward calls of its first steps
+        self._leaves, self._reached = 0, set[tuple[int, int]]()  # of the last backward; of two that follow one another
         skip_methods(Optimizers)
         context.events.optimizer_steps.append(self._steps)
 
@@ -70,6 +73,7 @@ class Optimizers(Watcher):
     def before(self, call: BackwardCall, thread: Thread) -> None:
         """Note which leaves hold a gradient already: those that do not had it taken away since the last backward."""
         self._backwards += 1
+        self._note_leaves(call)
         if not call.accumulate or not (is_looked_at(self._backwards) or self._again or self._is_first()):
             return
         self._again = max(self._again - 1, 0)
@@ -81,6 +85,16 @@ class Optimizers(Watcher):
                 if number is not None:
                     self._look_at_leaf(leaf, (call.number, number, self._tensor(leaf)), far)
         self._on_device.ask(call, far, self._write_far)
+
+    def _note_leaves(self, call: BackwardCall) -> None:
+        """Have this and the next backward calls looked at if the number of leaves changes as it never did before."""
+        if not call.accumulate or call.walked is None:
+            return
+        change = self._leaves, len(call.walked.leaves)
+        self._leaves = change[1]
+        if change[0] != change[1] and change not in self._reached and len(self._reached) < _MOST_REACHED:
+            self._reached.add(change)
+            self._again = max(self._again, _AFTER_CHANGE)
 
     def _look_at_leaf(
         self, leaf: torch.Tensor, place: tuple[int, int, int], far: list[tuple[tuple[int, int, int], Any]]
