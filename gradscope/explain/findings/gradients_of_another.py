@@ -130,7 +130,7 @@ def _left(moments: tuple[Moment, ...], optimizer: int) -> _Left | None:
     for one in back:
         if step is not None and one.backward is not None:
             cleared = any(call.has(ZERO_GRAD) and _is_of(call, optimizer) for call in between)
-            is_another = own is not None and own.site != one.site
+            is_another = own is not None and own.stack != one.stack  # one helper may call backward for both
             return _Left(one.backward, step, own) if own is not None and is_another and not cleared else None
         if step is None and one.has(STEP) and one.call is not None:
             step = one.call.optimizer
