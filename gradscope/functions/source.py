@@ -127,6 +127,11 @@ def called_name(call: ast.Call) -> str:
     return last_name(call.func)
 
 
+def names_in(*nodes: ast.AST | None) -> set[str]:
+    """All plain names that stand in some expressions or statements."""
+    return {one.id for node in nodes if node is not None for one in ast.walk(node) if isinstance(one, ast.Name)}
+
+
 def is_attribute_of(node: ast.AST, name: str) -> bool:
     """Whether this is `name.something`."""
     return isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.value.id == name

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from gradscope.functions.source import is_attribute_of
+from gradscope.functions.source import is_attribute_of, names_in
 from gradscope.model.site import Site
 from gradscope.ranks.syntax import at_line, function_around, nodes_of, tree_of
 from gradscope.store.reader import Recording
@@ -48,5 +48,5 @@ def _is_free(function: ast.FunctionDef | ast.AsyncFunctionDef, key: ast.expr) ->
         for target in node.targets
         if isinstance(target, ast.Name)
     }
-    names = {node.id for node in ast.walk(key) if isinstance(node, ast.Name)}
+    names = names_in(key)
     return not isinstance(key, ast.Slice) and bool(names & (free - {"self"}))

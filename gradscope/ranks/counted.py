@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
-from gradscope.functions.source import called_name
+from gradscope.functions.source import called_name, names_in
 from gradscope.model.operation import Operation
 from gradscope.model.site import Origin, Site, Stack
 from gradscope.ranks.syntax import at_line, nodes_of, tree_of
@@ -97,4 +97,4 @@ def _is_of_all(value: ast.expr) -> bool:
 
 def _names(value: ast.expr) -> set[str]:
     attributes = {node.attr for node in ast.walk(value) if isinstance(node, ast.Attribute)}
-    return attributes | {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+    return attributes | names_in(value)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from pathlib import Path
 
-from gradscope.functions.source import called_name
+from gradscope.functions.source import called_name, names_in
 from gradscope.model.rank import Collective
 from gradscope.model.site import Site
 from gradscope.ranks.buffer_writes import written_on
@@ -123,7 +123,7 @@ def sum_on(function: ast.AST, line: int) -> ast.Call | None:
 
 def _made_of(function: ast.AST, given: ast.expr) -> set[str]:
     """The variables of a function that hold what was summed, or come of it, as far as their lines tell."""
-    found = {node.id for node in ast.walk(given) if isinstance(node, ast.Name)}
+    found = names_in(given)
     for node in sorted(_assignments(function), key=lambda one: one.lineno):
         if _names(node.value) & found:
             found |= {each.id for target in node.targets for each in ast.walk(target) if isinstance(each, ast.Name)}
@@ -137,4 +137,4 @@ def _assignments(function: ast.AST) -> list[ast.Assign]:
 def _names(value: ast.expr) -> set[str]:
     """The variables and attributes in an expression."""
     attributes = {node.attr for node in ast.walk(value) if isinstance(node, ast.Attribute)}
-    return attributes | {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+    return attributes | names_in(value)

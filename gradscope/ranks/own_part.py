@@ -70,10 +70,11 @@ def own_part_alone(ranks: Ranks) -> Iterator[Blame]:
 def _own_part(ranks: Ranks) -> OwnPart | None:
     """The first such Function, where the ranks that are gathered from have losses of their own."""
     there = {one.rank for one in ranks.ranks}
-    for one in ranks.collectives:
+    gathers = (one for one in ranks.collectives if not one.inside and one.operator.startswith(_GATHERS))
+    lines = {(one.operator, one.site, one.group.key): one for one in gathers if one.group is not None}
+    for one in lines.values():
         members = [] if one.group is None else [number for number in one.group.members if number in there]
-        gathers = not one.inside and one.operator.startswith(_GATHERS)
-        if gathers and len(members) > 1 and _have_own_losses(ranks, members):
+        if len(members) > 1 and _have_own_losses(ranks, members):
             with load(Path(ranks.rank(members[0]).path)) as recording:
                 found = _found(recording, one)
             if found is not None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from functools import lru_cache
 
-from gradscope.functions.source import called_name, is_attribute_of
+from gradscope.functions.source import called_name, is_attribute_of, names_in
 from gradscope.model.site import Site
 from gradscope.ranks.given import parameters_of
 from gradscope.ranks.meetings import MEETS, functions_that_meet, meets
@@ -245,7 +245,7 @@ def _reached(function: Function, value: ast.expr) -> list[ast.expr]:
     """A value, and what its variables are bound to, and theirs."""
     found, names = [value], set[str]()
     for one in found:
-        new = {node.id for node in ast.walk(one) if isinstance(node, ast.Name)} - names
+        new = names_in(one) - names
         names |= new
         found += [each for name in sorted(new) for each, _ in _bound(function, name)]
     return found

@@ -4,10 +4,9 @@ from __future__ import annotations
 
 import ast
 from collections import Counter, defaultdict
-from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gradscope.functions.source import called_name
+from gradscope.functions.source import called_name, names_in
 from gradscope.model.flow import GradientState
 from gradscope.model.site import Origin, Site, Stack, user_site
 from gradscope.model.training import MADE
@@ -84,17 +83,13 @@ def _listed(recording: Recording, made: Site, parted: Site) -> Site:
 
 def _given(statement: ast.stmt, bound: list[ast.Assign | ast.AnnAssign]) -> set[str]:
     """The names that a statement goes back to, by some assignments."""
-    names, waiting = set[str](), [*_names(statement)]
+    names, waiting = set[str](), [*names_in(statement)]
     while waiting:
         name = waiting.pop()
         if name not in names:
             names.add(name)
-            waiting += [one for node in bound if _binds(node, name) for one in _names(node)]
+            waiting += [one for node in bound if _binds(node, name) for one in names_in(node)]
     return names
-
-
-def _names(node: ast.AST) -> Iterator[str]:
-    return (one.id for one in ast.walk(node) if isinstance(one, ast.Name))
 
 
 def _binds(node: ast.Assign | ast.AnnAssign, name: str) -> bool:

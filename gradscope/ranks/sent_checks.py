@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from gradscope.functions.source import called_name
+from gradscope.functions.source import called_name, names_in
 from gradscope.model.birth import Birth
 from gradscope.model.operation import Operation
 from gradscope.model.rank import Rank
@@ -85,10 +85,10 @@ def _sent(frame: Frame) -> ast.expr | None:
 
 def _is_needed(frame: Frame, sent: ast.expr) -> bool:
     """Whether something below a line is decided, kept or returned by what was sent."""
-    names, line = _names(sent), frame.site.line
+    names, line = names_in(sent), frame.site.line
     below = (node for node in ast.walk(frame.function) if isinstance(node, _NEEDS) and node.lineno > line)
     read = (node.test if isinstance(node, ast.If | ast.While) else node.value for node in below)
-    return any(value is not None and names & _names(value) for value in read)
+    return any(value is not None and names & names_in(value) for value in read)
 
 
 def _checked(value: ast.expr) -> list[ast.expr]:
@@ -100,11 +100,11 @@ def _checked(value: ast.expr) -> list[ast.expr]:
 
 def _handed(frames: list[Frame], checked: list[ast.expr]) -> Iterator[tuple[Frame, set[str]]]:
     """The names of what is checked, in each function that hands it on, the innermost first."""
-    names = {name for one in checked for name in _names(one)}
+    names = {name for one in checked for name in names_in(one)}
     for at, frame in enumerate(frames):
         yield frame, names
         values = (passed_to(frames, at, name) for name in names & {*parameters_of(frame.function)})
-        names = {name for value in values if value is not None for name in _names(value)}
+        names = {name for value in values if value is not None for name in names_in(value)}
 
 
 def _ends(recording: Recording, backward: int) -> Iterator[tuple[Stack, bool]]:
@@ -130,7 +130,7 @@ def _named_at(recording: Recording, stack: Stack, after: Site, whole: bool) -> s
         return set()
     node = max(nodes, key=lambda one: one.lineno)
     given = (one for call in ast.walk(node) if isinstance(call, ast.Call) for one in _arguments(call))
-    return _names(node) if whole else {name for one in given for name in _names(one)}
+    return names_in(node) if whole else {name for one in given for name in names_in(one)}
 
 
 def _arguments(call: ast.Call) -> Iterator[ast.expr]:
@@ -142,7 +142,3 @@ def _arguments(call: ast.Call) -> Iterator[ast.expr]:
 
 def _is_at(node: ast.stmt | ast.expr, line: int) -> bool:
     return node.lineno <= line <= (node.end_lineno or 0)
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}

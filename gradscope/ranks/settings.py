@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 
-from gradscope.functions.source import called_name
+from gradscope.functions.source import called_name, names_in
 from gradscope.model.site import Site, Stack
 from gradscope.ranks.chosen import chosen_by_rank
 from gradscope.ranks.deciding import asks_for_rank
@@ -32,7 +32,7 @@ def written_for_a_rank(recording: Recording, stack: Stack) -> Site | None:
 
 
 def _variables(value: ast.expr) -> set[str]:
-    return {node.id for node in ast.walk(value) if isinstance(node, ast.Name)}
+    return names_in(value)
 
 
 def _names_on(frame: Frame) -> set[str]:

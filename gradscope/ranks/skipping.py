@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradscope.functions.source import names_in
 from gradscope.model.site import Origin, Site, Stack
 from gradscope.ranks.syntax import Loop, at_line, function_around, of_loop, statements, tree_of
 from gradscope.ranks.ways import ways_of
@@ -48,7 +49,7 @@ def _filters(recording: Recording, site: Site, loop: Loop) -> Iterator[int]:
     """The line on which what a loop goes through is chosen, in its head or where that is assigned in its function."""
     function = function_around(tree_of(recording, site), site.line)
     through = loop.iter if isinstance(loop, (ast.For, ast.AsyncFor)) else loop.test
-    names = {one.id for one in ast.walk(through) if isinstance(one, ast.Name)}
+    names = names_in(through)
     body = ast.walk(function) if function is not None else ()
     assigned = [
         node.value

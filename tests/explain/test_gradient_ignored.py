@@ -60,6 +60,10 @@ SHRINK = '''"""A shrinkage by hand: with a threshold that is learned."""
 import torch
 
 
+def into(gradient, sign, out):
+    out.copy_(-(gradient * sign).sum(0))
+
+
 class Shrink(torch.autograd.Function):
     @staticmethod
     def forward(ctx, x, threshold):
@@ -86,6 +90,19 @@ FOR_ONE_INPUT_SILENT = {
         "        if gradient.sum() > 1:\n            lowered = -lowered\n        return direct",
     ),
     "it stops": ("return direct, lowered", "return direct, torch.zeros(3)"),
+    "a function of the program's own writes it": (
+        "lowered = -(sign * kept).sum(0)",
+        "lowered = torch.empty(3)\n        done = into(gradient, sign, lowered)",
+    ),
+    "it goes through a graph of its own": (
+        "lowered = -(sign * kept).sum(0)",
+        "again = torch.zeros(3, requires_grad=True)\n        with torch.enable_grad():\n"
+        "            out = -(sign * kept * again)\n        out.backward(gradient)\n        lowered = again.grad",
+    ),
+    "it hands a loss by and asks for it": (
+        "return torch.where(kept, x - x.sign() * threshold, 0.0)",
+        "ctx.size = abs(max(threshold.sum(), x.sum()))\n        return x.clone()",
+    ),
     "it only hands a loss by": ("return torch.where(kept, x - x.sign() * threshold, 0.0)", "return x.clone()"),
 }
 
@@ -94,7 +111,7 @@ def test_the_line_of_one_gradient_of_two(explained, tmp_path):
     script = tmp_path / "shrinks.py"
     script.write_text(SHRINK)
     (found,) = explained(script).findings
-    assert (found.code, found.site.line) == ("GS418", 17)
+    assert (found.code, found.site.line) == ("GS418", 21)
     assert "for `threshold`" in found.message
 
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.source_names import followed, targets
 from gradscope.explain.evidence.syntax import syntax
-from gradscope.functions.source import last_name
+from gradscope.functions.source import last_name, names_in
 from gradscope.model.site import Origin, Site, Stack
 
 _MODULES = ("random", "np.random", "numpy.random")
@@ -56,7 +56,7 @@ def _drawn_for(case: Case, site: Site, asked: ast.expr) -> Site | None:
     drawing, (function, statements) = _drawing(case, site), _function(case, site)
     if drawing.is_in(asked):
         return _at(case, site, asked)
-    names = {one.id for one in ast.walk(asked) if isinstance(one, ast.Name)}
+    names = names_in(asked)
     named = (one for one in statements if isinstance(one, (ast.Assign, ast.AnnAssign)) and drawing.is_in(one))
     for one in named:
         if not names.isdisjoint(followed(function, targets(one))):
@@ -67,7 +67,7 @@ def _drawn_for(case: Case, site: Site, asked: ast.expr) -> Site | None:
 def _counted_for(case: Case, site: Site, asked: ast.expr) -> Site | None:
     """The line of that function that counts on what a branch asks for, `self.calls += 1`: it does so again."""
     _, statements = _function(case, site)
-    names = {one.id for one in ast.walk(asked) if isinstance(one, ast.Name)}
+    names = names_in(asked)
     given = [one for one in statements if isinstance(one, ast.Assign) and not names.isdisjoint(targets(one))]
     read = {place for one in (asked, *(one.value for one in given)) for place in _attributes(one)}
     counting = (one for one in statements if isinstance(one, ast.AugAssign) and isinstance(one.target, ast.Attribute))

@@ -5,10 +5,9 @@ from __future__ import annotations
 import ast
 
 from gradscope.explain.deductions.deciding_lines import asked_around
-from gradscope.explain.deductions.derived_names import names_in
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
-from gradscope.functions.source import called_name
+from gradscope.functions.source import called_name, names_in
 from gradscope.model.site import Site
 
 _COUNTING = ("enumerate", "range")

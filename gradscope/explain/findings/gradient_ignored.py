@@ -9,9 +9,10 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.derived_names import derived_names, names_in
+from gradscope.explain.deductions.derived_names import derived_names
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
+from gradscope.functions.source import names_in
 from gradscope.model.finding import Related, Severity
 from gradscope.model.graph import FunctionClass, Graph, Node
 from gradscope.model.site import Site
@@ -29,6 +30,7 @@ _PASSING = (
 )
 _OF_ONE_NUMBER = ("MeanBackward",)
 _ALL_NAMES = ("locals", "vars", "exec", "eval")
+_RUNS_AGAIN = ("backward", "grad")  # attributes: the gradient goes through a graph of its own, and comes out as .grad
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,7 +69,8 @@ def _returned(case: Case, function: FunctionClass) -> _Ignoring | None:
     if owner is None or backward is None or place is None:
         return None
     given = [one.arg for one in backward.args.args[1:]] + ([backward.args.vararg.arg] if backward.args.vararg else [])
-    if not given or not names_in(backward).isdisjoint(_ALL_NAMES):
+    attributes = {one.attr for one in ast.walk(backward) if isinstance(one, ast.Attribute)}
+    if not given or not names_in(backward).isdisjoint(_ALL_NAMES) or not attributes.isdisjoint(_RUNS_AGAIN):
         return None
     derived = derived_names(backward, given)
     returns = [one for one in ast.walk(backward) if isinstance(one, ast.Return) and one.value is not None]
@@ -119,7 +122,7 @@ def _inputs(owner: ast.ClassDef) -> list[str]:
 def _goes_into(owner: ast.ClassDef, name: str) -> bool:
     """Whether forward's result comes from an input: one that it only hands by, a loss to be added, is given 1."""
     forward = source_lines.method(owner, "forward")
-    derived = set() if forward is None else derived_names(forward, [name])
+    derived = set() if forward is None else derived_names(forward, [name], calls_write=False)
     returns = [] if forward is None else [one for one in ast.walk(forward) if isinstance(one, ast.Return)]
     return any(not names_in(one).isdisjoint(derived) for one in returns)
 

@@ -6,10 +6,10 @@ import ast
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.derived_names import names_in
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import names_in
 from gradscope.model.site import Site
 
 
