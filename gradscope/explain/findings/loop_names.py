@@ -33,16 +33,16 @@ def loop_name_rebound(case: Case) -> Iterator[Cause]:
     rest of the loop's body read the name nor any operator the result. A hint.
     """
     flow = dataflow(case)
-    said: set[Site | None] = {None}
+    asked: set[Site | None] = {None}  # a loop has thousands of operators and few lines
     for operation in flow.operations:
         site = operation.site
-        if operation.backward is not None or site is None or site in said:
+        if operation.backward is not None or site is None or site in asked:
             continue
         if any(flow.readers.get(made) for made in operation.makes) or not operation.makes:
             continue
+        asked.add(site)
         name = _rebound(case, site)
         if name is not None:
-            said.add(site)
             yield Cause(
                 f"this gives the name `{name}` to a new tensor, which nothing reads: what the loop goes over stays as "
                 "it was",
