@@ -61,7 +61,7 @@ def write(recording: Recording, folder: Path, rank: int) -> int:
 def _columns(recording: Recording) -> Iterator[Columns]:
     """The operators, as many at a time as are written together."""
     columns = Columns(recording)
-    for block in recording.blocks(versions=False):
+    for block in recording.blocks():
         columns.add(block)
         if len(columns) >= _ROWS:
             yield columns

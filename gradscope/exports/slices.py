@@ -46,7 +46,7 @@ class Slices:
         yield from self._steps()
         yield from map(self._backward, self._calls)
         waiting = {call.number: call for call in self._calls}
-        for block in self._recording.blocks(versions=False):  # in order: operators before the nodes that they made
+        for block in self._recording.blocks():  # in order: operators before the nodes that they made
             if block.backward in waiting:
                 yield from self._measured_nodes(waiting.pop(block.backward))
             if block.operations:

@@ -13,7 +13,9 @@ from gradscope.model.site import Located, Stack
 class Write:
     """An in-place write: which argument, the tensor's version before it, and its storage (numbered in the block).
 
-    `version` is None where torch keeps none (inference tensors). `leaf` names the parameter written, if it is one.
+    `version` counts from that of the block's first write to the storage, so that steps alike share what they write
+    (`Block.version_before` is torch's own); None where torch keeps none (inference tensors). `leaf` names the parameter
+    written, if it is one.
     """
 
     argument: str
@@ -42,6 +44,7 @@ class Block:
     """A stretch of operators in one thread: those between two backward calls, or those inside backward `backward`.
 
     `watched` is False where they were not seen in this backward, but in others that were like it in all that matters.
+    `versions` are those of the storages at the first write to each. Stretches that are alike share their `operations`.
     """
 
     number: int
@@ -50,6 +53,13 @@ class Block:
     backward: int | None = None
     started: float = 0.0
     watched: bool = True
+    versions: tuple[int, ...] = ()
+
+    def version_before(self, write: Write) -> int | None:
+        """The version that a tensor had before it was written, as torch counts."""
+        if write.version is None or not 0 <= write.storage < len(self.versions):
+            return write.version  # where all stood at 0, none is kept
+        return write.version + self.versions[write.storage]
 
 
 @lru_cache(maxsize=4096)

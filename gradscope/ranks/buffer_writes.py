@@ -36,7 +36,7 @@ def _writing(recording: Recording) -> Iterator[tuple[Site, Operation]]:
     """The lines that write in place on the way to the first backward calls, each once in a module."""
     seen: set[tuple[Site, str]] = set()
     begun = sorted(call.started for call in recording.backwards())[:_CALLS]
-    for block in recording.blocks(versions=False):
+    for block in recording.blocks():
         if begun and block.started > begun[-1]:
             return
         for one in block.operations if block.backward is None else ():

@@ -200,7 +200,7 @@ def _passes(recording: Recording, samples: _Samples) -> dict[int, _Pass]:
     for call in recording.backwards():
         calls[call.thread].append(call)
     found: dict[int, _Pass] = defaultdict(_Pass)
-    for block in recording.blocks(versions=False):
+    for block in recording.blocks():
         if block.backward is not None:
             continue
         at = found[bisect_right(calls[block.thread], block.started, key=attrgetter("started"))]

@@ -108,7 +108,7 @@ def _written_at(here: Recording, found: Apart, equal: int) -> list[Stack]:
     begun = {one.number: one.started for one in here.backwards()}
     earlier = {*steps, None}
     new: list[Stack] = []
-    for block in here.blocks(versions=False):
+    for block in here.blocks():
         stacks = [one.stack for one in block.operations if _writes_it(one, found.leaf)]
         if block.started > begun.get(found.backward, 0.0):
             break

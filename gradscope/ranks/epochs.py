@@ -112,7 +112,7 @@ def _shuffles(recording: Recording) -> Counter[Stack]:
     """How often samplers of torch's shuffled, by the stack."""
     return Counter(
         one.stack
-        for block in recording.blocks(versions=False)
+        for block in recording.blocks()
         for one in block.operations
         if one.name.startswith(_DRAWS) and one.stack and one.stack[0].file.endswith(_DRAWN_IN)
     )

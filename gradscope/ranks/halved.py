@@ -40,5 +40,5 @@ def _of_gradients(birth: Birth) -> bool:
 
 def _step(recording: Recording, backward: int) -> list[Operation]:
     """What ran in the backward before one, and on the way to it."""
-    inside = (block for block in recording.blocks(versions=False) if block.backward == backward - 1)
+    inside = (block for block in recording.blocks() if block.backward == backward - 1)
     return [*(one for block in inside for one in block.operations), *ways_of(recording).get(backward, [])]

@@ -18,7 +18,7 @@ def stacks_between(recording: Recording, first: int, last: int) -> set[Stack]:
     """Those of what ran after one stretch of operators, and no later than in another."""
     among = f"SELECT number FROM block_run WHERE number > {first} AND number <= {last}"
     tables = recording.tables
-    blocks = read_blocks(tables.rows, tables.interned, among, versions=False)
+    blocks = read_blocks(tables.rows, tables.interned, among)
     return {one.stack for block in blocks for one in block.operations if one.stack}
 
 

@@ -100,7 +100,7 @@ def _drawn_by_others(recording: Recording) -> Iterator[tuple[Site, Site]]:
 
 def _draws(recording: Recording) -> Iterator[Stack]:
     """Where permutations were drawn."""
-    for block in recording.blocks(versions=False):
+    for block in recording.blocks():
         yield from (one.stack for one in block.operations if one.name.startswith(_DRAWS) and one.stack)
 
 

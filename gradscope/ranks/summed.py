@@ -218,7 +218,7 @@ def _leads(graph: Graph, start: int, end: int) -> bool:
 def _site(recording: Recording, backward: int, node: Node) -> Site | None:
     """The line that sums, where it is the program's own; else that which called the Function."""
     calls = {call.number: call.site for call in recording.backwards()}
-    for block in recording.blocks(versions=False):
+    for block in recording.blocks():
         if block.backward == backward:
             for one in block.operations:
                 if one.node == node.id and one.name.startswith(_SUMS):

@@ -20,7 +20,7 @@ def ways_of(recording: Recording) -> dict[int, list[Operation]]:
     for call in recording.backwards():
         calls[call.thread].append(call)
     found: dict[int, list[Operation]] = defaultdict(list)
-    for block in recording.blocks(versions=False):
+    for block in recording.blocks():
         after = calls[block.thread]
         place = bisect_right(after, block.started, key=attrgetter("started"))
         if block.backward is None and place < len(after):

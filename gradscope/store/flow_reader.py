@@ -29,8 +29,8 @@ Touched = tuple[int, int, tuple[Read, ...], tuple[int, ...]]  # an operator, wha
 
 def read_flow(rows: Rows, interned: Interned) -> Iterator[FlowOperation]:
     """The operators whose tensors were looked at, in the order of their blocks."""
-    found = read_blocks(rows, interned, "SELECT DISTINCT block_run FROM flow", versions=False)
-    blocks = {block.number: block for block in found}  # without versions steps alike share operators
+    found = read_blocks(rows, interned, "SELECT DISTINCT block_run FROM flow")
+    blocks = {block.number: block for block in found}  # steps alike share operators
     for run, position, reads, makes in _touched(rows):
         block = blocks.get(run)
         if block is not None:  # else the run was killed before it wrote that

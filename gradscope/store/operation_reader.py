@@ -14,11 +14,8 @@ from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT, Row, Rows, StandFor
 _OPERATIONS = "SELECT name, stack, call, node, grad FROM operation WHERE block = ?"  # by its key, and so in order
 
 
-def read_blocks(rows: Rows, interned: Interned, among: str = "", versions: bool = True) -> Iterator[Block]:
-    """Every stretch of operators in the order of recording, or only those `among` the numbers that a query selects.
-
-    Without `versions`, those of what a stretch writes are those of the first step that was like it.
-    """
+def read_blocks(rows: Rows, interned: Interned, among: str = "") -> Iterator[Block]:
+    """Every stretch of operators in the order of recording, or only those `among` the numbers that a query selects."""
     known: dict[int, tuple[Operation, ...]] = {}  # steps repeat: a thousand stretches may point at one stored block
     alike = _Alike(interned)  # and blocks of other shapes are made of the same calls
     chosen = f"WHERE number IN ({among})" if among else ""
@@ -28,26 +25,8 @@ def read_blocks(rows: Rows, interned: Interned, among: str = "", versions: bool 
     for number, block, thread, backward, started, first, watched, writes in rows.select(sql, columns):
         if block not in known:
             known[block] = tuple((_written if writes else _operations)(rows, block, alike))
-        operations = known[block]
-        if versions and first is not None:
-            operations = _with_versions(operations, json.loads(first))
-        yield Block(number, operations, thread, backward, finite(started), bool(watched))
-
-
-def _with_versions(operations: tuple[Operation, ...], first: list[int]) -> tuple[Operation, ...]:
-    """The same stretch in another step: the versions of what it writes go on from those at its first writes."""
-    return tuple(_later(one, first) if one.writes else one for one in operations)
-
-
-def _later(one: Operation, first: list[int]) -> Operation:
-    """Built without `replace`, which takes five times as long: a run has hundreds of thousands of them."""
-    writes = tuple(
-        write
-        if write.version is None
-        else Write(write.argument, write.version + int(first[write.storage]), write.storage, write.leaf)
-        for write in one.writes
-    )
-    return Operation(one.name, one.stack, one.module, one.node, writes, one.grad)
+        versions = () if first is None else tuple(map(int, json.loads(first)))
+        yield Block(number, known[block], thread, backward, finite(started), bool(watched), versions)
 
 
 class _Alike:

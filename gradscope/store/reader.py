@@ -152,12 +152,12 @@ class Recording(Facts):
         """Short name and line of every node that a backward call reached; quicker than its graph."""
         return read_names(self._rows, self._node_names, number)
 
-    def blocks(self, versions: bool = True) -> Iterator[Block]:
-        """The stretches of operators, in order; quicker where `versions` of what they write may be another step's."""
+    def blocks(self) -> Iterator[Block]:
+        """The stretches of operators, in order."""
         from gradscope.store.operation_reader import read_blocks
 
         with damage_is_one_sentence(self.path):
-            yield from read_blocks(self._rows, self._interned, versions=versions)
+            yield from read_blocks(self._rows, self._interned)
 
     @_guarded
     def begun(self) -> list[tuple[int, float]]:

@@ -29,7 +29,11 @@ def steps(recorded: Recording) -> list[int]:
 
 def written(recorded: Recording) -> list[int | None]:
     return [
-        write.version for block in recorded.blocks() for one in block.operations for write in one.writes if write.leaf
+        block.version_before(write)
+        for block in recorded.blocks()
+        for one in block.operations
+        for write in one.writes
+        if write.leaf
     ]
 
 

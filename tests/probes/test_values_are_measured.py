@@ -121,7 +121,8 @@ def test_a_step_that_repeats_is_stored_once_and_keeps_its_versions(tmp_path: Pat
     with gradscope.load(path) as recorded:
         blocks = list(recorded.blocks())
         assert recorded.census().graphs == 1
-    versions = [write.version for block in blocks for one in block.operations for write in one.writes if write.leaf]
+    writes = [(block, write) for block in blocks for one in block.operations for write in one.writes if write.leaf]
+    versions = [block.version_before(write) for block, write in writes]
     assert versions == [0, 1, 2, 3]
     assert sqlite3.connect(path).execute("SELECT count(*) FROM block").fetchone() == (
         5,

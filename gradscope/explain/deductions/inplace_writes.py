@@ -30,11 +30,12 @@ def write_of(case: Case, stale: Stale) -> tuple[Block, Operation] | None:
         block = blocks.get(number)
         for operation in block.operations if block is not None else ():
             for write in operation.writes:
-                if write.storage != storage or write.version is None or block is None:
+                version = block.version_before(write) if block is not None and write.storage == storage else None
+                if version is None or block is None:
                     continue
-                inside = stale.expected <= write.version < stale.version
-                if inside and (best is None or write.version < best[0]):
-                    best = (write.version, block, operation)
+                inside = stale.expected <= version < stale.version
+                if inside and (best is None or version < best[0]):
+                    best = (version, block, operation)
         if best is not None and best[0] == stale.expected:
             break
     return None if best is None else best[1:]

@@ -66,6 +66,15 @@ class Case(Facts):
         for operations in {id(block.operations): block.operations for block in self.blocks()}.values():
             yield from operations
 
+    def blocks_with(self, chosen: Callable[[Operation], bool]) -> Iterator[tuple[Block, tuple[Operation, ...]]]:
+        """The stretches, in order, with their operators that are `chosen`; those that are alike are asked once."""
+        known: dict[int, tuple[Operation, ...]] = {}
+        for block in self.blocks():
+            key = id(block.operations)
+            if key not in known:
+                known[key] = tuple(filter(chosen, block.operations))
+            yield block, known[key]
+
     @kept
     def backwards_by_number(self) -> dict[int, Backward]:
         """The backward calls by number: the first ones may be missing."""

@@ -52,22 +52,23 @@ def data_edited(case: Case) -> Iterator[Cause]:
 def _versions(case: Case) -> dict[Site, set[int]]:
     """By line, how often what it edits had been edited before its first edit of a step: layers may edit one in turn."""
     found: dict[Site, set[int]] = defaultdict(set)
-    for block in case.blocks():
+    for block, edits in case.blocks_with(_is_of_data):
         first: dict[Site, int] = {}
-        for operation in block.operations if block.backward is None else ():
+        for operation in edits if block.backward is None else ():
             site = operation.site
-            if site is not None and operation.grad and operation.writes and _is_of_data(operation):
-                version = min((one.version for one in operation.writes if one.version is not None), default=None)
-                if version is not None:
-                    first[site] = min(version, first.get(site, version))
+            versions = [each for one in operation.writes if (each := block.version_before(one)) is not None]
+            if site is not None and versions:
+                first[site] = min(*versions, first.get(site, versions[0]))
         for site, version in first.items():
             found[site].add(version)
     return found
 
 
 def _is_of_data(operation: Operation) -> bool:
-    """Whether an operator edits what is no parameter, to other values each time."""
-    return base_name(operation.name) in _EACH_TIME and all(one.leaf is None for one in operation.writes)
+    """Whether an operator edits what is no parameter, to other values each time, with gradients on."""
+    if not operation.writes or not operation.grad or base_name(operation.name) not in _EACH_TIME:
+        return False
+    return all(one.leaf is None for one in operation.writes)
 
 
 def _edited(case: Case, site: Site) -> str | None:

@@ -11,7 +11,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import last_name
 from gradscope.model.module import ModuleCall
-from gradscope.model.operation import Block, Operation, base_name
+from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Origin, Site
 from gradscope.model.training import FORWARD
 
@@ -42,10 +42,9 @@ def dropout_in_evaluation(case: Case) -> Iterator[Cause]:
     How it is found: the line drew in a forward with gradients, and again without them while every module that was
     called without gradients was in evaluation mode. A hint: it may be meant.
     """
-    drawn = {id(block.operations): _dropouts(block) for block in case.blocks() if block.backward is None}
-    if not any(drawn.values()):
+    blocks = [(block, found) for block, found in case.blocks_with(_is_dropout) if block.backward is None and found]
+    if not blocks:
         return
-    blocks = [(block, drawn[id(block.operations)]) for block in case.blocks() if block.backward is None]
     trained = {one.site for _, found in blocks for one in found if one.grad}
     evaluations, told = _evaluations(case), set[Site]()
     for block, found in blocks:
@@ -56,10 +55,6 @@ def dropout_in_evaluation(case: Case) -> Iterator[Cause]:
                 if words is not None:
                     message = f"{words}, so that this line drops values in evaluation mode as well"
                     yield Cause(message, one.site, certain=False, op=one.name)
-
-
-def _dropouts(block: Block) -> tuple[Operation, ...]:
-    return tuple(filter(_is_dropout, block.operations))
 
 
 def _is_dropout(operation: Operation) -> bool:
