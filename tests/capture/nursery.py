@@ -18,6 +18,7 @@ import sys
 import threading
 
 import gradscope.anomaly
+import gradscope.arming.recorder
 import gradscope.capture
 import gradscope.commands.trace  # noqa: F401 - what each run would import
 from gradscope.cli import main
