@@ -58,6 +58,19 @@ def passed_by(recording: Recording, stack: Stack, other: Stack, before: Stack | 
     )
 
 
+def gone_into(recording: Recording, stack: Stack, before: Stack) -> Branch | None:
+    """The branch of a rank's own in which a rank is, and that stands below where it was before, in the same function or
+    in one that is called below that; None where there is none, or where it came round to a line above."""
+    parted = parting(stack, before)
+    if parted is None or parted[0].line <= parted[1].line:
+        return None
+    ours, then = parted
+    nodes = (node for node in statements(recording, ours) if isinstance(node, ast.If))
+    lines = [one.lineno for one in nodes if then.line < one.lineno < ours.line <= (one.end_lineno or 0)]
+    around = [Branch(at_line(recording, ours, line), ours) for line in lines]
+    return _of_a_rank(around + _in_what_is_called(recording, stack, ours)) or _decorated(recording, stack, before)
+
+
 def _of_a_rank(branches: list[Branch]) -> Branch | None:
     return next((one for one in branches if one.is_of_a_rank), None)
 

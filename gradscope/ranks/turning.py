@@ -17,7 +17,7 @@ from gradscope.ranks.known import Ranks
 from gradscope.ranks.leaving import LEFT_STEP, left_step, steps_left
 from gradscope.ranks.loops import left_loop, same_way
 from gradscope.ranks.parting import Parting
-from gradscope.ranks.passing import passed_by
+from gradscope.ranks.passing import Branch, gone_into, passed_by
 from gradscope.ranks.rounds import stacks_between
 from gradscope.ranks.skipping import has_met_there, left_out_by
 from gradscope.store.collective_reader import read_place, read_runs
@@ -125,6 +125,9 @@ def _left_loop(odd: Met, usual: Met) -> Turn | None:
         left = left_loop(other.recording, other.before, other.stack, one.stack, between)
         if left is not None:
             words = f", when it had left the loop of line {left.loop.line},"
+            alone = _alone_in(other, one) if left.decides == left.loop else None
+            if alone is not None:
+                return alone
             step = _skipped_step(one, other) if left.decides == left.loop else None
             if step is not None:
                 return Turn(one.rank.rank, one.collective, other.collective, step, f", {LEFT_STEP},")
@@ -133,6 +136,12 @@ def _left_loop(odd: Met, usual: Met) -> Turn | None:
             condition = None if site == left.loop else left.loop
             return Turn(one.rank.rank, one.collective, other.collective, site, words, condition)
     return None
+
+
+def _alone_in(one: Met, other: Met) -> Turn | None:
+    """A branch of a rank's own in the last trip of a loop that all ranks went through: not the loop is uneven."""
+    branch = gone_into(_texts_of(one, other), one.stack, one.before)
+    return _turned(one, other, branch) if branch is not None else None
 
 
 def _skipped_step(one: Met, other: Met) -> Site | None:
@@ -148,17 +157,26 @@ def _branched(odd: Met, usual: Met, parting: Parting) -> Turn | None:
     pairs = ((odd, usual), (usual, odd)) if len(parting.odd) == len(parting.others) else ((odd, usual),)
     for one, other in pairs:
         before = (one.before if same_way(one.before, other.before) else ()) if parting.at else None
-        texts = one.recording if one.recording.sources() else other.recording  # those of a rank that was killed lack
-        branch = passed_by(texts, one.stack, other.stack, before)
+        branch = passed_by(_texts_of(one, other), one.stack, other.stack, before)
         if branch is not None:
-            words = f", {'below' if branch.leaves else 'in'} a branch of line {branch.condition.line},"
-            by_data = branch.parts or branch.leaves  # the rank that left is the one that all wait for
-            by_data = by_data and not branch.is_of_a_rank
-            told = branch.condition if by_data else branch.inside
-            site = decided_at(texts, one.stack, branch.condition) or told
-            condition = None if site == branch.condition else branch.condition
-            return Turn(one.rank.rank, one.collective, other.collective, site, words, condition)
+            return _turned(one, other, branch)
     return None
+
+
+def _texts_of(one: Met, other: Met) -> Recording:
+    """The recording that has the texts of the program: those of a rank that was killed lack."""
+    return one.recording if one.recording.sources() else other.recording
+
+
+def _turned(one: Met, other: Met, branch: Branch) -> Turn:
+    """That one of two ranks took a branch, and the line of it."""
+    words = f", {'below' if branch.leaves else 'in'} a branch of line {branch.condition.line},"
+    by_data = branch.parts or branch.leaves  # the rank that left is the one that all wait for
+    by_data = by_data and not branch.is_of_a_rank
+    told = branch.condition if by_data else branch.inside
+    site = decided_at(_texts_of(one, other), one.stack, branch.condition) or told
+    condition = None if site == branch.condition else branch.condition
+    return Turn(one.rank.rank, one.collective, other.collective, site, words, condition)
 
 
 def _made(odd: Met, plain: Turn, parting: Parting) -> Turn | None:
