@@ -19,6 +19,7 @@ from gradscope.ranks.keys import unwrapped
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.outside import outside
+from gradscope.ranks.seeded import seeded_at
 from gradscope.store.reader import load
 
 _PAST = "the module inside DistributedDataParallel is called, so that no gradient is averaged"
@@ -45,9 +46,11 @@ def start_apart(ranks: Ranks) -> Iterator[Blame]:
         checkpoints on every rank, or before the wrap; take copies after it.
     How it is found:
         The norms of the parameters at the first look, on ranks where DistributedDataParallel averages their gradients,
-        or the program itself reduces the .grad of that very parameter, or a tensor that it copies into that. Of models
-        that are built as one that trains, and have no gradients: the norms at the first look at them, where a module
-        was copied before the wrap, by one line.
+        or the program itself reduces the .grad of that very parameter, or a tensor that it copies into that. The line
+        is that of the wrap; else that of the last seed before the parameter is drawn at random, where that is one by
+        the rank's number, or, where nothing seeds, that which builds the model; else that of the sum. Of models that
+        are built as one that trains, and have no gradients: the norms at the first look at them, where a module was
+        copied before the wrap, by one line.
     """
     for replicas in replicas_of(ranks):
         found = _parameter_at(ranks, replicas, looks_of(ranks.weights, replicas)[:1])
@@ -57,7 +60,7 @@ def start_apart(ranks: Ranks) -> Iterator[Blame]:
             yield Blame(
                 f"{unwrapped(found.leaf)} is not the same on all ranks before the first step ({apart_words(found)}), "
                 "though its gradient is averaged",
-                averaging.wrapped or next(by_hand, None),
+                averaging.wrapped or _seeded(ranks, found) or next(by_hand, None),
                 certain=False,
                 backward=found.backward,
                 tensor=found.leaf,
@@ -76,6 +79,12 @@ def start_apart(ranks: Ranks) -> Iterator[Blame]:
                 tensor=copied.apart.leaf,
             )
             return
+
+
+def _seeded(ranks: Ranks, found: Apart) -> Site | None:
+    """The line that seeds a rank by its number before it draws the parameter, or that builds the model unseeded."""
+    with load(Path(ranks.rank(found.odd[0]).path)) as recording:
+        return seeded_at(recording, found.leaf)
 
 
 def drifted(ranks: Ranks) -> Iterator[Blame]:

@@ -278,13 +278,13 @@ def unfrozen_after_the_wrap(rank):
 
 
 def reduced_by_hand_from_other_starts(rank):
-    net = model(seed=rank)
+    net = model(seed=rank)  # expect: GS795
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for step in range(STEPS):
         optimizer.zero_grad()
         net(data(rank, step)).square().mean().backward()
         for parameter in net.parameters():
-            dist.all_reduce(parameter.grad)  # expect: GS795
+            dist.all_reduce(parameter.grad)
             parameter.grad /= 2
         optimizer.step()
 
