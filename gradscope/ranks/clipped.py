@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from gradscope.model.rank import Collective
 from gradscope.model.site import Site, Stack, user_site
 from gradscope.model.training import CLIP
 from gradscope.ranks.clipped_cuts import GATHERS, clipped_cuts
+from gradscope.ranks.clipped_shards import clipped_shards
 from gradscope.ranks.deciding import origin
 from gradscope.ranks.given import frames_of
 from gradscope.ranks.kind import Blame
@@ -21,6 +23,7 @@ from gradscope.store.reader import Recording, load
 _CLIPS = "clip_grad_norm_"
 _GIVEN = "parameters"
 _LOCAL = frozenset(("to_local", "_local_tensor"))
+_INTO_ONE = ("c10d._reduce_scatter_base_", "_c10d_functional.reduce_scatter")  # tensor, of which each rank has a part
 _SCATTERS = ("c10d._reduce_scatter_base_", "c10d.reduce_scatter_", "_c10d_functional.reduce_scatter")
 
 
@@ -43,7 +46,9 @@ def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
         A call of clip_grad_norm_() with a finite bound, inside of which nothing is exchanged, where gradients are
         scattered in backward calls, and what it is given goes back to to_local() in the source. Or one that takes the
         norm of nothing but this rank's part of what its group has summed or scattered after a backward call, as large
-        as each of them has, where the group puts together parts of that size after it and before the next backward.
+        as each of them has, where the group puts together parts of that size after it and before the next backward. Or
+        a norm, or a sum of squares, of several parts that a backward call scattered, by which they are scaled in place,
+        when no collective had anything of it; the line is that which takes it.
     """
     scatters = any(map(_scatters, ranks.collectives))
     if not scatters and not any(map(_gathers, ranks.collectives)):
@@ -54,6 +59,15 @@ def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
         found = next((each for each in local if str(each[0]) not in exchanging), None)
         clips = {str(user_site(stack)) for stack in _clips(recording)} - exchanging
         found = found or (clipped_cuts(recording, clips) if clips else None)
+        by_hand = None if found is not None else _by_hand(ranks, recording)
+    if by_hand is not None:
+        yield Blame(
+            "each rank scales its parts of the gradients by a norm of these parts, in which no other rank has a part, "
+            "and so by another number than the others",
+            by_hand[0],
+            (Related("cause_at", by_hand[1], "where it scales its parts"),),
+            certain=False,
+        )
     if found is not None:
         yield Blame(
             "each rank clips its parts of the gradients by the norm of these parts, and so by another number than the "
@@ -62,6 +76,14 @@ def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
             (Related("cause_at", found[1], "where it takes its parts"),),
             certain=False,
         )
+
+
+def _by_hand(ranks: Ranks, recording: Recording) -> tuple[Site, Site] | None:
+    """The line that takes a norm of nothing but a rank's parts, and that which scales them by it."""
+    scattered = [one for one in ranks.collectives if _scatters(one) and one.operator.startswith(_INTO_ONE)]
+    parts = ((math.prod(each.shape), len(one.group.members)) for one in scattered if one.group for each in one.types)
+    sizes = {size // world for size, world in parts if size % world == 0}
+    return clipped_shards(recording, sizes) if sizes else None
 
 
 def _scatters(one: Collective) -> bool:
