@@ -6,6 +6,7 @@ from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
 from gradscope.ranks import (
     apart,
+    averaged_twice,
     buffers,
     clipped,
     counted_twice,
@@ -55,6 +56,13 @@ RANK_KINDS = {
         RankKind("GS769", "counted-twice", Severity.WARNING, counted_twice.counted_twice),
         RankKind("GS780", "own-weights", Severity.WARNING, weighed_apart.weighed_apart),
         RankKind("GS799", "summed-again", Severity.WARNING, summed.summed_again, unless=("GS790", "GS791", "GS793")),
+        RankKind(
+            "GS767",
+            "averaged-twice",
+            Severity.INFO,
+            averaged_twice.averaged_twice,
+            unless=("GS790", "GS791", "GS793"),
+        ),
         RankKind(
             "GS768",
             "own-part-alone",

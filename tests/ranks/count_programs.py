@@ -97,5 +97,21 @@ def healthy_count_beside_the_loss(rank):
     loop(rank, lambda net, x, target: nn.functional.mse_loss(net(x), target) / len(parts))
 
 
+def summing(state, bucket):
+    """What the wrapper calls in the place of its mean."""
+    return dist.all_reduce(bucket.buffer(), async_op=True).get_future().then(lambda done: done.value()[0])
+
+
+def healthy_averaged_where_a_hook_sums(rank):
+    """Its gradients are summed by a hook, so that the mean of the losses is the only one."""
+    net = Replicated(model())
+    net.register_comm_hook(None, summing)
+    for step in range(MANY // 4):
+        loss = net(batch(rank, step, unlike=False)[0]).square().mean()
+        dist.all_reduce(loss.data)
+        loss = loss / dist.get_world_size()
+        loss.backward()
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)
