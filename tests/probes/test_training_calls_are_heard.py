@@ -168,6 +168,26 @@ def test_a_module_inside_another_says_nothing(tmp_path: Path) -> None:
     assert [call.kind for call in calls_of(tmp_path / "run.gscope")] == [TRAIN, STATE]
 
 
+@pytest.mark.parametrize("keeps", ["super().train(False)", "self.norm.eval()"])
+def test_a_module_that_keeps_its_mode_says_so(keeps: str, tmp_path: Path) -> None:
+    class Frozen(nn.Module):
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm = nn.BatchNorm1d(2)
+
+        def train(self, mode: bool = True) -> Frozen:
+            if keeps.startswith("self"):
+                super().train(mode)
+                self.norm.eval()
+            else:
+                super().train(False)
+            return self
+
+    with gradscope.record(tmp_path / "run.gscope"):
+        nn.Sequential(Frozen(), nn.Linear(2, 1)).train()
+    assert [call.kind for call in calls_of(tmp_path / "run.gscope")] == [TRAIN, EVAL]
+
+
 def test_what_was_not_recorded_is_a_gap(tmp_path: Path) -> None:
     with gradscope.record(tmp_path / "run.gscope", steps="2:4"):
         model = net()

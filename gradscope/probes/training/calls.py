@@ -52,6 +52,7 @@ _REPEATED = (FORWARD, AUTOCAST)  # in loops over models or batches, and in backw
 _ONCE_A_LINE = (LEARN, FREEZE, UNHOOK)  # in loops over a model's modules: the first of a loop stands for all
 _LAST = 6  # among which these are not written again
 _STACK = 3  # its place in a row
+_MODE = "mode"  # of train(): whether it is to be training mode
 _INSIDE = 3  # frames behind a function of torch's in which it may be called by itself
 _TORCHS = "torch."
 
@@ -96,7 +97,7 @@ class TrainingCalls(Watcher):
         code = at_entry(function, name, _COMPILING)
 
         def note(**values: Any) -> None:
-            if not self._threads.current.busy and not _is_inside(sys._getframe(2), code):
+            if not self._threads.current.busy and not _is_inside(sys._getframe(2), code, values):
                 self._note(describe, values, sys._getframe(2))
 
         skip(note)
@@ -198,12 +199,15 @@ class TrainingCalls(Watcher):
         self._sink.add("interval", (number, len(calls)))
 
 
-def _is_inside(frame: Any, code: CodeType) -> bool:
-    """Whether a function of torch's was called by itself, as those do that go through a module's modules."""
+def _is_inside(frame: Any, code: CodeType, values: dict[str, Any]) -> bool:
+    """Whether a function of torch's was called by itself, as those do that go through a module's modules.
+
+    Not where it is to set another mode: a module whose own train() keeps it, or a layer of it, in evaluation mode.
+    """
     for _ in range(_INSIDE):
         if frame is None:
             return False
         if frame.f_code is code:
-            return True
+            return _MODE not in values or bool(frame.f_locals[_MODE]) == bool(values[_MODE])
         frame = frame.f_back
     return False
