@@ -23,12 +23,13 @@ class Token:
     It stands where torch expects a list of lines, so it can be iterated, measured, indexed and copied as one.
     """
 
-    __slots__ = ("__weakref__", "call", "operator", "previous", "stack", "thread", "uid")
+    __slots__ = ("__weakref__", "_of_a_leaf", "call", "operator", "previous", "stack", "thread", "uid")
 
     stacks: ClassVar[Stacks]
     first: ClassVar[int] = 0  # tokens with smaller uids are of an earlier recording of this process
     derived: ClassVar[bool] = False
 
+    _of_a_leaf: bool
     uid: int
     stack: int
     thread: int
@@ -41,6 +42,15 @@ class Token:
     parent: int = 0  # uid of the backward node that was being evaluated
     parent_name: int = 0
     parent_stack: int = 0  # its line in the forward
+
+    @property
+    def of_a_leaf(self) -> bool:
+        """Whether a walk has come to the node and seen that it is that of a leaf."""
+        return hasattr(self, "_of_a_leaf")  # not set where the node is made: nobody knows there, and most are none
+
+    def is_of_a_leaf(self) -> None:
+        """Remember that the node is that of a leaf."""
+        self._of_a_leaf = True
 
     def copy(self) -> list[str]:
         """The creation stack's lines, outermost first, as stock anomaly mode would hold them."""

@@ -81,7 +81,7 @@ class LeakedNodes(Watcher):
         self._ended.setdefault(thread.number, deque(maxlen=_GRACE + 1)).append(step)
         newborn, self._nodes.newborn = self._nodes.newborn, None
         if newborn is not None:
-            self._cohorts[step] = _without_leaves(newborn, call)
+            self._cohorts[step] = newborn
             self._forget_old_ones()
         if step in _COHORTS or step - _GRACE in _COHORTS or self._begins_to_grow(step):
             self._count(step)
@@ -116,11 +116,16 @@ class LeakedNodes(Watcher):
         return self._growing
 
     def _left(self, made: int) -> list[Token]:
-        """The nodes of a step that live, of threads that have gone on since."""
-        cohort = self._cohorts[made] = [one for one in self._cohorts[made] if one() is not None]
-        if not cohort:
+        """The nodes of a step that live, of threads that have gone on since.
+
+        Those of leaves are left out: the next graph takes them over, and they live on for no fault.
+        """
+        watched = ((one, one()) for one in self._cohorts[made])
+        living = [(one, token) for one, token in watched if token is not None and not token.of_a_leaf]
+        self._cohorts[made] = [one for one, _ in living]
+        if not living:
             del self._cohorts[made]
-        tokens = [token for token in (one() for one in cohort) if token is not None]
+        tokens = [token for _, token in living]
         gone_on = {thread for thread in {token.thread for token in tokens} if self._has_gone_on(thread, made)}
         return [token for token in tokens if token.thread in gone_on]
 
@@ -192,12 +197,3 @@ class LeakedNodes(Watcher):
                     waiting.append(target)
         self._nodes.deep.walked(list(seen))
         return found
-
-
-def _without_leaves(newborn: list[weakref.ref[Token]], call: BackwardCall) -> list[weakref.ref[Token]]:
-    """The nodes of a step, without those of leaves: the next graph takes them over, and they live on for no fault."""
-    if call.walked is None:
-        return newborn
-    leaves = set(call.walked.leaves.values())
-    own = {uid for uid, number in call.walked.numbers.items() if number in leaves}
-    return [one for one in newborn if (token := one()) is not None and token.uid not in own]

@@ -73,6 +73,8 @@ class Walker:
             for number, seq in enumerate(sequence)
             if seq == UNNUMBERED and hasattr(live[number], "variable")
         }
+        for number in variables:
+            tokens[number].is_of_a_leaf()
         base = min(sequence, default=0)
         if base == UNNUMBERED:
             base = 0
