@@ -25,6 +25,9 @@ class Averaging:
     `past`: those of `leaves` whose wrapper was never called, where another one was. `bypassed` is where a module was
     called in the place of its wrapper, None where each wrapper was called as well; `unsynchronised` where
     no_sync() was entered, where something was reduced by the wrapper: before a backward that a step followed.
+    `replaced` is where load_state_dict(assign=True) put parameters in the place of those that a wrapper hooked, after
+    it was made; `derived` where torch.autograd.grad() took derivatives, where no backward() ever ran and the ranks
+    gave each other less from then on than their parameters.
     """
 
     leaves: frozenset[str] = frozenset()
@@ -35,8 +38,15 @@ class Averaging:
     past: frozenset[str] = frozenset()
     bypassed: Site | None = None
     unsynchronised: Site | None = None
+    replaced: Site | None = None
+    derived: Site | None = None
 
     @property
     def group(self) -> GroupKey | None:
         """The group in which the wrapper averages; None where there are several, since leaves may have one each."""
         return next(iter(self.groups)) if len(self.groups) == 1 else None
+
+    @property
+    def is_wrapped(self) -> bool:
+        """Whether a wrapper has hooks on what is trained, or had them before it was replaced."""
+        return bool(self.leaves) or self.replaced is not None

@@ -84,7 +84,8 @@ def _add(
         end = entered[-1]
         waited = None if wait is None else sites.get(wait)
         last = replace(kinds[end.kind], backward=end.backward, sequence=end.sequence, waited=waited)
-    weights = list(rank_reader.read_weights(rows, interned))
+    averaging = read_averaging(rows, interned, reducers, groups, sites)
+    weights = list(rank_reader.read_weights(rows, interned, averaging.derived is not None))
     buffers, copies = list(rank_reader.read_buffers(rows, interned)), list(rank_reader.read_copies(rows, interned))
     met = _met(kinds, entered, sorted({one.backward for one in (*weights, *buffers, *copies)}))
     for one in weights:
@@ -94,7 +95,7 @@ def _add(
     for one in copies:
         found.copies.add(number, one, met[one.backward])
     found.paces[number] = rank_reader.read_pace(rows)
-    found.averaging[number] = read_averaging(rows, interned, reducers, groups, sites)
+    found.averaging[number] = averaging
     found.losses[rank_reader.read_losses_as_text(rows)].append(number)
     orders = rank_reader.read_orders(rows)
     if orders:

@@ -14,6 +14,7 @@ from gradscope.ranks.beside import asked_at
 from gradscope.ranks.copied import copied_before
 from gradscope.ranks.copies import Apart, Replicas, apart_words, first_apart, is_averaged, looks_of, replicas_of
 from gradscope.ranks.drifting import why_apart
+from gradscope.ranks.filling import given_at
 from gradscope.ranks.held_back import decides
 from gradscope.ranks.keys import unwrapped
 from gradscope.ranks.kind import Blame
@@ -23,6 +24,15 @@ from gradscope.ranks.seeded import seeded_at
 from gradscope.store.reader import load
 
 _PAST = "the module inside DistributedDataParallel is called, so that no gradient is averaged"
+_FROZEN = "DistributedDataParallel averages no gradient of a parameter that was frozen when it was made"
+_HELD_BACK = "the last backward before an optimizer's step ran in no_sync(), so that its gradients stay its own"
+_REPLACED = (
+    "load_state_dict(assign=True) puts other parameters in the place of those that DistributedDataParallel has hooked, "
+    "so that it averages no gradient of theirs"
+)
+_DERIVED = (
+    "torch.autograd.grad() hands gradients out and runs no hook of DistributedDataParallel, which averages none of them"
+)
 
 
 def start_apart(ranks: Ranks) -> Iterator[Blame]:
@@ -142,26 +152,29 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         Parameters of a model in DistributedDataParallel whose gradients nobody averages, so that copies drift apart.
     Why:
-        The wrapper averages what was computed through it: not when the module inside it is called, not in no_sync(),
-        and not for parameters that required no gradient when it was made. Nothing fails; each rank trains a model
-        of its own, and only rank 0's is saved.
+        The wrapper averages what was computed through it, when a backward() adds up a gradient: not when the module
+        inside it is called, not in no_sync(), not what torch.autograd.grad() hands out, and not for parameters that
+        required no gradient when it was made, or were put in others' place later. Nothing fails; each rank trains a
+        model of its own, and only rank 0's is saved.
     Wrong:
         loss = model.module(x).sum()
     Right:
         loss = model(x).sum()
     Do instead:
-        Call the wrapper itself, leave no_sync() before the last backward of a step, and wrap after freezing and
-        unfreezing.
+        Call the wrapper itself, leave no_sync() before the last backward of a step, wrap after freezing, unfreezing
+        and loading, and average by hand what torch.autograd.grad() gives.
     How it is found:
         Replicas that drift apart, where no collective ran in any backward, where the wrapper of the parameter that
         drifts is never called though another one is, where no_sync() was entered for a backward that a step followed,
         or where the parameter that drifts has no hook of the wrapper's. The line is that of the call that went past the
         wrapper, or that asks for the module where this runs as often, of no_sync() or of the condition under which it
-        is entered or chosen, or the one that calls a helper which counts for it several times at once, or of the wrap.
+        is entered or chosen, or the one that calls a helper which counts for it several times at once, of the
+        load_state_dict(assign=True) after the wrap, of the only line that fills a `.grad`, else of the
+        torch.autograd.grad(), or of the wrap.
     """
     found = _drift(ranks)
     averaging = None if found is None else ranks.averaging[found.members[0]]
-    if found is None or averaging is None or not averaging.leaves:
+    if found is None or averaging is None or not averaging.is_wrapped:
         return
     if averaging.bypassed is not None:
         with load(Path(ranks.rank(found.members[0]).path)) as recording:
@@ -170,6 +183,9 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
     if told is None:
         return
     why, site = told
+    if site is not None and site == averaging.derived:
+        with load(Path(ranks.rank(found.members[0]).path)) as recording:
+            site = given_at(recording, site)
     if site is not None and site == averaging.unsynchronised:
         with load(Path(ranks.rank(found.members[0]).path)) as recording:
             site = decides(recording, site)
@@ -188,20 +204,20 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
 def _why(averaging: Averaging, leaf: str) -> tuple[str, Site | None] | None:
     """Why a leaf's gradient is not averaged, and the line; None where it is."""
     if leaf not in averaging.leaves:
-        return "DistributedDataParallel averages no gradient of a parameter that was frozen when it was made", (
-            averaging.wrapped
-        )
+        is_frozen = averaging.replaced is None
+        return (_FROZEN, averaging.wrapped) if is_frozen else (_REPLACED, averaging.replaced)
     if averaging.by_hand:
         return None
     is_past = averaging.bypassed is not None and leaf in averaging.past
     if averaging.groups and not is_past:
-        why = "the last backward before an optimizer's step ran in no_sync(), so that its gradients stay its own"
-        return None if averaging.unsynchronised is None else (why, averaging.unsynchronised)
-    if averaging.bypassed is not None:
-        return _PAST, averaging.bypassed
-    if averaging.unsynchronised is not None:
-        return "no_sync() is never left, so that no gradient is averaged", averaging.unsynchronised
-    return "DistributedDataParallel averages no gradient", averaging.wrapped
+        return None if averaging.unsynchronised is None else (_HELD_BACK, averaging.unsynchronised)
+    ways = (
+        (_PAST, averaging.bypassed),
+        (_DERIVED, averaging.derived),
+        ("no_sync() is never left, so that no gradient is averaged", averaging.unsynchronised),
+        ("DistributedDataParallel averages no gradient", averaging.wrapped),
+    )
+    return next((way for way in ways if way[1] is not None), ways[-1])
 
 
 def _drift(ranks: Ranks) -> Apart | None:

@@ -10,6 +10,7 @@ from gradscope.model.hook import IGNORED
 from gradscope.model.rank import ProcessGroup
 from gradscope.model.site import Origin, Site, Stack, user_site
 from gradscope.store.interned import Interned
+from gradscope.store.past_the_hooks import read_derived, read_replaced
 from gradscope.store.rows import INTEGER, MAYBE, TEXT, Rows
 
 _REDUCES = (".allreduce", "functional.all_reduce")
@@ -52,6 +53,8 @@ def read_averaging(
         by_hand=by_hand,
         past=past,
         bypassed=read_beside_the_wrapper(rows, interned, called) if past else bypassed,
+        replaced=read_replaced(rows, interned, reducers),
+        derived=None if averaged else read_derived(rows, interned),
         unsynchronised=_held_back(rows, interned) if averaged else user_site(_first_call(rows, interned, "no_sync")),
     )
 

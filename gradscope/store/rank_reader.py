@@ -26,9 +26,12 @@ def read_last_operator(rows: Rows) -> tuple[int, int] | None:
     return next(((name, stack) for _, name, stack in rows.select(sql, (REAL, INTEGER, INTEGER))), None)
 
 
-def read_weights(rows: Rows, interned: Interned) -> Iterator[Weights]:
-    """The norms of parameters at every look."""
-    yield from _norms(rows, interned, "SELECT backward, leaf, weight FROM leaf_size")
+def read_weights(rows: Rows, interned: Interned, derived: bool = False) -> Iterator[Weights]:
+    """The norms of parameters at every look; where derivatives alone train them, at those of these."""
+    if derived:
+        yield from _of_kind(rows, interned, "left_alone = 3")
+    else:
+        yield from _norms(rows, interned, "SELECT backward, leaf, weight FROM leaf_size")
 
 
 def read_buffers(rows: Rows, interned: Interned, all_of_them: bool = False) -> Iterator[Weights]:

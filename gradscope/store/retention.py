@@ -63,8 +63,9 @@ def forget_before(database: sqlite3.Connection, step: int) -> int:
     _forget_collectives(database, max((number for (number,) in runs), default=0))
     for table in _OF_A_BACKWARD:
         database.execute(f"DELETE FROM {table} WHERE backward IN ({old})", (step,))
-    for table in ("leaf_size", "buffer_size", "node_size"):
-        database.execute(f"DELETE FROM {table} WHERE backward IN ({old}) AND NOT {_IS_SAMPLE}", (step,))
+    for table, sample in (("leaf_size", ""), ("buffer_size", "OR left_alone = 3"), ("node_size", "")):
+        is_kept = f"({_IS_SAMPLE} {sample})"
+        database.execute(f"DELETE FROM {table} WHERE backward IN ({old}) AND NOT {is_kept}", (step,))
     database.execute(
         f"DELETE FROM nonfinite WHERE backward IN ({old}) AND backward NOT IN ({_FIRST_ARRIVALS})", (step,)
     )

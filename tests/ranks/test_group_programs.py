@@ -43,6 +43,7 @@ SCRIPTS = {
     "stray_programs.py": 2,
     "weight_programs.py": 2,
     "healthy_programs.py": 2,
+    "hook_programs.py": 2,
     "four_rank_programs.py": 4,
 }
 HERE = Path(__file__).parent

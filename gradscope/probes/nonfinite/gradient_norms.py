@@ -16,6 +16,7 @@ from gradscope.probes.core.context import Context
 from gradscope.probes.core.probe import Watcher
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.nonfinite.buffer_norms import BufferNorms
+from gradscope.probes.nonfinite.derived_weights import DerivedWeights
 from gradscope.probes.nonfinite.host import NonfiniteOnHost
 from gradscope.probes.nonfinite.norms import norm_of, read, wide
 from gradscope.probes.tensors.accelerators import is_capturing, is_far
@@ -34,6 +35,7 @@ class GradientNorms(Watcher):
     def __init__(self, context: Context) -> None:
         self._sink, self._names, self._faults = context.sink, context.names, context.faults
         self._nonfinite, self._buffers = context.get(NonfiniteOnHost), BufferNorms(context)
+        self._derived: DerivedWeights | None = DerivedWeights(context)  # until a backward fills a .grad
         self._told = context.events.gradients_measured
         self._count, self._beginnings = 0, 0
         self._ends: set[int] = set()  # the first and the last leaf of graphs that were measured, by identity
@@ -45,8 +47,12 @@ class GradientNorms(Watcher):
 
     def after(self, call: BackwardCall, thread: Thread) -> None:
         """Measure, when this is one of the steps."""
-        if call.outer is not None or not call.accumulate or call.walked is None:
+        if call.outer is not None or call.walked is None:
             return
+        if not call.accumulate:
+            self._derive(call)
+            return
+        self._derived = None
         if is_distributed() and self._begins(call):
             self._count = 0
         count, self._count = self._count, self._count + 1
@@ -59,6 +65,16 @@ class GradientNorms(Watcher):
                 if is_distributed():
                     self._buffers.measure(call)
                     self._tell(leaves)
+        except Exception as error:
+            self._faults.note(self.probe, error)
+
+    def _derive(self, call: BackwardCall) -> None:
+        """Measure the parameters that a derivative was taken of, where there are several ranks."""
+        if self._derived is None or not is_distributed() or not self._derived.is_asked():
+            return
+        try:
+            with unprofiled(), no_function(), no_dispatch(), no_autograd():
+                self._derived.measure(call)
         except Exception as error:
             self._faults.note(self.probe, error)
 
