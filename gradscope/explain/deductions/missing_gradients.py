@@ -30,6 +30,7 @@ from gradscope.explain.deductions.graph_cuts import (
 )
 from gradscope.explain.deductions.handed_values import given_to_the_loss
 from gradscope.explain.deductions.late_changes import late_silences
+from gradscope.explain.deductions.likely_cuts import at_its_call, likeliest
 from gradscope.explain.deductions.lost_derivatives import lost_derivatives
 from gradscope.explain.deductions.lost_parts import lost_parts
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters, scatters
@@ -245,7 +246,8 @@ def cut_off(case: Case, way: Way) -> MissingGradient | None:
     cuts = [cut for cut in way.cuts if cut.made in flow.useful]
     if cuts:
         lost = {one.cause.site for one in lost_parts(case)}
-        return at_cut(case, min(cuts, key=lambda cut: _doubt(flow, way, cut, lost)))
+        cut = likeliest(flow, way, cuts, lost)
+        return at_its_call(case, cut, at_cut(case, cut))
     left = [at for at in way.operations if exit_at(case, at) and flow.comes_back(at)]
     if left:  # what is shown leaves torch as well: a line that makes a tensor of it is nearer
         return at_exit(case, next((at for at in left if _comes_back_at_once(exit_at(case, at))), left[0]))
@@ -254,19 +256,6 @@ def cut_off(case: Case, way: Way) -> MissingGradient | None:
         return None
     found = at_cut(case, numbers[0])
     return replace(found, cause=replace(found.cause, certain=False))
-
-
-def _doubt(flow: RecordedDataflow, way: Way, cut: Cut, lost: set[Site | None]) -> tuple[bool, ...]:
-    """How likely a cut beside others is meant, the least first; of those alike, the nearest to the parameter counts.
-
-    An argmin says which, not how much, and so does what only an argmin goes by. A parameter that is read while
-    gradients are off, as in a rollout, and by operators with a graph as well, is cut by what follows these. A line
-    where all of a summand is lost comes first.
-    """
-    operation = flow.operations[cut.operation]
-    at_rest = not operation.operation.grad and any(one.tensor == cut.read and one.leaf for one in operation.reads)
-    elsewhere = any(flow.operations[at].operation.grad for at in way.operations)
-    return flow.is_whole(cut.made) or flow.only_chooses(cut.made), at_rest and elsewhere, operation.site not in lost
 
 
 def _led_nowhere(case: Case, one: SilentParameter, way: Way) -> MissingGradient | None:
