@@ -20,6 +20,7 @@ from gradscope.ranks import (
     stopped,
     stragglers,
     summed,
+    undivided,
     weighed,
     weighed_apart,
 )
@@ -69,6 +70,13 @@ RANK_KINDS = {
             Severity.INFO,
             own_part.own_part_alone,
             unless=("GS790", "GS791", "GS793", "GS799"),
+        ),
+        RankKind(
+            "GS765",
+            "sum-of-means",
+            Severity.INFO,
+            undivided.undivided,
+            unless=("GS790", "GS791", "GS793", "GS795", "GS792", "GS799"),
         ),
     )
 }

@@ -26,6 +26,18 @@ def healthy_by_hand(rank):
         optimizer.step()
 
 
+def healthy_sums_with_a_rate_for_all(rank):
+    """What the gradients are too large by, the learning rate is too small by."""
+    net, world = model(), dist.get_world_size()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1 / world)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        for parameter in net.parameters():
+            dist.all_reduce(parameter.grad)
+        optimizer.step()
+
+
 def healthy_accumulation(rank):
     net = Replicated(model())
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)

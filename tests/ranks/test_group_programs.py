@@ -44,6 +44,7 @@ SCRIPTS = {
     "weight_programs.py": 2,
     "healthy_programs.py": 2,
     "hook_programs.py": 2,
+    "undivided_programs.py": 2,
     "four_rank_programs.py": 4,
 }
 HERE = Path(__file__).parent
