@@ -67,7 +67,7 @@ def gaps_read_line(case: Case, birth: Birth) -> Site | None:
     puts = (at for at, put in enumerate(operations) if put.site == birth.site and _name(put) == birth.base)
     for at in islice((at for at in puts if operations[at].backward is None), _PUT_BY):
         reading = list(_readers_of(case, at))
-        asked = {one.site for one in reading if _asks(one)}
+        asked = {one.site for one in reading if asks_for_gaps(one)}
         if asked:
             return next((one.site for one in reading if one.site not in asked and not _passes_by(one)), None)
     return None
@@ -92,7 +92,7 @@ def _passes_by(operation: FlowOperation) -> bool:
     return _name(operation) in (*_PASSES_BY, *_TAKES)
 
 
-def _asks(operation: FlowOperation) -> bool:
+def asks_for_gaps(operation: FlowOperation) -> bool:
     """Whether an operator asks for NaN: isfinite() compares with itself."""
     itself = _name(operation) in ("eq", "ne") and len({read.tensor for read in operation.reads}) == 1
     return _name(operation) in _ASKS or (itself and len(operation.reads) == 2)

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.masked_afterwards import SELECTS, MaskedAfterwards, masked_afterwards
 from gradscope.explain.deductions.module_builds import built_at
 from gradscope.explain.deductions.nonfinite_arrivals import FirstNonfinite, first_nonfinite, node_of
 from gradscope.explain.deductions.nonfinite_sources import difference_line, gaps_read_line, masking_line, root_line
@@ -19,13 +20,16 @@ from gradscope.explain.findings.nonfinite_reasons import reason
 from gradscope.model.birth import Birth
 from gradscope.model.finding import Related
 from gradscope.model.graph import Backward, Graph, Node
+from gradscope.model.operation import base_name
 from gradscope.model.site import Site, user_site
 
 _BEFORE = "Take out what is missing before it is computed with, from inputs and targets alike: 0 times NaN is NaN."
+_LATE = (
+    "data that holds NaN goes in here, and what comes of it is masked afterwards, which is too late for its backward"
+)
 _SIGNED = "Store what may be below zero as int32 or float32, and look why it is below zero."
 _EPS = """give the optimizer an eps that this dtype can hold (1e-4 for float16), or keep parameters in float32 and
 use torch.autocast"""
-SELECTS = ("WhereBackward", "MaskedFillBackward", "IndexBackward", "MaskedSelectBackward", "MaskedScatterBackward")
 
 
 def non_finite_forward(case: Case) -> Iterator[Cause]:
@@ -85,7 +89,8 @@ def non_finite_derivative(case: Case) -> Iterator[Cause]:
 
     How it is found: operators that divide, invert or take powers are looked at in the backward, too. The node that was
     evaluated when the first of them gave NaN or Inf belongs to the line of the forward. After the backward the
-    gradients of the leaves tell whether it reached them. Gradients that a GradScaler looks at are its business.
+    gradients of the leaves tell whether it reached them. Gradients that a GradScaler looks at are its business. Where data
+    with NaN goes through layers and is masked behind them, the line is the one that hands it over.
     """
     found = first_nonfinite(case)
     if found is None:
@@ -201,6 +206,11 @@ def non_finite_input(case: Case) -> Iterator[Cause]:
     what = f"the argument {birth.argument} of {birth.base}" if given else f"{birth.argument}"
     kind = "NaN" if birth.nan else "Inf"
     gaps = gaps_read_line(case, birth)
+    masked = None if gaps is None else _masked_in_backward(case, found)
+    if gaps is not None and masked is not None and masked.site != gaps:
+        late = _cause(found, birth, f"{_LATE}; {found.where}", masked.site, _related(masked, gaps, kind))
+        yield replace(late, advice=_BEFORE)
+        return
     if gaps is not None:
         told = "NaN stands for what is missing here, as isnan() is asked elsewhere, and this line computes with it"
         yield _cause(found, birth, f"{told}; {found.where}", gaps, (Related("first_nonfinite_at", birth.site, kind),))
@@ -260,18 +270,41 @@ def _unseen(case: Case, found: FirstNonfinite) -> Iterator[Cause]:
         return
     graph = case.graph(backward.number)
     reached = [edge.source for edge in graph.edges if graph.nodes[edge.target].leaf in leaves]
+    masked = masked_afterwards(case, graph, leaves) if reached else None
     if reached:
         node = max((graph.nodes[one] for one in reached), key=lambda node: node.seq_nr or 0)
+        born = f"{told}: it comes through {node.name}, and no operator that was looked at has made it"
         yield Cause(
-            f"{told}: it comes through {node.name}, and no operator that was looked at has made it",
-            node.site,
+            born if masked is None else f"{_LATE}; {told}",
+            node.site if masked is None else masked.site,
+            () if masked is None else _related(masked, node.site, node.name),
             certain=False,
+            advice="" if masked is None else _BEFORE,
             node=node.id,
             op=node.op,
             tensor=leaves[0],
             module=None if node.module is None else node.module.label,
             backward=backward.number,
         )
+
+
+def _masked_in_backward(case: Case, found: FirstNonfinite) -> MaskedAfterwards | None:
+    """What is masked on the way to the leaves of the first backward whose gradients are not finite."""
+    arrival = found.arrival
+    if arrival is None or not found.leaves or arrival.backward not in case.graph_sizes():
+        return None
+    return masked_afterwards(case, case.graph(arrival.backward), found.leaves)
+
+
+def _related(masked: MaskedAfterwards, site: Site | None, what: str) -> tuple[Related, ...]:
+    """The mask, and the line in a layer that computes with the NaN."""
+    inside = (Related("first_nonfinite_at", site, what),) if site != masked.site else ()
+    mask = masked.mask
+    return (
+        (*inside, Related("masked_by", mask.site, base_name(mask.operation.name)))
+        if mask.site != masked.site
+        else inside
+    )
 
 
 def _last_update(case: Case, found: FirstNonfinite) -> Backward | None:
