@@ -89,8 +89,8 @@ def non_finite_derivative(case: Case) -> Iterator[Cause]:
 
     How it is found: operators that divide, invert or take powers are looked at in the backward, too. The node that was
     evaluated when the first of them gave NaN or Inf belongs to the line of the forward. After the backward the
-    gradients of the leaves tell whether it reached them. Gradients that a GradScaler looks at are its business. Where data
-    with NaN goes through layers and is masked behind them, the line is the one that hands it over.
+    gradients of the leaves tell whether it reached them. Gradients that a GradScaler looks at are its business. Of data
+    with NaN that goes through layers and is masked behind them, the line is the one that hands it over.
     """
     found = first_nonfinite(case)
     if found is None:

@@ -111,6 +111,7 @@ from gradscope.explain.findings.results_dropped import result_dropped
 from gradscope.explain.findings.resumed_in_part import resumed_in_part
 from gradscope.explain.findings.same_parameters import same_parameters
 from gradscope.explain.findings.samples import samples_differ
+from gradscope.explain.findings.saved_intermediate import compute_in_setup_context, saved_intermediate
 from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.scrambled_states import states_scrambled
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
@@ -366,6 +367,8 @@ MET_AT_RUN_TIME = (
     _of_rule("GS408", function_gradient.shared_gradient_written),
     _of_rule("GS418", gradient_ignored),
     _of_rule("GS403", gradient_summed),
+    _of_rule("GS205", saved_intermediate),
+    _of_rule("GS207", compute_in_setup_context),
     _of_rule("GS221", captured_tensor.captured_tensor),
     _of_rule("GS110", functions_under_transforms.combined_forward),
     _of_rule("GS301", functions_under_transforms.no_vmap),
