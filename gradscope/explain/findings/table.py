@@ -50,6 +50,7 @@ from gradscope.explain.findings.batch_averages import forgets_batches
 from gradscope.explain.findings.clamped_straight_through import clamped_straight_through
 from gradscope.explain.findings.clips_another import clips_another
 from gradscope.explain.findings.compared_with_itself import compared_with_itself
+from gradscope.explain.findings.copied_tables import copied_table
 from gradscope.explain.findings.copied_with_graph import copied_with_graph
 from gradscope.explain.findings.cut_in_loop import cut_in_loop
 from gradscope.explain.findings.cut_short import schedule_cut_short
@@ -339,6 +340,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS849", "left-by-another-loss", Severity.INFO, left_by_another, unless=("GS801",), points=False),
     Kind("GS850", "cut-in-loop", Severity.INFO, cut_in_loop, points=False),
     Kind("GS892", "term-trains-nothing", Severity.INFO, term_trains_nothing, points=False),
+    Kind("GS707", "copied-table", Severity.INFO, copied_table, points=False),
     Kind("GS741", "graph-grows", Severity.WARNING, retained_graphs.grows),
     Kind("GS899", "history-kept", Severity.INFO, history_kept, unless=("GS742",), points=False),
     Kind("GS743", "create-graph-cycle", Severity.WARNING, retained_graphs.cycles),
