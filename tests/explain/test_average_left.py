@@ -43,8 +43,14 @@ for step in range(24):
         {do}
 '''
 FAULT = {"data": "", "when": "step % 8 == 7", "do": "take(average, model)\n        score(model)"}
-FAULTS = {"by name": {}, "by number": {"data": ".data"}}
 SCORED = "take(average, model)\n        score(model)\n        "
+FAULTS = {
+    "by name": {},
+    "by number": {"data": ".data"},
+    "kept beside": {"do": f"{SCORED}kept = copy.deepcopy(model.state_dict())"},
+    "the best kept": {"do": f"{SCORED}take(model, best)"},
+    "the best kept by number": {"do": f"{SCORED}take(model, best)", "data": ".data"},
+}
 HEALTHY = {
     "one that takes its place": {"do": "take(average, served)\n        score(served)", "data": ".data"},
     "the best": {"do": "take(best, model)\n        score(model)"},
@@ -53,6 +59,11 @@ HEALTHY = {
     "a part": {"do": "take(average, model, 2)\n        score(model)"},
     "replaced again": {"do": f"{SCORED}model.load_state_dict(live, assign=True)"},
     "copied back": {"do": f"best = copy.deepcopy(model)\n        {SCORED}take(best, model)", "data": ".data"},
+    "kept and put back": {"do": f"{SCORED}take(model, best)\n        model.load_state_dict(live)"},
+    "kept and copied back": {
+        "do": f"best = copy.deepcopy(model)\n        {SCORED}take(model, served)\n        take(best, model)",
+        "data": ".data",
+    },
 }
 
 

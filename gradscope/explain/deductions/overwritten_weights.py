@@ -15,6 +15,7 @@ from gradscope.model.site import Stack
 from gradscope.model.training import ASSIGN
 
 _COPIES = ("copy_", "_foreach_copy_")
+_Place = tuple[int, int]  # a block, and a storage in it
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,13 +68,18 @@ def _left(stretch: Stretch, named: frozenset[str], trained: list[frozenset[str]]
     """What is copied into weights and evaluated, and still there in the forward of the training."""
     copies: dict[str, Operation] = {}
     unnamed: dict[Stack, list[Operation]] = defaultdict(list)
+    places: set[_Place] = set()
     evaluation: Operation | None = None
-    for operation in stretch.operations:
+    for number, operation in ((block.number, one) for block in stretch.blocks for one in block.operations):
         copying = base_name(operation.name) in _COPIES and operation.module is None and not runs_optimizer(operation)
         leaves = {one.leaf for one in operation.writes if one.leaf} & named
         if copying or leaves:
+            written = {(number, one.storage) for one in operation.writes}
+            if evaluation is not None and not leaves and _are_others(written, places):
+                continue
             if evaluation is not None or (leaves and not copying):
-                copies, unnamed, evaluation = {}, defaultdict(list), None
+                copies, unnamed, places, evaluation = {}, defaultdict(list), set(), None
+            places |= written
             copies.update(dict.fromkeys(leaves, operation))
             if copying and not leaves:
                 unnamed[operation.stack].extend([operation] * len(operation.writes))
@@ -82,6 +88,14 @@ def _left(stretch: Stretch, named: frozenset[str], trained: list[frozenset[str]]
                 return None if evaluation is None else _whole(copies, unnamed, evaluation, trained)
             evaluation = evaluation or operation
     return None
+
+
+def _are_others(written: set[_Place], places: set[_Place]) -> bool:
+    """Whether what a copy writes is none of what copies had written before: a state that is kept, and not put back.
+
+    Storages are numbered in a block, so that only those of one block can be told apart.
+    """
+    return bool(written) and written.isdisjoint(places) and len({number for number, _ in written | places}) == 1
 
 
 def _whole(
