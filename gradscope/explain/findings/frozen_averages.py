@@ -8,6 +8,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.frozen_losses import freezing_lines
+from gradscope.explain.deductions.woken_by_train import waking
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related
@@ -35,18 +36,32 @@ def frozen_averages_move(case: Case) -> Iterator[Cause]:
     Do instead: put what is frozen into evaluation mode, after each train() of what is around it.
 
     How it is found: it normalised by the batch and updated its averages, with gradients on, while its weight did not
-    require grad, and its weight did not require grad again later. The line is the only one that freezes something, or
-    one of that name, or else the one that normalises. A hint: averages may be meant to follow the new data.
+    require grad, and its weight did not require grad again later. The line is the train() of the model that came after
+    an eval() of the frozen part, or else the only one that freezes something, or one of that name, or the one that
+    normalises. A hint: averages may be meant to follow the new data.
     """
     moving = [notice for notice in case.notices() if notice.what == FROZEN_MOVES]
-    if moving:
-        called = moving[0].site
-        parts, freezing = _parts(case, moving), freezing_lines(case)
-        several = [site for site in freezing if parts.intersection(_NAME.findall(_frozen(case, site)))] or freezing
-        site = several[0] if len(several) == 1 else called
-        related = () if site == called or called is None else (Related("called_at", called, "normalises by the batch"),)
+    if not moving:
+        return
+    called = moving[0].site
+    woken = waking(case, {notice.stack for notice in moving})
+    places = [("called_at", called, "normalises by the batch")]
+    if woken is not None:
+        site = woken.train.site
+        message = "train() puts frozen batch normalisations back into training mode: their averages move on"
+        places.insert(0, ("declared_at", woken.rest.site, "eval()"))
+    else:
+        site = _freezing(case, moving) or called
         message = "frozen batch normalisations are in training mode: their averages move on with each batch"
-        yield Cause(message, site, related, certain=False)
+    related = tuple(Related(*one) for one in places if one[1] not in (None, site))
+    yield Cause(message, site, related, certain=False)
+
+
+def _freezing(case: Case, moving: list[Notice]) -> Site | None:
+    """The only line that freezes something, or one of the name of such a part."""
+    parts, freezing = _parts(case, moving), freezing_lines(case)
+    found = [site for site in freezing if parts.intersection(_NAME.findall(_frozen(case, site)))] or freezing
+    return found[0] if len(found) == 1 else None
 
 
 def _parts(case: Case, moving: list[Notice]) -> set[str]:
