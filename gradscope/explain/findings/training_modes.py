@@ -359,10 +359,11 @@ def _switched_before(timeline: Timeline) -> Iterator[tuple[TrainingCall, Trainin
 
 
 def _switch(timeline: Timeline, module: str | None, last: int) -> TrainingCall | None:
-    """The first eval() of a model after a place, provided that no train() follows."""
-    found = None
+    """The first eval() of a model after a place, provided that no train() follows, of it or of a part by itself."""
+    models, found = {call.module for _, call in timeline.of(FORWARD)}, None
     for at, call in timeline.of(EVAL, TRAIN):
-        if at > last and call.module == module:
+        is_part = call.kind is TRAIN and call.count > 0 and call.module not in models
+        if at > last and (call.module == module or (is_part and found is not None)):
             if call.kind is TRAIN:
                 return None
             found = found or call
