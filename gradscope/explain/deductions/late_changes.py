@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 
 from gradscope.explain.deductions.optimizer_parameters import is_updated_by_hand
+from gradscope.explain.deductions.rebound_leaves import rebound
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.model.flow import FlowTensor, GradientState, HeldParameter, OptimizerLook
@@ -115,7 +116,10 @@ def late_replacement(case: Case) -> Replacement | None:
     tensors = old[0].flow.tensors
     unheld = [tensors[one] for one in late if one not in early | held and one in tensors]
     new = tuple(one for one in unheld if one.parameter and not is_updated_by_hand(case, one))
-    return Replacement(tuple(old), new, _made(case, began)) if new else None
+    if new:
+        return Replacement(tuple(old), new, _made(case, began))
+    other = rebound(case, [one.held.tensor for one in old], early)
+    return None if other is None else Replacement(tuple(old), (other.leaf,), (other.site,))
 
 
 @kept
