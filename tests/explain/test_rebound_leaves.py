@@ -38,6 +38,7 @@ HEALTHY = {
     "updated by hand": {"before": "price.data.sub_(0.01 * price.grad) if step > 12 else None"},
     "made anew by hand": {
         "before": TWICE,
+        "change": "pass",
         "after": "price = (price - 0.1 * price.grad).detach().requires_grad_(True) if step > 12 else price",
     },
     "read and not derived": {"change": "price = price.detach()"},
