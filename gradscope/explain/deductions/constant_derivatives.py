@@ -28,7 +28,7 @@ def constant_derivatives(case: Case) -> Iterator[tuple[Backward, Backward]]:
             loss = call
         elif loss is not None and call.number in followed and not call.create_graph and call.nested_in is None:
             roots = (root for root in flow.roots if root.backward == loss.number and root.requires_grad)
-            if _is_of_a_derivative(case, call) and any(_goes_into(flow, call, root.tensor) for root in roots):
+            if _is_of_a_derivative(case, call) and any(goes_into(flow, call, root.tensor) for root in roots):
                 yield call, loss
 
 
@@ -38,7 +38,7 @@ def _is_of_a_derivative(case: Case, call: Backward) -> bool:
     return any(node.parent is not None for node in nodes) and any(node.accumulates for node in nodes)
 
 
-def _goes_into(flow: RecordedDataflow, call: Backward, root: int) -> bool:
+def goes_into(flow: RecordedDataflow, call: Backward, root: int) -> bool:
     """Whether a forward computed the tensor from memory that the call made; what it returns is a new object of it."""
     within = [one for one in flow.operations if one.backward == call.number]
     made = {tensor for one in within for tensor in one.makes}

@@ -12,7 +12,7 @@ from itertools import islice
 
 from gradscope.explain.deductions.cancelled_gradients import cancelled_gradients
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.derived_parts import derived_part
+from gradscope.explain.deductions.derived_parts import derived_alone, derived_part
 from gradscope.explain.deductions.dropped_results import is_left_beside_its_part, is_run_for_a_part
 from gradscope.explain.deductions.frozen_losses import freezing_lines, frozen_loss
 from gradscope.explain.deductions.given_none import given_none, never_came
@@ -237,7 +237,8 @@ def _why_none(case: Case, one: SilentParameter) -> MissingGradient | None:
         return _dropped(case, one)
     way = dataflow(case).onward(one.held.tensor)
     found = stacked_members(case, one.look.optimizer, way) or derived_part(case, way)
-    return found or compared_straight_through(case, way) or cut_off(case, way) or _led_nowhere(case, one, way)
+    found = found or compared_straight_through(case, way) or cut_off(case, way) or derived_alone(case, way)
+    return found or _led_nowhere(case, one, way)
 
 
 def cut_off(case: Case, way: Way) -> MissingGradient | None:

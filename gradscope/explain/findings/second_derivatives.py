@@ -273,7 +273,7 @@ def _added(case: Case, call: Backward) -> Site | None:
             return None
         scope, statement = place
         known = followed(scope, targets(statement))
-        if any(_divides(one, known) for one in ast.walk(scope)):
+        if any(_divides(one, known) for one in ast.walk(scope)) or _steps(scope, statement, known):
             return None  # a weight or a step, not a penalty
         for one in ast.walk(scope):
             if (
@@ -293,6 +293,26 @@ def _added(case: Case, call: Backward) -> Site | None:
 
 def _divides(one: ast.AST, names: set[str]) -> bool:
     return isinstance(one, ast.BinOp) and isinstance(one.op, ast.Div) and carries(one, names)
+
+
+def _steps(scope: ast.AST, statement: ast.stmt, known: set[str]) -> bool:
+    """Whether what it is by moves by the derivative: a step, which first-order methods hold constant on purpose."""
+    calls = [one for one in ast.walk(statement) if isinstance(one, ast.Call)]
+    given = {name for one in calls for each in (*one.args[1:], *one.keywords) for name in _names(each)}
+    pairs = [one for one in ast.walk(scope) if isinstance(one, (ast.comprehension, ast.For))]
+    given |= {name for one in pairs if not given.isdisjoint(_names(one.iter)) for name in _names(one.target)}
+    return any(
+        isinstance(one, ast.BinOp)
+        and isinstance(one.op, ast.Sub)
+        and isinstance(one.left, (ast.Name, ast.Attribute, ast.Subscript))
+        and not given.isdisjoint(_names(one.left))
+        and not (known | given).isdisjoint(_names(one.right))
+        for one in ast.walk(scope)
+    )
+
+
+def _names(node: ast.AST) -> set[str]:
+    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def _reduces(scope: ast.AST, names: set[str], statement: ast.stmt) -> bool:
