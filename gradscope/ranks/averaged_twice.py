@@ -128,7 +128,7 @@ def _follow(
     if one.operation.name.startswith(_SUMS):
         summed.update(dict.fromkeys(read if one.run in meets else (), one.site))
         return
-    found = next((each for each in read if each in summed), None)
+    found = next((each for each in read[:1] if each in summed), None)  # by what it divides may be a count of all
     for storage in made:
         divided.pop(storage, None)
         if found is not None and one.operation.grad and base_name(one.operation.name) in _DIVIDES:

@@ -186,6 +186,30 @@ def healthy_gradients_multiplied(rank):
     replicated(rank, mean_in_place, after=after)
 
 
+def sum_over_ranks(value):
+    value = value.clone()
+    dist.all_reduce(value)
+    return value
+
+
+def loss_of_each_value(total, values):
+    count = (values < 9).sum()
+    return total * dist.get_world_size() / sum_over_ranks(count)
+
+
+def healthy_divided_by_the_count_of_all(rank):
+    """Divides by how many values all ranks have, and takes back what the wrapper divides by."""
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    share = 4 // dist.get_world_size()
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        values = net(data(rank, step)[: share + rank])
+        loss = loss_of_each_value(values.square().sum(), values)
+        loss.backward()
+        optimizer.step()
+
+
 def healthy_frozen_losses(rank):
     """Divides another tensor that all had summed: a weight."""
     weight = nn.Parameter(torch.ones(()), requires_grad=False)
