@@ -37,6 +37,8 @@ LATER = {  # lines: the operator that is looked at
     "nonfinite/variance_of_readings": 1,  # the root: that its argument was negative is not read
     "nonfinite/eps_gone_in_half": 12,  # the step: what it divided by is not read, so neither is its eps
     "nonfinite/short_utterance": 7,  # the loss's call: what of it gave Inf is not known, so neither is its setting
+    "nonfinite/lame_cows": -11,  # the first product: that NaN came in with the batch is not read
+    "nonfinite/letters_not_read": -11,
     "nonfinite/normalised_beforehand": 4,  # where the batch is used: what was born steps earlier is not remembered
 }
 

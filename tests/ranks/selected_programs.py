@@ -35,7 +35,7 @@ def train_flat(net, rank, shared, reduce):
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for step in range(STEPS):
         optimizer.zero_grad()
-        net(data(rank, step)).square().mean().backward()
+        (net(data(rank, step)).square().mean() / dist.get_world_size()).backward()
         reduce(shared)
         optimizer.step()
 
@@ -44,7 +44,7 @@ def train_selected(net, rank, shared):
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
     for step in range(STEPS):
         optimizer.zero_grad()
-        net(data(rank, step)).square().mean().backward()
+        (net(data(rank, step)).square().mean() / dist.get_world_size()).backward()
         sum_flat(shared)
         optimizer.step()
 
