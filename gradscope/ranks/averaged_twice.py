@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import ast
-import re
 from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,7 +14,7 @@ from gradscope.model.operation import base_name
 from gradscope.model.site import Origin, Site, Stack, user_site
 from gradscope.ranks.attributes import calls_of
 from gradscope.ranks.copies import Replicas, replicas_of
-from gradscope.ranks.deciding import origin
+from gradscope.ranks.deciding import names_their_number, origin
 from gradscope.ranks.given import frames_of
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
@@ -27,7 +26,6 @@ from gradscope.store.reader import Recording, load
 _SUMS = "c10d.allreduce_."
 _DIVIDES = frozenset(("div", "div_"))
 _MULTIPLIES = frozenset(("mul_", "_foreach_mul_"))
-_WORLD = re.compile(r"world|replicas|(?:^|_)n(?:um)?_?(?:ranks|procs|processes|gpus|workers|devices)", re.IGNORECASE)
 _HOOK = "register_comm_hook"  # by which the wrapper may sum, and not average
 _LOOKS = 2  # backward calls, at least
 
@@ -169,8 +167,7 @@ def _is_by_their_number(recording: Recording, stack: Stack, world: int) -> bool:
         return False
 
     def is_number(value: ast.expr) -> bool:
-        names = (getattr(node, "attr", getattr(node, "id", "")) for node in ast.walk(value))
-        return (isinstance(value, ast.Constant) and value.value == world) or any(map(_WORLD.search, names))
+        return (isinstance(value, ast.Constant) and value.value == world) or names_their_number(value)
 
     line = frames[0].site.line
     nodes = (node for node in ast.walk(frames[0].function) if line == getattr(node, "lineno", 0))

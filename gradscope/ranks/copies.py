@@ -46,9 +46,7 @@ def replicas_of(ranks: Ranks) -> Iterator[Replicas]:
     wrapped: dict[GroupKey | None, list[int]] = {}
     by_hand: dict[GroupKey, list[int]] = {}
     for number, one in sorted(ranks.averaging.items()):
-        if (one.leaves or one.replaced is not None) and len(
-            one.groups
-        ) < 2:  # else there are models that have a group each, say
+        if one.is_wrapped and len(one.groups) < 2:  # else there are models that have a group each, say
             wrapped.setdefault(one.group, []).append(number)
         for key in {one.group for one in one.by_hand}:
             by_hand.setdefault(key, []).append(number)

@@ -18,6 +18,9 @@ from gradscope.ranks.syntax import JUMPS, Function, at_line, statements
 from gradscope.store.reader import Recording
 
 _RANK = re.compile(r"(?:^|_)(?:rank|main|master|primary|chief|leader)(?:_|\d|$)", re.IGNORECASE)
+_THEIR_NUMBER = re.compile(
+    r"world|replicas|(?:^|_)n(?:um)?_?(?:ranks|procs|processes|gpus|workers|devices)", re.IGNORECASE
+)
 _DRAWS = frozenset(
     (
         *("rand", "randn", "randint", "randperm", "bernoulli", "multinomial", "normal", "random", "uniform", "choice"),
@@ -129,6 +132,11 @@ def conditions_of(frame: Frame) -> Iterator[ast.expr]:
             yield node.test
 
 
+def names_their_number(value: ast.expr | ast.stmt) -> bool:
+    """Whether something in an expression is called as the number of ranks is."""
+    return any(map(_THEIR_NUMBER.search, _names(value)))
+
+
 def asks_for_rank(value: ast.expr) -> bool:
     """Whether a condition asks which rank it is, as far as its names tell."""
     return any(_RANK.search(name) for name in _names(value))
@@ -207,7 +215,7 @@ def _returned(recording: Recording, frames: list[Frame], call: ast.Call) -> list
     ]
 
 
-def _names(value: ast.expr) -> Iterator[str]:
+def _names(value: ast.AST) -> Iterator[str]:
     for node in ast.walk(value):
         if isinstance(node, ast.Name):
             yield node.id

@@ -12,6 +12,7 @@ from gradscope.model.graph import Backward, Graph
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 from gradscope.ranks.copies import Replicas, replicas_of
+from gradscope.ranks.deciding import names_their_number
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.syntax import nodes_of, tree_of
@@ -25,7 +26,6 @@ _SCALES = frozenset(
 )
 _MEANS = re.compile(r"(Mean|MseLoss|NllLoss|NllLoss2D|SmoothL1Loss|HuberLoss|BinaryCrossEntropy(WithLogits)?)Backward0")
 _ADDS = "AddBackward"
-_WORLD = re.compile(r"world|replicas|(?:^|_)n(?:um)?_?(?:ranks|procs|processes|gpus|workers|devices)", re.IGNORECASE)
 _OTHERWISE = re.compile(
     r"\bAVG\b|\bPREMUL_SUM\b|_make_nccl_premul_sum|['\"](?:sum|avg)['\"]"
 )  # as a reduction is called
@@ -160,4 +160,4 @@ def _scales_by_their_number(node: ast.AST) -> bool:
         isinstance(one, ast.JoinedStr) or (isinstance(one, ast.Constant) and type(one.value) is str) for one in inside
     ):
         return False
-    return any(_WORLD.search(getattr(one, "attr", getattr(one, "id", ""))) for one in inside)
+    return names_their_number(node)

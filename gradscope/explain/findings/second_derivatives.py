@@ -17,6 +17,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.source_names import carries, followed, function_at, targets
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.findings.missing_gradient import missing
+from gradscope.functions.source import names_in
 from gradscope.model.finding import Related, Severity
 from gradscope.model.graph import Backward, FunctionClass, Graph, Node
 from gradscope.model.operation import Block
@@ -240,7 +241,7 @@ def _goes_to(case: Case, first: Backward, call: Backward) -> bool | None:
     if isinstance(start[1], ast.Return) or start[0] is not end[0]:
         return False
     known = followed(start[0], targets(start[1]))
-    return True if _mentions(end[1], known) else None
+    return True if not known.isdisjoint(names_in(end[1])) else None
 
 
 def _ran_without_graph(case: Case, call: Backward) -> bool:
@@ -258,10 +259,6 @@ def _forwards(case: Case) -> dict[int, list[Block]]:
         if block.backward is None:
             found[block.thread].append(block)
     return {thread: sorted(blocks, key=attrgetter("started")) for thread, blocks in found.items()}
-
-
-def _mentions(statement: ast.AST, names: set[str]) -> bool:
-    return any(isinstance(one, ast.Name) and one.id in names for one in ast.walk(statement))
 
 
 def _added(case: Case, call: Backward) -> Site | None:
@@ -298,21 +295,17 @@ def _divides(one: ast.AST, names: set[str]) -> bool:
 def _steps(scope: ast.AST, statement: ast.stmt, known: set[str]) -> bool:
     """Whether what it is by moves by the derivative: a step, which first-order methods hold constant on purpose."""
     calls = [one for one in ast.walk(statement) if isinstance(one, ast.Call)]
-    given = {name for one in calls for each in (*one.args[1:], *one.keywords) for name in _names(each)}
+    given = names_in(*(each for one in calls for each in (*one.args[1:], *one.keywords)))
     pairs = [one for one in ast.walk(scope) if isinstance(one, (ast.comprehension, ast.For))]
-    given |= {name for one in pairs if not given.isdisjoint(_names(one.iter)) for name in _names(one.target)}
+    given |= {name for one in pairs if not given.isdisjoint(names_in(one.iter)) for name in names_in(one.target)}
     return any(
         isinstance(one, ast.BinOp)
         and isinstance(one.op, ast.Sub)
         and isinstance(one.left, (ast.Name, ast.Attribute, ast.Subscript))
-        and not given.isdisjoint(_names(one.left))
-        and not (known | given).isdisjoint(_names(one.right))
+        and not given.isdisjoint(names_in(one.left))
+        and not (known | given).isdisjoint(names_in(one.right))
         for one in ast.walk(scope)
     )
-
-
-def _names(node: ast.AST) -> set[str]:
-    return {one.id for one in ast.walk(node) if isinstance(one, ast.Name)}
 
 
 def _reduces(scope: ast.AST, names: set[str], statement: ast.stmt) -> bool:
