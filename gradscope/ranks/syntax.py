@@ -63,9 +63,14 @@ def of_loop(loop: Loop) -> Iterator[ast.stmt]:
 
 
 def turns(recording: Recording, last: Site, beyond: Site) -> Iterator[int]:
-    """The lines after one line at which a program may turn away from another."""
-    for node in statements(recording, last):
+    """The lines after one line at which a program may turn away from another: a jump is told by its condition."""
+    made = statements(recording, last)
+    conditions = [node for node in made if isinstance(node, ast.If) and last.line <= node.lineno < beyond.line]
+    for node in made:
         if isinstance(node, JUMPS) and last.line < node.lineno < beyond.line:
-            yield node.lineno
-        if isinstance(node, ast.If) and last.line <= node.lineno < beyond.line <= (node.end_lineno or 0):
-            yield node.lineno
+            yield max((one.lineno for one in conditions if _is_around(one, node.lineno)), default=node.lineno)
+    yield from (one.lineno for one in conditions if _is_around(one, beyond.line))
+
+
+def _is_around(condition: ast.If, line: int) -> bool:
+    return condition.lineno <= line <= (condition.end_lineno or 0)

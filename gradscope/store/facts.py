@@ -235,7 +235,7 @@ class Facts(Asked):
 
     @fact
     def reached_leaves(self) -> frozenset[str]:
-        """The names of the leaves that any backward call reached."""
+        """The names of the leaves that any backward() reached, which accumulates; grad() does not."""
         return read_reached_leaves(self._rows, self._interned)
 
     @fact

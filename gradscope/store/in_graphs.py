@@ -11,7 +11,8 @@ from gradscope.store.rows import INTEGER, Row, Rows, StandFor
 
 _NAMES = """SELECT name, stack, parent_name, parent_stack, function FROM node
   WHERE graph = (SELECT graph FROM backward WHERE number = ?)"""  # by its key, and so in order
-_LEAVES = "SELECT DISTINCT leaf FROM node WHERE leaf != 0"
+_LEAVES = """SELECT DISTINCT leaf FROM node WHERE leaf != 0
+  AND graph IN (SELECT graph FROM backward WHERE kind = 'backward')"""  # grad() leaves none in .grad
 
 
 def in_graphs(rows: Rows, sql: str, width: int) -> Iterator[tuple[Any, ...]]:
@@ -36,7 +37,7 @@ def graph_sizes(rows: Rows) -> dict[int, int]:
 
 
 def read_reached_leaves(rows: Rows, interned: Interned) -> frozenset[str]:
-    """The leaves of all graphs, by name: graphs that are alike are stored once, so this is fast."""
+    """The leaves that any backward() reached, by name: graphs that are alike are stored once, so this is fast."""
     return frozenset(interned.string(leaf) for (leaf,) in rows.select(_LEAVES, (INTEGER,)))
 
 

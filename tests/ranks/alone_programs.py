@@ -250,9 +250,9 @@ class Trainer:
         bad = (~loss.isfinite()).int()
         if self.together:
             dist.all_reduce(bad)
-        if bad:
+        if bad:  # expect: GS790 in left_by_its_own_loss
             self.left.append(bad.item())
-            return  # expect: GS790 in left_by_its_own_loss
+            return
         dist.all_gather([torch.empty(()), torch.empty(())], loss.detach())
         loss.backward()
 

@@ -168,8 +168,8 @@ def leaves_a_step_out(rank):
     for step in range(STEPS):
         optimizer.zero_grad()
         out = net(data(rank, step))
-        if rank == 1 and step == 3:
-            continue  # expect: GS791
+        if rank == 1 and step == 3:  # expect: GS791
+            continue
         out.square().mean().backward()
         optimizer.step()
         dist.all_reduce(torch.ones(1))
@@ -185,8 +185,8 @@ def batches(rank):
 def leaves_steps_out_and_meets(rank):
     def epoch(loader):
         for x in loader:
-            if len(x) == 0:
-                continue  # expect: GS790
+            if len(x) == 0:  # expect: GS790
+                continue
             optimizer.zero_grad()
             net(x).square().mean().backward()
             optimizer.step()

@@ -244,8 +244,8 @@ def step_left_out(rank):
         optimizer.zero_grad()
         loss = net(data(rank, step)).square().mean()
         loss.backward()
-        if rank and step == 2:
-            continue  # expect: GS792
+        if rank and step == 2:  # expect: GS792
+            continue
         optimizer.step()
 
 

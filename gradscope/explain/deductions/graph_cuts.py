@@ -21,6 +21,7 @@ from gradscope.model.site import Origin, Site, Stack, user_site
 
 _IN_PLACE = "write into the parameter (`parameter -= rate * parameter.grad`), or ask the new one for requires_grad_()"
 CUT, DERIVATIVE, MODE, HIDDEN, CONSTANT = "GS721", "GS722", "GS723", "GS724", "GS772"
+_FUNCTIONAL = "call the module with them: torch.func.functional_call(module, values, inputs) keeps their graph"
 _EXITS, _ANEW = ("item", "tolist", "numpy"), ("tensor", "as_tensor", "FloatTensor")
 _CALLS = (
     ".numpy(",
@@ -50,6 +51,7 @@ class Reason(enum.Enum):
     CANCELLED_IN_SUM = enum.auto()  # one side is the other plus what is trained too, and nothing else reads either
     NO_CREATE_GRAPH = enum.auto()
     DETACHED = enum.auto()
+    LOADED = enum.auto()  # into the parameters of another module
     STRAIGHT_THROUGH = enum.auto()  # in a result that a loss takes for it
     PLAIN_NUMBERS = enum.auto()
     PLAIN_NUMBERS_AFTER = enum.auto()  # of the last result that had a graph
@@ -115,6 +117,9 @@ def bare_cut(case: Case, cut: Cut) -> MissingGradient:
     if _is_update(case, cut.operation):
         cause = Cause("", operation.site, op=name, module=module, advice=_IN_PLACE)
         return MissingGradient(MODE, Reason.UPDATED_ANEW, cause, operator=base_name(name))
+    if any(site.function == "_load_from_state_dict" for site in operation.operation.stack):
+        cause = Cause("", operation.site, op=name, module=module, advice=_FUNCTIONAL)
+        return MissingGradient(CUT, Reason.LOADED, cause)
     if not operation.operation.grad:
         mode = syntax(case).switch(operation.operation.stack)
         site = mode.site if mode else operation.site

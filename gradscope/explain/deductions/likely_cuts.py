@@ -21,8 +21,9 @@ def likeliest(flow: RecordedDataflow, way: Way, cuts: list[Cut], lost: set[Site 
     """The cut that is least likely meant; of those alike, the nearest to the parameter.
 
     An argmin says which, not how much, and so does what only an argmin goes by. A parameter that is read while
-    gradients are off, as in a rollout, or whose values are sent to other ranks, and that operators with a graph read
-    as well, is cut by what follows these. A line where all of a summand is lost comes first.
+    gradients are off, as in a rollout, or whose values are sent to other ranks or copied with a whole module, and that
+    operators with a graph read as well, is cut by what follows these. A line where all of a summand is lost comes
+    first.
     """
     return min(cuts, key=lambda cut: _doubt(flow, way, cut, lost))
 
@@ -30,7 +31,7 @@ def likeliest(flow: RecordedDataflow, way: Way, cuts: list[Cut], lost: set[Site 
 def _doubt(flow: RecordedDataflow, way: Way, cut: Cut, lost: set[Site | None]) -> tuple[bool, ...]:
     operation = flow.operations[cut.operation]
     is_leaf = any(one.tensor == cut.read and one.leaf for one in operation.reads)
-    at_rest = is_leaf and (not operation.operation.grad or _is_sent(flow, cut))
+    at_rest = is_leaf and (not operation.operation.grad or _is_sent(flow, cut) or _is_deep_copy(flow, cut))
     elsewhere = any(flow.operations[at].operation.grad for at in way.operations if at != cut.operation)
     return flow.is_whole(cut.made) or flow.only_chooses(cut.made), at_rest and elsewhere, operation.site not in lost
 
@@ -41,6 +42,11 @@ def _is_sent(flow: RecordedDataflow, cut: Cut) -> bool:
     readers = flow.readers.get(cut.made, ()) if cut.made is not None else ()
     by_hand = any(flow.operations[at].operation.name.startswith(_COLLECTIVE) for at in readers)
     return by_hand or (bool(stack) and stack[0].origin is not Origin.USER and "distributed" in stack[0].file)
+
+
+def _is_deep_copy(flow: RecordedDataflow, cut: Cut) -> bool:
+    """Whether copy.deepcopy takes the values: of a module that is a copy, other lines say what it then holds."""
+    return any(site.function == "__deepcopy__" for site in flow.operations[cut.operation].operation.stack)
 
 
 def at_its_call(case: Case, cut: Cut, found: MissingGradient) -> MissingGradient:

@@ -260,11 +260,13 @@ def cut_off(case: Case, way: Way) -> MissingGradient | None:
 
 
 def _led_nowhere(case: Case, one: SilentParameter, way: Way) -> MissingGradient | None:
-    """A parameter that was not read, or whose results were not; None for one that was replaced."""
+    """A parameter that was not read, or whose results were not; None for one that was replaced, or is derived by."""
     if optimizer_parameters(case).has_named_others and one.held.tensor in optimizer_parameters(case).unread:
         return None
     if not way.operations:
         return never_read(case, one)
+    if any(end.tensor in way.live for end in dataflow(case).roots):
+        return None  # grad() was asked for it: what is done with what that gives is the program's own
     last = dataflow(case).operations[way.operations[-1]]
     related = (Related("unused_at", last.site, last.operation.name),)
     rests = is_run_for_a_part(case, way.operations[-1]) or is_left_beside_its_part(case, way.operations[-1])

@@ -2,16 +2,21 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_optimizer
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.words import several
+from gradscope.functions.source import names_in
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
+from gradscope.model.site import Site
 
 _WRITES = ("add_", "lerp_", "copy_", "_foreach_add_", "_foreach_lerp_", "_foreach_copy_")
 _NORMALISES = "batch_norm"
@@ -75,9 +80,18 @@ def average_without_buffers(case: Case) -> Iterator[Cause]:
     of = f"of {several(layers)}" if layers else "of a normalisation"
     message = f"this follows the parameters {of}, and not the running statistics: those are still as they were copied"
     related = (Related("used_at", used.site, "normalises by them"),)
-    yield Cause(
-        message, operation.site, related, certain=False, module=next(iter(layers), None), op=operation.operation.name
-    )
+    op, module = operation.operation.name, next(iter(layers), None)
+    yield Cause(message, _listed_at(case, operation), related, certain=False, module=module, op=op)
+
+
+def _listed_at(case: Case, operation: FlowOperation) -> Site | None:
+    """The line that says what is averaged: of a loop over parameters its head, and else that of the operator."""
+    loop = None if operation.site is None else syntax(case).loop(operation.site)
+    if operation.site is None or not isinstance(loop, ast.For):
+        return operation.site
+    if names_in(loop.target).isdisjoint(names_in(*source_lines.at(case, operation.site))):
+        return operation.site  # a training loop, say
+    return source_lines.line(case, operation.site.file, loop.lineno, operation.site.function)
 
 
 def _memories(flow: RecordedDataflow) -> dict[int, int]:

@@ -44,6 +44,7 @@ REASONS = {
     Reason.NO_CREATE_GRAPH: "this derivative was taken without create_graph=True, so it is a constant",
     Reason.STRAIGHT_THROUGH: "the straight-through result is compared in its place, which has another's gradient",
     Reason.DETACHED: "{call} gives the values without their graph",
+    Reason.LOADED: "load_state_dict copies the values into another module's parameters, without their graph",
     Reason.PLAIN_NUMBERS: "{call} turns the value into plain numbers, which have no graph",
     Reason.PLAIN_NUMBERS_AFTER: (
         "{call} hands out plain numbers, which have no graph; {operator} made the last result that has a graph"

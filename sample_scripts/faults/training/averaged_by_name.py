@@ -12,8 +12,8 @@ class Average:
 
     def update(self, net):
         current = dict(net.named_parameters())
-        for name, parameter in self.net.named_parameters():
-            parameter.data.mul_(self.decay).add_(current[name].data, alpha=1 - self.decay)  # expect: GS834
+        for name, parameter in self.net.named_parameters():  # expect: GS834
+            parameter.data.mul_(self.decay).add_(current[name].data, alpha=1 - self.decay)
 
     @torch.no_grad()
     def accuracy(self, batches):

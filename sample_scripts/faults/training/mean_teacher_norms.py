@@ -19,6 +19,6 @@ for _ in range(10):
     loss.backward()
     optimizer.step()
     with torch.no_grad():
-        for averaged, current in zip(teacher.parameters(), student.parameters(), strict=True):
-            averaged.mul_(0.9).add_(current, alpha=0.1)  # expect: GS834
+        for averaged, current in zip(teacher.parameters(), student.parameters(), strict=True):  # expect: GS834
+            averaged.mul_(0.9).add_(current, alpha=0.1)
 print(f"{loss.item():.3f}")

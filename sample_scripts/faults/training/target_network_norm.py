@@ -18,8 +18,8 @@ class Critic(nn.Module):
 
 def soft_update(target, source, rate):
     with torch.no_grad():
-        for moved, toward in zip(target.parameters(), source.parameters(), strict=True):
-            moved.lerp_(toward, rate)  # expect: GS834
+        for moved, toward in zip(target.parameters(), source.parameters(), strict=True):  # expect: GS834
+            moved.lerp_(toward, rate)
 
 
 torch.manual_seed(0)
