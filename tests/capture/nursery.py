@@ -1,9 +1,10 @@
 """Forks each run from one process that has imported torch already, because importing it is what costs.
 
 A job is a line of JSON: the folder to run in, the command line after `gradscope` (or after `--plain`: a script to run
-without it), the file that is its input, and where output goes. Its own arguments name more modules to import
-beforehand; with `--skip-end` among them, children leave out the end of Python itself, which takes longer than a small
-program. A run that hangs is ended, and its stack stands in its stderr: one such must not hold up all that come after.
+without it, and its arguments), the file that is its input, and where output goes. The nursery's own arguments name more
+modules to import beforehand; with `--skip-end` among them, children leave out the end of Python itself, which takes
+longer than a small program. A run that hangs is ended, and its stack stands in its stderr: one such must not hold up
+all that come after.
 """
 
 import atexit
@@ -26,15 +27,22 @@ from gradscope.launch import program
 from tests.capture.side_by_side import SECONDS, SKIP_END
 
 
-def run_plainly(script):
-    """What `python SCRIPT` would do: the same runner, and no recorder."""
-    sys.exit(program.run(program.script(script, ()), lambda: None, lambda: None))
+def run_plainly(script, *arguments):
+    """What `python SCRIPT ARGUMENTS` would do: the same runner, and no recorder."""
+    sys.exit(program.run(program.script(script, arguments), lambda: None, lambda: None))
+
+
+def run(arguments):
+    """Run what a job asks for."""
+    if arguments[0] == "--plain":
+        run_plainly(*arguments[1:])
+    main(arguments)
 
 
 def without_the_end(arguments):
-    """Run a command, and what Python runs at its end, but take nothing apart."""
+    """Run it, and what Python runs at its end, but take nothing apart."""
     try:
-        main(arguments)
+        run(arguments)
     finally:
         threading._shutdown()
         atexit._run_exitfuncs()
@@ -49,7 +57,7 @@ def end_the_child():
         os.kill(child, signal.SIGABRT)
 
 
-run = without_the_end if SKIP_END in sys.argv else main
+finish = without_the_end if SKIP_END in sys.argv else run
 for name in set(sys.argv[1:]) - {SKIP_END}:
     importlib.import_module(name)
 gc.collect()
@@ -66,9 +74,7 @@ for line in sys.stdin:
         for stream, path in ((1, stdout), (2, stderr)):
             os.dup2(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_TRUNC), stream)
         faulthandler.enable()
-        if arguments[0] == "--plain":
-            run_plainly(arguments[1])
-        run(arguments)
+        finish(arguments)
     signal.alarm(SECONDS)
     status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     signal.alarm(0)

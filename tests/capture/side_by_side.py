@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import itertools
 import json
 import os
@@ -80,21 +81,40 @@ class SideBySide:
 
     def gradscope(self, folder, *arguments, stdin=os.devnull):
         """Run a gradscope command. `stdin` is a file that it reads."""
+        return self.answer(self.ask(folder, *arguments, stdin=stdin))
+
+    def ask(self, folder, *arguments, stdin=os.devnull):
+        """Begin to run a gradscope command. Returns the number by which to wait for its answer."""
         number = next(self._numbers)
-        stdout, stderr = self._folder / f"{number}.out", self._folder / f"{number}.err"
-        job = [str(folder), [str(argument) for argument in arguments], str(stdin), str(stdout), str(stderr)]
-        try:
+        outputs = [str(self._folder / f"{number}.{name}") for name in ("out", "err")]
+        job = [str(folder), [str(argument) for argument in arguments], str(stdin), *outputs]
+        with self._in_time():
             print(json.dumps(job), file=self._nursery.stdin, flush=True)
+        return number
+
+    def answer(self, number):
+        """Wait for what was asked last. Returns the run."""
+        with self._in_time():
             status = int(self._nursery.stdout.readline())
-        except BaseException:  # a time limit struck: what this nursery answers later is no answer to the next job
-            end(self._nursery)
-            self._begin()
-            raise
+        stdout, stderr = (self._folder / f"{number}.{name}" for name in ("out", "err"))
         return Run(stdout.read_text(), without_noise(stderr.read_text()), status)
 
-    def plain(self, folder, script):
+    @contextlib.contextmanager
+    def _in_time(self):
+        try:
+            yield
+        except BaseException:  # a time limit struck: what this nursery answers later is no answer to the next job
+            self.renew()
+            raise
+
+    def renew(self):
+        """Forget what was asked: another nursery takes over."""
+        end(self._nursery)
+        self._begin()
+
+    def plain(self, folder, script, *arguments):
         """Run a script without gradscope."""
-        return self.gradscope(folder, "--plain", script)
+        return self.gradscope(folder, "--plain", script, *arguments)
 
     def traced(self, folder, *program, detail="ops", quiet=("-q",)):
         """Run a program under `gradscope trace -q`. Returns the run and the path of its recording."""

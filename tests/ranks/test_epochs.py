@@ -3,8 +3,6 @@
 import pytest
 import torch
 
-from tests.ranks.test_sizes_that_differ import found_in
-
 PROGRAM = """
 import sys
 from datetime import timedelta
@@ -157,7 +155,7 @@ pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="ne
 
 
 @pytest.mark.parametrize("name", FAULTY)
-def test_the_loop_over_the_epochs_is_named(tmp_path, name):
+def test_the_loop_over_the_epochs_is_named(tmp_path, found_in, name):
     program = PROGRAM.replace("{program}", FAULTY[name])
     (found,) = found_in(tmp_path, program)
     expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
@@ -165,5 +163,5 @@ def test_the_loop_over_the_epochs_is_named(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_samples_in_another_order_in_each_epoch_or_for_a_reason_are_silent(tmp_path, name):
+def test_samples_in_another_order_in_each_epoch_or_for_a_reason_are_silent(tmp_path, found_in, name):
     assert found_in(tmp_path, PROGRAM.replace("{program}", HEALTHY[name])) == ()

@@ -3,8 +3,6 @@
 import pytest
 import torch
 
-from tests.ranks.test_sizes_that_differ import found_in
-
 PROGRAM = """
 import sys
 from datetime import timedelta
@@ -84,12 +82,12 @@ pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="ne
 
 
 @pytest.mark.parametrize("name", FAULTY)
-def test_the_line_by_which_rates_are_set_is_named(tmp_path, name):
+def test_the_line_by_which_rates_are_set_is_named(tmp_path, found_in, name):
     program = PROGRAM.replace("{program}", FAULTY[name])
     (found,) = found_in(tmp_path, program)
     expected = next((at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here")), None)
     assert (found.code, None if found.site is None else found.site.line) == ("GS792", expected)
 
 
-def test_rates_by_what_all_ranks_have_are_silent(tmp_path):
+def test_rates_by_what_all_ranks_have_are_silent(tmp_path, found_in):
     assert found_in(tmp_path, PROGRAM.replace("{program}", HEALTHY)) == ()

@@ -1,19 +1,8 @@
 """Ranks that meet with tensors of different sizes: gloo aborts one of them, and both recordings say why."""
 
-import os
-import subprocess
-import sys
-from pathlib import Path
-
 import pytest
 import torch
 
-from gradscope.model.choice import Choice
-from gradscope.ranks.gather import gather
-from gradscope.ranks.table import findings
-
-ROOT = Path(__file__).parent.parent.parent
-LIMIT = 300  # seconds
 PROGRAM = """
 import sys
 from datetime import timedelta
@@ -133,29 +122,8 @@ def meet(x):
 pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")
 
 
-def found_in(folder, program):
-    """What is found in the recordings of two ranks of a program, one of which may be aborted."""
-    (folder / "train.py").write_text(program)
-    ranks = [
-        subprocess.Popen(
-            [sys.executable, "train.py", str(rank)],
-            cwd=folder,
-            env={**os.environ, "PYTHONPATH": str(ROOT), "OMP_NUM_THREADS": "1"},
-            stderr=subprocess.DEVNULL,
-        )
-        for rank in range(2)
-    ]
-    try:
-        for rank in ranks:
-            rank.wait(timeout=LIMIT)
-    finally:
-        for rank in ranks:
-            rank.kill()
-    return findings(gather(sorted(folder.glob("*.gscope"))), Choice())
-
-
 @pytest.mark.parametrize("name", MEETINGS)
-def test_the_sizes_are_named(tmp_path, name):
+def test_the_sizes_are_named(tmp_path, found_in, name):
     first = found_in(tmp_path, PROGRAM.replace("{meeting}", MEETINGS[name]))[0]
     assert (first.code, first.site.line) == ("GS790", 12)
     assert f"{name} with float32[5]" in first.message
@@ -163,7 +131,7 @@ def test_the_sizes_are_named(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", SKIPS)
-def test_the_condition_is_named_by_which_trips_are_left_out(tmp_path, name):
+def test_the_condition_is_named_by_which_trips_are_left_out(tmp_path, found_in, name):
     program = TOWERS.replace("{average}", SKIPS[name].strip())
     first = found_in(tmp_path, program)[0]
     expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
@@ -171,7 +139,7 @@ def test_the_condition_is_named_by_which_trips_are_left_out(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", HELPERS)
-def test_who_hands_a_helper_what_does_not_fit_is_named(tmp_path, name):
+def test_who_hands_a_helper_what_does_not_fit_is_named(tmp_path, found_in, name):
     head, _, rest = TOWERS.partition("def average(net):")
     setup = rest[rest.index("rank = int") : rest.index("    towers =")]
     program = f"{head}{HELPERS[name]}{setup}    meet(torch.linspace(0, 1, 12).view(4, 3))\n"
@@ -180,5 +148,5 @@ def test_who_hands_a_helper_what_does_not_fit_is_named(tmp_path, name):
     assert (first.code, first.site.line) == ("GS790", expected)
 
 
-def test_ranks_that_meet_for_every_tensor_are_silent(tmp_path):
+def test_ranks_that_meet_for_every_tensor_are_silent(tmp_path, found_in):
     assert found_in(tmp_path, TOWERS.replace("{average}", HEALTHY.strip())) == ()

@@ -3,8 +3,6 @@
 import pytest
 import torch
 
-from tests.ranks.test_sizes_that_differ import found_in
-
 PROGRAM = """
 import random
 import sys
@@ -274,7 +272,7 @@ pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="ne
 
 
 @pytest.mark.parametrize("name", FAULTY)
-def test_the_line_that_splits_is_named(tmp_path, name):
+def test_the_line_that_splits_is_named(tmp_path, found_in, name):
     program = PROGRAM.replace("{program}", FAULTY[name])
     (found,) = found_in(tmp_path, program)
     expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
@@ -282,5 +280,5 @@ def test_the_line_that_splits_is_named(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_one_split_of_all_and_parts_of_its_own_are_silent(tmp_path, name):
+def test_one_split_of_all_and_parts_of_its_own_are_silent(tmp_path, found_in, name):
     assert found_in(tmp_path, PROGRAM.replace("{program}", HEALTHY[name])) == ()

@@ -3,8 +3,6 @@
 import pytest
 import torch
 
-from tests.ranks.test_sizes_that_differ import found_in
-
 PROGRAM = """
 import math
 import sys
@@ -92,7 +90,7 @@ pytestmark = pytest.mark.skipif(not torch.distributed.is_available(), reason="ne
 
 
 @pytest.mark.parametrize("name", FAULTY)
-def test_the_share_is_named(tmp_path, name):
+def test_the_share_is_named(tmp_path, found_in, name):
     program = PROGRAM.replace("{program}", FAULTY[name])
     (found,) = found_in(tmp_path, program)
     expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
@@ -100,5 +98,5 @@ def test_the_share_is_named(tmp_path, name):
 
 
 @pytest.mark.parametrize("name", HEALTHY)
-def test_shares_that_divide_and_those_of_a_training_are_silent(tmp_path, name):
+def test_shares_that_divide_and_those_of_a_training_are_silent(tmp_path, found_in, name):
     assert found_in(tmp_path, PROGRAM.replace("{program}", HEALTHY[name])) == ()
