@@ -12,9 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 
 import pytest
-import torch
 
-import gradscope as library
 from gradscope.errors import Exit, GradscopeError
 from gradscope.store import file
 from gradscope.store.calls import read_calls
@@ -24,6 +22,7 @@ from gradscope.store.reader import Recording, load
 from gradscope.store.schema import APPLICATION_ID, SCHEMA, TABLES
 from gradscope.store.writer import Writer
 from tests import by_hand
+from tests.commands import much_goes_wrong
 from tests.commands.test_fuzz import ANSWERS, talk_of
 from tests.store.test_compiled_tables import CAPTURED, RUN
 from tests.store.test_joint_tables import REGION
@@ -84,37 +83,6 @@ TEXTS = {
 Read = Callable[[Path], None]
 
 
-class Cube(torch.autograd.Function):
-    @staticmethod
-    def forward(ctx, x, power):
-        ctx.save_for_backward(x)
-        return x**3
-
-    @staticmethod
-    def backward(ctx, grad):
-        (x,) = ctx.saved_tensors
-        return 3 * x * x * grad, None
-
-
-def recorded(path: Path) -> None:
-    """A run in which much goes wrong, so that most tables have rows."""
-    model = torch.nn.Sequential(torch.nn.Linear(3, 3), torch.nn.ReLU(inplace=True), torch.nn.Linear(3, 2))
-    optimizer = torch.optim.SGD(model.parameters(), 0.1)
-    kept = []
-    with contextlib.suppress(RuntimeError), library.record(path, detail="full", tensors=True):
-        for step in range(3):
-            x = torch.ones(2, 3, requires_grad=True)
-            x.register_hook(lambda grad: grad.mul_(2))
-            loss = Cube.apply(model(x), step).sum()
-            kept.append(loss)
-            (slope,) = torch.autograd.grad(loss, x, create_graph=True)
-            torch.func.vmap(torch.sin)(slope).sum().backward(retain_graph=True)
-            (x - 1).log().sum().backward()
-            optimizer.step()
-            optimizer.zero_grad()
-        loss.backward()
-
-
 def compiled(path: Path) -> None:
     writer = Writer(path)
     writer.set_run(asdict(by_hand.RUN))
@@ -122,6 +90,15 @@ def compiled(path: Path) -> None:
     write_captured(writer, CAPTURED)
     write_compiled_run(writer, RUN)
     writer.close({})
+
+
+def alone(path: Path) -> None:
+    """Leave a recording no source but its program's: each explanation would parse all these tests and their helpers."""
+    with contextlib.closing(sqlite3.connect(path)) as database, database:
+        kept = "SELECT id FROM string WHERE text = ?"
+        gone = database.execute(f"DELETE FROM source WHERE file NOT IN ({kept})", (much_goes_wrong.__file__,))
+        assert gone.rowcount
+        assert database.execute("SELECT count(*) FROM source").fetchone() == (1,)
 
 
 def lax(source: Path, path: Path, fill: bool) -> Path:
@@ -146,7 +123,8 @@ def lax(source: Path, path: Path, fill: bool) -> Path:
 def bases(tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
     """By the first word of a table's name: the recording in which to damage it; "" for all others."""
     folder = tmp_path_factory.mktemp("bases")
-    recorded(folder / "real.gscope")
+    much_goes_wrong.recorded(folder / "real.gscope")
+    alone(folder / "real.gscope")
     compiled(folder / "made.gscope")
     whole = lax(folder / "real.gscope", folder / "base.gscope", fill=True).read_bytes()
     other = lax(folder / "made.gscope", folder / "other.gscope", fill=False).read_bytes()
