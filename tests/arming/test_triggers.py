@@ -6,7 +6,6 @@ import pytest
 
 from gradscope.store.reader import load
 from tests.arming.armed_run import WAITING
-from tests.capture.side_by_side import python
 
 TRAIN = """
 import os, signal
@@ -41,11 +40,17 @@ ARMED = ("nonfinite", "gradient", "loss", "slow", "exception")
 RING = ("--keep-last", "5")
 
 
-def run(folder, modes, kinds, what):
-    (folder / "train.py").write_text(WAITING + TRAIN)
-    chosen = [part for kind in kinds for part in ("--trigger", kind)]
-    command = ["trace", "-o", "run.gscope", "--no-explain", *modes, *chosen, "train.py", what]
-    return python(folder, "-m", "gradscope", *command, OMP_NUM_THREADS="1")
+@pytest.fixture
+def run(side_by_side, tmp_path):
+    """Of modes, triggers and what happens: the run of a program to which it happens."""
+
+    def run(modes, kinds, what):
+        (tmp_path / "train.py").write_text(WAITING + TRAIN)
+        chosen = [part for kind in kinds for part in ("--trigger", kind)]
+        command = ["trace", "-o", "run.gscope", "--no-explain", *modes, *chosen, "train.py", what]
+        return side_by_side.gradscope(tmp_path, *command)
+
+    return run
 
 
 def steps_of(path):
@@ -54,31 +59,31 @@ def steps_of(path):
 
 
 @pytest.mark.parametrize("kind", ARMED)
-def test_an_armed_program_records_its_next_steps(tmp_path, kind):
-    done = run(tmp_path, ["--arm"], [kind], kind)
+def test_an_armed_program_records_its_next_steps(tmp_path, side_by_side, run, kind):
+    done = run(["--arm"], [kind], kind)
     [path] = tmp_path.glob("*.gscope")
     steps, why = steps_of(path)
     assert steps[0] == 51
     assert f"because {why} -> " in done.stderr
-    assert done.stdout == python(tmp_path, "train.py", kind, OMP_NUM_THREADS="1").stdout
+    assert done.stdout == side_by_side.plain(tmp_path, "train.py", kind).stdout
 
 
 @pytest.mark.parametrize("kind", ARMED)
-def test_a_ring_keeps_its_last_steps_and_goes_on(tmp_path, kind):
-    assert run(tmp_path, RING, [kind], kind).status == 0
+def test_a_ring_keeps_its_last_steps_and_goes_on(tmp_path, run, kind):
+    assert run(RING, [kind], kind).status == 0
     [path] = tmp_path.glob("run.s*.gscope")
     assert len(steps_of(path)[0]) == 5
     assert steps_of(tmp_path / "run.gscope")[0][-1] >= 69
 
 
 @pytest.mark.parametrize("modes", [["--arm"], RING], ids=["armed", "ring"])
-def test_a_program_that_meets_none(tmp_path, modes):
-    done = run(tmp_path, modes, [*ARMED, *([] if modes == ["--arm"] else ["sigterm"])], "nothing")
+def test_a_program_that_meets_none(tmp_path, run, modes):
+    done = run(modes, [*ARMED, *([] if modes == ["--arm"] else ["sigterm"])], "nothing")
     assert (done.status, list(tmp_path.glob("run.s*.gscope"))) == (0, [])
 
 
-def test_the_last_steps_before_sigterm_and_the_same_end(tmp_path):
-    assert run(tmp_path, RING, ["sigterm"], "sigterm").status == -signal.SIGTERM
+def test_the_last_steps_before_sigterm_and_the_same_end(tmp_path, run):
+    assert run(RING, ["sigterm"], "sigterm").status == -signal.SIGTERM
     assert steps_of(tmp_path / "run.s50.gscope") == ([45, 46, 47, 48, 49], "SIGTERM came")
 
 
@@ -91,7 +96,7 @@ def test_the_last_steps_before_sigterm_and_the_same_end(tmp_path):
         (["--arm", "--trigger", "nonfinite=3"], "the trigger nonfinite takes no number"),
     ],
 )
-def test_what_makes_no_sense_is_refused(tmp_path, options, sentence):
-    done = run(tmp_path, options, [], "nothing")
+def test_what_makes_no_sense_is_refused(tmp_path, run, options, sentence):
+    done = run(options, [], "nothing")
     assert (done.status, done.stderr.splitlines()[0]) == (2, f"gradscope: {sentence}")
     assert list(tmp_path.glob("*.gscope")) == []
