@@ -11,7 +11,7 @@ from gradscope.channel.client import Connection, asked
 from gradscope.errors import NothingCheckedError, UsageError
 from gradscope.model.request import ArmedProgram, RecordRequest
 from gradscope.store.reader import load
-from tests.arming.armed_run import WAITING, ArmedRun
+from tests.arming.armed_run import MODEL, TRAIN, WAITING, ArmedRun
 from tests.capture.side_by_side import ROOT, python, start
 
 FORK = """
@@ -60,7 +60,7 @@ def steps_of(path):
 
 
 def test_three_recordings_in_one_run_that_prints_what_it_prints_plainly(tmp_path):
-    run = ArmedRun(tmp_path, "--arm", gates=(10, 20, 30))
+    run = ArmedRun(tmp_path, "--arm", program=WAITING + TRAIN, gates=(10, 20, 30))
     done = [run.record(RecordRequest(3, detail), gate) for gate, detail in ((10, "nodes"), (20, "ops"), (30, "full"))]
     ended, plain = run.end(), python(tmp_path, "train.py")
     assert (ended.stdout, ended.status) == (plain.stdout, 0)
@@ -163,23 +163,23 @@ def test_a_program_that_ends_in_the_middle_closes_its_recording(tmp_path):
 
 
 def test_a_failure_in_the_window_is_explained_from_it(tmp_path):
-    run = ArmedRun(tmp_path, "--arm", program=WAITING + FAILING, gates=(10,))
+    run = ArmedRun(tmp_path, "--arm", program=MODEL + FAILING, gates=(10,))
     run.record(RecordRequest(20, "full"), 10)
     assert run.end().status == 1
     told = python(tmp_path, "-m", "gradscope", "explain", "-q", "run.s11.gscope")
     assert told.status == 1
     assert "GS701" in told.stdout
-    assert "train.py:16" in told.stdout
+    assert "train.py:15" in told.stdout
 
 
 def test_a_backward_inside_of_a_backward_is_no_step(tmp_path):
-    run = ArmedRun(tmp_path, "--arm", program=WAITING + NESTED, gates=(4,))
+    run = ArmedRun(tmp_path, "--arm", program=MODEL + NESTED, gates=(4,))
     assert steps_of(run.record(RecordRequest(3, "nodes"), 4)["finished"]) == [5, 6, 7]
 
 
 @pytest.mark.skipif(not hasattr(os, "fork"), reason="it forks")
 def test_a_forked_child_is_not_armed_and_its_parent_is(tmp_path):
-    run = ArmedRun(tmp_path, "--arm", program=WAITING + FORK, gates=(1,))
+    run = ArmedRun(tmp_path, "--arm", program=MODEL + FORK, gates=(1,))
     assert run.record(RecordRequest(2, "nodes"), 1)["backwards"] == 2
     assert run.end().status == 0
 
