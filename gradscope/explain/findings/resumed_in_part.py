@@ -9,6 +9,7 @@ from itertools import islice
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.frozen_again import frozen_again
+from gradscope.explain.deductions.resumed_jobs import ResumedJob, resumed_jobs
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import creation, made_at
 from gradscope.explain.evidence.syntax import syntax
@@ -59,10 +60,17 @@ def resumed_in_part(case: Case) -> Iterator[Cause]:
 
     How it is found: a state is loaded between the making of an optimizer and its first step, and the program writes one
     dict with a state and a key for the epoch. The epoch is never read, though the optimizer's state is taken back; or
-    it is read, and no state of an optimizer with averages is kept or taken back. Or the state of an optimizer that is
+    it is read, and no state of an optimizer with averages is kept or taken back. Or one run trains in jobs: a new
+    optimizer, made on the same line with the same rate, gets the weights that the job before saved at its end, and its
+    loop counts on from what is kept with them; the first job loads nothing. Or the state of an optimizer that is
     loaded has something for each of its parameters, of which some are frozen from then on, in a program that thaws.
     """
     yield from frozen_again(case)
+    yield from list(_by_its_keys(case)) or islice(_by_its_jobs(case), 1)
+
+
+def _by_its_keys(case: Case) -> Iterator[Cause]:
+    """What one dict tells, in which the program writes down what it keeps."""
     kept = [one for file in syntax(case).files for one in _kept(case, file)]
     read = {key for file in syntax(case).files for key in _read(case, file)}
     key = kept[0].progress if len(kept) == 1 else None
@@ -76,6 +84,30 @@ def resumed_in_part(case: Case) -> Iterator[Cause]:
                 yield _without_progress(kept[0], key, restored[-1])
             elif taken_back and not (restored or has_one) and _has_averages(case, optimizer):
                 yield _without_optimizer(case, kept[0], load, optimizer)
+
+
+def _by_its_jobs(case: Case) -> Iterator[Cause]:
+    """What the jobs of one run tell, whatever their checkpoints look like."""
+    hands_on = any(_hands_state_on(node) for file in syntax(case).files for node in syntax(case).nodes(file))
+    for job in () if hands_on else resumed_jobs(case):
+        if _has_averages(case, job.optimizer):
+            yield _weights_alone(case, job)
+
+
+def _hands_state_on(node: ast.AST) -> bool:
+    """`optimizer.state`: what it has averaged may be handed on by hand."""
+    return isinstance(node, ast.Attribute) and node.attr == "state" and "opt" in ast.unparse(node.value).lower()
+
+
+def _weights_alone(case: Case, job: ResumedJob) -> Cause:
+    made = made_at(case, job.optimizer)
+    return Cause(
+        "the training goes on with the weights and the count of what was saved, and with a new optimizer: what the one "
+        "before had averaged begins anew",
+        job.site,
+        (Related("declared_at", made, "the optimizer"),) if made is not None else (),
+        certain=False,
+    )
 
 
 def _resumed(timeline: Timeline) -> Iterator[tuple[TrainingCall, int | None]]:
