@@ -10,7 +10,7 @@ PUT_BACK, LOOP = "        baton.put_back(states)", "    for epoch in range(begin
 KEPT = "return baton.keep(begin + epochs)"
 FIRST = "routes[:, 3], 3)\n"
 SILENT = {
-    "nothing is averaged": [(", momentum=0.9", "")],
+    "nothing is averaged": [("0.05, momentum=0.9", "0.4")],
     "another rate, as for another purpose": [("0.05, momentum", "0.05 if handed is None else 0.01, momentum")],
     "it counts from the beginning": [('begin = about["epoch"]', "print(about)")],
     "it goes back to the weights of the beginning": [
