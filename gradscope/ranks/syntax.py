@@ -65,11 +65,12 @@ def of_loop(loop: Loop) -> Iterator[ast.stmt]:
 def turns(recording: Recording, last: Site, beyond: Site) -> Iterator[int]:
     """The lines after one line at which a program may turn away from another: a jump is told by its condition."""
     made = statements(recording, last)
-    conditions = [node for node in made if isinstance(node, ast.If) and last.line <= node.lineno < beyond.line]
+    conditions = [node for node in made if isinstance(node, ast.If) and node.lineno < beyond.line]
+    passing = [one for one in conditions if not _is_around(one, beyond.line)]
     for node in made:
         if isinstance(node, JUMPS) and last.line < node.lineno < beyond.line:
-            yield max((one.lineno for one in conditions if _is_around(one, node.lineno)), default=node.lineno)
-    yield from (one.lineno for one in conditions if _is_around(one, beyond.line))
+            yield max((one.lineno for one in passing if _is_around(one, node.lineno)), default=node.lineno)
+    yield from (one.lineno for one in conditions if last.line <= one.lineno and _is_around(one, beyond.line))
 
 
 def _is_around(condition: ast.If, line: int) -> bool:
