@@ -64,8 +64,16 @@ def _detached(flow: RecordedDataflow) -> Iterator[list[int]]:
             yield from found.values()
             found.clear()
         elif base_name(operation.operation.name) == "detach" and any(read.requires_grad for read in operation.reads):
-            found[operation.operation.stack].append(at)
+            before = found[operation.operation.stack]
+            before += [] if _is_view_of_last(flow, before, at) else [at]
     yield from found.values()
+
+
+def _is_view_of_last(flow: RecordedDataflow, before: list[int], at: int) -> bool:
+    """Whether it detaches the memory that the line has just detached, as `.data = value.detach()` does: one pass."""
+    memory = {flow.tensors[one].storage for one in flow.operations[at].makes if one in flow.tensors}
+    last = flow.operations[before[-1]].makes if before else ()
+    return any(flow.tensors[one].storage in memory for one in last if one in flow.tensors)
 
 
 def _ways(detached: list[int]) -> Iterator[Sequence[int]]:
