@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
+from gradscope.explain.deductions.averages import is_averaged
 from gradscope.explain.deductions.cancelled_gradients import cancelled_gradients
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.derived_parts import derived_alone, derived_part
@@ -208,6 +209,8 @@ def _silent(case: Case) -> Iterator[MissingGradient]:
     if not any(call.exception is None for call in case.backwards()):
         return
     for one in silent_parameters(case):
+        if is_averaged(case, one.held.tensor):
+            continue  # the program sets it itself
         found = _why_zero(case, one) if one.zero else _why_none(case, one)
         if found is not None:
             name = one.held.name if one.held.name != NAMELESS else "a parameter that no module has"
