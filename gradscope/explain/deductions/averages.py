@@ -13,6 +13,7 @@ from collections.abc import Iterator
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_optimizer, reads_shape_only
 from gradscope.model.flow import FlowOperation
+from gradscope.model.operation import base_name
 from gradscope.model.site import Stack
 from gradscope.store.asked import kept
 
@@ -25,6 +26,27 @@ def is_averaged(case: Case, parameter: int) -> bool:
         return False
     storages = {storage for one in places for storage in _memory(case, one)}
     return any(_repeats(case, at) and _is_of_a_batch(case, at, storages) for at in _given(case, storages))
+
+
+def is_only_set(case: Case, parameter: int, at: int) -> bool:
+    """Whether an operator, beside the graph, read a parameter for new values of itself: `w.data *= 2 / w.norm()`."""
+    flow = dataflow(case)
+    operation = flow.operations[at].operation
+    if operation.grad and base_name(operation.name) != "detach":
+        return False
+    own, waiting = set(_memory(case, parameter)), list(flow.operations[at].makes)
+    seen = set(waiting)
+    while waiting:
+        case.pace()
+        for reader in flow.readers.get(waiting.pop(), ()):
+            each = flow.operations[reader]
+            if each.backward is None and not is_optimizer(each):
+                if own & flow.written.get(reader, set()):
+                    return True
+                new = set(each.makes) - seen
+                seen |= new
+                waiting += new
+    return False
 
 
 @kept

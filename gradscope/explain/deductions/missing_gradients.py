@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 from itertools import islice
 
-from gradscope.explain.deductions.averages import is_averaged
+from gradscope.explain.deductions.averages import is_averaged, is_only_set
 from gradscope.explain.deductions.cancelled_gradients import cancelled_gradients
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.derived_parts import derived_alone, derived_part
@@ -266,17 +266,24 @@ def _led_nowhere(case: Case, one: SilentParameter, way: Way) -> MissingGradient 
     """A parameter that was not read, or whose results were not; None for one that was replaced, or is derived by."""
     if optimizer_parameters(case).has_named_others and one.held.tensor in optimizer_parameters(case).unread:
         return None
-    if not way.operations:
-        return never_read(case, one)
+    read = [at for at in way.operations if not is_only_set(case, one.held.tensor, at)]
+    if not read:
+        return _hint_where_cut_short(case, never_read(case, one))
     if any(end.tensor in way.live for end in dataflow(case).roots):
         return None  # grad() was asked for it: what is done with what that gives is the program's own
-    last = dataflow(case).operations[way.operations[-1]]
+    last = dataflow(case).operations[read[-1]]
     related = (Related("unused_at", last.site, last.operation.name),)
-    rests = is_run_for_a_part(case, way.operations[-1]) or is_left_beside_its_part(case, way.operations[-1])
-    meant = Severity.INFO if rests else None
-    module = module_of(case, way.operations[-1])
+    rests = is_run_for_a_part(case, read[-1]) or is_left_beside_its_part(case, read[-1])
+    meant, module = Severity.INFO if rests else None, module_of(case, read[-1])
     cause = Cause("", last.site, related, severity=meant, op=last.operation.name, module=module)
-    return MissingGradient(UNUSED, Reason.RESULT_UNUSED, cause)
+    return _hint_where_cut_short(case, MissingGradient(UNUSED, Reason.RESULT_UNUSED, cause))
+
+
+def _hint_where_cut_short(case: Case, found: MissingGradient) -> MissingGradient:
+    """What is not used may be used later, where the run was killed or goes on."""
+    if found.code != UNUSED or case.run().ended:
+        return found
+    return replace(found, cause=replace(found.cause, severity=Severity.INFO))
 
 
 def _was_in_graph(case: Case, one: SilentParameter) -> bool:
