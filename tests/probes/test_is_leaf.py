@@ -19,6 +19,7 @@ def tensors():
         "a view of a leaf": wanting[:2],
         "a plain view": plain[:2],
         "a view that became a leaf": plain[:2].requires_grad_(),
+        "a view of a view that became a leaf": plain[:3].requires_grad_()[:2],
         "a view without grad": unseen,
         "detached": made.detach(),
     }
