@@ -11,7 +11,7 @@ from tests.torch_versions import needs_saved_tensors
 @pytest.fixture
 def noted(monkeypatch):
     storages = []
-    monkeypatch.setattr(InplaceWrites, "_note", lambda self, storage, operator, stack: storages.append(storage))
+    monkeypatch.setattr(InplaceWrites, "_note", lambda self, tensor, storage, *call: storages.append(storage))
     return storages
 
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradscope.engine.exec_info import ExecInfo, exec_info
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related, Severity
+from gradscope.model.graph import Graph, Node
 from gradscope.model.mutation import HiddenWrite
 from gradscope.model.operation import base_name
 from gradscope.model.site import Origin
@@ -35,13 +37,19 @@ def hidden_edit(case: Case) -> Iterator[Cause]:
     Do instead: edit after the backward, under `torch.no_grad()` rather than through `.data`; or make the edit a part
         of the graph (`torch.clamp(h, ...)`, `h * mask`).
     How it is found: a write through an alias whose version starts again at 0, or to a result while autograd is off, is
-        noted with its storage and time. A backward whose nodes are older looks for that storage among what they saved.
+        noted with its time and the bytes that it wrote. A backward whose nodes are older looks for these bytes among
+        what they saved: a neighbour in the same buffer may be written. Only nodes that this backward ran count.
     """
+    plans: dict[int, ExecInfo] = {}
     for one in case.hidden_writes():
-        if not (one.late or _is_written_there(case, one)):
+        if one.backward not in case.graph_sizes() or not (one.late or _is_written_there(case, one)):
             continue
         graph = case.graph(one.backward)
         node = graph.nodes[one.node]
+        plan = plans.get(one.backward) or plans.setdefault(one.backward, exec_info(graph))
+        if one.node not in plan.needed:  # autograd.grad() runs only what leads to what it is asked for
+            continue
+        proven = one.late and _gives_all(graph, node, plan)
         leaf = next((saved.leaf for saved in node.saved if saved.name == one.name), None)
         tensor = leaf or source_lines.edited(case, one.site)
         related = (
@@ -53,14 +61,19 @@ def hidden_edit(case: Case) -> Iterator[Cause]:
             _message(one, node.name, f"`{tensor}`" if tensor else "a tensor"),
             one.site,
             related,
-            certain=one.late,
-            severity=Severity.ERROR if one.late else Severity.WARNING,
+            certain=proven,
+            severity=Severity.ERROR if proven else Severity.INFO if one.late else Severity.WARNING,
             node=one.node,
             op=one.op,
             tensor=tensor,
             module=node.module.path if node.module is not None else None,
             backward=one.backward,
         )
+
+
+def _gives_all(graph: Graph, node: Node, plan: ExecInfo) -> bool:
+    """Whether a node computed all of its gradients: for some of them alone it may not read all that it had saved."""
+    return all(plan.should_execute(edge.target) for edge in graph.edges if edge.source == node.id)
 
 
 def _is_written_there(case: Case, one: HiddenWrite) -> bool:

@@ -9,6 +9,7 @@ import torch
 
 from gradscope.probes.core.sink import Sink
 from gradscope.probes.graph.function_classes import FunctionClasses
+from gradscope.probes.tensors.layout import layout_of, meet
 from gradscope.probes.tensors.metadata import storage_of
 from gradscope.torch_internals.function_calls import CALLS, Application
 
@@ -41,6 +42,10 @@ class InputWrites:
 
 
 def _is_given(call: Application, tensor: torch.Tensor, storage: int) -> bool:
-    """Whether a tensor is an argument of a call, or shares its memory with one."""
+    """Whether a tensor is an argument of a call, or shares elements with one."""
+    if id(tensor) in call.given:
+        return True
     tensors = (one for one in call.arguments if isinstance(one, torch.Tensor))
-    return id(tensor) in call.given or any(storage_of(one)[0] == storage for one in tensors)
+    beside = [layout_of(one) for one in tensors if storage_of(one)[0] == storage]
+    written = layout_of(tensor) if beside else None
+    return written is not None and any(one is not None and meet(written, one) for one in beside)

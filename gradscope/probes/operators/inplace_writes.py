@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from array import array
 from collections import deque
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import torch
@@ -20,13 +22,14 @@ from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.functions.input_writes import InputWrites
 from gradscope.probes.graph.node_creation import node_creation
 from gradscope.probes.operators.blocks import is_alone
+from gradscope.probes.tensors.layout import Layout, layout_of, meet
 from gradscope.probes.tensors.metadata import storage_of
 from gradscope.probes.tensors.saved import is_freed, moved, saved_of
 
 _BLOCKS = 256  # the last blocks whose storages are remembered
 _RUNS = 256  # the last backward calls whose nodes are remembered
 _NODES = 1_000_000  # nodes that may be remembered
-_HIDDEN, _MOST_HIDDEN = 4, 4096  # numbers of a hidden write, and numbers kept
+_MOST_HIDDEN = 1024  # hidden writes kept
 _RESHAPE = ("AsStrided", "View", "ReshapeAlias", "UnsafeView", "Squeeze", "Unsqueeze", "Expand", "Alias")
 _TURN = ("T", "Transpose", "Permute", "Select", "Slice")
 _VIEWS = tuple(f"{name}Backward" for name in (*_RESHAPE, *_TURN))
@@ -45,6 +48,16 @@ class FinishedBackward:
         self.numbers = numbers
 
 
+@dataclass(frozen=True, slots=True)
+class _Write:
+    """A hidden write: the uid of the youngest node then, the operator and its stack, and the bytes that it wrote."""
+
+    uid: int
+    operator: int
+    stack: int
+    layout: Layout | None
+
+
 class InplaceWrites(Watcher):
     """Remembers, as plain numbers, which storages were written lately and which nodes have run."""
 
@@ -55,7 +68,7 @@ class InplaceWrites(Watcher):
         self._blocks: deque[tuple[int, array[int]]] = deque(maxlen=_BLOCKS)  # number of the run, its storages in order
         self._ran: deque[FinishedBackward] = deque(maxlen=_RUNS)
         self._remembered = 0
-        self._hidden = array("q")  # storage, uid of the next node, operator, stack
+        self._hidden: list[tuple[int, _Write]] = []  # with the storage
         self._latest = 0  # uid at the last hidden write
         self._failures = 0
         self._input_writes = InputWrites(context.sink)
@@ -75,13 +88,13 @@ class InplaceWrites(Watcher):
         if tensor.requires_grad and self._input_writes.note(tensor, storage, operator, stack):
             return
         if tensor.requires_grad or (storage and not is_alone(tensor, storage)):
-            self._note(storage, operator, stack)
+            self._note(tensor, storage, operator, stack)
 
-    def _note(self, storage: int, operator: int, stack: int) -> None:
+    def _note(self, tensor: torch.Tensor, storage: int, operator: int, stack: int) -> None:
         if len(self._hidden) > _MOST_HIDDEN:
             del self._hidden[: _MOST_HIDDEN // 2]
         self._latest = self._nodes.youngest()
-        self._hidden.extend((storage, self._latest, operator, stack))
+        self._hidden.append((storage, _Write(self._latest, operator, stack, layout_of(tensor))))
 
     # around a backward
 
@@ -151,10 +164,9 @@ class InplaceWrites(Watcher):
     # hidden writes
 
     def _find_hidden(self, call: BackwardCall, numbers: dict[int, int]) -> None:
-        writes: dict[int, list[tuple[int, int, int]]] = {}
-        for at in range(0, len(self._hidden), _HIDDEN):
-            storage, uid, operator, stack = self._hidden[at : at + _HIDDEN]
-            writes.setdefault(storage, []).append((uid, operator, stack))
+        writes: dict[int, list[_Write]] = {}
+        for storage, write in self._hidden:
+            writes.setdefault(storage, []).append(write)
         made = _made(call.live)
         for node in call.live:
             token = token_of(node)
@@ -163,11 +175,17 @@ class InplaceWrites(Watcher):
             for name, saved in saved_of(node):
                 kept = saved.data
                 after = writes.get(storage_of(kept)[0], ()) if isinstance(kept, torch.Tensor) else ()
-                for uid, operator, stack in after:
-                    late = made.get(token.uid, uid) < uid
-                    if (late and moved(node, name, saved) is None) or _between(token, kept, uid, made):
-                        row = (self._sink.string(name), operator, stack, late)
+                for write in _on(kept, after) if after else ():
+                    late = made.get(token.uid, write.uid) < write.uid
+                    if (late and moved(node, name, saved) is None) or _between(token, kept, write.uid, made):
+                        row = (self._sink.string(name), write.operator, write.stack, late)
                         self._sink.add("hidden_write", (call.number, numbers[token.uid], *row))
+
+
+def _on(kept: torch.Tensor, writes: Sequence[_Write]) -> Iterator[_Write]:
+    """Those of the writes to a tensor's storage that hit an element of it: another may be a neighbour's."""
+    layout = layout_of(kept)
+    return (one for one in writes if layout and one.layout and meet(one.layout, layout))
 
 
 def _between(reader: Token, kept: torch.Tensor, write: int, made: dict[int, int]) -> bool:
