@@ -22,13 +22,13 @@ def layout_of(tensor: torch.Tensor) -> Layout | None:
     """Where a tensor lies in its storage; None where that is not known, or where it has no element."""
     try:
         size, strides, shape = tensor.element_size(), tensor.stride(), tensor.shape
-        first = tensor.storage_offset() * size
+        first: int | torch.SymInt = tensor.storage_offset() * size
     except (RuntimeError, NotImplementedError) as error:  # sparse, nested, functorch wrappers
         let_through(error)
         return None
     if tensor.layout is not torch.strided or not all(type(one) is int and one > 0 for one in shape):
         return None
-    if not all(type(one) is int for one in (first, *strides)):  # symbolic ones are not
+    if not isinstance(first, int) or not all(type(one) is int for one in strides):  # symbolic ones are not
         return None
     dimensions = ((stride * size, count - 1) for stride, count in zip(strides, shape, strict=True))
     return first, tuple(one for one in ((1, size - 1), *dimensions) if all(one))
