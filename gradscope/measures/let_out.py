@@ -9,7 +9,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable, Iterator
 
-from gradscope.model.site import Origin, Site
+from gradscope.model.site import Site, user_frames
 from gradscope.model.transform import Escaped, Transform
 
 Source = Callable[[str], str | None]
@@ -36,21 +36,17 @@ def let_out(escaped: Escaped, transform: Transform, source: Source) -> str | Non
         stores = _stores(function, escaped.holder)
         if stores:
             return _told(called.file, stores)  # type: ignore[union-attr]
-    for file in dict.fromkeys(site.file for site in (*inside, *_users(transform.stack))):
+    for file in dict.fromkeys(site.file for site in (*inside, *user_frames(transform.stack))):
         stores = _stores(_parsed(source, file), escaped.holder)
         if stores:
             return _told(file, stores)
     return None
 
 
-def _users(stack: tuple[Site, ...]) -> Iterator[Site]:
-    return (site for site in stack if site.origin is Origin.USER)
-
-
 def _inside(escaped: Escaped, transform: Transform) -> list[Site]:
     """The user's lines that ran under the transform when the tensor was made, innermost first."""
     outside = {str(site) for site in transform.stack}
-    return [site for site in _users(escaped.stack) if str(site) not in outside]
+    return [site for site in user_frames(escaped.stack) if str(site) not in outside]
 
 
 def _parsed(source: Source, file: str) -> ast.AST | None:

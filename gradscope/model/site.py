@@ -50,6 +50,11 @@ def user_site(stack: Stack) -> Site | None:
     return None
 
 
+def user_frames(stack: Stack) -> tuple[Site, ...]:
+    """The frames of the user's own code, innermost first."""
+    return tuple(site for site in stack if site.origin is _USER)
+
+
 class Located:
     """What happened under a stack of frames."""
 

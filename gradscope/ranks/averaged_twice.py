@@ -11,7 +11,7 @@ from gradscope.functions.source import called_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
-from gradscope.model.site import Origin, Site, Stack, user_site
+from gradscope.model.site import Origin, Site, Stack, user_frames, user_site
 from gradscope.ranks.attributes import calls_of
 from gradscope.ranks.copies import Replicas, replicas_of
 from gradscope.ranks.deciding import names_their_number, origin
@@ -90,7 +90,7 @@ def _found(recording: Recording, replicas: Replicas) -> tuple[Site, Site | None]
     if not _is_by_their_number(recording, first.stack, len(replicas.members)):
         return None
     started = next((user_site(one.stack) for one in recording.backwards() if one.number == number), None)
-    frames = [site for site in first.stack if site.origin is Origin.USER]
+    frames = user_frames(first.stack)
     site = next((one for one in frames if one.is_in_function_of(started)), next(iter(frames), None))
     return None if site is None else (site, first.summed)
 

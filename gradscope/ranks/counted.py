@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradscope.functions.source import called_name, names_in
 from gradscope.model.operation import Operation
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Site, Stack, user_site
 from gradscope.ranks.syntax import at_line, nodes_of, tree_of
 from gradscope.ranks.ways import is_collective
 from gradscope.store.reader import Recording
@@ -22,7 +22,7 @@ Function = ast.FunctionDef | ast.AsyncFunctionDef
 def local_count(recording: Recording, stack: Stack, way: list[Operation]) -> Site | None:
     """The line of such a number, which divides something on the way to what a line computes, in a function that meets
     others on this way to a backward. None where there is none."""
-    site = next((one for one in stack if one.origin is Origin.USER), None)
+    site = user_site(stack)
     if site is None:
         return None
     functions = [node for node in nodes_of(tree_of(recording, site)) if isinstance(node, Function)]

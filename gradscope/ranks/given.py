@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from itertools import chain
 
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Site, Stack, user_frames
 from gradscope.ranks.syntax import at_line, nodes_of, tree_of
 from gradscope.store.reader import Recording
 
@@ -80,7 +80,7 @@ def sent_by(frame: Frame) -> ast.expr | None:
 
 def frames_of(recording: Recording, stack: Stack) -> list[Frame]:
     """The program's own frames of a stack, the innermost first."""
-    sites = [site for site in stack if site.origin is Origin.USER]
+    sites = user_frames(stack)
     return [Frame(site, tree, _around(tree, site)) for site in sites for tree in [tree_of(recording, site)]]
 
 

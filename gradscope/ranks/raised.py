@@ -14,7 +14,7 @@ from pathlib import Path
 from gradscope.model.graph import Graph
 from gradscope.model.operation import Operation
 from gradscope.model.rank import Rank
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Site, Stack, user_frames
 from gradscope.ranks.clocks import named_by_each
 from gradscope.ranks.grouping import made_by_some
 from gradscope.ranks.handing import built_with
@@ -83,7 +83,7 @@ def _left_out(ranks: Ranks, one: Rank, recording: Recording) -> Told | None:
 
 def _used(
     ranks: Ranks, one: Rank, recording: Recording, number: int, missing: set[str]
-) -> Iterator[tuple[str, list[Site]]]:
+) -> Iterator[tuple[str, Stack]]:
     """Missing leaves with where they are used: by another rank in the same backward call, else by this one earlier."""
     others = (other for other in ranks.ranks if other.rank != one.rank and other.backwards > number)
     for other in islice(others, _OTHERS):
@@ -93,13 +93,13 @@ def _used(
         yield from _stacks(recording.graph(number - 1), missing)
 
 
-def _stacks(graph: Graph, leaves: set[str]) -> Iterator[tuple[str, list[Site]]]:
+def _stacks(graph: Graph, leaves: set[str]) -> Iterator[tuple[str, Stack]]:
     """Each of some leaves with the lines of what used it, which are not always those that a leaf's own node has."""
     names = {node.id: node.leaf for node in graph.nodes if node.leaf in leaves}
     for edge in graph.edges:
         leaf = names.get(edge.target)
         if leaf is not None:
-            yield leaf, _users(graph.nodes[edge.source].stack)
+            yield leaf, user_frames(graph.nodes[edge.source].stack)
 
 
 def _leaves(graph: Graph) -> set[str]:
@@ -134,19 +134,15 @@ def _in_arm(arm: list[ast.stmt], line: int) -> bool:
 def _by_its_caller(one: Rank, recording: Recording) -> Told | None:
     """Who called the function that raised in a collective, where the same line had met others for another caller."""
     failures = recording.failures()
-    stack = _users(failures[-1].stack) if failures else []
+    stack = user_frames(failures[-1].stack) if failures else ()
     if one.collective is None or len(stack) < 2 or one.last != one.collective.operator:
         return None
     with damage_is_one_sentence(recording.path):
         runs = read_runs(recording.tables.rows)
-        entered = [_users(recording.tables.interned.stack(run[-1])) for run in runs]
+        entered = [user_frames(recording.tables.interned.stack(run[-1])) for run in runs]
     if not entered or entered[-1][:2] != stack[:2]:
         return None
     callers = {way[1] for way in entered[:-1] if len(way) > 1 and way[0] == stack[0]}
     if not callers or stack[1] in callers:
         return None
     return f"as line {stack[1].line} calls it, where it had met others for another caller", stack[1]
-
-
-def _users(stack: Stack) -> list[Site]:
-    return [site for site in stack if site.origin is Origin.USER]

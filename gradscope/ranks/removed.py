@@ -10,7 +10,7 @@ from pathlib import Path
 
 from gradscope.functions.source import called_name, is_attribute_of, last_name
 from gradscope.model.rank import Rank, State
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Site, Stack, user_frames
 from gradscope.ranks.given import Frame, bound_in, frames_of, passed_to
 from gradscope.ranks.known import Ranks, Told
 from gradscope.ranks.leaving import waits_under
@@ -138,7 +138,7 @@ def _is_past(frame: Frame, removal: _Removal, other: Rank, stack: Stack) -> bool
 
 def _stands_beyond(stack: Stack, frame: Site, line: int, place: Site | None) -> bool:
     """Whether a stack is in the function of a frame below a line, or at it and below a place in what that calls."""
-    sites = [site for site in stack if site.origin is Origin.USER]
+    sites = user_frames(stack)
     there = next((site.line for site in sites if site.is_in_function_of(frame)), 0)
     if there != line or place is None:
         return there > line

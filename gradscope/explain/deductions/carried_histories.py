@@ -13,7 +13,7 @@ from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.source_names import targets
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.flow import FlowOperation
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Site, Stack, user_frames
 
 _MOST_OPERATORS = 50_000  # that are gone through: a loop has repeated itself by then
 _CALLED = ("forward", "__call__")
@@ -79,10 +79,10 @@ class _Places:
     def of(self, stack: Stack) -> Site | None:
         """The line that stores the result of an operator: its own, or that of the call which returns it."""
         if stack not in self._known:
-            self._known[stack] = self._find([site for site in stack if site.origin is Origin.USER])
+            self._known[stack] = self._find(user_frames(stack))
         return self._known[stack]
 
-    def _find(self, own: list[Site]) -> Site | None:
+    def _find(self, own: Stack) -> Site | None:
         for site in own:
             statement = syntax(self._case).statement(site)
             found = self._storing(site, statement)

@@ -12,7 +12,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.source_names import carries, followed, targets
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import last_name
-from gradscope.model.site import Origin, Site, Stack, user_site
+from gradscope.model.site import Origin, Site, Stack, user_frames, user_site
 
 _OF_PARAMETRIZATIONS = "get_cached_parametrization"  # torch's function that makes what cached() keeps
 _CACHES = ("lru_cache", "cache", "cached_property", "cached", "memoize")
@@ -22,7 +22,7 @@ _OUTSIDE = {"self", "torch", "nn", "F"}  # names that no function is handed
 
 def cache_around(case: Case, stack: Stack) -> Site | None:
     """What keeps a value for the next call: its function's decorator, or a store on self, there or in a caller."""
-    for caller in (site for site in stack if site.origin is Origin.USER):
+    for caller in user_frames(stack):
         statement = syntax(case).parsed(caller.file).whole_statements.get(caller.line)
         if isinstance(statement, ast.Assign) and any(map(_is_a_key_of_self, statement.targets)):
             return syntax(case).site(caller.file, statement.lineno, caller.function)
@@ -134,7 +134,7 @@ def stored_at(case: Case, stack: Stack) -> Site | None:
 
 def received_at(case: Case, stack: Stack) -> Site | None:
     """The line that takes a value from the functions that only return it: where it gets the name that is carried on."""
-    lines = [site for site in stack if site.origin is Origin.USER]
+    lines = user_frames(stack)
     for site in lines:
         statement = syntax(case).parsed(site.file).whole_statements.get(site.line)
         if not isinstance(statement, ast.Return):
@@ -144,7 +144,7 @@ def received_at(case: Case, stack: Stack) -> Site | None:
 
 def handed_in_at(case: Case, stack: Stack) -> Site | None:
     """The line at which a value gets a name of its own, above the functions that were only handed it."""
-    lines = [site for site in stack if site.origin is Origin.USER]
+    lines = user_frames(stack)
     for site in lines:
         function, statement = syntax(case).function(site), syntax(case).statement(site)
         if not isinstance(function, ast.FunctionDef) or statement is None:

@@ -11,17 +11,17 @@ from gradscope.explain.deductions.carried_state import is_of_self
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Site, Stack, user_frames
 
 
 def kept_after(case: Case, backward: Stack, reader: Stack, name: str | None) -> Site | None:
     """Where a value is kept: the line after a backward that hands it to a function which reads it at once, or the line
     of the function that is handed `name` and stores it on its object."""
-    frames = [site for site in backward if site.origin is Origin.USER]
+    frames = user_frames(backward)
     within = frames[0] if frames else None
     if within is None:
         return None
-    reading = [site for site in reader if site.origin is Origin.USER]
+    reading = user_frames(reader)
     outer = next((site for site in reading[1:] if _is_after(case, site, within)), None)
     return outer or (_stored_by_a_call(case, within, name) if name else None)
 

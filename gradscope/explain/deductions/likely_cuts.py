@@ -12,7 +12,7 @@ from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, Way, data
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name
 from gradscope.model.finding import Related
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Origin, Site, Stack, user_frames
 
 _COLLECTIVE = "c10d"
 
@@ -68,7 +68,7 @@ def at_its_call(case: Case, cut: Cut, found: MissingGradient) -> MissingGradient
 
 def _call_of(stack: Stack) -> tuple[Site, Site] | None:
     """The innermost line of the program, and the one that called its function."""
-    own = [site for site in stack if site.origin is Origin.USER]
+    own = user_frames(stack)
     return (own[0], own[1]) if len(own) > 1 else None
 
 

@@ -9,7 +9,7 @@ from gradscope.explain.deductions.settings import argument, calls_at
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Site, Stack, user_frames
 
 _LISTS = ("parameters", "named_parameters")
 
@@ -18,7 +18,7 @@ def listing_line(case: Case, creation: Stack) -> Site | None:
     """The last line that takes parameters of a module into the list that an optimizer is given, in the function that
     makes the optimizer or in the one that it calls for the list; None where it is given a module's own list.
     """
-    own = [site for site in creation if site.origin is Origin.USER][:1]
+    own = user_frames(creation)[:1]
     values = [argument(call, "params", 0) for site in own for call in calls_at(case, site)]
     given = next((value for value in values if value is not None), None)
     if isinstance(given, ast.Name):

@@ -13,7 +13,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import last_name
 from gradscope.model.graph import Node
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Site, Stack, user_frames
 
 _LATE = 8  # losses at the end
 _LOOKS, _FADED = 5, 1e-3  # at gradients; what is left of them at most
@@ -45,7 +45,7 @@ def _is(number: float, *losses: float) -> bool:
 
 def _numbers(case: Case, node: Node) -> Iterator[float]:
     """The numbers that a hinge adds to what it cuts off, or those of the lines that give them."""
-    own = tuple(site for site in node.stack if site.origin is Origin.USER)
+    own = user_frames(node.stack)
     for value in _added(case, own):
         line = value_line(case, own, value)
         given = None if line is None else syntax(case).statement(line)

@@ -9,7 +9,7 @@ import ast
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Site, Stack, user_frames
 
 _LITERALS = (ast.List, ast.Dict, ast.Tuple, ast.ListComp, ast.DictComp, ast.Set, ast.SetComp)
 _BUILDERS = ("list", "dict", "tuple")
@@ -18,7 +18,7 @@ _ADDS = ("append", "extend", "insert", "setdefault", "update", "add")
 
 def container_around(case: Case, stack: Stack) -> Site | None:
     """Where a caller of the line that made a parameter puts it into one; None where that cannot be told."""
-    for site in (one for one in stack if one.origin is Origin.USER):
+    for site in user_frames(stack):
         statement = syntax(case).parsed(site.file).whole_statements.get(site.line)
         if statement is not None and _keeps(statement):
             return syntax(case).site(site.file, statement.lineno, site.function)

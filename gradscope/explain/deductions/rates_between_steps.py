@@ -14,7 +14,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import Moment, timelines
 from gradscope.functions.source import called_name
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Site, Stack, user_frames
 from gradscope.model.training import SCHEDULE
 
 _NEARLY_ALL = 0.75
@@ -26,7 +26,7 @@ Around = set[tuple[int, bool]]  # the branches and loops that a line is in, each
 
 def advanced_beside_backward(case: Case, optimizer: int, setter: Site) -> Site | None:
     """The only call beside an accumulating backward that leads to the line which sets the rate; None for none."""
-    frames = _own(_repeated(case, optimizer, of_schedule=False))
+    frames = user_frames(_repeated(case, optimizer, of_schedule=False))
     function = syntax(case).function(setter)
     if not isinstance(function, ast.FunctionDef) or any(one.is_in_function_of(setter) for one in frames):
         return None  # what sets it stands beside the backward itself
@@ -42,8 +42,8 @@ def advanced_beside_backward(case: Case, optimizer: int, setter: Site) -> Site |
 
 def scheduled_beside_backward(case: Case, optimizer: int) -> Site | None:
     """The call beside an accumulating backward that steps torch's schedule, itself or in a function that it calls."""
-    frames = _own(_repeated(case, optimizer, of_schedule=False))
-    steps = _own(_repeated(case, optimizer, of_schedule=True))
+    frames = user_frames(_repeated(case, optimizer, of_schedule=False))
+    steps = user_frames(_repeated(case, optimizer, of_schedule=True))
     return next((one for one in steps if any(one.is_in_function_of(frame) for frame in frames)), None)
 
 
@@ -69,10 +69,6 @@ def _is_wanted(one: Moment, optimizer: int, of_schedule: bool) -> bool:
     if of_schedule:
         return one.has(SCHEDULE) and one.call is not None and one.call.optimizer == optimizer
     return one.backward is not None
-
-
-def _own(stack: Stack) -> list[Site]:
-    return [one for one in stack if one.origin is Origin.USER]
 
 
 def _beside(case: Case, frame: Site, names: set[str]) -> Iterator[Site]:

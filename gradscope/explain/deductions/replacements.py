@@ -13,7 +13,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import creation
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Origin, Site, Stack, user_frames
 from gradscope.model.training import ASSIGN, MADE
 
 _BUILDS = "__init__"  # where it gets its first value
@@ -44,7 +44,7 @@ def rebuilding_line(case: Case, new: list[int], old: list[int]) -> Site | None:
     made = creation(case, holder_of(case, old))
     around = {(site.file, site.function) for site in made if site.origin is Origin.USER}
     later = birth(case, max(*new, *old))
-    inside = [site for site in later if site.origin is Origin.USER]
+    inside = user_frames(later)
     common = next((at for at, site in enumerate(inside) if (site.file, site.function) in around), None)
     if common is None:
         return None

@@ -20,7 +20,7 @@ from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import Timeline, is_whole, timelines
 from gradscope.functions.source import called_name, last_name, names_in
 from gradscope.model.operation import base_name
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Site, Stack, user_frames
 from gradscope.model.training import LOAD, MADE, RESTORE, STATE, STEP, TrainingCall
 
 _COMMON = {"self", "torch", "model", "path", "device"}  # names that a load and a count share by chance
@@ -91,8 +91,8 @@ def _loaded(case: Case, timeline: Timeline, before: _Job, job: _Job) -> Training
 def _are_of_all(case: Case, loads: list[TrainingCall], optimizer: int) -> bool:
     """Whether loads are of as many tensors as an optimizer holds; of these, where it was seen into which they copy."""
     flow, held = dataflow(case), held_by(case, optimizer)
-    stacks = {_user(load.stack) for load in loads}
-    copies = (flow.operations[at] for at in flow.under(lambda stack: _user(stack) in stacks))
+    stacks = {user_frames(load.stack) for load in loads}
+    copies = (flow.operations[at] for at in flow.under(lambda stack: user_frames(stack) in stacks))
     written = {one for copy in copies if base_name(copy.operation.name) == "copy_" for one in copy.makes}
     seen = not written or written >= held.keys()
     return seen and 0 < len(held) <= sum(load.total for load in loads)
@@ -123,14 +123,18 @@ def _goes_on(case: Case, timeline: Timeline, before: _Job, job: _Job) -> bool:
 
 def _counts_on(case: Case, timeline: Timeline, job: _Job, load: TrainingCall) -> bool:
     """Whether a loop around the steps begins with a count that comes out of what is loaded."""
-    counts = {name for site in _user(timeline.moments[job.steps[0]].stack) for name in _begins(case, site, job)}
-    return any(not counts.isdisjoint(_given(case, site)) for site in _user(load.stack) if site not in _user(job.stack))
+    counts = {name for site in user_frames(timeline.moments[job.steps[0]].stack) for name in _begins(case, site, job)}
+    return any(
+        not counts.isdisjoint(_given(case, site))
+        for site in user_frames(load.stack)
+        if site not in user_frames(job.stack)
+    )
 
 
 def _begins(case: Case, site: Site, job: _Job) -> Iterator[str]:
     """The names with which the loops around a line begin to count, but for those around the whole job."""
     function = syntax(case).function(site)
-    made = [one.line for one in _user(job.stack) if one.file == site.file]
+    made = [one.line for one in user_frames(job.stack) if one.file == site.file]
     for loop in ast.walk(function) if function is not None else ():
         if not isinstance(loop, (ast.For, ast.While)) or not _holds(loop, site.line):
             continue
@@ -184,7 +188,7 @@ def _containers(*nodes: ast.expr) -> set[str]:
 
 def _taken_back_at(case: Case, job: _Job, load: TrainingCall) -> Site:
     """The line of the load; where that goes over any parts that it is given, the outermost call of the job's own."""
-    frames, around = _user(load.stack), _user(job.stack)
+    frames, around = user_frames(load.stack), user_frames(job.stack)
     own = [one for one in frames if one not in around] or list(frames)
     loop, statement = syntax(case).loop(own[0]), syntax(case).statement(own[0])
     is_any = isinstance(loop, ast.For) and not names_in(loop.target).isdisjoint(names_in(statement))
@@ -193,7 +197,3 @@ def _taken_back_at(case: Case, job: _Job, load: TrainingCall) -> Site:
 
 def _holds(loop: ast.For | ast.While, line: int) -> bool:
     return loop.lineno <= line <= (loop.end_lineno or 0)
-
-
-def _user(stack: Stack) -> tuple[Site, ...]:
-    return tuple(one for one in stack if one.origin is Origin.USER)

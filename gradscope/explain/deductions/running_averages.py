@@ -15,7 +15,7 @@ from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
-from gradscope.model.site import Origin, Site, Stack, user_site
+from gradscope.model.site import Site, Stack, user_frames, user_site
 
 _ARITHMETIC = ("lerp", "add", "sub", "mul")
 _AVERAGED_MODEL = "torch/optim/swa_utils.py"
@@ -99,7 +99,7 @@ def places_of(case: Case, stack: Stack, value: ast.expr) -> set[str]:
     They are written as where they come from: the variables of loops stand for what these go over, arguments for what
     the call gives them, and `self` for whose method it calls.
     """
-    return _Places(case).of(tuple(site for site in stack if site.origin is Origin.USER), value, _FAR)
+    return _Places(case).of(user_frames(stack), value, _FAR)
 
 
 class _Places:

@@ -12,7 +12,7 @@ from gradscope.explain.deductions.settings import argument, calls_at, handed_in
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Site, Stack, user_frames
 
 _FAR = 12  # names in a row
 KEEPS = """
@@ -24,13 +24,13 @@ Key = int | str
 
 def input_line(case: Case, stack: Stack) -> Site | None:
     """The line that makes what a module is given, in the call at the top of the user's part of a stack."""
-    own = tuple(site for site in stack if site.origin is Origin.USER)
+    own = user_frames(stack)
     return _argument_line(case, own, calls_at(case, own[0])[::-1], "input", 0) if own else None
 
 
 def target_line(case: Case, stack: Stack) -> Site | None:
     """The line that makes the targets of the loss which is called there."""
-    own = tuple(site for site in stack if site.origin is Origin.USER)
+    own = user_frames(stack)
     return _argument_line(case, own, calls_at(case, own[0]), "target", 1) if own else None
 
 

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name, last_name
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Site, Stack, user_frames
 
 _FAR = 8  # names in a row
 
 
 def setting_line(case: Case, stack: Stack, keyword: str, position: int | None = None) -> Site | None:
     """The line that gives the value of an argument of the call at the top of the user's part of a stack."""
-    own = tuple(site for site in stack if site.origin is Origin.USER)
+    own = user_frames(stack)
     for call in calls_at(case, own[0]) if own else ():
         value = argument(call, keyword, position)
         if value is not None:
@@ -35,14 +35,14 @@ def _only_field(case: Case, name: str) -> Site | None:
 
 def parameter_line(case: Case, stack: Stack, name: str) -> Site | None:
     """The line that gives a parameter of the function at the top of the user's part of a stack its value."""
-    own = tuple(site for site in stack if site.origin is Origin.USER)
+    own = user_frames(stack)
     function = syntax(case).function(own[0]) if own else None
     return _handed(case, own, function, name, _FAR) if isinstance(function, ast.FunctionDef) else None
 
 
 def value_line(case: Case, stack: Stack, value: ast.expr) -> Site | None:
     """The line that gives an expression at the top of the user's part of a stack its value."""
-    own = tuple(site for site in stack if site.origin is Origin.USER)
+    own = user_frames(stack)
     return _given(case, own, value, _FAR) if own else None
 
 

@@ -12,7 +12,7 @@ from functools import cached_property
 
 from gradscope.explain.evidence.parsed_file import SWITCHES, ParsedFile, names_mode
 from gradscope.functions.source import last_name
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Site, Stack, user_frames
 from gradscope.store.asked import kept
 from gradscope.store.facts import Facts
 
@@ -99,7 +99,7 @@ class Syntax:
 
     def switch(self, stack: Stack) -> Mode | None:
         """What switched gradients off around a stack: a `with` or decorator around it, or a call that stays."""
-        frames = [site for site in stack if site.origin is Origin.USER]
+        frames = user_frames(stack)
         for site in frames:
             line = self.parsed(site.file).modes.get(site.line)
             if line is not None:
@@ -115,7 +115,7 @@ class Syntax:
 
     def inference_mode(self, stack: Stack) -> Site | None:
         """Where inference mode is on around a stack: nothing made in it has a graph, under enable_grad() either."""
-        for site in (one for one in stack if one.origin is Origin.USER):
+        for site in user_frames(stack):
             line = self.parsed(site.file).modes.get(site.line)
             found = None if line is None else self.site(site.file, line)
             if found is not None and "inference_mode" in (found.source or ""):

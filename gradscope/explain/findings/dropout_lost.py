@@ -14,7 +14,7 @@ from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name, last_name
 from gradscope.model.finding import Related
 from gradscope.model.operation import Operation
-from gradscope.model.site import Origin
+from gradscope.model.site import user_frames
 
 _LAYERS = "torch/nn/modules/dropout.py"
 _RATE = "p"  # an nn.Dropout's
@@ -86,7 +86,7 @@ def _set_to_nothing(statement: ast.stmt) -> ast.Attribute | None:
 
 def _read(case: Case, operation: Operation) -> set[str]:
     """The attributes that decide whether, and with what, an operator draws."""
-    own = [site for site in operation.stack if site.origin is Origin.USER]
+    own = user_frames(operation.stack)
     found = {name for site in own[1:] for one in asked_around(case, site) for name in _attributes(one)}
     inner = operation.stack[: operation.stack.index(own[0])]
     if any(site.file.replace("\\", "/").endswith(_LAYERS) for site in inner):

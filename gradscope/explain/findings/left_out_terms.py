@@ -21,7 +21,7 @@ from gradscope.explain.evidence.syntax import attribute_call, syntax
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import Operation, base_name
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Origin, Site, Stack, user_frames
 
 _TIMES = 3
 _GRAPHS = 8  # that are looked at: the first ones
@@ -160,7 +160,7 @@ def _detaches(operation: FlowOperation) -> bool:
 
 def _given_on(case: Case, stack: Stack) -> Iterator[Site]:
     """The lines at which a value has a name: where it is made, and further out as long as functions return it."""
-    for site in (one for one in stack if one.origin is Origin.USER):
+    for site in user_frames(stack):
         yield site
         scope, statement = function_at(case, site) or (None, None)
         if scope is None or statement is None or _is_put_down(statement):

@@ -21,7 +21,7 @@ from gradscope.functions.source import names_in
 from gradscope.model.finding import Related, Severity
 from gradscope.model.graph import Backward, FunctionClass, Graph, Node
 from gradscope.model.operation import Block
-from gradscope.model.site import Origin, Site
+from gradscope.model.site import Origin, Site, user_frames
 from gradscope.store.asked import kept
 
 NO_GRAPH = "element 0 of tensors does not require grad"
@@ -263,7 +263,7 @@ def _forwards(case: Case) -> dict[int, list[Block]]:
 
 def _added(case: Case, call: Backward) -> Site | None:
     """The backward() whose loss the result of a grad call is added to, by the source."""
-    frames = [site for site in call.stack if site.origin is Origin.USER]
+    frames = user_frames(call.stack)
     for depth, site in enumerate(frames):
         place = function_at(case, site)
         if place is None:

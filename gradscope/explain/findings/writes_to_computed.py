@@ -11,7 +11,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related
-from gradscope.model.site import Origin, Site, Stack
+from gradscope.model.site import Origin, Site, Stack, user_site
 
 _ACCESS = ("torch/nn/utils/parametrize.py", "get_parametrized")
 _BEFORE_FORWARD = (  # the older form keeps what it computes in an attribute, until the next forward
@@ -63,7 +63,7 @@ def writes_to_computed(case: Case) -> Iterator[Cause]:
 
 
 def _cause(site: Site, made: Stack) -> Cause:
-    place = next((one for one in made if one.origin is Origin.USER), None)
+    place = user_site(made)
     return Cause(
         "what is written here has no effect: the weight is computed from its parametrization, and the next access "
         "computes it anew",
@@ -106,7 +106,7 @@ def _is_meant(case: Case, stack: Stack, around: Stack) -> bool:
     """Whether the weight itself was to be written, and no name that the program keeps for its values."""
     if any(one.file.replace("\\", "/").endswith(_INITIALISES) for one in stack):
         return True
-    site = next((one for one in stack if one.origin is Origin.USER), None)
+    site = user_site(stack)
     text = source_lines.edited(case, site) or ""
     for ending in _SHARES:
         text = text.removesuffix(ending)
