@@ -81,9 +81,7 @@ def _left_out(ranks: Ranks, one: Rank, recording: Recording) -> Told | None:
     return never_used(ranks, one.rank, recording, reached)
 
 
-def _used(
-    ranks: Ranks, one: Rank, recording: Recording, number: int, missing: set[str]
-) -> Iterator[tuple[str, Stack]]:
+def _used(ranks: Ranks, one: Rank, recording: Recording, number: int, missing: set[str]) -> Iterator[tuple[str, Stack]]:
     """Missing leaves with where they are used: by another rank in the same backward call, else by this one earlier."""
     others = (other for other in ranks.ranks if other.rank != one.rank and other.backwards > number)
     for other in islice(others, _OTHERS):

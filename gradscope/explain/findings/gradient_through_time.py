@@ -9,6 +9,7 @@ from gradscope.explain.deductions.chains_through_time import Chain, exploding_ch
 from gradscope.explain.deductions.graph_cuts import first_values
 from gradscope.explain.deductions.losses_over_time import has_fallen
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.words import line_of
 from gradscope.model.finding import Related, Severity
 
 
@@ -46,7 +47,7 @@ def _cause(case: Case, chain: Chain, explodes: bool) -> Cause:
     latest, weight = chain.nodes[0], chain.weight
     given = None if weight is None else first_values(case, weight)
     here = given is None or latest.site is None or given == latest.site
-    line = "this line" if here or latest.site is None else f"line {latest.site.line}"
+    line = "this line" if here or latest.site is None else line_of(latest.site, given)
     return Cause(
         f"the gradient {'explodes' if explodes else 'vanishes'} on its way back through time: {chain.sizes[0]:.1e} at "
         f"the last call of {line} and {chain.sizes[-1]:.1e} at the first that was measured; "

@@ -13,6 +13,7 @@ from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.deductions.step_lines import rate_line, step_line
 from gradscope.explain.deductions.weight_growth import samples_of
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.words import line_of
 from gradscope.explain.findings.gradient_magnitudes import FLAT
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
@@ -83,9 +84,10 @@ def gradients_gone(case: Case) -> Iterator[Cause]:
 
 
 def _collapsed(case: Case, looks: Looks, margin: float, hinge: Site) -> Cause:
-    told = f"the loss has become the margin {margin:g} of line {hinge.line}: what that is added to is zero, for all"
     step = step_line(case, next(iter(looks[0]))) if _began_with_leaps(looks) else None
     rate = None if step is None else rate_line(case, step)
+    margin_of = f"the margin {margin:g} of {line_of(hinge, rate)}"
+    told = f"the loss has become {margin_of}: what that is added to is zero, for all"
     if rate is None:
         return Cause(told, hinge, certain=False)
     related = (Related("called_at", hinge, "the margin"), Related("called_at", step, "the step"))

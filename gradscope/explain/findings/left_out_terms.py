@@ -18,6 +18,7 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, leaves_torch
 from gradscope.explain.evidence.source_names import carries, function_at, targets
 from gradscope.explain.evidence.syntax import attribute_call, syntax
+from gradscope.explain.evidence.words import line_of
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import Operation, base_name
@@ -82,15 +83,12 @@ def _never_added(case: Case, told: Container[Site]) -> Iterator[Cause]:
             made_by.setdefault(site, operation)
     for site, count in times.items():
         if count >= _TIMES and not _is_visited(case, made_by[site].operation):
-            message = f"no loss contains what line {site.line} computes with gradients"
             dropped = _dropped_result(case, site)
+            place = dropped or (site if _is_thrown_away(case, site) else steps[site])
+            message = f"no loss contains what {line_of(site, place)} computes with gradients"
             if dropped is not None:
                 message += ": what this Function makes of it is thrown away"
-                yield Cause(message, dropped, (Related("made_at", site, "computes the term"),))
-            elif _is_thrown_away(case, site):
-                yield Cause(message, site)
-            else:
-                yield Cause(message, steps[site], (Related("made_at", site, "computes the term"),))
+            yield Cause(message, place, () if place == site else (Related("made_at", site, "computes the term"),))
 
 
 def _unused_terms(case: Case, flow: RecordedDataflow) -> Iterator[tuple[FlowOperation, Site]]:
