@@ -29,7 +29,7 @@ class Other(torch.autograd.Function):
     @staticmethod
     def forward(ctx, gradient, slope, x):
         ctx.save_for_backward(gradient, slope)
-        return gradient * slope
+        return slope * gradient
 
     @staticmethod
     def backward(ctx, again):
