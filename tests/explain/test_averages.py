@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.edited import edited
+
 PROGRAM = '''"""Sounds are told by the nearest of some codes, which follow what comes near them."""
 
 import torch
@@ -79,10 +81,7 @@ TOLD = {
 
 
 def explain(explained, tmp_path, edits):
-    text = PROGRAM
-    for old, new in edits:
-        assert old in text
-        text = text.replace(old, new)
+    text = edited(PROGRAM, *edits)
     script = tmp_path / "sounds.py"
     script.write_text(text)
     findings = explained(script).findings

@@ -2,6 +2,8 @@
 
 import pytest
 
+from tests.edited import edited
+
 PROGRAM = '''"""Bounds of a tank: two rates, of which the second may be written again."""
 
 import torch
@@ -19,11 +21,8 @@ UNREAD = {"it asks for others": ("(gain, level)", "level"), "it starts elsewhere
 
 
 def told(explained, tmp_path, *edits):
-    script, text = tmp_path / "tank.py", PROGRAM
-    for before, after in edits:
-        assert before in text
-        text = text.replace(before, after)
-    script.write_text(text)
+    script = tmp_path / "tank.py"
+    script.write_text(edited(PROGRAM, *edits))
     found = [one for one in explained(script).findings if one.code == "GS702"]
     return [(one.site.line, one.severity.value, one.confidence.value) for one in found]
 

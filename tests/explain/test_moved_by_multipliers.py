@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.edited import edited
+
 FAULTS = Path(__file__).parent.parent.parent / "sample_scripts" / "faults" / "training"
 PROGRAM = (FAULTS / "crane_with_a_temperature.py").read_text()
 OF_ONE_BACKWARD = (FAULTS / "loans_of_two_groups.py").read_text()
@@ -30,8 +32,7 @@ TOLD = {
 
 def told(explained, tmp_path, edit, program=PROGRAM):
     script = tmp_path / "program.py"
-    assert edit[0] in program
-    script.write_text(program.replace(*edit))
+    script.write_text(edited(program, edit))
     return [one.site.source for one in explained(script).findings if one.code == "GS700"]
 
 

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from tests.edited import edited
+
 FAULTS = Path(__file__).parent.parent.parent / "sample_scripts" / "faults" / "checkpoints"
 PROGRAM = (FAULTS / "parcels_from_leg_to_leg.py").read_text()
 PUT_BACK, LOOP = "        baton.put_back(states)", "    for epoch in range(begin, begin + epochs):"
@@ -48,12 +50,8 @@ OTHER_FORMS = {
 
 
 def told(explained, tmp_path, edits):
-    program = PROGRAM
-    for old, new in edits:
-        assert old in program
-        program = program.replace(old, new)
     script = tmp_path / "parcels.py"
-    script.write_text(program)
+    script.write_text(edited(PROGRAM, *edits))
     return [one.site.source for one in explained(script).findings if one.code == "GS870"]
 
 

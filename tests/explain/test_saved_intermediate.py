@@ -3,6 +3,7 @@
 import pytest
 
 from gradscope.model.finding import Severity
+from tests.edited import edited
 
 PROGRAM = '''"""A critic whose slope is held near one, with a smooth activation by hand."""
 
@@ -84,19 +85,17 @@ TOLD = {
 }
 
 
-def told(explained, tmp_path, *edit):
+def told(explained, tmp_path, *edits):
     script = tmp_path / "critics.py"
-    if edit:
-        assert edit[0] in PROGRAM
-    script.write_text(PROGRAM.replace(*edit) if edit else PROGRAM)
+    script.write_text(edited(PROGRAM, *edits))
     return [(one.site.line, one.severity) for one in explained(script).findings if one.code in ("GS205", "GS207")]
 
 
 @pytest.mark.parametrize(("edit", "line", "severity"), TOLD.values(), ids=TOLD)
 def test_the_line_that_saves(explained, tmp_path, edit, line, severity):
-    assert told(explained, tmp_path, *edit) == [(line, severity)]
+    assert told(explained, tmp_path, *([edit] if edit else ())) == [(line, severity)]
 
 
 @pytest.mark.parametrize("edit", SILENT.values(), ids=SILENT)
 def test_nothing_is_missed(explained, tmp_path, edit):
-    assert told(explained, tmp_path, *edit) == []
+    assert told(explained, tmp_path, edit) == []
