@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import enum
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from gradscope.model.operation import Operation
 from gradscope.model.site import Located, Site, Stack
@@ -43,11 +43,10 @@ class FlowOperation:
     backward: int | None = None
     reads: tuple[Read, ...] = ()
     makes: tuple[int, ...] = ()
+    site: Site | None = field(init=False)  # the user's line that led there: asked of each again and again
 
-    @property
-    def site(self) -> Site | None:
-        """The user's line that led to the operator."""
-        return self.operation.site
+    def __post_init__(self) -> None:
+        self.site = self.operation.site
 
 
 @dataclass(frozen=True, slots=True)

@@ -37,9 +37,8 @@ def data_edited(case: Case) -> Iterator[Cause]:
     torch's count of the edits of that tensor, by which it knows a saved one has changed, is higher in later steps than
     in earlier ones: it is no new tensor each time.
     """
-    for site, found in _versions(case).items():
-        name = _edited(case, site) if len(found) > 1 else None
-        if name is not None:
+    for (site, name), found in _versions(case).items():
+        if len(found) > 1:
             yield Cause(
                 f"`{name}` is edited in place and stays so: it had been edited {min(found)} times when this line first "
                 f"ran, and {max(found)} times later",
@@ -49,10 +48,19 @@ def data_edited(case: Case) -> Iterator[Cause]:
             )
 
 
-def _versions(case: Case) -> dict[Site, set[int]]:
-    """By line, how often what it edits had been edited before its first edit of a step: layers may edit one in turn."""
-    found: dict[Site, set[int]] = defaultdict(set)
-    for block, edits in case.blocks_with(_is_of_data):
+def _versions(case: Case) -> dict[tuple[Site, str], set[int]]:
+    """By line and what it edits, how often that had been edited before the line's first edit of a step: layers may edit
+    one in turn."""
+    names: dict[Site, str | None] = {}
+
+    def is_asked(operation: Operation) -> bool:
+        site = operation.site if _is_of_data(operation) else None
+        if site is not None and site not in names:
+            names[site] = _edited(case, site)
+        return site is not None and names[site] is not None
+
+    found: dict[tuple[Site, str], set[int]] = defaultdict(set)
+    for block, edits in case.blocks_with(is_asked):
         first: dict[Site, int] = {}
         for operation in edits if block.backward is None else ():
             site = operation.site
@@ -60,7 +68,7 @@ def _versions(case: Case) -> dict[Site, set[int]]:
             if site is not None and versions:
                 first[site] = min(*versions, first.get(site, versions[0]))
         for site, version in first.items():
-            found[site].add(version)
+            found[site, names[site] or ""].add(version)
     return found
 
 

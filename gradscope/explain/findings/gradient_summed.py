@@ -24,7 +24,7 @@ def gradient_summed(case: Case) -> Iterator[Cause]:
     parameter, where the program then goes over the samples that it believes to be in .grad.
     """
     flow, said = dataflow(case), set[str]()
-    for at, operation in enumerate(flow.operations):
+    for at, operation in enumerate(flow.operations if case.functions() else ()):
         node = _node(case, operation)
         function = None if node is None else node.function
         if node is None or function is None or function.name in said:
