@@ -120,6 +120,7 @@ from gradscope.explain.findings.self_similarity import compared_with_themselves
 from gradscope.explain.findings.summed_batches import micro_batches_summed
 from gradscope.explain.findings.surrogates import optimistic_surrogate
 from gradscope.explain.findings.targets_outside import targets_outside
+from gradscope.explain.findings.targets_with_gradient import target_with_gradient
 from gradscope.explain.findings.temperatures import temperature_of_a_part
 from gradscope.explain.findings.terms_of_others import term_trains_nothing
 from gradscope.explain.findings.turned_dimensions import dimensions_turned
@@ -324,7 +325,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS785", "gathered-without-gradient", Severity.WARNING, gathered_without_gradient, points=False),
     Kind("GS840", "sample-without-gradient", Severity.WARNING, estimators.sample_without_gradient, points=False),
     Kind("GS841", "term-left-out", Severity.INFO, left_out_terms.term_left_out, points=False),
-    Kind("GS842", "target-with-gradient", Severity.INFO, estimators.target_with_gradient, points=False),
+    Kind("GS842", "target-with-gradient", Severity.INFO, target_with_gradient, points=False),
     Kind("GS843", "softmax-over-batch", Severity.INFO, wrong_dimension.softmax_over_batch, points=False),
     Kind("GS844", "mean-over-mask", Severity.INFO, masked_means.mean_over_mask, points=False),
     Kind("GS845", "labels-two-ahead", Severity.INFO, losses.labels_two_ahead, points=False),
