@@ -123,6 +123,7 @@ from gradscope.explain.findings.targets_outside import targets_outside
 from gradscope.explain.findings.targets_with_gradient import target_with_gradient
 from gradscope.explain.findings.temperatures import temperature_of_a_part
 from gradscope.explain.findings.terms_of_others import term_trains_nothing
+from gradscope.explain.findings.thawed_with_the_rest import thawed_with_the_rest
 from gradscope.explain.findings.turned_dimensions import dimensions_turned
 from gradscope.explain.findings.unbounded_scales import unbounded_scale
 from gradscope.explain.findings.unheld_leaves import leaf_not_held
@@ -237,6 +238,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS898", "average-left", Severity.INFO, average_left, points=False),
     Kind("GS857", "waits-for-a-fall", Severity.INFO, waits_for_a_score_to_fall, points=False),
     Kind("GS812", "thawed-by-train", Severity.INFO, training_modes.thawed_by_train, points=False),
+    Kind("GS766", "thawed-with-the-rest", Severity.INFO, thawed_with_the_rest, points=False),
     Kind("GS865", "forgets-batches", Severity.INFO, forgets_batches, points=False),
     Kind("GS873", "factor-cancelled", Severity.INFO, hooks_and_optimizers.factor_cancelled, points=False),
     Kind("GS874", "decay-moves-frozen", Severity.INFO, hooks_and_optimizers.decay_moves_frozen, points=False),
