@@ -16,7 +16,7 @@ from gradscope.explain.evidence.optimizers import made_at
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.explain.evidence.words import several
 from gradscope.model.finding import Related
-from gradscope.model.flow import FlowOperation, FlowTensor, Read
+from gradscope.model.flow import FlowOperation, FlowTensor, OptimizerLook, Read
 from gradscope.model.site import Site
 from gradscope.model.training import FORWARD, LOAD
 
@@ -114,7 +114,7 @@ def _cause(case: Case, name: str, place: _Place) -> Cause:
     names = [one.leaf or "a parameter" for one in place.parameters.values()]
     meets = place.meets.site if place.meets is not None else None
     whose = f"the parameters of {name} ({several(names)})" if name else several(names)
-    made = _optimizer(case)
+    made = _optimizer(case, frozenset(place.parameters))
     kept = container_around(case, birth(case, next(iter(place.parameters))))
     given = (Related("declared_at", made, "the optimizer"),) if kept is not None and made is not None else ()
     return Cause(
@@ -127,7 +127,17 @@ def _cause(case: Case, name: str, place: _Place) -> Cause:
     )
 
 
-def _optimizer(case: Case) -> Site | None:
-    """Where the optimizer was made that holds most."""
-    looks = sorted(case.optimizer_looks(), key=lambda look: -len(look.parameters))
-    return made_at(case, looks[0].optimizer) if looks else None
+def _optimizer(case: Case, forgotten: frozenset[int]) -> Site | None:
+    """Where the optimizer was made that should hold them: of those that step after the backward calls which reach them,
+    or of all, the one that these calls reach most of. A program may have others, of a teacher or of an opponent.
+    """
+    backwards = {leaf.backward for leaf in case.leaf_gradients() if leaf.tensor in forgotten}
+    reached = {leaf.tensor for leaf in case.leaf_gradients() if leaf.backward in backwards}
+    looks = case.optimizer_looks()
+    followed = {look.optimizer for look in looks if look.backward in backwards}
+
+    def fits(look: OptimizerLook) -> tuple[bool, int, int]:
+        held = {one.tensor for one in look.parameters}
+        return look.optimizer in followed, len(held & reached), len(held)
+
+    return made_at(case, max(looks, key=fits).optimizer) if looks else None
