@@ -6,13 +6,13 @@ import ast
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.settings import argument, calls_at
+from gradscope.explain.deductions.optimizer_parameters import is_updated_by_hand
+from gradscope.explain.deductions.weight_decays import decay_line
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.optimizers import made_at
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
-from gradscope.functions.source import called_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation, OptimizerLook
 from gradscope.model.hook import Hook
@@ -21,9 +21,9 @@ from gradscope.model.site import Site
 from gradscope.model.training import CLIP
 
 _BY_SIZE = ("Adam", "AdamW", "NAdam", "RAdam", "Adamax", "Adagrad", "Adadelta", "RMSprop", "SparseAdam")
-_DECAYS = ("AdamW",)  # if they are told nothing
 _FACTORS = {"mul", "div"}
 _ZEROS = {"fill", "zero", "masked_fill", "index_fill"}
+_DRAWS = {"bernoulli", "dropout", "native_dropout", "rand", "rand_like", "randn", "randn_like", "uniform", "random"}
 _GRADIENT, _MASKED = 1, 2  # tensors that an operator of the hook reads
 
 
@@ -74,18 +74,34 @@ def decay_moves_frozen(case: Case) -> Iterator[Cause]:
 
     Do instead: give such parameters a group without weight decay, or put the rows back after each step.
 
-    How it is found: the hook writes zeros into the gradient or multiplies it by another tensor, and the call that made
-    the optimizer asks for weight decay. A hint: the mask may have no zeros.
+    How it is found: the hook writes zeros into the gradient or multiplies it by another tensor; the call that made the
+    optimizer, or the group that names what the parameter is of, asks for weight decay; and where elements are compared
+    before and after steps, on a CPU, steps move those that the gradient does not. The program does not write to the
+    parameter by itself. A hint: the mask may have no zeros.
     """
     for hook, look in _held(case):
         inside = _inside(case, hook)
-        made = made_at(case, look.optimizer)
-        masks = any(_base(one) == "mul" and len(one.reads) == _MASKED for one in inside)
-        if made is None or not (masks or any(_base(one) in _ZEROS for one in inside)) or not _decays(case, look):
-            continue
-        message = f"weight decay moves what the hook {hook.name} on {hook.on} keeps from the gradient"
-        yield Cause(message, made, (Related("registered_at", hook.site, hook.on),), certain=False, tensor=hook.on)
-        return
+        line = decay_line(case, look, hook) if _masks(inside) and _keeps(case, hook, look, inside) else None
+        if line is not None:
+            message = f"weight decay moves what the hook {hook.name} on {hook.on} keeps from the gradient"
+            yield Cause(message, line, (Related("registered_at", hook.site, hook.on),), certain=False, tensor=hook.on)
+            return
+
+
+def _masks(inside: list[FlowOperation]) -> bool:
+    """Whether operators of a hook set a part of the gradient to zero, it may be, and always the same part."""
+    bases = {_base(one) for one in inside}
+    masks = any(_base(one) == "mul" and len(one.reads) == _MASKED for one in inside)
+    return (masks or bool(bases & _ZEROS)) and not bases & _DRAWS
+
+
+def _keeps(case: Case, hook: Hook, look: OptimizerLook, inside: list[FlowOperation]) -> bool:
+    """Whether nothing else puts back what the hook kept, and no gradient was measured in which it left no zeros."""
+    since = min(one.backward for one in inside if one.backward is not None)
+    shares = [one.zero_share for one in case.sizes() if one.leaf == hook.on and one.backward >= since]
+    number = next(one.tensor for one in look.parameters if one.name == hook.on)
+    tensor = dataflow(case).tensors.get(number)
+    return (not shares or max(shares) > 0) and (tensor is None or not is_updated_by_hand(case, tensor))
 
 
 def _held(case: Case) -> Iterator[tuple[Hook, OptimizerLook]]:
@@ -111,20 +127,6 @@ def _is_of(case: Case, hook: Hook, site: Site) -> bool:
         return function == name
     classes = (one for one in syntax(case).nodes(site.file) if isinstance(one, ast.ClassDef) and one.name == name)
     return any(one.lineno <= site.line <= (one.end_lineno or 0) for one in classes)
-
-
-def _decays(case: Case, look: OptimizerLook) -> bool:
-    """Whether the call that made an optimizer asks for weight decay, of all groups alike."""
-    made = made_at(case, look.optimizer)
-    calls = calls_at(case, made) if made is not None else []
-    keys = [key for call in calls for one in ast.walk(call) if isinstance(one, ast.Dict) for key in one.keys]
-    if any(isinstance(key, ast.Constant) and key.value == "weight_decay" for key in keys):
-        return False
-    for call in calls:
-        value = argument(call, "weight_decay", None) if called_name(call) == look.name else None
-        if value is not None:
-            return not (isinstance(value, ast.Constant) and not value.value)
-    return look.name in _DECAYS
 
 
 def _base(operation: FlowOperation) -> str:
