@@ -5,31 +5,23 @@ not all ranks make."""
 
 from __future__ import annotations
 
-import ast
 import re
-from collections.abc import Iterator
-from itertools import islice
 from pathlib import Path
 
-from gradscope.model.graph import Graph
-from gradscope.model.operation import Operation
 from gradscope.model.rank import Rank
-from gradscope.model.site import Site, Stack, user_frames
+from gradscope.model.site import user_frames
 from gradscope.ranks.clocks import named_by_each
 from gradscope.ranks.grouping import made_by_some
 from gradscope.ranks.handing import built_with
 from gradscope.ranks.known import Ranks, Told
-from gradscope.ranks.never_used import never_used
+from gradscope.ranks.left_out import NEVER, left_out
 from gradscope.ranks.removed import removed_by_another
-from gradscope.ranks.syntax import at_line, statements
-from gradscope.ranks.ways import ways_of
 from gradscope.store.averaging_reader import read_beside_the_wrapper
 from gradscope.store.collective_reader import read_runs
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording, load
 
-_TWICE = "Expected to mark a variable ready only once"  # what DistributedDataParallel raises
-_NEVER = "Expected to have finished reduction in the prior iteration"  # this as well
+_TWICE = "Expected to mark a variable ready only once"  # what DistributedDataParallel raises, as NEVER
 _UNLIKE = re.compile("appears not to match|DDP expects same model across all ranks")  # and these
 _OTHERS = 8  # ranks that are asked
 
@@ -40,8 +32,8 @@ def raised_by(ranks: Ranks, one: Rank) -> Told | None:
     with load(Path(one.path)) as recording:
         if _TWICE in text:
             return _in_a_nested_backward(recording) or _beside_the_wrapper(recording)
-        if _NEVER in text:
-            return _left_out(ranks, one, recording)
+        if NEVER in text:
+            return left_out(ranks, one, recording)
         if _UNLIKE.search(text):
             return _of_another_size(recording)
         lost = removed_by_another(ranks, one, recording) or named_by_each(ranks, one, recording)
@@ -66,67 +58,11 @@ def _beside_the_wrapper(recording: Recording) -> Told | None:
     return None if site is None else ("after the module inside the wrapper was called as well", site)
 
 
-def _left_out(ranks: Ranks, one: Rank, recording: Recording) -> Told | None:
-    """The branch by which parameters were left out of a loss: of the last backward call of the one that raised."""
-    number = len(recording.backwards()) - 1
-    if number < 0:
-        return None
-    reached = _leaves(recording.graph(number))
-    missing = {leaf for leaf in ranks.averaging[one.rank].leaves if leaf not in reached}
-    way = ways_of(recording).get(number, [])
-    for leaf, stack in _used(ranks, one, recording, number, missing):
-        site = next(filter(None, (_passed(recording, frame, way) for frame in stack)), None)
-        if site is not None:
-            return f"after {leaf} was left out of the loss of backward {number}", site
-    return never_used(ranks, one.rank, recording, reached)
-
-
-def _used(ranks: Ranks, one: Rank, recording: Recording, number: int, missing: set[str]) -> Iterator[tuple[str, Stack]]:
-    """Missing leaves with where they are used: by another rank in the same backward call, else by this one earlier."""
-    others = (other for other in ranks.ranks if other.rank != one.rank and other.backwards > number)
-    for other in islice(others, _OTHERS):
-        with load(Path(other.path)) as there:
-            yield from _stacks(there.graph(number), missing)
-    if number > 0:
-        yield from _stacks(recording.graph(number - 1), missing)
-
-
-def _stacks(graph: Graph, leaves: set[str]) -> Iterator[tuple[str, Stack]]:
-    """Each of some leaves with the lines of what used it, which are not always those that a leaf's own node has."""
-    names = {node.id: node.leaf for node in graph.nodes if node.leaf in leaves}
-    for edge in graph.edges:
-        leaf = names.get(edge.target)
-        if leaf is not None:
-            yield leaf, user_frames(graph.nodes[edge.source].stack)
-
-
-def _leaves(graph: Graph) -> set[str]:
-    return {node.leaf for node in graph.nodes if node.leaf is not None}
-
-
-def _passed(recording: Recording, used: Site, way: list[Operation]) -> Site | None:
-    """The first line of a branch that was taken in place of that with a line, else the condition, innermost first."""
-    ran = {site.line for one in way for site in one.stack if site.is_in_function_of(used)}
-    if not ran or used.line in ran:
-        return None
-    for node in reversed(statements(recording, used)):
-        arms = [node.body, node.orelse] if isinstance(node, ast.If) else []
-        holding = [arm for arm in arms if _in_arm(arm, used.line)]
-        if holding and not any(_in_arm(holding[0], line) for line in ran):
-            others = sorted(line for arm in arms if arm is not holding[0] for line in ran if _in_arm(arm, line))
-            return at_line(recording, used, others[0] if others else node.lineno)
-    return None
-
-
 def _of_another_size(recording: Recording) -> Told | None:
     """What gives the number that a wrapped model is built with, where that is computed."""
     failures = recording.failures()
     site = built_with(recording, failures[-1].stack) if failures else None
     return None if site is None else (f"whose model is built with what line {site.line} gives", site)
-
-
-def _in_arm(arm: list[ast.stmt], line: int) -> bool:
-    return bool(arm) and arm[0].lineno <= line <= (arm[-1].end_lineno or 0)
 
 
 def _by_its_caller(one: Rank, recording: Recording) -> Told | None:

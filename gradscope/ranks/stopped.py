@@ -13,6 +13,7 @@ from gradscope.ranks.grouping import made_by_some
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.leaving import left
+from gradscope.ranks.left_out import wrapped_at
 from gradscope.ranks.parting import Parting, circle_of, first_parting
 from gradscope.ranks.raised import raised_by
 from gradscope.ranks.turning import turn_of
@@ -137,10 +138,11 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
         way out of a step that it took before a backward which the other ran; of one in which the wrapper's hook ran
         twice for a parameter, the line that calls the module inside as well, or whose node runs a backward of its own,
         as that of a reentrant checkpoint does; of one in which the wrapper missed gradients, the branch that left these
-        parameters out, or the line that builds their layer, where nothing ran in it, or that wraps a model which
-        chooses among its layers; of one that found no file, the line by which another one had removed it, or by which
-        each rank makes the name of it by its own clock, to the second, where one alone fills it; of one that waits in
-        new_group(), the condition of the rank under which it alone came there; of one whose
+        parameters out, the one condition or shortened loop by which a trip was, where layers run by one line, or the
+        line that builds their layer, where nothing ran in it, or that wraps the model, of which forwards choose among
+        layers, or a loss leaves out what they give; of one that found no file, the line by which another one had
+        removed it, or by which each rank makes the name of it by its own clock, to the second, where one alone fills
+        it; of one that waits in new_group(), the condition of the rank under which it alone came there; of one whose
         model the wrapper refused as another one, the line that computes what the model is built with; of one that
         raised in a collective that had met others for another caller, the line of this caller; of any other that all
         ranks raised, what `gradscope explain` says of it. Exceptions about lost peers are taken as consequences.
@@ -155,10 +157,11 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
         return
     stay = others - {first.rank}
     how, site = _goes_back(ranks, first) or ("", first.place)
+    wrapped = wrapped_at(ranks, first, site) if site is not None else ()
     yield Blame(
         f"rank {first.rank} {_did(first)}{how and f', {how}'}{f', while {_wait_words(stay)}' if stay else ''}",
         site,
-        waiting,
+        (*wrapped, *waiting),
         certain=first.state is State.RAISED,
         backward=None if first.collective is None else first.collective.backward,
         operator=first.last if first.state is not State.RAISED else None,

@@ -35,6 +35,7 @@ SCRIPTS = {
     "order_programs.py": 2,
     "parallel_programs.py": 2,
     "selected_programs.py": 2,
+    "skipped_programs.py": 2,
     "sharded_programs.py": 2,
     "replica_programs.py": 2,
     "origin_programs.py": 2,
