@@ -14,7 +14,7 @@ import click
 from gradscope.errors import GradscopeError, UsageError
 from gradscope.model.printable import printable
 from gradscope.render.terminal import encoded
-from gradscope.store.reader import Recording, load, newest
+from gradscope.store.reader import Recording, load, newest, started_as
 
 PIPE_WIDTH = 200
 WIDEST_TEXT = 120
@@ -33,7 +33,7 @@ rank: Decorator = click.option(
     expose_value=False,
     callback=_keep_rank,
     metavar="N",
-    help="In a folder with the recordings of several ranks, read that of rank N.",
+    help="In a folder with the recordings of several ranks, or of what started them, read that of rank N.",
 )
 
 
@@ -85,12 +85,11 @@ def check_asked(asked: str, recording: str | None, what: str) -> None:
 
 def open_recording(name: str | None, quiet: bool) -> Recording:
     """Open the recording that was named, or the newest, and say which."""
-    folder, rank = name is None or Path(name).is_dir(), _wanted_rank()
-    if rank is not None and not folder:
-        raise UsageError(f"--rank chooses from a folder, and {printable(str(name))} is not one")
-    recording = load(newest(None if name is None else Path(name), rank)) if folder else load(name)
+    rank = _wanted_rank()
+    chosen = rank is not None or name is None or Path(name).is_dir()
+    recording = load(chosen_recording(name, rank) if chosen else name)
     if not quiet:
-        if folder:
+        if chosen:
             of_rank = "" if rank is None else f" of rank {rank}"
             talk(f"reading {recording.path}, the newest recording{of_rank}")
         if recording.recovered:
@@ -98,6 +97,16 @@ def open_recording(name: str | None, quiet: bool) -> Recording:
         for lack in recording.run().lacks:
             talk(f"in this recording {lack.sentence}")
     return recording
+
+
+def chosen_recording(name: str | None, rank: int | None) -> Path:
+    """The newest recording in a folder; of a rank, also where the recording is named of what started it."""
+    if name is None or Path(name).is_dir():
+        return newest(None if name is None else Path(name), rank)
+    started = [] if rank is None else started_as([Path(name)], rank)
+    if not started:
+        raise UsageError(f"--rank chooses from a folder, and {printable(name)} is not one")
+    return max(started)
 
 
 def _wanted_rank() -> int | None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from dataclasses import replace
-from glob import escape
 from pathlib import Path
 
 import click
@@ -21,6 +20,7 @@ from gradscope.ranks.table import findings
 from gradscope.render.rank_formats import RANK_FORMATS, SUFFIXES, RankPage
 from gradscope.store.file import show
 from gradscope.store.reader import SUFFIX, load
+from gradscope.store.started import folders_started_by
 from gradscope.view.ranks import table
 
 _RANK = re.compile(r"\.r\d+-of-\d+\.")
@@ -124,11 +124,5 @@ def of_ranks(paths: list[Path]) -> list[Path]:
 
 def _started_by(launchers: list[Path]) -> list[Path]:
     """The recordings of processes that one of these started, which stand in a folder of its name and number."""
-    beside = [folder for one in launchers for folder in one.parent.glob(f"{escape(one.stem)}.*[0-9]")]
-    started = {folder: sorted(folder.glob(f"*{SUFFIX}")) for folder in beside if folder.is_dir()}
-    newest = max((folder for folder, found in started.items() if len(found) > 1), key=_changed, default=None)
-    return started.get(newest, []) if newest else []
-
-
-def _changed(folder: Path) -> float:
-    return folder.stat().st_mtime
+    started = (sorted(folder.glob(f"*{SUFFIX}")) for folder in folders_started_by(launchers))
+    return next((found for found in started if len(found) > 1), [])

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import os
+import re
 from collections.abc import Callable, Iterator
 from functools import wraps
 from pathlib import Path
@@ -19,6 +20,7 @@ from gradscope.store.in_graphs import node_names, read_names
 from gradscope.store.measurements import read_gradients, read_node_runs
 from gradscope.store.rows import INTEGER, MAYBE, REAL, TEXT
 from gradscope.store.run_reader import read_calls
+from gradscope.store.started import folders_started_by
 
 if TYPE_CHECKING:
     from gradscope.model.dispatch import StoredBackward
@@ -43,18 +45,29 @@ def open_recording(path: str | os.PathLike[str] | None) -> OpenFile:
 
 
 def newest(folder: Path | None = None, rank: int | None = None) -> Path:
-    """The recording written to last in a folder, else in $GRADSCOPE_DIR or the working directory; of a rank."""
+    """The recording written to last in a folder, else in $GRADSCOPE_DIR or the working directory; of a rank, it may
+    stand in the folder of what a recording there started."""
     folder = folder or Path(os.environ.get("GRADSCOPE_DIR") or ".")
-    pattern = f"*{SUFFIX}" if rank is None else f"*.r{rank:05d}-of-*{SUFFIX}"
-    found = [path for path in folder.glob(pattern) if path.is_file()]
-    if rank is not None and not found:  # ranks that the program started itself are not called so
-        found = [path for path in folder.glob(f"*{SUFFIX}") if path.is_file() and _rank_of(path) == rank]
+    files = [path for path in folder.glob(f"*{SUFFIX}") if path.is_file()]
+    found = files if rank is None else _of_rank(files, rank) or started_as(files, rank)
     if not found:
         where = show(folder) if str(folder) != "." else "this directory"
         hint = "make one with `gradscope trace SCRIPT`, or name one"
         of_rank = "" if rank is None else f" of rank {rank}"
         raise UnreadableError(f"there is no {SUFFIX} file{of_rank} in {where}", hint)
     return max(found, key=lambda path: (path.stat().st_mtime_ns, path.name))
+
+
+def started_as(launchers: list[Path], rank: int) -> list[Path]:
+    """The recordings of a rank in the folder of the newest launch by one of these that has any."""
+    folders = ([*folder.glob(f"*{SUFFIX}")] for folder in folders_started_by(launchers))
+    return next(filter(None, (_of_rank(files, rank) for files in folders)), [])
+
+
+def _of_rank(files: list[Path], rank: int) -> list[Path]:
+    """Those of a rank, by their names; ranks that the program started itself are not called so."""
+    named = [path for path in files if re.search(rf"\.r{rank:05d}-of-", path.name)]
+    return named or [path for path in files if _rank_of(path) == rank]
 
 
 def _rank_of(path: Path) -> int | None:
