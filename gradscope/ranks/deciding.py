@@ -14,6 +14,7 @@ from gradscope.model.site import Site, Stack
 from gradscope.ranks.attributes import kept_in
 from gradscope.ranks.given import Frame, bound_in, frames_of, passed_to
 from gradscope.ranks.meetings import without_meetings
+from gradscope.ranks.sampled_parts import builds_a_loader, is_exhausted, parts_of_classes
 from gradscope.ranks.syntax import JUMPS, Function, at_line, statements
 from gradscope.store.reader import Recording
 
@@ -93,15 +94,31 @@ def _is_nothing(node: ast.AST) -> bool:
 
 
 def part_of(recording: Recording, stack: Stack, loop: Site) -> Site | None:
-    """The line that takes a rank's part of what a loop goes through; None of a loop that says how far it goes."""
+    """The line that takes a rank's part of what a loop goes through, or builds the loader that this is; None of a loop
+    that says how far it goes."""
     frames = frames_of(recording, stack)
     place = loop.file, loop.function
     at = next((at for at, one in enumerate(frames) if (one.site.file, one.site.function) == place), None)
     loops = [] if at is None else [one for one in ast.walk(frames[at].function) if isinstance(one, ast.For)]
-    through = next((one.iter for one in loops if one.lineno == loop.line), None)
-    if at is None or through is None or _is_bounded(through):
+    around = next((one for one in loops if one.lineno == loop.line), None)
+    if at is None or around is None or _is_bounded(around.iter):
         return None
-    return origin(recording, frames[at:], through, takes_part)
+    part = origin(recording, frames[at:], around.iter, takes_part)
+    return part or (_of_a_loader(recording, frames[at:], around.iter) if is_exhausted(around) else None)
+
+
+def _of_a_loader(recording: Recording, frames: list[Frame], through: ast.expr) -> Site | None:
+    """What decides how much a loader gives a rank: a line of its sampler or dataset, else the line that builds it."""
+    loader = origin(recording, frames, through, builds_a_loader)
+    parts = {} if loader is None else parts_of_classes(recording, asks_for_rank)
+    made: list[str] = []
+
+    def makes(value: ast.expr) -> bool:
+        made.extend(called_name(one) or "" for one in ast.walk(value) if isinstance(one, ast.Call))
+        return bool(parts.keys() & made)
+
+    makes_one = loader is not None and origin(recording, frames, through, makes) is not None
+    return next((parts[name] for name in made if name in parts), None) if makes_one else loader
 
 
 def _is_bounded(value: ast.expr) -> bool:

@@ -50,13 +50,13 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
         or what was drawn for it; the way out of a step that one rank left before a backward which the other ran; that
         by which it left a loop in which the other goes on, and has not begun it anew: the way out of a step that it
         left in it, where the flag is set that the loop asks for, or what is called that sets it by what it is given,
-        the condition of its one way out, the line that takes a rank's part of what the loop goes through, else the
-        loop; the call under a condition, where the other rank was below it in the same function, or came round to a
-        line above it; the condition of data in whose other arm the other rank was; the line that measures what this
-        condition asks for, or asks a rank's own disk or clock for it; the assignment that made a tensor of another
-        dtype; the one condition by which trips of a loop are left out, where ranks come to one line with tensors of
-        other sizes, and had met there before; the line that hands a helper of several callers, which had met others
-        before, what it sends; else that of the collective.
+        the condition of its one way out, the line that takes a rank's part of what the loop goes through, in the
+        sampler or dataset of a loader too, else the line that builds this, else the loop; the call under a condition,
+        where the other rank was below it in the same function, or came round to a line above it; the condition of data
+        in whose other arm the other rank was; the line that measures what this condition asks for, or asks a rank's own
+        disk or clock for it; the assignment that made a tensor of another dtype; the one condition by which trips of a
+        loop are left out, where ranks come to one line with tensors of other sizes, and had met there before; the line
+        that hands a helper of several callers, which had met others before, what it sends; else that of the collective.
     """
     parting = first_parting(ranks)
     if parting is not None:
@@ -74,7 +74,7 @@ def _parted(ranks: Ranks, parting: Parting) -> Blame:
     first, second = _told(other, expected), _told(expected, other)
     members = parting.key[1]
     group = "the run" if len(ranks.ranks) == len(members) else f"the group of {named(list(members))}"
-    condition = (Related("cause_at", turn.condition, "the condition of the branch"),) if turn.condition else ()
+    condition = (Related("cause_at", turn.condition, turn.asks),) if turn.condition else ()
     return Blame(
         f"{named(odd)} entered {first}{turn.words} where {_others(len(others))} entered {second}: "
         f"collective {parting.at + 1} of {group}",

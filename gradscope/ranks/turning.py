@@ -49,6 +49,7 @@ class Turn:
     site: Site | None = None
     words: str = ""
     condition: Site | None = None
+    asks: str = "the condition of the branch"  # what that is
 
 
 def turn_of(ranks: Ranks, parting: Parting) -> Turn:
@@ -133,8 +134,8 @@ def _left_loop(odd: Met, usual: Met) -> Turn | None:
                 return Turn(one.rank.rank, one.collective, other.collective, step, f", {LEFT_STEP},")
             part = part_of(other.recording, other.stack, left.loop) if left.decides == left.loop else None
             site = part or left.decides
-            condition = None if site == left.loop else left.loop
-            return Turn(one.rank.rank, one.collective, other.collective, site, words, condition)
+            loop = None if site == left.loop else left.loop
+            return Turn(one.rank.rank, one.collective, other.collective, site, words, loop, "the loop that it left")
     return None
 
 

@@ -32,6 +32,7 @@ SCRIPTS = {
     "chosen_programs.py": 2,
     "contrast_programs.py": 2,
     "count_programs.py": 2,
+    "loader_programs.py": 2,
     "order_programs.py": 2,
     "parallel_programs.py": 2,
     "selected_programs.py": 2,
