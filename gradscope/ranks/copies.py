@@ -8,10 +8,9 @@ from dataclasses import dataclass
 
 from gradscope.model.averaging import Averaging, GroupKey
 from gradscope.model.rank import Weights
-from gradscope.ranks.known import Looks, Ranks
+from gradscope.ranks.known import NOISE, Looks, Ranks
 from gradscope.ranks.stopped import named
 
-_NOISE = 1e-6  # relative: sums on several devices differ in their last bits
 _INSIDE = "module"  # the attribute in which DistributedDataParallel has what it wraps
 
 
@@ -52,9 +51,14 @@ def replicas_of(ranks: Ranks) -> Iterator[Replicas]:
             by_hand.setdefault(key, []).append(number)
     yield from (Replicas(tuple(members), key) for key, members in wrapped.items() if len(members) > 1)
     for key, members in by_hand.items():
-        leaves = ({each.leaf for each in ranks.averaging[number].by_hand if each.group == key} for number in members)
+        leaves = (_summed_by_hand(ranks, number, key) for number in members)
         if len(members) > 1:
             yield Replicas(tuple(members), key, frozenset(set.intersection(*leaves)))
+
+
+def _summed_by_hand(ranks: Ranks, number: int, key: GroupKey) -> set[str]:
+    """The leaves whose gradients a rank itself has reduced in a group."""
+    return {ranks.own(number, each.leaf) for each in ranks.averaging[number].by_hand if each.group == key}
 
 
 def looks_of(measured: Looks, replicas: Replicas) -> list[int]:
@@ -114,7 +118,7 @@ def _apart(
         leaf, values = column[0][0], [float(value) for _, value in column]
         if not all(map(math.isfinite, values)):
             return None  # what is not finite has a cause of its own
-        if is_meant(leaf) and max(values) - min(values) > _NOISE * max(values):
+        if is_meant(leaf) and max(values) - min(values) > NOISE * max(values):
             return leaf, tuple(sorted({f"{value:.6g}" for value in values}))
     return None
 
@@ -129,7 +133,7 @@ def is_averaged(ranks: Ranks, replicas: Replicas, leaf: str) -> bool:
     """Whether a leaf's gradient is averaged between replicas, or is meant to be."""
     if replicas.leaves is not None:
         return leaf in replicas.leaves
-    return all(_cares_for(ranks.averaging[number], leaf) for number in replicas.members)
+    return all(_cares_for(ranks.averaging[number], ranks.own(number, leaf)) for number in replicas.members)
 
 
 def _cares_for(averaging: Averaging, leaf: str) -> bool:

@@ -41,7 +41,8 @@ def why_apart(ranks: Ranks, found: Apart) -> tuple[str, Site] | None:
         sides = (odd, here), (other, there)
         left_out = decided_apart(*sides, found.backward) or _calls(*sides, found)
         uneven = called_unevenly(here, there)
-        return unlike_rates(here, there) or uneven or left_out or _writes(*sides, found, equal)
+        leaves = (ranks.own(odd.rank, found.leaf), ranks.own(other.rank, found.leaf))
+        return unlike_rates(here, there) or uneven or left_out or _writes(*sides, leaves, (equal, found.backward))
 
 
 def _calls(odd: Side, other: Side, found: Apart) -> tuple[str, Site] | None:
@@ -88,10 +89,11 @@ def _left_out(without: Side, call: TrainingCall, last: Site | None, beyond: Stac
     return why, rank_that_decides(recording, call.stack) or (branch.condition if branch is not None else site)
 
 
-def _writes(odd: Side, other: Side, found: Apart, equal: int) -> tuple[str, Site] | None:
+def _writes(odd: Side, other: Side, leaves: tuple[str, str], looks: tuple[int, int]) -> tuple[str, Site] | None:
     """The first line that writes the leaf after a look at which all were equal, and did not before: no step does; the
-    condition by which one rank alone came to it."""
-    ours, theirs = (_written_at(recording, found, equal) for _, recording in (odd, other))
+    condition by which one rank alone came to it. `looks` are that one, and the first at which they are apart."""
+    sides = zip((odd, other), leaves, strict=True)
+    ours, theirs = (_written_at(recording, leaf, *looks) for (_, recording), leaf in sides)
     for (rank, recording), here, there in ((odd, ours, theirs), (other, theirs, ours)):
         stack = next((stack for stack in here if user_site(stack) not in map(user_site, there)), None)
         site = None if stack is None else user_site(stack)
@@ -102,15 +104,15 @@ def _writes(odd: Side, other: Side, found: Apart, equal: int) -> tuple[str, Site
     return None if site is None else ("each rank writes it by itself", site)
 
 
-def _written_at(here: Recording, found: Apart, equal: int) -> list[Stack]:
+def _written_at(here: Recording, leaf: str, equal: int, apart: int) -> list[Stack]:
     """Where a rank writes the leaf between two looks, by lines that did not before the first, but for steps."""
     steps = {call.site for each in here.intervals() for call in each.calls if call.kind in (STEP, SCALED_STEP)}
     begun = {one.number: one.started for one in here.backwards()}
     earlier = {*steps, None}
     new: list[Stack] = []
     for block in here.blocks():
-        stacks = [one.stack for one in block.operations if _writes_it(one, found.leaf)]
-        if block.started > begun.get(found.backward, 0.0):
+        stacks = [one.stack for one in block.operations if _writes_it(one, leaf)]
+        if block.started > begun.get(apart, 0.0):
             break
         if block.started <= begun.get(equal, 0.0):
             earlier.update(map(user_site, stacks))

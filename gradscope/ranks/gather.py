@@ -15,6 +15,7 @@ from gradscope.model.run import Run
 from gradscope.model.site import Site
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.meeting import missing
+from gradscope.ranks.swapped import swapped, with_names
 from gradscope.store import rank_reader
 from gradscope.store.averaging_reader import read_averaging, read_reducers
 from gradscope.store.collective_reader import (
@@ -88,7 +89,8 @@ def _add(
     weights = list(rank_reader.read_weights(rows, interned, averaging.derived is not None))
     buffers, copies = list(rank_reader.read_buffers(rows, interned)), list(rank_reader.read_copies(rows, interned))
     met = _met(kinds, entered, sorted({one.backward for one in (*weights, *buffers, *copies)}))
-    for one in weights:
+    names = found.swapped[number] = swapped(found, averaging, weights)
+    for one in weights if not names else [with_names(each, names) for each in weights]:
         found.weights.add(number, one, met[one.backward])
     for one in buffers:
         found.buffers.add(number, one, met[one.backward])

@@ -6,7 +6,8 @@ The line is the first program's, found through the sources; wrappers' names are 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Sequence
+import re
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from itertools import chain, compress
@@ -26,11 +27,18 @@ Thing = TypeVar("Thing", bound=Hashable)
 Asked = TypeVar("Asked")
 Told = TypeVar("Told")
 WRAPPERS = frozenset({"module", "_orig_mod", "_fsdp_wrapped_module", "_checkpoint_wrapped_module", ""})
+MODEL = re.compile(r"([^.#]+)(?:#\d+)?(?=\.)")  # at the begin of a name: the class of a model, and its number
 
 
 def unwrapped(name: str) -> str:
     """A parameter's or module's name without those of wrappers around it."""
     return ".".join(part for part in name.split(".") if part not in WRAPPERS)
+
+
+def renamed(leaf: str, models: Mapping[str, str]) -> str:
+    """A parameter's name where its model has another one."""
+    model = MODEL.match(leaf)
+    return leaf if model is None else models.get(model[0], model[0]) + leaf[model.end() :]
 
 
 @dataclass(slots=True)

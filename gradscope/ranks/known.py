@@ -11,6 +11,9 @@ from gradscope.model.averaging import Averaging, GroupKey
 from gradscope.model.finding import Finding
 from gradscope.model.rank import Collective, Pace, ProcessGroup, Rank, Weights
 from gradscope.model.site import Site
+from gradscope.ranks.keys import renamed
+
+NOISE = 1e-6  # relative: sums on several devices differ in their last bits
 
 Told = tuple[str, Site]  # what something goes back to: in words, and the line
 Explained = Callable[[str], tuple[Finding, ...]]
@@ -44,6 +47,7 @@ class Ranks:
     `buffers`: those that DistributedDataParallel was told not to broadcast; `copies`: parameters of models that are
     built as one that trains, and have no gradient. `losses`: by content, the ranks with it.
     `orders`: by the names in each wrapper as they are stored, the ranks with them.
+    `swapped`: by rank, names of models that it numbered otherwise than the first rank did; `weights` have the first's.
     `of_group`: those of `collectives` that a group meets in, once they were asked for. `explained`: what is found in
     the recording of one rank, by path, about values that are not finite, `failed`: of what ended it; nothing where
     nobody asks.
@@ -65,7 +69,12 @@ class Ranks:
     failed: Explained = lambda path: ()
     folder: str = ""
     torch: str = ""
+    swapped: dict[int, dict[str, str]] = field(default_factory=dict)
 
     def rank(self, number: int) -> Rank:
         """One of them."""
         return next(one for one in self.ranks if one.rank == number)
+
+    def own(self, number: int, leaf: str) -> str:
+        """What a rank itself calls a parameter of `weights`; and what `weights` call one of its own."""
+        return renamed(leaf, self.swapped.get(number, {}))

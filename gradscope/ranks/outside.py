@@ -49,9 +49,10 @@ def _by_hand(ranks: Ranks, found: Apart) -> Site | None:
     site = next((one.site for one in averaged if one.site is not None), None)
     if site is None:
         return None
+    own = ranks.own(found.members[0], found.leaf)
     with load(Path(ranks.rank(found.members[0]).path)) as recording:
         selected = selected_at(recording, site)
-        unmarked = None if selected is None else left_unmarked(recording, selected, found.leaf)
+        unmarked = None if selected is None else left_unmarked(recording, selected, own)
         return unmarked or selected or site
 
 
@@ -61,15 +62,16 @@ def _builds(ranks: Ranks, found: Apart) -> Site | None:
     if wrapped is None:
         return None
     with load(Path(ranks.rank(found.members[0]).path)) as recording:
-        places = (site for site in made_by(recording, found.leaf) if site.origin is Origin.USER)
+        places = (
+            site for site in made_by(recording, ranks.own(found.members[0], found.leaf)) if site.origin is Origin.USER
+        )
         return next((one for one in places if one.is_in_function_of(wrapped)), None)
 
 
 def _trains(ranks: Ranks, found: Apart) -> Site | None:
     """The line that makes the optimizer that has the parameter."""
+    own = ranks.own(found.members[0], found.leaf)
     with load(Path(ranks.rank(found.members[0]).path)) as recording:
-        looks = {
-            one.optimizer for one in recording.optimizer_looks() for each in one.parameters if each.name == found.leaf
-        }
+        looks = {one.optimizer for one in recording.optimizer_looks() for each in one.parameters if each.name == own}
         calls = (call for interval in recording.intervals() for call in interval.calls)
         return next((call.site for call in calls if call.kind is MADE and call.optimizer in looks), None)

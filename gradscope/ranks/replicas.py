@@ -66,7 +66,8 @@ def start_apart(ranks: Ranks) -> Iterator[Blame]:
         found = _parameter_at(ranks, replicas, looks_of(ranks.weights, replicas)[:1])
         if found is not None:
             averaging = ranks.averaging[found.members[0]]
-            by_hand = (one.site for one in averaging.by_hand if one.leaf == found.leaf)
+            own = ranks.own(found.members[0], found.leaf)
+            by_hand = (one.site for one in averaging.by_hand if one.leaf == own)
             yield Blame(
                 f"{unwrapped(found.leaf)} is not the same on all ranks before the first step ({apart_words(found)}), "
                 "though its gradient is averaged",
@@ -94,7 +95,7 @@ def start_apart(ranks: Ranks) -> Iterator[Blame]:
 def _seeded(ranks: Ranks, found: Apart) -> Site | None:
     """The line that seeds a rank by its number before it draws the parameter, or that builds the model unseeded."""
     with load(Path(ranks.rank(found.odd[0]).path)) as recording:
-        return seeded_at(recording, found.leaf)
+        return seeded_at(recording, ranks.own(found.odd[0], found.leaf))
 
 
 def drifted(ranks: Ranks) -> Iterator[Blame]:
@@ -179,7 +180,7 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
     if averaging.bypassed is not None:
         with load(Path(ranks.rank(found.members[0]).path)) as recording:
             averaging = replace(averaging, bypassed=asked_at(recording, averaging.bypassed))
-    told = _why(averaging, found.leaf)
+    told = _why(averaging, ranks.own(found.members[0], found.leaf))
     if told is None:
         return
     why, site = told

@@ -42,6 +42,7 @@ SCRIPTS = {
     "origin_programs.py": 2,
     "scaled_programs.py": 2,
     "score_programs.py": 2,
+    "numbered_programs.py": 2,
     "stray_programs.py": 2,
     "weight_programs.py": 2,
     "healthy_programs.py": 2,
