@@ -38,6 +38,7 @@ SCRIPTS = {
     "selected_programs.py": 2,
     "skipped_programs.py": 2,
     "sharded_programs.py": 2,
+    "received_programs.py": 2,
     "replica_programs.py": 2,
     "origin_programs.py": 2,
     "scaled_programs.py": 2,

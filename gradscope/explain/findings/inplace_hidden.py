@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from itertools import takewhile
+from pathlib import PurePath
 
 from gradscope.engine.exec_info import ExecInfo, exec_info
 from gradscope.explain.deductions.cause import Cause
@@ -16,6 +18,9 @@ from gradscope.model.mutation import HiddenWrite
 from gradscope.model.operation import base_name
 from gradscope.model.site import Origin
 
+_COLLECTIVES = "c10d."
+_ITS_FILES = ("distributed_c10d.py", "c10d_logger.py")  # of torch.distributed, with what its functions are wrapped in
+
 
 def hidden_edit(case: Case) -> Iterator[Cause]:
     """Edit that autograd does not see.
@@ -23,6 +28,7 @@ def hidden_edit(case: Case) -> Iterator[Cause]:
     What it flags: a tensor that the graph uses was edited in place through `.data`, or under no_grad, with no error.
     Why: `.data` gives an alias with a version of its own, so that the check for in-place edits finds nothing: the
         backward then takes the new values for those of the forward, and its gradients are those of no function at all.
+        The collectives of torch.distributed raise no version at all, whether a tensor is detached or not.
         An edit of a result under no_grad, before it is used, is in the values but not in the graph: the gradient passes
         as if it had not happened.
     Wrong:
@@ -34,14 +40,19 @@ def hidden_edit(case: Case) -> Iterator[Cause]:
         y.backward()
         with torch.no_grad():
             w.mul_(0.9)       # after the backward; torch would complain before it
-    Do instead: edit after the backward, under `torch.no_grad()` rather than through `.data`; or make the edit a part
+    Do instead: edit after the backward, under `torch.no_grad()` rather than through `.data`; give a collective a copy
+        (`gates.detach().clone()`, a new tensor for each message); or make the edit a part
         of the graph (`torch.clamp(h, ...)`, `h * mask`).
     How it is found: a write through an alias whose version starts again at 0, or to a result while autograd is off, is
         noted with its time and the bytes that it wrote. A backward whose nodes are older looks for these bytes among
-        what they saved: a neighbour in the same buffer may be written. Only nodes that this backward ran count.
+        what they saved: a neighbour in the same buffer may be written. Only nodes that this backward ran count. So is
+        a sum or a message that the program's own line asks torch.distributed for, with a sample of what was there:
+        what is equal afterwards was not edited. Of a parameter it is a hint: replicas may be averaged at any time.
     """
     plans: dict[int, ExecInfo] = {}
     for one in case.hidden_writes():
+        if one.op.startswith(_COLLECTIVES) and not _is_asked_for(one):
+            continue
         if one.backward not in case.graph_sizes() or not (one.late or _is_written_there(case, one)):
             continue
         graph = case.graph(one.backward)
@@ -51,7 +62,8 @@ def hidden_edit(case: Case) -> Iterator[Cause]:
             continue
         proven = one.late and _gives_all(graph, node, plan)
         leaf = next((saved.leaf for saved in node.saved if saved.name == one.name), None)
-        tensor = leaf or source_lines.edited(case, one.site)
+        tensor = leaf or source_lines.edited(case, one.site) or _given(case, one)
+        proven = proven and not (leaf and one.op.startswith(_COLLECTIVES))
         related = (
             Related("modified_at", one.site, base_name(one.op)),
             Related("saved_at", node.site, node.name),
@@ -81,6 +93,19 @@ def _is_written_there(case: Case, one: HiddenWrite) -> bool:
     written = next((site for site in one.stack if site.origin is not Origin.TORCH), None)
     statement = None if written is None else syntax(case).statement(written)
     return statement is None or any(source_lines.edits(node) is not None for node in ast.walk(statement))
+
+
+def _is_asked_for(one: HiddenWrite) -> bool:
+    """Whether a line of the program asks for a collective: what shards a model gathers the same weights again."""
+    inside = list(takewhile(lambda site: site.origin is Origin.TORCH, one.stack))
+    asks = one.stack[len(inside)].origin is Origin.USER if len(inside) < len(one.stack) else False
+    return asks and all(PurePath(site.file).name in _ITS_FILES for site in inside)
+
+
+def _given(case: Case, one: HiddenWrite) -> str | None:
+    """What a line gives to a collective first, as it is written there."""
+    calls = source_lines.at(case, one.site) if one.op.startswith(_COLLECTIVES) else ()
+    return next((ast.unparse(node.args[0]) for node in calls if isinstance(node, ast.Call) and node.args), None)
 
 
 def _message(one: HiddenWrite, node: str, tensor: str) -> str:

@@ -10,8 +10,11 @@ from typing import Any
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.core.traceback_filter import is_ours
+from gradscope.probes.operators.blocks import HEAD
 from gradscope.probes.operators.collective_calls import WAITS, CollectiveCalls, is_functional, signature_of
+from gradscope.probes.operators.collective_writes import receiver_of
 from gradscope.probes.operators.dataflow import Dataflow
+from gradscope.probes.operators.inplace_writes import InplaceWrites
 from gradscope.torch_internals.dynamo import skip
 
 
@@ -21,11 +24,12 @@ class CollectiveRuns:
     def __init__(self, context: Context, close: Callable[[Thread], int | None]) -> None:
         self._sink, self._threads, self._faults = context.sink, context.threads, context.faults
         self._calls, self._seen, self._close = context.get(CollectiveCalls), context.events.collective_seen, close
-        self._dataflow = context.get(Dataflow)
+        self._dataflow, self._writes = context.get(Dataflow), context.get(InplaceWrites)
 
     def runner(self, run: Any, name: int, operator: Any) -> Any:
         """What runs one in the place of `run`; `name` is its id in the recording."""
         signature, waits, late = signature_of(operator), operator._schema.name == WAITS, is_functional(operator)
+        received = receiver_of(operator)
         exchanges = str(operator._schema.name).startswith("c10d::")  # the functional ones have derivatives
 
         def flush_and_run(*arguments: Any, **keywords: Any) -> Any:
@@ -33,9 +37,12 @@ class CollectiveRuns:
             try:
                 thread = self._threads.current
                 place = self._dataflow.exchanges(thread) if exchanges else None
+                stack = thread.operations[1 - HEAD] if received is not None and thread.operations else 0
                 block_run = self._close(thread)
                 if block_run is not None and thread.operator == name and not thread.busy:
                     number = self._note(signature, waits, arguments[1:], block_run)  # after the keys
+                    if received is not None and thread.backward is None:
+                        self._writes.received(received(arguments[1:]), name, stack)
                 else:
                     place = None
                 self._sink.commit()

@@ -10,7 +10,7 @@ from array import array
 from collections import deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 import torch
 
@@ -22,6 +22,7 @@ from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.functions.input_writes import InputWrites
 from gradscope.probes.graph.node_creation import node_creation
 from gradscope.probes.operators.blocks import is_alone
+from gradscope.probes.tensors.contents import Content, content_of, is_changed
 from gradscope.probes.tensors.layout import Layout, layout_of, meet
 from gradscope.probes.tensors.metadata import storage_of
 from gradscope.probes.tensors.saved import is_freed, moved, saved_of
@@ -58,6 +59,16 @@ class _Write:
     layout: Layout | None
 
 
+AnyWrite = TypeVar("AnyWrite", bound=_Write)
+
+
+@dataclass(frozen=True, slots=True)
+class _Received(_Write):
+    """What a collective writes, with what was there before."""
+
+    before: Content
+
+
 class InplaceWrites(Watcher):
     """Remembers, as plain numbers, which storages were written lately and which nodes have run."""
 
@@ -70,6 +81,7 @@ class InplaceWrites(Watcher):
         self._remembered = 0
         self._hidden: list[tuple[int, _Write]] = []  # with the storage
         self._latest = 0  # uid at the last hidden write
+        self._received: list[tuple[int, _Received]] = []  # as above: what collectives wrote, which raise no version
         self._failures = 0
         self._input_writes = InputWrites(context.sink)
 
@@ -96,15 +108,31 @@ class InplaceWrites(Watcher):
         self._latest = self._nodes.youngest()
         self._hidden.append((storage, _Write(self._latest, operator, stack, layout_of(tensor))))
 
+    def received(self, tensors: Sequence[torch.Tensor], operator: int, stack: int) -> None:
+        """A collective is about to write tensors, which no version will tell, whether they are aliases or not."""
+        if len(self._received) > _MOST_HIDDEN:
+            del self._received[: _MOST_HIDDEN // 2]
+        youngest = self._nodes.youngest()
+        for one in tensors:
+            layout = layout_of(one)
+            if layout is not None:
+                write = _Received(youngest, operator, stack, layout, content_of(one))
+                self._received.append((storage_of(one)[0], write))
+
     # around a backward
 
     def before(self, call: BackwardCall, thread: Thread) -> None:
         """Look for saved tensors that were written behind autograd's back since they were saved."""
-        if self._hidden and call.walked is not None and min(call.walked.numbers, default=0) < self._latest:
-            try:
+        if call.walked is None or not (self._hidden or self._received):
+            return
+        oldest = min(call.walked.numbers, default=0)
+        try:
+            if self._hidden and oldest < self._latest:
                 self._find_hidden(call, call.walked.numbers)
-            except Exception as error:
-                self._faults.note(self.probe, error)
+            if self._received and oldest < self._received[-1][1].uid:
+                self._find_received(call, thread, call.walked.numbers)
+        except Exception as error:
+            self._faults.note(self.probe, error)
 
     def after(self, call: BackwardCall, thread: Thread) -> None:
         """Remember the nodes of a call."""
@@ -164,9 +192,7 @@ class InplaceWrites(Watcher):
     # hidden writes
 
     def _find_hidden(self, call: BackwardCall, numbers: dict[int, int]) -> None:
-        writes: dict[int, list[_Write]] = {}
-        for storage, write in self._hidden:
-            writes.setdefault(storage, []).append(write)
+        writes = _by_storage(self._hidden)
         made = _made(call.live)
         for node in call.live:
             token = token_of(node)
@@ -181,8 +207,40 @@ class InplaceWrites(Watcher):
                         row = (self._sink.string(name), write.operator, write.stack, late)
                         self._sink.add("hidden_write", (call.number, numbers[token.uid], *row))
 
+    def _find_received(self, call: BackwardCall, thread: Thread, numbers: dict[int, int]) -> None:
+        """Only the nodes that are older than a collective are looked at: between steps these are those of leaves."""
+        latest, writes = self._received[-1][1].uid, _by_storage(self._received)
+        made: dict[int, int] = {}
+        for node in call.live:
+            token = token_of(node)
+            if token is None or token.uid not in numbers or token.uid >= latest:
+                continue
+            for name, saved in saved_of(node):
+                kept = saved.data
+                after = writes.get(storage_of(kept)[0], ()) if isinstance(kept, torch.Tensor) else ()
+                for write in _on(kept, after) if after else ():
+                    made = made or _made(call.live)
+                    late = made.get(token.uid, write.uid) < write.uid and moved(node, name, saved) is None
+                    if late and self._is_changed(write, kept, thread):
+                        row = (self._sink.string(name), write.operator, write.stack, True)
+                        self._sink.add("hidden_write", (call.number, numbers[token.uid], *row))
 
-def _on(kept: torch.Tensor, writes: Sequence[_Write]) -> Iterator[_Write]:
+    def _is_changed(self, write: _Received, kept: torch.Tensor, thread: Thread) -> bool:
+        busy, thread.busy = thread.busy, True
+        try:
+            return is_changed(write.before, kept)
+        finally:
+            thread.busy = busy
+
+
+def _by_storage(writes: Sequence[tuple[int, AnyWrite]]) -> dict[int, list[AnyWrite]]:
+    found: dict[int, list[AnyWrite]] = {}
+    for storage, write in writes:
+        found.setdefault(storage, []).append(write)
+    return found
+
+
+def _on(kept: torch.Tensor, writes: Sequence[AnyWrite]) -> Iterator[AnyWrite]:
     """Those of the writes to a tensor's storage that hit an element of it: another may be a neighbour's."""
     layout = layout_of(kept)
     return (one for one in writes if layout and one.layout and meet(one.layout, layout))
