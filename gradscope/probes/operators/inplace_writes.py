@@ -7,13 +7,14 @@ is written through it is in the values, but neither in the graph nor in the vers
 from __future__ import annotations
 
 from array import array
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
 import torch
 
+from gradscope.model.flow import is_looked_at
 from gradscope.probes.core.backward_call import BackwardCall
 from gradscope.probes.core.context import Context
 from gradscope.probes.core.node_token import OF_A_LEAF, Token, token_of
@@ -82,6 +83,7 @@ class InplaceWrites(Watcher):
         self._hidden: list[tuple[int, _Write]] = []  # with the storage
         self._latest = 0  # uid at the last hidden write
         self._received: list[tuple[int, _Received]] = []  # as above: what collectives wrote, which raise no version
+        self._collectives: Counter[int] = Counter()  # how often each stack ran one
         self._failures = 0
         self._input_writes = InputWrites(context.sink)
 
@@ -109,7 +111,15 @@ class InplaceWrites(Watcher):
         self._hidden.append((storage, _Write(self._latest, operator, stack, layout_of(tensor))))
 
     def received(self, tensors: Sequence[torch.Tensor], operator: int, stack: int) -> None:
-        """A collective is about to write tensors, which no version will tell, whether they are aliases or not."""
+        """A collective is about to write tensors, which no version will tell, whether they are aliases or not.
+
+        What it does to the graph hardly differs from call to call: the first calls of a line are looked at, and then
+        fewer and fewer, because a digest of what was there takes longer than all else that is noted of a collective.
+        """
+        count = self._collectives[stack]
+        self._collectives[stack] = count + 1
+        if not is_looked_at(count):
+            return
         if len(self._received) > _MOST_HIDDEN:
             del self._received[: _MOST_HIDDEN // 2]
         youngest = self._nodes.youngest()

@@ -38,10 +38,17 @@ def is_changed(before: Content, kept: torch.Tensor) -> bool:
     if before.sample is None:
         return True
     with unprofiled(), no_function(), no_dispatch(), no_autograd():
-        there = torch.empty(0, dtype=before.dtype).set_(
-            kept.untyped_storage(), before.offset, before.shape, before.strides
-        )
+        storage = kept.untyped_storage()
+        if storage.nbytes() < _end(before) * before.dtype.itemsize:
+            return False  # given back since; set_() would make it longer again
+        there = torch.empty(0, dtype=before.dtype).set_(storage, before.offset, before.shape, before.strides)
     return _sample(there) != before.sample
+
+
+def _end(content: Content) -> int:
+    """The element of its storage behind the last one."""
+    steps = zip(content.shape, content.strides, strict=True)
+    return content.offset + 1 + sum((size - 1) * stride for size, stride in steps)
 
 
 def _sample(tensor: torch.Tensor) -> str | None:
