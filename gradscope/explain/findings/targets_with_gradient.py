@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator
-from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.leaves_behind import leaves_behind
+from gradscope.explain.deductions.live_teachers import live_teachers
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_optimizer, reads_shape_only
 from gradscope.explain.evidence.trails import trail
@@ -43,11 +44,20 @@ def target_with_gradient(case: Case) -> Iterator[Cause]:
 
     How it is found: the target of a loss such as mse_loss requires grad, comes from parameters from which its
     input comes too, and is mixed with data that requires none, in three steps or more. A hint. Or it comes from other
-    parameters, an actor's, by way of a copy that follows those of its input and needs no gradient.
+    parameters, an actor's, by way of a copy that follows those of its input and needs no gradient. Or a student's
+    divergence to a teacher, in kl_div or by hand, moves parameters of the teacher that labels train in the same
+    backward, and none goes the other way round.
     """
     flow = dataflow(case)
     times: Counter[Site] = Counter()
     told: dict[Site, tuple[Site, str]] = {}
+    for teacher in live_teachers(case):
+        line = _in_function_of(teacher.compares, flow.operations[teacher.made])
+        times[line] += 1
+        told[line] = (
+            teacher.compares,
+            "this teacher's output has its graph: its labels train it, and so does what imitates it",
+        )
     for at, operation in enumerate(flow.operations):
         if base_name(operation.operation.name) not in _COMPARE or not flow.reads_learned(at) or operation.site is None:
             continue
@@ -72,7 +82,7 @@ def _moved(case: Case, value: int, target: int, at: int) -> str | None:
     """What a target moves that it should not: the parameters of what it is compared with, or, by way of a slow copy of
     those, others."""
     flow = dataflow(case)
-    learned, behind = _leaves_behind(flow, value, at), _leaves_behind(flow, target, at)
+    learned, behind = leaves_behind(flow, value, at), leaves_behind(flow, target, at)
     if behind.trained and behind.trained <= learned.trained:
         return "this target requires grad and comes from the parameters that it is to train"
     own = {flow.tensors[one].storage for one in learned.trained if one in flow.tensors}
@@ -123,30 +133,3 @@ def _in_function_of(site: Site, operation: FlowOperation) -> Site:
     """The line that led to an operator, in the function of a line where it was called from there."""
     same = (one for one in operation.operation.stack if one.is_in_function_of(site))
     return next(same, None) or operation.site or site
-
-
-@dataclass(frozen=True, slots=True)
-class _Leaves:
-    """What a value was computed from, as far as autograd goes: leaves that it trains, and tensors that need nothing."""
-
-    trained: frozenset[int]
-    frozen: frozenset[int]
-
-
-def _leaves_behind(flow: RecordedDataflow, tensor: int, before: int) -> _Leaves:
-    trained: set[int] = set()
-    frozen: set[int] = set()
-    waiting, seen = [(tensor, before)], set()
-    walked: dict[int, int] = {}
-    while waiting:
-        one, end = waiting.pop()
-        if one in seen:
-            continue
-        seen.add(one)
-        for at in flow.sources(one, end, walked):
-            if flow.operations[at].backward is None and flow.operations[at].operation.grad:
-                reads = flow.operations[at].reads
-                trained |= {read.tensor for read in reads if read.leaf and read.requires_grad}
-                frozen |= {read.tensor for read in reads if not read.requires_grad}
-                waiting += [(read.tensor, at) for read in reads if read.requires_grad]
-    return _Leaves(frozenset(trained), frozenset(frozen))
