@@ -87,6 +87,7 @@ from gradscope.explain.findings.inplace_refused import inplace_on_expanded, inpl
 from gradscope.explain.findings.kind import Kind, Question
 from gradscope.explain.findings.last_batch import batch_of_one
 from gradscope.explain.findings.layer_sizes import layer_does_not_fit
+from gradscope.explain.findings.learned_in_name import learned_in_name
 from gradscope.explain.findings.loaded_states import loads_nothing, state_of_others
 from gradscope.explain.findings.loop_names import loop_name_rebound
 from gradscope.explain.findings.loss_targets import target_does_not_fit
@@ -296,6 +297,7 @@ TABLE: tuple[Kind, ...] = (
     ),
     Kind("GS818", "out-of-range", Severity.ERROR, out_of_range, points=False),
     Kind("GS813", "frozen-in-name", Severity.WARNING, training_modes.frozen_in_name, points=False),
+    Kind("GS709", "learned-in-name", Severity.INFO, learned_in_name, points=False),
     Kind(
         "GS815",
         "thawed-not-held",
