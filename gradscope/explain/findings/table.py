@@ -118,6 +118,7 @@ from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.scrambled_states import states_scrambled
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
 from gradscope.explain.findings.self_similarity import compared_with_themselves
+from gradscope.explain.findings.spared_and_frozen import spared_and_frozen
 from gradscope.explain.findings.summed_batches import micro_batches_summed
 from gradscope.explain.findings.surrogates import optimistic_surrogate
 from gradscope.explain.findings.targets_outside import targets_outside
@@ -297,6 +298,7 @@ TABLE: tuple[Kind, ...] = (
     ),
     Kind("GS818", "out-of-range", Severity.ERROR, out_of_range, points=False),
     Kind("GS813", "frozen-in-name", Severity.WARNING, training_modes.frozen_in_name, points=False),
+    Kind("GS716", "spared-and-frozen", Severity.INFO, spared_and_frozen, points=False),
     Kind("GS709", "learned-in-name", Severity.INFO, learned_in_name, points=False),
     Kind(
         "GS815",
