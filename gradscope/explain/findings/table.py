@@ -119,6 +119,7 @@ from gradscope.explain.findings.scrambled_states import states_scrambled
 from gradscope.explain.findings.second_backward import carried_over, graph_freed
 from gradscope.explain.findings.self_similarity import compared_with_themselves
 from gradscope.explain.findings.spared_and_frozen import spared_and_frozen
+from gradscope.explain.findings.stale_sums import stale_sum
 from gradscope.explain.findings.summed_batches import micro_batches_summed
 from gradscope.explain.findings.surrogates import optimistic_surrogate
 from gradscope.explain.findings.targets_outside import targets_outside
@@ -228,6 +229,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS808", "broadcast-loss", Severity.WARNING, losses.broadcast_loss),
     Kind("GS806", "added-twice", Severity.WARNING, losses.added_twice, points=False),
     Kind("GS801", "gradients-not-cleared", Severity.WARNING, training_loop.not_cleared, points=False),
+    Kind("GS715", "stale-sum", Severity.WARNING, stale_sum, unless=("GS801",), points=False),
     Kind("GS802", "cleared-between", Severity.WARNING, training_loop.cleared_between, points=False),
     Kind("GS803", "evaluation-learns", Severity.WARNING, training_loop.evaluation_learns, points=False),
     Kind("GS804", "never-steps", Severity.WARNING, training_loop.never_steps, points=False),
