@@ -91,6 +91,7 @@ from gradscope.explain.findings.learned_in_name import learned_in_name
 from gradscope.explain.findings.loaded_states import loads_nothing, state_of_others
 from gradscope.explain.findings.loop_names import loop_name_rebound
 from gradscope.explain.findings.loss_targets import target_does_not_fit
+from gradscope.explain.findings.lost_ties import lost_tie
 from gradscope.explain.findings.masked_ends import end_is_padding
 from gradscope.explain.findings.masked_weights import masked_weights
 from gradscope.explain.findings.misspelt import misspelt_attribute
@@ -350,6 +351,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS850", "cut-in-loop", Severity.INFO, cut_in_loop, points=False),
     Kind("GS892", "term-trains-nothing", Severity.INFO, term_trains_nothing, points=False),
     Kind("GS707", "copied-table", Severity.INFO, copied_table, points=False),
+    Kind("GS710", "tie-lost", Severity.WARNING, lost_tie, points=False),
     Kind("GS741", "graph-grows", Severity.WARNING, retained_graphs.grows),
     Kind("GS899", "history-kept", Severity.INFO, history_kept, unless=("GS742",), points=False),
     Kind("GS743", "create-graph-cycle", Severity.WARNING, retained_graphs.cycles),
