@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import defaultdict
 from collections.abc import Iterator
 from dataclasses import dataclass
@@ -9,12 +10,15 @@ from dataclasses import dataclass
 from gradscope.explain.evidence.block_calls import Stretch, stretches
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import runs_optimizer
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import called_name
 from gradscope.model.flow import GradientState
 from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Stack
 from gradscope.model.training import ASSIGN
 
 _COPIES = ("copy_", "_foreach_copy_")
+_REPLACES = ("swap_tensors", "vector_to_parameters")
 _Place = tuple[int, int]  # a block, and a storage in it
 
 
@@ -109,3 +113,18 @@ def _whole(
         return _Written(list(copies.values())[-1], evaluation, True)
     found = (ones[-1] for ones in unnamed.values() if any(len(names) <= len(ones) for names in trained))
     return next((_Written(one, evaluation, False) for one in found), None)
+
+
+def is_memory_replaced(case: Case) -> bool:
+    """Whether the program gives parameters other memory, which is no operator: that may put weights back."""
+    for file in syntax(case).files:
+        for node in syntax(case).nodes(file):
+            if isinstance(node, ast.Assign) and any(_is_data(one) for one in node.targets):
+                return True
+            if isinstance(node, ast.Call) and called_name(node) in _REPLACES:
+                return True
+    return False
+
+
+def _is_data(target: ast.expr) -> bool:
+    return isinstance(target, ast.Attribute) and target.attr == "data"

@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.overwritten_weights import Overwriting, overwritings
+from gradscope.explain.deductions.overwritten_weights import Overwriting, is_memory_replaced, overwritings
 from gradscope.explain.deductions.running_averages import (
     averaged_places,
     averaging_lines,
@@ -16,14 +16,12 @@ from gradscope.explain.deductions.running_averages import (
 )
 from gradscope.explain.deductions.settings import calls_at
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name
 from gradscope.model.finding import Related
 from gradscope.model.site import Origin, Site, Stack, user_site
 
 _TIMES = 2  # evaluations: once is a phase that begins with the average
 _OFTENER = 4  # times as often the average is brought up to date as copied: Lookahead does both together
-_REPLACES = ("swap_tensors", "vector_to_parameters")
 _COPIES = ("copy_", "load_state_dict")
 _LISTS = "_foreach_copy_"
 
@@ -52,7 +50,7 @@ def average_left(case: Case) -> Iterator[Cause]:
     methods mean it.
     """
     found = [one for one in overwritings(case) if one.times >= _TIMES]
-    if not found or _is_replaced_unseen(case):
+    if not found or is_memory_replaced(case):
         return
     averages = averaging_lines(case)
     for one in found:
@@ -109,18 +107,3 @@ def _copied(call: ast.Call) -> tuple[ast.expr, ast.expr] | None:
 def _is_within(copied: set[str], averaged: set[str]) -> bool:
     pairs = ((f"{one}.", f"{other}.") for one in copied for other in averaged)
     return any(one.startswith(other) or other.startswith(one) for one, other in pairs)
-
-
-def _is_replaced_unseen(case: Case) -> bool:
-    """Whether the program gives parameters other memory, which is no operator: that may put weights back."""
-    for file in syntax(case).files:
-        for node in syntax(case).nodes(file):
-            if isinstance(node, ast.Assign) and any(_is_data(one) for one in node.targets):
-                return True
-            if isinstance(node, ast.Call) and called_name(node) in _REPLACES:
-                return True
-    return False
-
-
-def _is_data(target: ast.expr) -> bool:
-    return isinstance(target, ast.Attribute) and target.attr == "data"

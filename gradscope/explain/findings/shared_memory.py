@@ -9,6 +9,7 @@ from itertools import combinations
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients_of_steps import held_by, steps_of
+from gradscope.explain.deductions.kept_aliases import kept_aliases
 from gradscope.explain.deductions.listed_parameters import listing_line
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_optimizer
@@ -50,8 +51,11 @@ def loads_itself(case: Case) -> Iterator[Cause]:
 
     Do instead: copy.deepcopy(model.state_dict()), or deepcopy the module.
 
-    How it is found: all tensors that were given share memory with those that the module has.
+    How it is found: all tensors that were given share memory with those that the module has. Or a line copies weights
+    onto themselves with copy_(): they were put aside by detach() or .data, and changed before they were put back.
     """
+    aliases = kept_aliases(case)
+    told = set[Site | None]()
     for timeline in timelines(case):
         for at, call in timeline.of(LOAD, ASSIGN):
             if call.total and call.count == call.total:
@@ -60,7 +64,9 @@ def loads_itself(case: Case) -> Iterator[Cause]:
                 named = None if kept is not None else _same_object(case, call.site)
                 why = "what this keeps has changed with the model" if kept is not None else "nothing changes"
                 why = "this is a second name of it and no copy" if named is not None else why
-                line = kept or named
+                aside = next((one.kept for one in aliases if one.copied == call.site), None)
+                line = kept or named or aside
+                told.add(call.site)
                 yield Cause(
                     f"{call.module or 'the module'} loads its own memory: {why}",
                     line or call.site,
@@ -68,6 +74,15 @@ def loads_itself(case: Case) -> Iterator[Cause]:
                     module=call.module,
                 )
                 break
+    for one in aliases:
+        if one.copied not in told:
+            yield Cause(
+                "this puts weights aside without a copy: what is copied back is what the model has by then, and "
+                "nothing is restored",
+                one.kept,
+                (Related("called_at", one.copied, "copies them onto themselves"),),
+                advice="put copies aside: parameter.detach().clone()",
+            )
 
 
 def _same_object(case: Case, load: Site | None) -> Site | None:
