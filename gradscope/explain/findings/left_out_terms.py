@@ -14,6 +14,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.lost_parts import detached_terms
 from gradscope.explain.deductions.shared_subgraph import lines
 from gradscope.explain.deductions.terms_as_numbers import terms_as_numbers
+from gradscope.explain.deductions.unused_slopes import unused_slopes
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, leaves_torch
 from gradscope.explain.evidence.source_names import carries, function_at, targets
@@ -50,14 +51,23 @@ def term_left_out(case: Case) -> Iterator[Cause]:
     How it is found: a single number that requires grad and that the program names like a term of a loss goes into no
     operator that a loss comes from, in three steps or more; or a single number that parameters led to is detached and
     added to a loss, and no backward reaches it in another way; or .item() made a number of Python of it, and the source
-    adds what that is called to the loss. A hint: it may be there to be looked at only.
+    adds what that is called to the loss. Or grad(create_graph=True) gave gradients in most steps, and all that became of
+    them is a number that no loss contains. A hint: it may be there to be looked at only.
     """
     numbers = terms_as_numbers(case)
     for site, added in numbers.items():
         related = (Related("called_at", added, "adds the number"),) if added != site else ()
         yield Cause("this makes a number of a term before it is added to the loss: it trains nothing", site, related)
-    yield from _never_added(case, numbers)
+    never = list(_never_added(case, numbers))
+    yield from never
     yield from _detached(case)
+    for slope in unused_slopes(case) if not never else ():
+        yield Cause(
+            f"no loss contains what {line_of(slope.made, slope.loss)} makes of gradients that were given a graph "
+            "(create_graph=True)",
+            slope.loss,
+            () if slope.loss == slope.made else (Related("made_at", slope.made, "computes the term"),),
+        )
 
 
 def _detached(case: Case) -> Iterator[Cause]:
