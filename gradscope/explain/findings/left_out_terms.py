@@ -51,8 +51,8 @@ def term_left_out(case: Case) -> Iterator[Cause]:
     How it is found: a single number that requires grad and that the program names like a term of a loss goes into no
     operator that a loss comes from, in three steps or more; or a single number that parameters led to is detached and
     added to a loss, and no backward reaches it in another way; or .item() made a number of Python of it, and the source
-    adds what that is called to the loss. Or grad(create_graph=True) gave gradients in most steps, and all that became of
-    them is a number that no loss contains. A hint: it may be there to be looked at only.
+    adds what that is called to the loss. Or grad(create_graph=True) gave gradients in most steps, and all that became
+    of them is a number that no loss contains. A hint: it may be there to be looked at only.
     """
     numbers = terms_as_numbers(case)
     for site, added in numbers.items():
