@@ -1,4 +1,5 @@
-"""GS767: a loss that is averaged over the ranks before its backward, whose gradients the wrapper averages once more."""
+"""GS767: a loss that is averaged over the ranks before its backward, or divided by their number, whose gradients the
+wrapper averages once more."""
 
 from __future__ import annotations
 
@@ -7,26 +8,23 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from gradscope.functions.source import called_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
 from gradscope.model.site import Origin, Site, Stack, user_frames, user_site
-from gradscope.ranks.attributes import calls_of
 from gradscope.ranks.copies import Replicas, replicas_of
 from gradscope.ranks.deciding import names_their_number, origin
+from gradscope.ranks.divided_alone import divided_alone
 from gradscope.ranks.given import frames_of
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
-from gradscope.ranks.ways import is_collective
+from gradscope.ranks.reduced import DIVIDES, divisors, is_hooked, meets_nobody
 from gradscope.store.collective_reader import read_groups_of_runs, read_process_groups
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording, load
 
 _SUMS = "c10d.allreduce_."
-_DIVIDES = frozenset(("div", "div_"))
 _MULTIPLIES = frozenset(("mul_", "_foreach_mul_"))
-_HOOK = "register_comm_hook"  # by which the wrapper may sum, and not average
 _LOOKS = 2  # backward calls, at least
 
 
@@ -40,7 +38,8 @@ class _Divided:
 
 def averaged_twice(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
-        A loss that all ranks sum and divide by their number before its backward, under DistributedDataParallel.
+        A loss that all ranks sum and divide by their number before its backward, under DistributedDataParallel; one of
+        each rank's own that is divided by their number.
     Why:
         A sum in place is nothing to autograd: the gradient of each rank is that of its own loss, divided by the number
         of ranks. The wrapper then averages these gradients, and so divides once more: of two ranks, each step is half
@@ -60,13 +59,23 @@ def averaged_twice(ranks: Ranks) -> Iterator[Blame]:
         in which the wrapper averages, and then divided by what the source tells to be the number of ranks, in two
         backward calls at least; no Function meets others in that backward, no communication hook is registered, and the
         program multiplies nothing in place after it. The line is that which calls what divides, in the function that
-        calls backward.
+        calls backward. So is a mean of each rank's own that a line divides by the number of ranks itself, and nothing
+        that is computed of it: each backward starts there and has a step of its own, the ranks have losses of their
+        own, nothing is scaled before the step, nor by the number of ranks in the source but by operators.
     """
     for replicas in replicas_of(ranks):
         if replicas.leaves is not None or replicas.group is None:
             continue  # what a program sums by hand it may divide by hand
         with load(Path(ranks.rank(replicas.members[0]).path)) as recording:
             found = _found(recording, replicas)
+            alone = divided_alone(ranks, replicas, recording) if found is None else None
+        if alone is not None:
+            yield Blame(
+                f"each rank divides its own mean loss by the {len(replicas.members):,} ranks before its backward, and "
+                "DistributedDataParallel averages the gradients as well: they are too small by that number",
+                alone,
+            )
+            return
         if found is not None:
             site, summed = found
             world = len(replicas.group[1])
@@ -81,10 +90,10 @@ def averaged_twice(ranks: Ranks) -> Iterator[Blame]:
 
 def _found(recording: Recording, replicas: Replicas) -> tuple[Site, Site | None] | None:
     """The line in the function that calls backward by which its loss is averaged, and where that is summed."""
-    if any(True for _ in calls_of(recording, _HOOK)):
+    if is_hooked(recording):
         return None
     divided = _divided(recording, replicas)
-    if len(divided) < _LOOKS or not all(_meets_nobody(recording, number) for number in divided):
+    if len(divided) < _LOOKS or not all(meets_nobody(recording, number) for number in divided):
         return None
     number, first = min(divided.items())
     if not _is_by_their_number(recording, first.stack, len(replicas.members)):
@@ -129,7 +138,7 @@ def _follow(
     found = next((each for each in read[:1] if each in summed), None)  # by what it divides may be a count of all
     for storage in made:
         divided.pop(storage, None)
-        if found is not None and one.operation.grad and base_name(one.operation.name) in _DIVIDES:
+        if found is not None and one.operation.grad and base_name(one.operation.name) in DIVIDES:
             divided[storage] = _Divided(one.operation.stack, summed[found])
         if one.operation.writes:
             summed.pop(storage, None)
@@ -151,15 +160,6 @@ def _scales(one: FlowOperation) -> bool:
     return own and not learns and base_name(one.operation.name) in _MULTIPLIES
 
 
-def _meets_nobody(recording: Recording, backward: int) -> bool:
-    """Whether no node but the leaves runs a collective: one of a Function would sum the gradients of all."""
-    if backward not in recording.graph_sizes():
-        return False
-    nodes = recording.graph(backward).nodes
-    ran = recording.operators(backward)
-    return not any(is_collective(name) and node is not None and not nodes[node].leaf for node, name in ran)
-
-
 def _is_by_their_number(recording: Recording, stack: Stack, world: int) -> bool:
     """Whether what a line divides by goes back to the number of ranks, by the names in the source."""
     frames = frames_of(recording, stack)
@@ -171,15 +171,5 @@ def _is_by_their_number(recording: Recording, stack: Stack, world: int) -> bool:
 
     line = frames[0].site.line
     nodes = (node for node in ast.walk(frames[0].function) if line == getattr(node, "lineno", 0))
-    by = (value for node in nodes for value in _divisors(node))
+    by = (value for node in nodes for value in divisors(node))
     return any(origin(recording, frames, value, is_number) is not None for value in by)
-
-
-def _divisors(node: ast.AST) -> Iterator[ast.expr]:
-    """What a part of a line divides by."""
-    if isinstance(node, ast.BinOp) and isinstance(node.op, ast.Div):
-        yield node.right
-    elif isinstance(node, ast.AugAssign) and isinstance(node.op, ast.Div):
-        yield node.value
-    elif isinstance(node, ast.Call) and called_name(node) in _DIVIDES:
-        yield from node.args[-1:]

@@ -17,6 +17,7 @@ from gradscope.ranks.bias_summed import bias_summed
 from gradscope.ranks.doubled import doubled
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
+from gradscope.ranks.summed_after import summed_after
 from gradscope.ranks.summed_twice import summed_twice
 from gradscope.store.reader import Recording, load
 
@@ -40,7 +41,8 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         A custom Function whose backward sums gradients over the ranks that all ranks have alike; a running total in a
         buffer that all ranks have alike, and that is summed over them again whenever they meet; one tensor, or the
         gradient of one parameter, by two names that is summed by each; a bias that each rank adds to its part of a
-        product before the parts are summed.
+        product before the parts are summed; a gradient that DistributedDataParallel has averaged, and that the program
+        sums by itself.
     Why:
         Where all ranks compute the same from a result that was put together, each has the whole gradient of it. To sum
         it once more makes it as many times as large as there are ranks, again in each layer: the lower ones step too
@@ -68,9 +70,11 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         writes it, and then is read before it was scaled as often; the line is that of the second sum. Of biases, as a
         hint, since training learns a smaller one: at each look the ranks have one bias and two weights, and what the
         first steps summed is their product and its bias; of plain tensors, the source takes the weight by the number
-        of the rank, and the bias not.
+        of the rank, and the bias not. Of gradients that were averaged, as a hint: each was summed in the wrapper's own
+        group after two backward calls or more of a mean loss, in which the wrapper had reduced, by a program whose
+        SGD steps by them, that scales nothing on the way, nor by the number of ranks but by operators.
     """
-    at_once = _twice(ranks) or _added(ranks) or _again(ranks)
+    at_once = _twice(ranks) or _added(ranks) or _again(ranks) or _after(ranks)
     if at_once is not None:
         yield at_once
         return
@@ -119,6 +123,20 @@ def _added(ranks: Ranks) -> Blame | None:
         (Related("cause_at", added.summed, "where the parts are summed"),),
         tensor=added.bias,
         meant=True,
+    )
+
+
+def _after(ranks: Ranks) -> Blame | None:
+    after = summed_after(ranks)
+    if after is None:
+        return None
+    return Blame(
+        f"DistributedDataParallel has averaged the gradient of {after.leaf} over {after.world:,} ranks, and it is "
+        f"summed over them once more, which makes it {after.world:,} times as large",
+        after.site,
+        () if after.wrapped is None else (Related("cause_at", after.wrapped, "where the wrapper was made"),),
+        tensor=after.leaf,
+        meant=True,  # the sum over all may be what a learning rate was chosen for
     )
 
 

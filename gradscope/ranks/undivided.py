@@ -5,7 +5,7 @@ from __future__ import annotations
 import ast
 import math
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 from gradscope.model.graph import Backward, Graph
@@ -29,7 +29,7 @@ _ADDS = "AddBackward"
 _OTHERWISE = re.compile(
     r"\bAVG\b|\bPREMUL_SUM\b|_make_nccl_premul_sum|['\"](?:sum|avg)['\"]"
 )  # as a reduction is called
-_PROPORTIONAL = "SGD"  # to the gradient: a step of Adam is as large for one that is twice as large
+PROPORTIONAL = "SGD"  # to the gradient: a step of Adam is as large for one that is twice as large
 _STEPS = "torch/optim"
 _LOOKS = 2
 _ALIKE = 1e-3  # relative
@@ -57,14 +57,14 @@ def undivided(ranks: Ranks) -> Iterator[Blame]:
         called as the number of ranks is, except for what operators compute elsewhere, and names no other reduction.
     """
     for replicas in replicas_of(ranks):
-        if replicas.leaves is None or not _have_own_losses(ranks, replicas):
+        if replicas.leaves is None or not have_own_losses(ranks, replicas):
             continue
         told = ranks.averaging[replicas.members[0]]
         site = next((one.site for one in told.by_hand if one.group == replicas.group and one.site is not None), None)
         if site is None or told.groups or len(replicas.members) < len(ranks.ranks):
             continue
         with load(Path(ranks.rank(replicas.members[0]).path)) as recording:
-            found = _is_undivided(recording, replicas.leaves) and not _is_known_in_source(recording)
+            found = _is_undivided(recording, replicas.leaves) and not is_known_in_source(recording)
         if found:
             world = len(replicas.members)
             yield Blame(
@@ -76,7 +76,7 @@ def undivided(ranks: Ranks) -> Iterator[Blame]:
             return
 
 
-def _have_own_losses(ranks: Ranks, replicas: Replicas) -> bool:
+def have_own_losses(ranks: Ranks, replicas: Replicas) -> bool:
     """Whether each rank's losses are not the first one's: parts of one model have one loss, whose gradients add up."""
     of_each = {number: dict(losses) for losses, numbers in ranks.losses.items() for number in numbers}
     first, *others = (of_each.get(number, {}) for number in replicas.members)
@@ -91,7 +91,7 @@ def _have_own_losses(ranks: Ranks, replicas: Replicas) -> bool:
 def _is_undivided(recording: Recording, leaves: frozenset[str]) -> bool:
     """Whether mean losses gave the gradients of these leaves alone, SGD steps by them, and nothing scaled any."""
     looks = recording.optimizer_looks()
-    if not looks or any(look.name != _PROPORTIONAL for look in looks):
+    if not looks or any(look.name != PROPORTIONAL for look in looks):
         return False
     calls = [call for call in recording.backwards() if call.number in recording.graph_sizes()]
     first = calls[:_LOOKS]
@@ -99,18 +99,21 @@ def _is_undivided(recording: Recording, leaves: frozenset[str]) -> bool:
         len(first) == _LOOKS
         and all(call.nested_in is None and not call.create_graph for call in calls)
         and all(_is_a_mean(recording.graph(call.number), leaves) for call in first)
-        and not _scales(recording, calls)
+        and not scales_gradients(recording, calls)
     )
 
 
 def _is_a_mean(graph: Graph, leaves: frozenset[str]) -> bool:
     """Whether additions alone lead from the loss to a mean, and all leaves are known to be summed."""
-    if not graph.roots or not {node.leaf for node in graph.nodes if node.leaf} <= leaves:
-        return False
+    return {node.leaf for node in graph.nodes if node.leaf} <= leaves and leads_to_a_mean(graph, graph.roots[:1])
+
+
+def leads_to_a_mean(graph: Graph, starts: Sequence[int]) -> bool:
+    """Whether additions alone lead from some nodes to a mean."""
     onward: dict[int, list[int]] = {}
     for edge in graph.edges:
         onward.setdefault(edge.source, []).append(edge.target)
-    waiting, seen = list(graph.roots[:1]), set(graph.roots[:1])
+    waiting, seen = list(starts), set(starts)
     for at in waiting:  # grows while it is walked
         name = graph.nodes[at].name
         if _MEANS.fullmatch(name):
@@ -122,14 +125,15 @@ def _is_a_mean(graph: Graph, leaves: frozenset[str]) -> bool:
     return False
 
 
-def _scales(recording: Recording, calls: list[Backward]) -> bool:
-    """Whether an operator multiplies or divides between a backward and the step, or inside of a backward by a hook."""
+def scales_gradients(recording: Recording, calls: list[Backward]) -> bool:
+    """Whether an operator multiplies or divides between one of these backward calls and the step, or inside of one by a
+    hook."""
     own = {call.number: call.site for call in calls}
     waits = False
     for block in recording.blocks():
         for one in block.operations:
             is_step = any(_STEPS in site.file for site in one.stack[:6])
-            waits = block.backward is not None or (waits and not is_step)
+            waits = block.backward in own or (waits and not is_step)
             scales = base_name(one.name) in _SCALES and not is_step
             if scales and block.backward is not None and block.backward in own and one.site != own[block.backward]:
                 return True
@@ -138,7 +142,7 @@ def _scales(recording: Recording, calls: list[Backward]) -> bool:
     return False
 
 
-def _is_known_in_source(recording: Recording) -> bool:
+def is_known_in_source(recording: Recording) -> bool:
     """Whether the source scales numbers that no operator computes by the number of ranks, or names another reduction
     than the sum of means."""
     computed = {(one.site.file, one.site.line) for block in recording.blocks() for one in block.operations if one.site}

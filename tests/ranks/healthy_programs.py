@@ -8,6 +8,7 @@ from group_programs import STEPS, batches, data, model, put_together, run, train
 from replica_programs import LENGTHS, Centred, by_length, evaluated, loop, resume, two_wrappers, with_statistics
 from torch import nn
 from torch.nn.parallel import DistributedDataParallel as Replicated
+from wrapper_programs import mean, summed, trained
 
 
 def healthy_ddp(rank):
@@ -313,6 +314,26 @@ def healthy_fsdp_in_parts(rank):
 
 def healthy_two_wrappers(rank):
     two_wrappers(rank, lambda head, x: head(x))
+
+
+def healthy_rate_for_all(rank):
+    world_size = dist.get_world_size()
+    trained(rank, lambda out: mean(out) / world_size, rate=0.05 * world_size)
+
+
+def healthy_rate_that_is_less(rank):
+    trained(rank, meet=summed, rate=0.05 / dist.get_world_size())
+
+
+def healthy_scale_of_all(rank):
+    """Divides by a tensor, which all ranks have summed."""
+
+    def loss_of(out):
+        world_scale = out.detach().square().mean() + 1.0
+        dist.all_reduce(world_scale)
+        return mean(out) / world_scale
+
+    trained(rank, loss_of)
 
 
 PROGRAMS = [found for name, found in list(globals().items()) if name.startswith("healthy_")]

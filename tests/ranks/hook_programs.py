@@ -7,8 +7,10 @@ import sys
 
 import torch
 import torch.distributed as dist
+from count_programs import summing
 from group_programs import STEPS, chosen, data, model, run, train
 from torch.nn.parallel import DistributedDataParallel as Replicated
+from wrapper_programs import mean, summed, trained
 
 
 def loaded_over_the_hooks(rank):
@@ -107,6 +109,25 @@ def derived_where_it_would_go(rank):
             parameter.data.copy_(old)
             parameter.grad = reduced(gradient)
         optimizer.step()
+
+
+def healthy_sum_in_a_hook(rank):
+    world_size, net = dist.get_world_size(), Replicated(model())
+    net.register_comm_hook(None, summing)
+    trained(rank, lambda out: mean(out) / world_size, net=net)
+
+
+def healthy_sum_by_a_hook_and_by_hand(rank):
+    net = Replicated(model())
+    net.register_comm_hook(None, keeping)
+    trained(rank, meet=summed, rate=0.02, net=net)
+
+
+def keeping(state, bucket):
+    """What the wrapper calls in the place of its mean: each rank keeps half of its own."""
+    future = torch.futures.Future()
+    future.set_result(bucket.buffer() * 0.5)
+    return future
 
 
 if __name__ == "__main__":

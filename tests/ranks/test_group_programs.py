@@ -49,6 +49,7 @@ SCRIPTS = {
     "healthy_programs.py": 2,
     "hook_programs.py": 2,
     "undivided_programs.py": 2,
+    "wrapper_programs.py": 2,
     "four_rank_programs.py": 4,
 }
 HERE = Path(__file__).parent
