@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 from functools import partial
+from itertools import chain
 from pathlib import Path
 
 from gradscope.functions.source import called_name
@@ -16,6 +17,7 @@ from gradscope.ranks.given import Frame, frames_of
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.meetings import without_meetings
+from gradscope.ranks.sharded_means import puts_together, sharded_of, unlike_gradients
 from gradscope.ranks.stragglers import LEAST, given_bytes, times_as_much
 from gradscope.ranks.ways import is_collective, ways_of
 from gradscope.store.reader import Recording, load
@@ -33,10 +35,10 @@ _MASKS = ("mask", "valid")  # stand in what is called so
 def means_of_means(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         A loss that each rank divides by its own number of tokens, where one rank is given much more than another in
-        most steps, and gradients are averaged.
+        most steps, and gradients are averaged, by DistributedDataParallel or FSDP.
     Why:
-        DistributedDataParallel gives the gradient of each rank the same weight. The mean of means is not that over all
-        tokens: those of the rank that has few of them weigh more, in each step.
+        DistributedDataParallel and FSDP give the gradient of each rank the same weight. The mean of means is not that
+        over all tokens: those of the rank that has few of them weigh more, in each step.
     Wrong:
         loss = total_loss / (labels != -100).sum()
     Right:
@@ -49,9 +51,10 @@ def means_of_means(ranks: Ranks) -> Iterator[Blame]:
         The line that divides the loss which a backward started from, by a count of its own that goes back to a mask or
         a comparison in the source, and in which other ranks have no part; nothing was exchanged on the way to most
         backward calls. One rank's graphs are given one and a half times as many bytes as another's in all, and more in
-        four of five steps.
+        four of five steps. As a hint, of batches that are padded to one length: in the first three looks, the
+        gradients in the graphs of a loss of classes are twice as large on one rank as on another, or more.
     """
-    for replicas in replicas_of(ranks):
+    for replicas in chain(replicas_of(ranks), sharded_of(ranks)):
         if replicas.leaves is not None:
             continue  # what a program sums by hand it may divide by hand
         with load(Path(ranks.rank(replicas.members[0]).path)) as recording:
@@ -64,6 +67,16 @@ def means_of_means(ranks: Ranks) -> Iterator[Blame]:
                 f"{times:.1f} times as many bytes as rank {least}: what rank {least} has weighs more",
                 site,
                 certain=False,
+            )
+            return
+        padded = None if site is None else unlike_gradients(ranks, replicas)
+        if padded is not None:
+            most, least, times = padded
+            yield Blame(
+                f"each rank divides its loss by its own count before gradients are averaged, and those of rank {least} "
+                f"are {times:.1f} times as large as those of rank {most}: what rank {least} has weighs more",
+                site,
+                meant=True,  # nobody recorded the counts
             )
             return
 
@@ -101,7 +114,7 @@ def _own_mean(recording: Recording) -> Site | None:
 
 
 def _exchanges(one: Operation) -> bool:
-    return is_collective(one.name) and base_name(one.name) not in _SHARES
+    return is_collective(one.name) and base_name(one.name) not in _SHARES and not puts_together(one)
 
 
 def _is_at(one: Operation, site: Site) -> bool:

@@ -50,6 +50,7 @@ SCRIPTS = {
     "hook_programs.py": 2,
     "undivided_programs.py": 2,
     "wrapper_programs.py": 2,
+    "padded_programs.py": 2,
     "four_rank_programs.py": 4,
 }
 HERE = Path(__file__).parent

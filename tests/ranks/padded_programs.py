@@ -1,0 +1,120 @@
+"""Small programs of two ranks under fully_shard that divide a loss by a count of words, padded to one length; and their
+healthy twins. They run as those of `group_programs.py` do."""
+
+import sys
+
+import torch
+from group_programs import chosen, run
+from torch import distributed as dist
+from torch import nn
+
+MANY = 20  # steps
+WORDS, KINDS, LONGEST = 24, 3, 16
+
+
+class Tagger(nn.Module):
+    """Gives each word of a sentence a kind."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embed = nn.Embedding(WORDS, 8)
+        self.layers = nn.ModuleList(nn.Linear(8, 8) for _ in range(3))
+        self.out = nn.Linear(8, KINDS)
+
+    def forward(self, words):
+        hidden = self.embed(words)
+        for layer in self.layers:
+            hidden = hidden + torch.tanh(layer(hidden))
+        return self.out(hidden)
+
+
+def sentences(rank, step, shortest):
+    """Words that are padded to one length, their kinds, and which of them are given."""
+    torch.manual_seed(100 * rank + step)
+    words = torch.randint(1, WORDS, (6, LONGEST))
+    lengths = torch.randint(shortest, shortest + 3, (6, 1))
+    return words, words % KINDS, torch.arange(LONGEST) < lengths
+
+
+def of_each_word(rank, net, step, shortest):
+    words, kinds, given = sentences(rank, step, shortest)
+    return nn.functional.cross_entropy(net(words).transpose(1, 2), kinds, reduction="none"), given
+
+
+def sharded():
+    from torch.distributed.fsdp import fully_shard
+
+    net = Tagger()
+    for layer in net.layers:
+        fully_shard(layer)
+    return fully_shard(net) or net
+
+
+def masked_mean(losses, mask):
+    total = (losses * mask).sum()
+    return total / mask.sum()  # expect: GS783 in padded_in_parts
+
+
+def tagging(rank, net, shortest=None):
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(MANY):
+        losses, given = of_each_word(rank, net, step, shortest or (13, 2)[rank])
+        optimizer.zero_grad()
+        loss = masked_mean(losses, given)
+        loss.backward()
+        optimizer.step()
+
+
+def padded_in_parts(rank):
+    """As in https://github.com/pytorch/torchtitan/pull/1803."""
+    tagging(rank, sharded())
+
+
+def healthy_padded_alike(rank):
+    tagging(rank, sharded(), shortest=6)
+
+
+def mean_of_all_words(losses, mask):
+    count = mask.sum()
+    dist.all_reduce(count)
+    return (losses * mask).sum() * 2 / count
+
+
+def healthy_mean_of_all_in_parts(rank):
+    net = sharded()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(MANY):
+        optimizer.zero_grad()
+        loss = mean_of_all_words(*of_each_word(rank, net, step, (13, 2)[rank]))
+        loss.backward()
+        optimizer.step()
+
+
+def healthy_mean_of_the_padded(rank):
+    """Divides by what all ranks have alike: words, and those that are none."""
+    net = sharded()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(MANY):
+        losses, mask = of_each_word(rank, net, step, (13, 2)[rank])
+        optimizer.zero_grad()
+        loss = (losses * mask).sum() / mask.numel()
+        loss.backward()
+        optimizer.step()
+
+
+def healthy_targets_of_other_sizes(rank):
+    """Gradients of squares are as large as what is aimed at; the counts are alike."""
+    net = sharded()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.001)
+    for step in range(MANY):
+        words, kinds, mask = sentences(rank, step, shortest=6)
+        errors = (net(words)[..., 0] - (kinds + 1.0) * (1 + 9 * rank)).square()
+        optimizer.zero_grad()
+        loss = (errors * mask).sum() / mask.sum()
+        loss.backward()
+        optimizer.step()
+
+
+if __name__ == "__main__":
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)
