@@ -15,6 +15,7 @@ from gradscope.model.rank import Rank
 from gradscope.model.site import Site, Stack, user_frames
 from gradscope.ranks.keys import unwrapped
 from gradscope.ranks.known import Ranks, Told
+from gradscope.ranks.left_terms import left_term
 from gradscope.ranks.never_used import never_used
 from gradscope.ranks.skipped_trips import decides_in
 from gradscope.ranks.syntax import at_line, statements
@@ -25,6 +26,7 @@ from gradscope.store.reader import Recording, load
 NEVER = "Expected to have finished reduction in the prior iteration"  # what DistributedDataParallel raises
 _OFFERS = "find_unused_parameters=True"  # in its words, where it was not given that
 _OTHERS = 8  # ranks that are asked
+_BEFORE = 8  # backward calls before that are looked at
 
 
 def left_out(ranks: Ranks, one: Rank, recording: Recording) -> Told | None:
@@ -33,7 +35,8 @@ def left_out(ranks: Ranks, one: Rank, recording: Recording) -> Told | None:
     number = len(recording.backwards()) - 1
     if number < 0:
         return None
-    reached = _leaves(recording.graph(number))
+    now = recording.graph(number)
+    reached = _leaves(now)
     missing = {leaf for leaf in ranks.averaging[one.rank].leaves if leaf not in reached}
     way = ways_of(recording).get(number, [])
     used = list(_used(ranks, one, recording, number, missing))
@@ -46,6 +49,11 @@ def left_out(ranks: Ranks, one: Rank, recording: Recording) -> Told | None:
         site = decides_in(recording, stack) if unwrapped(leaf).rpartition(".")[0] not in ran else None
         if site is not None:
             return f"after line {site.line} had left {leaf} out of the loss of backward {number}", site
+    for graph in _alike(ranks, one, recording, number):
+        known = missing & _leaves(graph)
+        site = left_term(recording, way, now, graph, known) if known else None
+        if site is not None:
+            return f"after line {site.line} had left {min(known)} out of the loss of backward {number}", site
     return never_used(ranks, one.rank, recording, reached) or _wrapped_plainly(ranks, one, number)
 
 
@@ -79,6 +87,19 @@ def _used(ranks: Ranks, one: Rank, recording: Recording, number: int, missing: s
             yield from _stacks(there.graph(number), missing)
     if number > 0:
         yield from _stacks(recording.graph(number - 1), missing)
+
+
+def _alike(ranks: Ranks, one: Rank, recording: Recording, number: int) -> Iterator[Graph]:
+    """The graphs of calls like a backward call: those of other ranks, and the last of its own line, among the last."""
+    others = (other for other in ranks.ranks if other.rank != one.rank and other.backwards > number)
+    for other in islice(others, _OTHERS):
+        with load(Path(other.path)) as there:
+            yield there.graph(number)
+    calls = recording.backwards()
+    for before in reversed(calls[max(0, number - _BEFORE) : number]):
+        if str(before.site) == str(calls[number].site):
+            yield recording.graph(before.number)
+            return
 
 
 def _stacks(graph: Graph, leaves: set[str]) -> Iterator[tuple[str, Stack]]:

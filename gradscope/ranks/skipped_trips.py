@@ -24,9 +24,9 @@ _LENGTH = "len"
 
 def decides_in(recording: Recording, stack: Stack) -> Site | None:
     """That line, of the functions of the program's that a wrapper called; None where there are several."""
-    inside = tuple(takewhile(lambda site: not site.file.endswith(_WRAPPER), stack))
-    if len(inside) == len(stack):
+    if not inside_a_wrapper(stack):
         return None
+    inside = tuple(takewhile(lambda site: not site.file.endswith(_WRAPPER), stack))
     frames = frames_of(recording, tuple(one for one in inside if one.origin is Origin.USER))
     found = {
         (frame.site.file, line): at_line(recording, frame.site, line)
@@ -37,22 +37,27 @@ def decides_in(recording: Recording, stack: Stack) -> Site | None:
     return next(iter(found.values())) if len(found) == 1 else None
 
 
+def inside_a_wrapper(stack: Stack) -> bool:
+    """Whether a wrapper called what ran something."""
+    return any(site.file.endswith(_WRAPPER) for site in stack)
+
+
 def _deciding(function: Function, line: int) -> Iterator[int]:
     """The lines of a function by which it may not come to one of its lines, or not as often."""
-    for node in _own(function):
+    for node in own_nodes(function):
         if isinstance(node, ast.If):
-            decides = _holds(node, line, but_head=True) or _leaves(function, node, line)
+            decides = holds(node, line, but_head=True) or leaves(function, node, line)
         elif isinstance(node, Loop):
-            decides = _holds(node, line) and _is_shortened(node)
+            decides = holds(node, line) and is_shortened(node)
         else:
-            decides = isinstance(node, ast.expr) and _holds(node, line) and _chooses(node)
+            decides = isinstance(node, ast.expr) and holds(node, line) and chooses(node)
         if decides and isinstance(node, ast.stmt | ast.expr):
             yield node.lineno
 
 
-def _own(function: Function) -> Iterator[ast.AST]:
-    """What stands in a function, and not in those inside of it."""
-    waiting: list[ast.AST] = [*function.body]
+def own_nodes(function: ast.AST) -> Iterator[ast.AST]:
+    """What stands in a function, or a module, and not in functions inside of it."""
+    waiting: list[ast.AST] = [*ast.iter_child_nodes(function)]
     while waiting:
         node = waiting.pop()
         yield node
@@ -60,10 +65,10 @@ def _own(function: Function) -> Iterator[ast.AST]:
             waiting += ast.iter_child_nodes(node)
 
 
-def _leaves(function: Function, node: ast.If, line: int) -> bool:
+def leaves(function: Function, node: ast.If, line: int) -> bool:
     """Whether an arm of a condition ends the trip, above a line; the function; or the loop around both, anywhere."""
-    loops = [one for one in _own(function) if isinstance(one, Loop) and _holds(one, node.lineno)]
-    together, above = [_holds(loop, line) for loop in loops], (node.end_lineno or 0) < line
+    loops = [one for one in own_nodes(function) if isinstance(one, Loop) and holds(one, node.lineno)]
+    together, above = [holds(loop, line) for loop in loops], (node.end_lineno or 0) < line
     for arm in (node.body, node.orelse):
         if arm and isinstance(arm[-1], ast.Return) and (above or any(together)):
             return True
@@ -72,7 +77,7 @@ def _leaves(function: Function, node: ast.If, line: int) -> bool:
     return False
 
 
-def _is_shortened(loop: Loop) -> bool:
+def is_shortened(loop: Loop) -> bool:
     """Whether what a loop goes through may be fewer than there are, as far as its head tells."""
     if isinstance(loop, ast.While):
         return True
@@ -90,10 +95,11 @@ def _is_free(value: ast.expr) -> bool:
     return isinstance(value, ast.Name) or any(called_name(one) != _LENGTH for one in calls)
 
 
-def _chooses(node: ast.expr) -> bool:
+def chooses(node: ast.expr) -> bool:
     """Whether an expression runs one of two, or leaves out some of what it goes through."""
     return isinstance(node, ast.IfExp) or any(part.ifs for part in getattr(node, "generators", ()))
 
 
-def _holds(node: ast.stmt | ast.expr, line: int, but_head: bool = False) -> bool:
+def holds(node: ast.stmt | ast.expr, line: int, but_head: bool = False) -> bool:
+    """Whether a line is one of those of a statement or an expression."""
     return node.lineno + but_head <= line <= (node.end_lineno or 0)

@@ -140,12 +140,13 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
         as that of a reentrant checkpoint does; of one in which the wrapper missed gradients, the branch that left these
         parameters out, the one condition or shortened loop by which a trip was, where layers run by one line, or the
         line that builds their layer, where nothing ran in it, or that wraps the model, of which forwards choose among
-        layers, or a loss leaves out what they give; of one that found no file, the line by which another one had
-        removed it, or by which each rank makes the name of it by its own clock, to the second, where one alone fills
-        it; of one that waits in new_group(), the condition of the rank under which it alone came there; of one whose
-        model the wrapper refused as another one, the line that computes what the model is built with; of one that
-        raised in a collective that had met others for another caller, the line of this caller; of any other that all
-        ranks raised, what `gradscope explain` says of it. Exceptions about lost peers are taken as consequences.
+        layers, or a loss leaves out what they give, by other than one condition, which is told itself; of one that
+        found no file, the line by which another one had removed it, or by which each rank makes the name of it by its
+        own clock, to the second, where one alone fills it; of one that waits in new_group(), the condition of the rank
+        under which it alone came there; of one whose model the wrapper refused as another one, the line that computes
+        what the model is built with; of one that raised in a collective that had met others for another caller, the
+        line of this caller; of any other that all ranks raised, what `gradscope explain` says of it. Exceptions about
+        lost peers are taken as consequences.
     """
     others = {one.rank for one in ranks.ranks if one.state in (State.LOST, State.KILLED) and one.waits}
     culprits = _culprits(ranks.ranks)

@@ -37,6 +37,7 @@ SCRIPTS = {
     "parallel_programs.py": 2,
     "selected_programs.py": 2,
     "skipped_programs.py": 2,
+    "term_programs.py": 2,
     "sharded_programs.py": 2,
     "received_programs.py": 2,
     "replica_programs.py": 2,
