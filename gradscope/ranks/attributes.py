@@ -34,7 +34,7 @@ def kept_in(recording: Recording, frames: list[Frame], node: ast.AST) -> list[Fo
     """The values that an attribute may have, with the functions in which they stand; none where that is not known."""
     if not isinstance(node, ast.Attribute) or not isinstance(node.ctx, ast.Load):
         return []
-    own = _class_of(recording, frames, node.value)
+    own = class_of(recording, frames, node.value)
     if own is None and not is_attribute_of(node, "self"):
         return []
     returned = [] if own is None else _by_property(own, node.attr, frames)
@@ -101,7 +101,7 @@ def _pairs(target: ast.expr, value: ast.expr) -> Iterator[tuple[ast.expr, ast.ex
     yield from zip(targets, values if len(values) == len(targets) else [value] * len(targets), strict=True)
 
 
-def _class_of(recording: Recording, frames: list[Frame], value: ast.expr) -> Class | None:
+def class_of(recording: Recording, frames: list[Frame], value: ast.expr) -> Class | None:
     """The class of the program's that an object is made of, or in a method of which `self` stands."""
     for _ in range(_LONGEST):
         if isinstance(value, ast.Call):

@@ -12,6 +12,7 @@ from itertools import chain
 from gradscope.functions.source import called_name
 from gradscope.model.site import Site, Stack
 from gradscope.ranks.attributes import kept_in
+from gradscope.ranks.generated_parts import generated_part
 from gradscope.ranks.given import Frame, bound_in, frames_of, passed_to
 from gradscope.ranks.meetings import without_meetings
 from gradscope.ranks.sampled_parts import builds_a_loader, is_exhausted, parts_of_classes
@@ -94,8 +95,8 @@ def _is_nothing(node: ast.AST) -> bool:
 
 
 def part_of(recording: Recording, stack: Stack, loop: Site) -> Site | None:
-    """The line that takes a rank's part of what a loop goes through, or builds the loader that this is; None of a loop
-    that says how far it goes."""
+    """The line that takes a rank's part of what a loop goes through, builds the loader that this is, decides how much
+    is yielded to it, or makes the list; None of a loop that says how far it goes."""
     frames = frames_of(recording, stack)
     place = loop.file, loop.function
     at = next((at for at, one in enumerate(frames) if (one.site.file, one.site.function) == place), None)
@@ -104,7 +105,14 @@ def part_of(recording: Recording, stack: Stack, loop: Site) -> Site | None:
     if at is None or around is None or _is_bounded(around.iter):
         return None
     part = origin(recording, frames[at:], around.iter, takes_part)
-    return part or (_of_a_loader(recording, frames[at:], around.iter) if is_exhausted(around) else None)
+    if part is not None or not is_exhausted(around):
+        return part
+
+    def known(inside: list[Frame], through: ast.expr) -> Site | None:
+        return origin(recording, inside, through, takes_part) or _of_a_loader(recording, inside, through)
+
+    loader = _of_a_loader(recording, frames[at:], around.iter)
+    return loader or generated_part(recording, frames[at:], around, known)
 
 
 def _of_a_loader(recording: Recording, frames: list[Frame], through: ast.expr) -> Site | None:

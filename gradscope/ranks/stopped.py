@@ -51,12 +51,13 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
         by which it left a loop in which the other goes on, and has not begun it anew: the way out of a step that it
         left in it, where the flag is set that the loop asks for, or what is called that sets it by what it is given,
         the condition of its one way out, the line that takes a rank's part of what the loop goes through, in the
-        sampler or dataset of a loader too, else the line that builds this, else the loop; the call under a condition,
-        where the other rank was below it in the same function, or came round to a line above it; the condition of data
-        in whose other arm the other rank was; the line that measures what this condition asks for, or asks a rank's own
-        disk or clock for it; the assignment that made a tensor of another dtype; the one condition by which trips of a
-        loop are left out, where ranks come to one line with tensors of other sizes, and had met there before; the line
-        that hands a helper of several callers, which had met others before, what it sends; else that of the collective.
+        sampler or dataset of a loader too, else the line that builds this, or by which a generator yields more or less,
+        or that makes its list, else the loop; the call under a condition, where the other rank was below it in the same
+        function, or came round to a line above it; the condition of data in whose other arm the other rank was; the
+        line that measures what this condition asks for, or asks a rank's own disk or clock for it; the assignment that
+        made a tensor of another dtype; the one condition by which trips of a loop are left out, where ranks come to one
+        line with tensors of other sizes, and had met there before; the line that hands a helper of several callers,
+        which had met others before, what it sends; else that of the collective.
     """
     parting = first_parting(ranks)
     if parting is not None:
