@@ -13,7 +13,7 @@ from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.words import several
 from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
-from gradscope.model.flow import FlowTensor
+from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.site import Site
 
 _TIMES = 2  # stretches of operators that read such a parameter with gradients on
@@ -69,10 +69,15 @@ def _rest(case: Case, spared: list[FlowTensor]) -> bool:
     flow = dataflow(case)
     for one in spared:
         met = [(flow.operations[at], read) for at, read in flow.met(one.number)]
-        runs = {each.run for each, _ in met if each.backward is None and each.operation.grad and each.operation.module}
-        if len(runs) < _TIMES or any(read.requires_grad for _, read in met):
+        forwards = [(each, read) for each, read in met if each.backward is None and _is_of_forward(each)]
+        if len({each.run for each, _ in forwards}) < _TIMES or any(read.requires_grad for _, read in forwards):
             return False
     return True
+
+
+def _is_of_forward(operation: FlowOperation) -> bool:
+    """Whether an operator ran in a module's forward with gradients on, as no initialisation does."""
+    return operation.operation.grad and operation.operation.module is not None
 
 
 def _whole_freeze(case: Case, loop: SparingLoop) -> Site | None:
@@ -81,7 +86,7 @@ def _whole_freeze(case: Case, loop: SparingLoop) -> Site | None:
     for file in syntax(case).files:
         for node in syntax(case).nodes(file):
             place = freezes(node)
-            if isinstance(node, ast.keyword) and node.arg == "requires_grad":
+            if isinstance(node, ast.keyword) and node.arg == "requires_grad" and not _is_true(node.value):
                 return None  # what is made frozen
             if place is None or any(node is one for one in ast.walk(loop.over)):
                 continue
@@ -118,6 +123,10 @@ def _goes_over_all(around: ast.For | ast.While | None, node: ast.AST) -> bool:
         return False
     statement = around.body[0]
     return node is statement or (isinstance(statement, ast.Expr) and node is statement.value)
+
+
+def _is_true(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) and value.value is True
 
 
 def _names(node: ast.AST) -> set[str]:
