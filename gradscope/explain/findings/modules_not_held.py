@@ -17,10 +17,12 @@ from gradscope.explain.evidence.timeline import timelines
 from gradscope.explain.evidence.words import several
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation, FlowTensor, OptimizerLook, Read
+from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 from gradscope.model.training import FORWARD, LOAD
 
 _TIMES = 3  # backward calls that give the parameter a gradient
+_TAKES = ("index", "index_select", "embedding", "gather")
 _PLAIN = ""  # the place of parameters that no module call reads
 
 
@@ -88,10 +90,15 @@ def _places(flow: RecordedDataflow, held: frozenset[int], asked: dict[int, FlowT
             place.meets = operation
         if led or any(_is_held(one, held) for one in operation.reads):
             trained.update(operation.makes)
-        elif own and len(own) == len(operation.reads):
+        elif own and (len(own) == len(operation.reads) or _looks_up(operation, own)):
             for made in operation.makes:
                 weights[made] = set().union(*(weights[one] for one in own))
     return found
+
+
+def _looks_up(operation: FlowOperation, own: list[int]) -> bool:
+    """Whether an operator takes rows of a table of such parameters: what says which rows is not worked on."""
+    return base_name(operation.operation.name) in _TAKES and own == [operation.reads[0].tensor]
 
 
 def _is_held(read: Read, held: frozenset[int]) -> bool:
