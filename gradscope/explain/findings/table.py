@@ -71,6 +71,7 @@ from gradscope.explain.findings.gradient_leaps import gradient_leapt
 from gradscope.explain.findings.gradient_summed import gradient_summed
 from gradscope.explain.findings.gradients_gone import gradients_gone
 from gradscope.explain.findings.gradients_of_another import left_by_another
+from gradscope.explain.findings.half_at_its_start import half_at_its_start
 from gradscope.explain.findings.history_kept import history_kept
 from gradscope.explain.findings.hook_edits import hook_edits_gradient
 from gradscope.explain.findings.hook_edits_parameter import hook_edits_parameter
@@ -340,6 +341,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS845", "labels-two-ahead", Severity.INFO, losses.labels_two_ahead, points=False),
     Kind("GS758", "temperature-of-a-part", Severity.INFO, temperature_of_a_part, points=False),
     Kind("GS858", "end-is-padding", Severity.INFO, end_is_padding, points=False),
+    Kind("GS717", "half-at-its-start", Severity.INFO, half_at_its_start, points=False),
     Kind("GS846", "sees-the-future", Severity.WARNING, sees_the_future, points=False),
     Kind("GS847", "heads-scrambled", Severity.WARNING, heads_scrambled, points=False),
     Kind("GS848", "scale-turned-around", Severity.INFO, scale_turned_around, points=False),
