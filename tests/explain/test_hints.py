@@ -13,6 +13,7 @@ HEALTHY = Path(__file__).parent / "healthy"
 SILENT = {
     "GS721": ("derivatives_by_views_that_are_leaves.py",),
     "GS717": ("both_directions_read_to_their_ends.py",),
+    "GS807": ("probabilities_made_sharper.py",),
     "GS812": ("encoder_that_keeps_its_mode.py",),
     "GS809": ("warmup_cosine.py", "drops_early_on_purpose.py"),
     "GS883": ("densities_of_both_signs.py", "choice_that_stays_spread.py"),

@@ -6,10 +6,10 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.doubled_activations import is_of_divergence
 from gradscope.explain.evidence.case import Case
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph, Node
-from gradscope.model.site import Origin
 
 _LOGARITHMS = ("LogBackward", "LogSoftmaxBackward", "LogSigmoidBackward", "LogsumexpBackward", "Log1PBackward")
 _HANDS_ON = ("Sum", "Mean", "Div")  # what may be made of it: a factor could be negative, and something taken off
@@ -37,11 +37,6 @@ def negative_divergence(case: Case) -> Iterator[Cause]:
         backward=first[0],
         certain=False,
     )
-
-
-def is_of_divergence(node: Node) -> bool:
-    """Whether a node was made in torch's kl_div, which subtracts and multiplies."""
-    return any(site.function == "kl_div" and site.origin is Origin.TORCH for site in node.stack)
 
 
 def _divergence(graph: Graph) -> Node | None:

@@ -4,32 +4,32 @@ from __future__ import annotations
 
 import ast
 from collections import defaultdict
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TypeGuard
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.doubled_activations import Row, doubled
 from gradscope.explain.deductions.module_builds import chosen_at
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
-from gradscope.explain.findings.divergences import is_of_divergence, negative_divergence
+from gradscope.explain.findings.divergences import negative_divergence
+from gradscope.explain.findings.squeezed_again import squeezed_again
 from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation, Read
-from gradscope.model.graph import Backward, Graph, Node
+from gradscope.model.graph import Backward, Graph
 from gradscope.model.notice import TWO_AHEAD
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 from gradscope.model.training import STEP, ZERO_GRAD
 
-_GRAPHS, _LINES = 3, 8  # that are looked at: the first ones of each line that calls backward
 _TIMES = 3
 # What takes a softmax or sigmoid itself, or wants a logarithm: the node, the place of what it reads, what must not come
 # before that, why.
-_Row = tuple[str, int, tuple[str, ...], str]  # of the loss, its operand, what comes before it, and why that is wrong
-_WANTS_LOGITS: tuple[_Row, ...] = (
+_WANTS_LOGITS: tuple[Row, ...] = (
     ("LogSoftmaxBackward", 0, ("SoftmaxBackward",), "the loss takes the softmax itself"),
     ("NllLossBackward", 0, ("SoftmaxBackward",), "the loss wants logarithms"),
     ("NllLoss2DBackward", 0, ("SoftmaxBackward",), "the loss wants logarithms"),
@@ -42,23 +42,9 @@ _WANTS_LOGITS: tuple[_Row, ...] = (
         "the loss takes the sigmoid itself",
     ),
 )
-_WANTS_SIGNS: tuple[_Row, ...] = (
+_WANTS_SIGNS: tuple[Row, ...] = (
     ("LogSoftmaxBackward", 0, ("ReluBackward",), "the loss makes a class unlikely by a negative one"),
     ("BinaryCrossEntropyWithLogitsBackward", 0, ("ReluBackward",), "the loss takes a negative one for no"),
-)
-_SAME_VALUES = (
-    "View",
-    "Reshape",
-    "UnsafeView",
-    "Squeeze",
-    "Unsqueeze",
-    "Permute",
-    "Transpose",
-    "T",
-    "Clone",
-    "ToCopy",
-    "Alias",
-    "Expand",
 )
 _LOSSES, _EXPANDS = ("mse_loss", "smooth_l1_loss", "huber_loss"), "broadcast_tensors"
 _DIFFERENCES, _WEIGHTS = ("sub", "mul", *_LOSSES), ("mul", "div")
@@ -84,10 +70,11 @@ def softmax_twice(case: Case) -> Iterator[Cause]:
     probabilities are shown. kl_div and nll_loss want log_softmax.
 
     How it is found: in the first graphs, the loss's node comes directly after that of a softmax or sigmoid. Or the loss
-    is a kl_div, and negative each time.
+    is a kl_div, and negative each time. Or a sigmoid comes directly after another, or after a softmax: a hint, unless
+    binary_cross_entropy reads what it gives.
     """
     told = set()
-    for graph, node, other, why in _doubled(case, _WANTS_LOGITS):
+    for graph, node, other, why in doubled(case, _WANTS_LOGITS):
         site, called = chosen_at(case, other)
         if site is not None and site not in told:
             told.add(site)
@@ -99,6 +86,7 @@ def softmax_twice(case: Case) -> Iterator[Cause]:
                 backward=graph.backward.number,
             )
     yield from () if told else negative_divergence(case)
+    yield from () if told else squeezed_again(case)
 
 
 def scores_cut_off(case: Case) -> Iterator[Cause]:
@@ -120,7 +108,7 @@ def scores_cut_off(case: Case) -> Iterator[Cause]:
     meant to have no negative scores.
     """
     told = set()
-    for graph, _node, other, why in _doubled(case, _WANTS_SIGNS):
+    for graph, _node, other, why in doubled(case, _WANTS_SIGNS):
         site, called = chosen_at(case, other)
         if site is not None and site not in told:
             told.add(site)
@@ -275,35 +263,6 @@ def _leaves_first_out(index: ast.expr) -> bool:
         and one.upper is None
         for one in parts
     )
-
-
-def _doubled(case: Case, table: tuple[_Row, ...]) -> Iterator[tuple[Graph, Node, Node, str]]:
-    for graph in map(case.graph, _first_of_lines(case)):
-        following = {(edge.source, edge.output): edge.target for edge in graph.edges}
-        for node in graph.nodes:
-            for name, place, before, why in table:
-                if node.name.startswith(name) and (place == 0 or is_of_divergence(node)):
-                    other = _behind(graph, following, node, place)
-                    if other is not None and other.name.startswith(before):
-                        yield graph, node, other, why
-
-
-def _first_of_lines(case: Case) -> list[int]:
-    """The first backward calls of each line that calls it: a program may train one thing after another."""
-    sizes, numbers = case.graph_sizes(), defaultdict[Site | None, list[int]](list)
-    for call in case.backwards():
-        if call.number in sizes and (len(numbers) < _LINES or call.site in numbers):
-            numbers[call.site].append(call.number)
-    return sorted(number for found in numbers.values() for number in found[:_GRAPHS])
-
-
-def _behind(graph: Graph, following: Mapping[tuple[int, int], int], node: Node, place: int) -> Node | None:
-    """The node of an operand, by its place, through those that only show its values in another form."""
-    while (node.id, place) in following:
-        node, place = graph.nodes[following[node.id, place]], 0
-        if node.name.rstrip("0123456789").removesuffix("Backward") not in _SAME_VALUES:
-            return node
-    return None
 
 
 @dataclass(frozen=True, slots=True)
