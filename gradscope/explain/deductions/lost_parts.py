@@ -25,15 +25,27 @@ _KEEPS = ("mul", "mul_", "div", "div_", "neg", "sum", "mean", "squeeze", "unsque
 
 @kept
 def lost_parts(case: Case) -> tuple[MissingGradient, ...]:
-    """The cut behind each summand of a loss that should have trained something and has no graph."""
+    """The cut behind each summand of a loss that should have trained something and has no graph.
+
+    Of several by one operator, that of a result which is used for nothing else: a baseline that is taken off is
+    detached on purpose, and trained by another summand.
+    """
     flow, found = dataflow(case), dict[int, MissingGradient]()
-    for backward, summand, cuts in _cut_summands(case):
-        cut = next((one for one in cuts if not _is_meant(flow, summand, one)), None)
+    roots = {root.tensor for root in flow.roots if root.requires_grad}
+    for backward, summand, all_cuts in _cut_summands(case):
+        cuts = [one for one in all_cuts if not _is_meant(flow, summand, one)]
+        alike = [one for one in cuts if _cuts_with(flow, one) == _cuts_with(flow, cuts[0])]
+        lost = (one for one in alike if len(alike) > 1 and roots.isdisjoint(flow.onward(one.read).live))
+        cut = next(lost, next(iter(cuts), None))
         if cut is not None and cut.operation not in found:
-            lost = at_cut(case, cut)
+            missing = at_cut(case, cut)
             trained = comes_from(flow, cut, _held_from(case, backward))
-            found[cut.operation] = lost if trained or lost.code != MODE else _of_another(flow, summand, lost)
+            found[cut.operation] = missing if trained or missing.code != MODE else _of_another(flow, summand, missing)
     return tuple(found.values())
+
+
+def _cuts_with(flow: RecordedDataflow, cut: Cut) -> str:
+    return flow.operations[cut.operation].operation.name
 
 
 def _held_from(case: Case, backward: int) -> frozenset[int]:
