@@ -21,3 +21,37 @@ def test_a_column_against_a_row(explained, tmp_path, loss, shape, codes):
     script = tmp_path / "compares.py"
     script.write_text(COMPARES.format(loss=loss, shape=shape))
     assert [one.code for one in explained(script).findings if one.code == "GS808"] == codes
+
+
+WEIGHED = '''"""Logarithms of probabilities in a row, weighed with a column of errors."""
+
+import torch
+
+net = torch.nn.Linear(3, 5)
+for _ in range(4):
+    errors, more = torch.randn(8, 1), torch.randn(8, 1, requires_grad=True)
+    chosen = net(torch.randn(8, 3) * 2).log_softmax(1)[:, 0]
+    weighed = -(chosen * (errors * 1.5))
+    (weighed + more).mean().backward()
+'''
+MEANT = {
+    "each pair is squared": ("(weighed + more).mean", "(weighed + more).square().mean"),
+    "some are left out": ("(weighed + more).mean", "torch.relu(weighed + more).mean"),
+    "the largest alone counts": ("(weighed + more).mean()", "(weighed + more).amax(1).sum()"),
+    "the table is read as well": ("(weighed + more)", "(weighed.tril() + weighed + more)"),
+}
+
+
+def weighed(explained, tmp_path, *edit):
+    script = tmp_path / "weighed.py"
+    script.write_text(WEIGHED.replace(*edit) if edit else WEIGHED)
+    return [(one.code, one.site.line) for one in explained(script).findings if one.code == "GS808"]
+
+
+def test_a_product_that_is_a_term_of_what_is_summed_up(explained, tmp_path):
+    assert weighed(explained, tmp_path) == [("GS808", 9)]
+
+
+@pytest.mark.parametrize("edit", MEANT.values(), ids=MEANT)
+def test_products_of_all_pairs_that_are_meant(explained, tmp_path, edit):
+    assert weighed(explained, tmp_path, *edit) == []

@@ -10,10 +10,12 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
 from gradscope.model.site import Stack
 
 _PASSES = 3  # of one loop
+_ADDS = ("add", "add_", "sub", "sub_")
 _STRIDES = (1, 2)  # tensors that one line detaches at each pass: an LSTM has two
 
 
@@ -39,7 +41,7 @@ def cut_in_loop(case: Case) -> Iterator[Cause]:
 
     How it is found: between two backward calls the line detaches three times or more, each time something that was
     computed from what it detached before and that goes into the loss, and nothing with a graph goes from one pass to
-    the next beside it. A hint, because a program may mean that.
+    the next beside it but a loss that adds up. A hint, because a program may mean that.
     """
     flow = dataflow(case)
     for detached in _detached(flow):
@@ -89,8 +91,7 @@ def _is_cut(flow: RecordedDataflow, passes: Sequence[int]) -> bool:
     made: set[int] = set()  # in the loop, in passes that are over
     for first, second in pairwise(passes):
         within = flow.operations[first + 1 : second]
-        read = [one for operation in within for one in operation.reads]
-        if any(one.requires_grad and not one.leaf and one.tensor in made for one in read):
+        if any(_is_handed_on(flow, operation, made, second) for operation in within):
             return False
         reached = set(flow.operations[first].makes)
         for operation in within:
@@ -101,3 +102,18 @@ def _is_cut(flow: RecordedDataflow, passes: Sequence[int]) -> bool:
             return False
         made.update(tensor for operation in within for tensor in operation.makes)
     return True
+
+
+def _is_handed_on(flow: RecordedDataflow, operation: FlowOperation, made: set[int], until: int) -> bool:
+    """Whether an operator takes something with a graph out of an earlier pass, other than a loss that it adds to."""
+    read = [one.tensor for one in operation.reads if one.requires_grad and not one.leaf and one.tensor in made]
+    return bool(read) and not _adds_up(flow, operation, until)
+
+
+def _adds_up(flow: RecordedDataflow, operation: FlowOperation, until: int) -> bool:
+    """Whether an operator adds numbers to one that nothing but such sums reads up to the end of the pass."""
+    readers = (flow.operations[at] for made in operation.makes for at in flow.readers.get(made, ()) if at < until)
+    return all(
+        base_name(one.operation.name) in _ADDS and not any(flow.shape(made) for made in one.makes)
+        for one in (operation, *(one for one in readers if one.makes and base_name(one.operation.name) != "detach"))
+    )

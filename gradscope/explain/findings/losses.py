@@ -11,6 +11,7 @@ from typing import TypeGuard
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.doubled_activations import Row, doubled
 from gradscope.explain.deductions.module_builds import chosen_at
+from gradscope.explain.deductions.summed_up import is_summed_up
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.syntax import syntax
@@ -133,8 +134,8 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
 
     How it is found: the shapes of what an operator reads and makes, where one side requires grad and comes from a layer
     as a column, and the other is data with one dimension, or targets were made of a row and a column. Or a column and a
-    row are multiplied, of which one requires grad, and all that is made of the products is one number: their sum is the
-    product of two sums, so that no weight belongs to a sample.
+    row are multiplied, of which one requires grad, and all that is made of the products, or of sums of them with others,
+    is one number: it is the product of two sums, so that no weight belongs to a sample.
     """
     flow = dataflow(case)
     told = set()
@@ -142,7 +143,7 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
         pair = _outer(flow, at, operation) if operation.backward is None and len(operation.reads) == 2 else None
         if pair is None or operation.site in told:
             continue
-        if base_name(operation.operation.name) in _WEIGHTS and _is_summed_up(flow, operation):
+        if base_name(operation.operation.name) in _WEIGHTS and is_summed_up(flow, operation):
             message = f"{pair.shapes}: each sample is weighted with the weights of all"
         elif pair.is_compared:
             message = f"{pair.shapes}: each prediction is compared with each target"
@@ -326,17 +327,6 @@ def _before_expanding(flow: RecordedDataflow, at: int, operation: FlowOperation)
         if made is not None and made.reads and any(site.function == _EXPANDS for site in made.operation.stack):
             reads[place] = made.reads[0]
     return reads
-
-
-def _is_summed_up(flow: RecordedDataflow, operation: FlowOperation) -> bool:
-    """Whether all that is made of an operator's result is one number, its sum or its mean."""
-    readers = [flow.operations[at] for at in flow.readers.get(operation.makes[0], ())]
-    forward = [one for one in readers if one.backward is None]
-    return bool(forward) and all(
-        base_name(one.operation.name) in ("sum", "mean")
-        and all((known := flow.tensors.get(made)) is not None and not known.type.shape for made in one.makes)
-        for one in forward
-    )
 
 
 def _contains(whole: Graph, part: Graph) -> bool:
