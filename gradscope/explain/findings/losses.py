@@ -134,7 +134,7 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
 
     How it is found: the shapes of what an operator reads and makes, where one side requires grad and comes from a layer
     as a column, and the other is data with one dimension, or targets were made of a row and a column. Or a column and a
-    row are multiplied, of which one requires grad, and all that is made of the products, or of sums of them with others,
+    row are multiplied, of which one requires grad, and all that is made of the products, or of their sums with others,
     is one number: it is the product of two sums, so that no weight belongs to a sample.
     """
     flow = dataflow(case)

@@ -135,6 +135,7 @@ from gradscope.explain.findings.unheld_leaves import leaf_not_held
 from gradscope.explain.findings.unlike_shapes import odd_size_doubled, squeezed_batch
 from gradscope.explain.findings.unused_input import unused_input
 from gradscope.explain.findings.updates_lost import updates_lost
+from gradscope.explain.findings.weighted_means import mean_weighted
 from gradscope.explain.findings.weights_behind_relu import weights_behind_relu
 from gradscope.explain.findings.writes_to_computed import writes_to_computed
 from gradscope.explain.findings.zero_factors import both_factors_zero
@@ -339,6 +340,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS843", "softmax-over-batch", Severity.INFO, wrong_dimension.softmax_over_batch, points=False),
     Kind("GS844", "mean-over-mask", Severity.INFO, masked_means.mean_over_mask, points=False),
     Kind("GS845", "labels-two-ahead", Severity.INFO, losses.labels_two_ahead, points=False),
+    Kind("GS746", "mean-weighted", Severity.INFO, mean_weighted, points=False),
     Kind("GS758", "temperature-of-a-part", Severity.INFO, temperature_of_a_part, points=False),
     Kind("GS858", "end-is-padding", Severity.INFO, end_is_padding, points=False),
     Kind("GS717", "half-at-its-start", Severity.INFO, half_at_its_start, points=False),
