@@ -34,7 +34,6 @@ from gradscope.explain.deductions.late_changes import late_silences
 from gradscope.explain.deductions.likely_cuts import at_its_call, likeliest
 from gradscope.explain.deductions.lost_derivatives import lost_derivatives
 from gradscope.explain.deductions.lost_parts import lost_parts
-from gradscope.explain.deductions.only_copied import is_only_copied
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters, scatters
 from gradscope.explain.deductions.silent_parameters import SilentParameter, silent_parameters
 from gradscope.explain.deductions.stacked_members import stacked_members
@@ -294,8 +293,17 @@ def _was_in_graph(case: Case, one: SilentParameter) -> bool:
         return True
     known = dataflow(case).tensors
     another = any(at in known and known[at].leaf == name for at in tensors) or _is_anothers(case, one)
-    another = another or is_only_copied(case, one.held.tensor)
+    another = another or _is_only_copied(case, one)
     return name != NAMELESS and not another and name in case.reached_leaves()
+
+
+def _is_only_copied(case: Case, one: SilentParameter) -> bool:
+    """Whether all that reads a parameter cuts its values off: what had its name in a graph was a copy that was called
+    in its place."""
+    flow = dataflow(case)
+    operations = ((at, flow.operations[at]) for at in flow.readers.get(one.held.tensor, ()))
+    reading = {at for at, each in operations if each.backward is None and each.operation.grad}
+    return bool(reading) and reading <= {cut.operation for cut in flow.onward(one.held.tensor).cuts}
 
 
 def _is_anothers(case: Case, one: SilentParameter) -> bool:
