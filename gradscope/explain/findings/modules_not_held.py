@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.graph_cuts import birth
+from gradscope.explain.deductions.groups_left_out import groups_left_out
 from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
 from gradscope.explain.deductions.plain_containers import container_around
 from gradscope.explain.evidence.case import Case
@@ -44,14 +45,18 @@ def module_not_held(case: Case) -> Iterator[Cause]:
     How it is found: backward calls gave the parameters gradients, three times or more; no optimizer holds any parameter
     of their outermost module, or they are in none; the program did not write to them, did not load them and called the
     module in training mode; and an operator combined them with what was computed from parameters that an optimizer
-    holds. A hint: a network that is left as it is on purpose looks the same.
+    holds. Or the function that makes the optimizer writes down a group of them (`{"params": ...}`) which nothing reads:
+    under a name that is never used, or that is set anew before. A hint: a network that is left as it is on purpose
+    looks the same.
     """
     found = optimizer_parameters(case)
     reached: dict[int, set[int]] = defaultdict(set)
     for leaf in case.leaf_gradients():
         reached[leaf.tensor].add(leaf.backward)
     asked = {one.number: one for one in found.named if len(reached[one.number]) >= _TIMES}
-    if asked:
+    lost = list(_lost_groups(case, found.held, asked))
+    yield from lost
+    if asked and not lost:
         places = _places(dataflow(case), found.held, asked)
         if not any(place.held for name, place in places.items() if name != _PLAIN):
             return  # an input is optimized, or a prompt, and the model rests
@@ -59,6 +64,26 @@ def module_not_held(case: Case) -> Iterator[Cause]:
             silent = place.held or place.meets is None or not place.parameters
             if not silent and (name == _PLAIN or _is_trained(case, name)):
                 yield _cause(case, name, place)
+
+
+def _lost_groups(case: Case, held: frozenset[int], asked: dict[int, FlowTensor]) -> Iterator[Cause]:
+    tensors = dataflow(case).tensors
+    named = [one.leaf for one in asked.values() if one.leaf is not None]
+    given = [leaf for one in held if one in tensors and (leaf := tensors[one].leaf) is not None]
+    for group in groups_left_out(case, named, given) if named else ():
+        made = _optimizer(case, frozenset(one.number for one in asked.values() if one.leaf in group.leaves))
+        what = f"`{group.name}`" if group.name is not None else "what is written here"
+        lost = f"their group is in {what}, which nothing reads"
+        if group.written != group.site:
+            lost = f"{what}, which had their group, is set anew here, and nothing has read it before"
+        yield Cause(
+            f"no optimizer was given {several(group.leaves)}: {lost}",
+            group.site,
+            (Related("declared_at", made, "the optimizer"),),
+            advice="add the group to the list that the optimizer is given",
+            tensor=group.leaves[0],
+            weight=len(group.leaves),
+        )
 
 
 @dataclass(slots=True)
