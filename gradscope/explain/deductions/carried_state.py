@@ -108,12 +108,12 @@ def _stored_after(case: Case, made: Site) -> Site | None:
     names = set() if statement is None else targets(statement)
     known = followed(function, names) - {"self"}  # what else is kept on self is not computed from it
     assigns = (one for one in ast.walk(function) if isinstance(one, ast.Assign) and one.lineno >= made.line)
-    kept = (one for one in assigns if any(not names or carries(value, known) for value in _values_on_self(one)))
+    kept = (one for one in assigns if any(not names or carries(value, known) for value in values_on_self(one)))
     line = next((one.lineno for one in kept), None)
     return None if line is None else syntax(case).site(made.file, line, made.function)
 
 
-def _values_on_self(assign: ast.Assign) -> Iterator[ast.expr]:
+def values_on_self(assign: ast.Assign) -> Iterator[ast.expr]:
     """What an assignment keeps on self: of `self.first, self.second = one, two` each of the two."""
     for target in assign.targets:
         values = assign.value.elts if isinstance(assign.value, ast.Tuple) else []

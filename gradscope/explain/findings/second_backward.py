@@ -16,6 +16,7 @@ from gradscope.explain.deductions.carried_state import (
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.inplace_writes import REFUSED, refused, write_of
 from gradscope.explain.deductions.kept_by_a_call import kept_after
+from gradscope.explain.deductions.kept_for_rounds import kept_for_rounds
 from gradscope.explain.deductions.shared_subgraph import SharedSubgraph, kept_its_graph, shared_subgraph
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
@@ -75,7 +76,7 @@ def carried_over(case: Case) -> Iterator[Cause]:
         each round.
     How it is found: both calls stand on the same lines; the nodes of the failed one are compared, by identity, with
         those that the earlier one ran. The line named made the youngest of the nodes that both have, takes it from
-        the function that returns it, or sets it back in place.
+        the function that returns it, keeps it for the next round, or sets it back in place.
     """
     for call in case.failed():
         found = _freed(case, call) or _outdated(case, call)
@@ -154,7 +155,7 @@ def _edits(case: Case, call: Backward, found: SharedSubgraph, name: str | None) 
     )
     reader = () if found.reader is None else found.reader.stack
     yield (
-        kept_after(case, found.first.stack, reader, name),
+        kept_after(case, found.first.stack, reader, name) or kept_for_rounds(case, stack, call.stack),
         f"{what} is kept here, with its graph, for rounds to come: {again}",
         detach.replace("carry over", "keep"),
     )
