@@ -47,6 +47,7 @@ class Reason(enum.Enum):
     INFERENCE_MODE = enum.auto()  # around all of the loss
     NO_DERIVATIVE = enum.auto()
     ZERO_DERIVATIVE = enum.auto()
+    FLAT_PART = enum.auto()  # on the only way of a part of the loss; other parts train what is behind it
     CANCELLED = enum.auto()  # one side of a difference is the other plus a constant
     CANCELLED_IN_SUM = enum.auto()  # one side is the other plus what is trained too, and nothing else reads either
     NO_CREATE_GRAPH = enum.auto()

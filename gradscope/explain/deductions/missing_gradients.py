@@ -15,6 +15,7 @@ from gradscope.explain.deductions.cancelled_gradients import cancelled_gradients
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.derived_parts import derived_alone, derived_part
 from gradscope.explain.deductions.dropped_results import is_left_beside_its_part, is_run_for_a_part
+from gradscope.explain.deductions.flat_parts import flat_parts
 from gradscope.explain.deductions.frozen_losses import freezing_lines, frozen_loss
 from gradscope.explain.deductions.given_none import given_none, never_came
 from gradscope.explain.deductions.graph_cuts import (
@@ -61,9 +62,8 @@ _ZERO = ("Round", "Sign", "Floor", "Ceil", "Trunc", "Heaviside", "Bernoulli", "N
 @kept
 def missing_gradients(case: Case) -> tuple[MissingGradient, ...]:
     """Every gradient that is missing, those that explain a failure first; the parameters of one line together."""
-    found = [*_without_graph(case), *_inference(case)]
-    found += [*_silent(case), *_late(case), *_parts(case), *lost_derivatives(case)]
-    found += cancelled_gradients(case)
+    found = [*_without_graph(case), *_inference(case), *_silent(case), *_late(case), *_parts(case)]
+    found += [*lost_derivatives(case), *cancelled_gradients(case), *flat_parts(case)]
     return tuple(_together(found))
 
 

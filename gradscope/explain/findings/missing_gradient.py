@@ -39,6 +39,10 @@ REASONS = {
     Reason.INFERENCE_MODE: "inference mode is on here, in which nothing has a graph, under enable_grad() either",
     Reason.NO_DERIVATIVE: "{operator} gives {dtype} values, which have no derivative",
     Reason.ZERO_DERIVATIVE: "{operator} has derivative zero everywhere, so nothing passes it",
+    Reason.FLAT_PART: (
+        "a part of the loss reaches what is behind {operator} through it alone, and its derivative is zero everywhere: "
+        "only the other parts train that"
+    ),
     Reason.CANCELLED: "of this difference one side is the other plus a constant, so their gradients cancel",
     Reason.CANCELLED_IN_SUM: "one side of this difference is the other plus something, and its gradients cancel",
     Reason.NO_CREATE_GRAPH: "this derivative was taken without create_graph=True, so it is a constant",
@@ -153,7 +157,9 @@ def no_derivative(case: Case) -> Iterator[Cause]:
     How it is found:
         An operator read a tensor that required grad and made an integer or boolean one that went into the loss; or
         every way from the loss to the parameter in the recorded graph leads through a node whose derivative is zero;
-        or a tensor is subtracted from what it was made of by adding a constant.
+        or a tensor is subtracted from what it was made of by adding a constant. A hint where other parts of the loss
+        train the parameters: in two steps or more, a part of it reaches them through such a node alone, which neither
+        weighs another result nor rounds what is compared with labels of its own.
     """
     yield from missing(case, DERIVATIVE)
 
