@@ -71,6 +71,7 @@ from gradscope.explain.findings.repeated_modules import repeated_module
 from gradscope.explain.findings.results_dropped import result_dropped
 from gradscope.explain.findings.resumed_in_part import resumed_in_part
 from gradscope.explain.findings.same_parameters import same_parameters
+from gradscope.explain.findings.same_parts import same_part_twice
 from gradscope.explain.findings.samples import samples_differ
 from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.scrambled_states import states_scrambled
@@ -212,6 +213,7 @@ OF_TRAINING: tuple[Kind, ...] = (
     Kind("GS758", "temperature-of-a-part", Severity.INFO, temperature_of_a_part, points=False),
     Kind("GS858", "end-is-padding", Severity.INFO, end_is_padding, points=False),
     Kind("GS717", "half-at-its-start", Severity.INFO, half_at_its_start, points=False),
+    Kind("GS718", "same-part-twice", Severity.INFO, same_part_twice, points=False),
     Kind("GS846", "sees-the-future", Severity.WARNING, sees_the_future, points=False),
     Kind("GS847", "heads-scrambled", Severity.WARNING, heads_scrambled, points=False),
     Kind("GS848", "scale-turned-around", Severity.INFO, scale_turned_around, points=False),
