@@ -38,8 +38,8 @@ SILENT = {
     "the other half": ("width = h[:, three:]", BOTH),
     "another range by the same name": ("three = slice(3, 6).start; three = -three; width = h[:, three:]", BOTH),
     "the rest later": ("width = h[:, :three] if step < warm else h[:, three:]", BOTH),
-    "the rest elsewhere": ("width = h[:, :three]; rest = h[:, three:] if step > warm else None", BOTH),
-    "all of it": ("width = h[:, :three]; all_of_it = h.square()", BOTH),
+    "the rest elsewhere": ("width = h[:, :three]\n    rest = h[:, three:] if step > warm else None", BOTH),
+    "all of it": ("width = h[:, :three]\n    all_of_it = h.square()", BOTH),
     "for the eyes": ("width = h[:, :three]", "shown = width.argmax(1)"),
     "without a graph": ("width = h[:, :three].detach()", BOTH),
     "one at a time": ("width = h[:, :three] if step < 0 else mean", BOTH),
@@ -67,7 +67,7 @@ def test_a_result_that_is_padded_is_not(explained, tmp_path):
 
 
 def test_a_name_that_has_another_value_by_then_is_not(explained, tmp_path):
-    second = "h = h + 1; width = h[:, :three]"
+    second = "h = h + 1\n    width = h[:, :three]"
     assert _codes(explained, tmp_path, second, BOTH) == []
 
 
