@@ -54,7 +54,9 @@ def flat_parts(case: Case) -> tuple[MissingGradient, ...]:
         return ()
     times: Counter[object] = Counter()
     found: dict[object, MissingGradient] = {}
-    for backward, held in _held(case).items():
+    trained = _trained(flat)
+    for backward, looked in _held(case).items():
+        held = looked & trained
         roots = [root.tensor for root in flow.roots if root.backward == backward and root.requires_grad]
         lost = {at for root in roots for at in _lost(flat, root, held)}
         places = {flow.operations[at].site: at for at in sorted(lost, reverse=True)}
@@ -87,6 +89,12 @@ def _held(case: Case) -> dict[int, frozenset[int]]:
             held = frozenset(one.tensor for one in look.parameters) - silent_tensors(case)
             found[look.backward] = found.get(look.backward, frozenset()) | held
     return found
+
+
+def _trained(flat: _Flat) -> frozenset[int]:
+    """What any loss reaches without the flat operators."""
+    roots = [root.tensor for root in flat.flow.roots if root.requires_grad]
+    return frozenset(one for root in roots for one in _reached(flat, root, len(flat.flow.operations))[0])
 
 
 def _lost(flat: _Flat, root: int, held: frozenset[int]) -> Iterator[int]:
