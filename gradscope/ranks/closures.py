@@ -9,11 +9,28 @@ from gradscope.model.graph import Backward
 from gradscope.model.site import Origin, Site, Stack
 from gradscope.model.training import STEP
 from gradscope.ranks.known import Told
-from gradscope.ranks.syntax import Function, at_line, function_around, tree_of
+from gradscope.ranks.passing import parting
+from gradscope.ranks.rounds import stacks_after
+from gradscope.ranks.shared_losses import is_shared
+from gradscope.ranks.syntax import at_line, function_around, nodes_in, tree_of
 from gradscope.store.reader import Recording
 
 _OPTIMIZERS = "torch/optim/"
 WHY = "a step called the closures of the ranks unequally often"
+
+
+@dataclass(frozen=True, slots=True)
+class Uneven:
+    """A step that called the closures of two ranks unequally often: the line by which these give it their loss, and
+    that which calls the step, where one does."""
+
+    returned: Site
+    step: Site | None
+
+    @property
+    def told(self) -> Told:
+        """In words, and the line to edit."""
+        return WHY, self.returned
 
 
 @dataclass(slots=True)
@@ -24,15 +41,22 @@ class _Step:
     over: bool = False
 
 
-def called_unevenly(here: Recording, there: Recording) -> Told | None:
+def called_unevenly(here: Recording, there: Recording) -> Uneven | None:
     """The first step of which one rank came to an end after fewer calls of the closure than another one made in it."""
     for ours, theirs in zip(_steps(here), _steps(there), strict=False):
         less, more = sorted((ours, theirs), key=lambda one: len(one.calls))
         if len(less.calls) < len(more.calls):
             recording = there if more is theirs else here
-            site = _returned(recording, more.calls[-1].stack) if less.over and less.calls else None
-            return None if site is None else (WHY, site)
+            return _uneven(recording, more.calls[-1].stack) if less.over and less.calls else None
     return None
+
+
+def _uneven(recording: Recording, stack: Stack) -> Uneven | None:
+    """What is told of a step; None where its closure gives it a loss that ranks share: they part by something else."""
+    site = _closure(stack)
+    if site is None or is_shared(recording, site):
+        return None
+    return Uneven(_returned(recording, site), _caller(stack))
 
 
 def _steps(recording: Recording) -> list[_Step]:
@@ -48,7 +72,27 @@ def _steps(recording: Recording) -> list[_Step]:
         found += [_Step([], over=at + 1 < began) for at in range(began)]
         if found and call is not None and inside:
             found[-1].calls.append(call)
+    if found and found[-1].calls:
+        found[-1].over |= _has_gone_on(recording, found[-1].calls[-1])
     return found
+
+
+def _has_gone_on(recording: Recording, last: Backward) -> bool:
+    """Whether, after the last call of a closure, something ran under the caller of the step, at another line of it: as
+    a rank is ahead of one that is in the step yet, and came to no backward after it."""
+    caller = _caller(last.stack)
+    if caller is None or last.number != len(recording.backwards()) - 1:
+        return False
+    parted = (parting(last.stack, stack) for stack in stacks_after(recording, last.number))
+    outside = {str(site) for site in last.stack[last.stack.index(caller) :]}
+    return any(one is not None and str(one[0]) in outside for one in parted)
+
+
+def _caller(stack: Stack) -> Site | None:
+    """The user's line that called the step in which a closure runs."""
+    site = _closure(stack)
+    around = stack[stack.index(site) + 1 :] if site is not None else ()
+    return next((one for one in around if one.origin is Origin.USER), None)
 
 
 def _closure(stack: Stack) -> Site | None:
@@ -62,20 +106,10 @@ def _closure(stack: Stack) -> Site | None:
     return None
 
 
-def _returned(recording: Recording, stack: Stack) -> Site | None:
+def _returned(recording: Recording, site: Site) -> Site:
     """The last line by which a closure gives its loss to the optimizer."""
-    site = _closure(stack)
-    function = None if site is None else function_around(tree_of(recording, site), site.line)
-    if site is None or function is None:
+    function = function_around(tree_of(recording, site), site.line)
+    if function is None:
         return site
-    lines = [node.lineno for node in _of(function) if isinstance(node, ast.Return) and node.value is not None]
+    lines = [node.lineno for node in nodes_in(function) if isinstance(node, ast.Return) and node.value is not None]
     return at_line(recording, site, max(lines)) if lines else site
-
-
-def _of(function: Function) -> list[ast.AST]:
-    """What stands in a function and not in those inside of it."""
-    found: list[ast.AST] = [*function.body]
-    for node in found:
-        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
-            found += ast.iter_child_nodes(node)
-    return found

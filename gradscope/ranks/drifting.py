@@ -42,7 +42,8 @@ def why_apart(ranks: Ranks, found: Apart) -> tuple[str, Site] | None:
         left_out = decided_apart(*sides, found.backward) or _calls(*sides, found)
         uneven = called_unevenly(here, there)
         leaves = (ranks.own(odd.rank, found.leaf), ranks.own(other.rank, found.leaf))
-        return unlike_rates(here, there) or uneven or left_out or _writes(*sides, leaves, (equal, found.backward))
+        told = None if uneven is None else uneven.told
+        return unlike_rates(here, there) or told or left_out or _writes(*sides, leaves, (equal, found.backward))
 
 
 def _calls(odd: Side, other: Side, found: Apart) -> tuple[str, Site] | None:

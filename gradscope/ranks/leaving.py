@@ -14,7 +14,7 @@ from pathlib import Path
 from gradscope.model.operation import Operation
 from gradscope.model.rank import Rank, State
 from gradscope.model.site import Site, Stack
-from gradscope.ranks.closures import called_unevenly
+from gradscope.ranks.closures import WHY, called_unevenly
 from gradscope.ranks.deciding import part_of
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.passing import parting
@@ -36,7 +36,7 @@ def left(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
     with load(Path(one.path)) as here, load(Path(others[0].path)) as there:
         uneven = called_unevenly(here, there)
         if uneven is not None:
-            return f"since {uneven[0]}", uneven[1]
+            return f"since {WHY}", uneven.returned
         step = left_step(here, there)
         if step is not None:
             return LEFT_STEP, step

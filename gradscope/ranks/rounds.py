@@ -16,7 +16,16 @@ _BEGINS = "__iter__"  # of a loader of torch's: no generator, so that it runs wh
 
 def stacks_between(recording: Recording, first: int, last: int) -> set[Stack]:
     """Those of what ran after one stretch of operators, and no later than in another."""
-    among = f"SELECT number FROM block_run WHERE number > {first} AND number <= {last}"
+    return _stacks_of(recording, f"SELECT number FROM block_run WHERE number > {first} AND number <= {last}")
+
+
+def stacks_after(recording: Recording, backward: int) -> set[Stack]:
+    """Those of what ran after the last operator of a backward call, on all threads; none where none of it is known."""
+    last = f"SELECT max(number) FROM block_run WHERE backward = {backward}"
+    return _stacks_of(recording, f"SELECT number FROM block_run WHERE number > ({last})")
+
+
+def _stacks_of(recording: Recording, among: str) -> set[Stack]:
     tables = recording.tables
     blocks = read_blocks(tables.rows, tables.interned, among)
     return {one.stack for block in blocks for one in block.operations if one.stack}

@@ -39,6 +39,15 @@ def function_around(tree: ast.Module, line: int) -> Function | None:
     return next((one for one in reversed(functions) if one.lineno <= line <= (one.end_lineno or 0)), None)
 
 
+def nodes_in(function: Function) -> list[ast.AST]:
+    """What stands in a function and not in those inside of it."""
+    found: list[ast.AST] = [*function.body]
+    for node in found:
+        if not isinstance(node, (ast.FunctionDef, ast.AsyncFunctionDef, ast.Lambda)):
+            found += ast.iter_child_nodes(node)
+    return found
+
+
 def at_line(recording: Recording, site: Site, line: int) -> Site:
     """A line of the same function, with its text."""
     return replace(site, line=line, source=(recording.source(site.file) or "").splitlines()[line - 1].strip())

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from gradscope.model.rank import Collective, Rank
 from gradscope.model.site import Site, Stack, user_site
-from gradscope.ranks.closures import called_unevenly
+from gradscope.ranks.closures import WHY, called_unevenly
 from gradscope.ranks.deciding import decided_at, part_of
 from gradscope.ranks.forwards import went_apart
 from gradscope.ranks.given import made_at
@@ -92,8 +92,11 @@ def _met(ranks: Ranks, parting: Parting, number: int, files: ExitStack) -> Met:
 
 def _called_unevenly(odd: Met, plain: Turn, usual: Met) -> Turn | None:
     """A step in which closures were called unequally often."""
-    told = called_unevenly(odd.recording, usual.recording)
-    return None if told is None else replace(plain, words=f", since {told[0]},", site=told[1])
+    uneven = called_unevenly(odd.recording, usual.recording)
+    if uneven is None:
+        return None
+    turn = replace(plain, words=f", since {WHY},", site=uneven.returned)
+    return replace(turn, condition=uneven.step, asks="the step that called them")
 
 
 def _forwards_apart(odd: Met, plain: Turn, usual: Met) -> Turn | None:

@@ -49,6 +49,7 @@ SCRIPTS = {
     "weight_programs.py": 2,
     "healthy_programs.py": 2,
     "hook_programs.py": 2,
+    "round_programs.py": 2,
     "yielded_programs.py": 2,
     "undivided_programs.py": 2,
     "wrapper_programs.py": 2,
