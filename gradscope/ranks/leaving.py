@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from itertools import groupby
 from operator import attrgetter
 from pathlib import Path
 
 from gradscope.model.operation import Operation
 from gradscope.model.rank import Rank, State
-from gradscope.model.site import Site, Stack
+from gradscope.model.site import Site, Stack, user_frames
 from gradscope.ranks.closures import WHY, called_unevenly
 from gradscope.ranks.deciding import part_of
 from gradscope.ranks.known import Ranks
@@ -26,6 +27,19 @@ from gradscope.store.reader import Recording, load
 
 LEFT_STEP = "leaving a step before its backward"
 _LEFT_LOOP = "when it left the loop"
+
+
+@dataclass(frozen=True, slots=True)
+class _Went:
+    """The stacks of the last line before a rank went back, of that to which it did, and of the next one of another
+    rank's. `after_a_branch`: it had come to other lines before; `in_common`: told by the lines alone that both came to,
+    so that it is to be asked whether that is the beginning of a step."""
+
+    last: Stack
+    now: Stack
+    beyond: Stack
+    after_a_branch: bool
+    in_common: bool = False
 
 
 def left(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
@@ -82,24 +96,41 @@ def left_step(here: Recording, there: Recording) -> Site | None:
 def steps_left(here: Recording, there: Recording) -> list[Site]:
     """The ways out, or branches not taken, where a rank went back to a line and the other on to a backward.
 
-    They are looked for in the lines that they came to, and, as a step may consist of one line, in single operators.
+    They are looked for in the lines that they came to, and, as a step may consist of one line, in single operators;
+    then in the lines that both came to, as what made a rank leave a step may have run lines of its own before.
     """
     stacks, ours, theirs = {call.number: call.stack for call in there.backwards()}, ways_of(here), ways_of(there)
     found: list[Site] = []
-    for way in (_lines, _operators):
+    for went_back in (_went_back_by_lines, _went_back, _went_back_by_common_lines):
         for backward in () if found else sorted(ours.keys() & theirs.keys()):
-            beyond = _went_back(way(ours[backward]), way(theirs[backward]))
-            if beyond is not None and _leads_to(beyond[1], stacks.get(backward, ())):
-                parted = parting(*beyond)
-                line = None if parted is None else min(turns(here, *parted), default=None)
-                if parted is not None and line is not None:
-                    found.append(at_line(here, parted[0], line))
+            went, stack = went_back(ours[backward], theirs[backward]), stacks.get(backward, ())
+            if (
+                went is None
+                or not _leads_to(went.beyond, stack)
+                or (went.in_common and not _is_round(here, went, stack))
+            ):
+                continue
+            parted = parting(went.last, went.beyond)
+            line = None if parted is None else min(turns(here, *parted), default=None)
+            if parted is not None and line is not None:
+                found.append(at_line(here, parted[0], line))
     return found
 
 
-def _went_back(ours: list[Operation], theirs: list[Operation]) -> tuple[Stack, Stack] | None:
-    """The stacks of the last line before a rank went back, where both came to or in a branch after it, and of the next
-    one of the other's."""
+def _went_back_by_lines(ours: list[Operation], theirs: list[Operation]) -> _Went | None:
+    return _went_back(_lines(ours), _lines(theirs))
+
+
+def _went_back_by_common_lines(ours: list[Operation], theirs: list[Operation]) -> _Went | None:
+    """By the lines that both came to: these part where the one goes back, so that none runs before that in between."""
+    common = {str(one.site) for one in ours} & {str(one.site) for one in theirs}
+    mine, others = (_lines([one for one in way if str(one.site) in common]) for way in (ours, theirs))
+    went = _went_back(mine, others)
+    return None if went is None or went.after_a_branch else replace(went, in_common=True)
+
+
+def _went_back(ours: list[Operation], theirs: list[Operation]) -> _Went | None:
+    """From the last line that both came to, or one in a branch after it."""
     sites, others = [str(one.site) for one in ours], [str(one.site) for one in theirs]
     pairs = enumerate(zip(sites, others, strict=False))
     at = next((place for place, (one, other) in pairs if one != other), None)
@@ -108,7 +139,21 @@ def _went_back(ours: list[Operation], theirs: list[Operation]) -> tuple[Stack, S
     back = next((place for place in range(at, len(sites)) if sites[place] in sites[:at]), None)
     if back is None or _goes_on(ours[back - 1].stack, ours[back].stack, theirs[at].stack):
         return None
-    return ours[back - 1].stack, theirs[at].stack
+    return _Went(ours[back - 1].stack, ours[back].stack, theirs[at].stack, back > at)
+
+
+def _is_round(recording: Recording, went: _Went, stack: Stack) -> bool:
+    """Whether a rank came to the next trip of a loop around a backward, and not of one that is over before it."""
+    last, now, ends = (user_frames(one)[::-1] for one in (went.last, went.now, stack))
+    shorter = min(len(last), len(now))
+    depth = next((at for at in range(shorter) if str(last[at]) != str(now[at])), shorter)
+    if not (depth < shorter and last[depth].is_in_function_of(now[depth])):
+        depth -= 1  # what one line calls, one after the other
+    if depth < 0 or depth >= len(ends) or [*map(str, ends[:depth])] != [*map(str, last[:depth])]:
+        return False
+    around = list(_loops(recording, last[depth], last[depth].line, now[depth].line))
+    within = set(_loops(recording, ends[depth], ends[depth].line))
+    return last[depth].is_in_function_of(ends[depth]) and bool(around) and max(around) in within
 
 
 def _goes_on(last: Stack, now: Stack, beyond: Stack) -> bool:
@@ -126,10 +171,6 @@ def _leads_to(beyond: Stack, stack: Stack) -> bool:
     around = {(site.file, site.function): site.line for site in reversed(stack)}
     here = next((site for site in beyond if (site.file, site.function) in around), None)
     return here is not None and here.line <= around[here.file, here.function]
-
-
-def _operators(way: list[Operation]) -> list[Operation]:
-    return way
 
 
 def _lines(way: list[Operation]) -> list[Operation]:

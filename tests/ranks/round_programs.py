@@ -48,5 +48,72 @@ def shares_its_loss_and_searches_longer(rank):
     sharpness(rank, True, searches=3 + 4 * rank)
 
 
+def ratings(rank, step):
+    """Of a film: of the second rank, once, nobody has rated it."""
+    x = data(rank, step)
+    known = torch.ones(5, dtype=torch.bool)
+    if rank == 1 and step == 2:
+        known[:] = False
+    return x, known
+
+
+def is_usable(loss, together):
+    usable = loss.detach().isfinite().float()
+    if together:
+        dist.all_reduce(usable, op=dist.ReduceOp.MIN)
+    return bool(usable.item())
+
+
+def rated(net, optimizer, sample, together):
+    """As in https://github.com/ecmwf/WeatherGenerator/pull/2718."""
+    x, known = sample
+    loss = net(x).squeeze(-1)[known].square().mean()
+    if not is_usable(loss, together):  # expect: GS790 in passes_a_film_over
+        return
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+
+
+def films(rank, together):
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        rated(net, optimizer, ratings(rank, step), together)
+    dist.barrier()
+
+
+def passes_a_film_over(rank):
+    films(rank, False)
+
+
+def healthy_films(rank):
+    films(rank, True)
+
+
+def parts(rank, number):
+    """More of the second rank's, once, of which it marks one."""
+    whole = data(rank, number)
+    if rank == 1 and number == 2:
+        whole[0] = 0.0
+        return whole.split(1)
+    return whole.split(5)
+
+
+def has_a_batch_less(rank):
+    """Each looks at all parts of a batch before its backward: no step is left, however many parts there are."""
+    net = Replicated(model())
+    for number in range(STEPS - rank):  # expect: GS790
+        measured = []
+        for part in parts(rank, number):
+            seen = part.square()
+            if seen.isnan().any():
+                break
+            measured.append(seen.mean())
+        loss = net(data(rank, number)).square().mean() + sum(measured)
+        loss.backward()
+    dist.barrier()
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)
