@@ -107,9 +107,9 @@ def has_a_batch_less(rank):
         measured = []
         for part in parts(rank, number):
             seen = part.square()
-            if seen.isnan().any():
-                break
             measured.append(seen.mean())
+            if len(measured) > STEPS:
+                break
         loss = net(data(rank, number)).square().mean() + sum(measured)
         loss.backward()
     dist.barrier()
