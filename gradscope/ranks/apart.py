@@ -9,6 +9,7 @@ from gradscope.model.finding import Confidence, Related
 from gradscope.model.operation import base_name
 from gradscope.model.rank import Rank
 from gradscope.model.site import Site
+from gradscope.ranks.born_in_backward import born_in_backward
 from gradscope.ranks.given import origin_of
 from gradscope.ranks.halved import summed_in_half
 from gradscope.ranks.kind import Blame
@@ -31,7 +32,7 @@ _LOSSES = 3  # of one run, at least, that are the same on two ranks to the last 
 def nonfinite(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         A loss that becomes NaN or Inf on some ranks before it does on the others, in another step or in the same one;
-        or on all of them in the same step and by the same line.
+        or on all of them in the same step and by the same line. Also gradients that do, where no loss ever does.
     Why:
         The next all_reduce spreads it to every rank, so that all of them look guilty. The sample, the shard or the
         branch that made it is that of the first.
@@ -55,7 +56,11 @@ def nonfinite(ranks: Ranks) -> Iterator[Blame]:
         which makes what is summed.
     """
     bad = [one for one in ranks.ranks if one.nonfinite is not None]
-    if not bad or len(ranks.ranks) < 2:
+    if len(ranks.ranks) < 2:
+        return
+    if not bad:
+        if (found := born_in_backward(ranks)) is not None:
+            yield found
         return
     first = min(one.nonfinite for one in bad if one.nonfinite is not None)
     early = [one for one in bad if one.nonfinite == first]

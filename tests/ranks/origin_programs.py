@@ -62,6 +62,27 @@ def healthy_deviation(rank):
     train(Replicated(model()), rank, loss=loss)
 
 
+def rooted(rank, least):
+    """As in https://github.com/pytorch/pytorch/issues/68425: below the crest nothing flows, on rank 1 from step 4 on."""
+
+    def loss(net, x):
+        head = net(x) + 9.0 - 18.0 * (rank and at[0] >= 4)
+        at[0] += 1
+        flow = torch.where(head > 0, head.clamp(min=least).sqrt(), 0.0)  # expect: GS793 in root_of_nothing
+        return (flow - 1).square().mean()
+
+    at = [0]
+    train(Replicated(model()), rank, loss=loss, lr=0.001)
+
+
+def root_of_nothing(rank):
+    rooted(rank, -100.0)
+
+
+def healthy_root(rank):
+    rooted(rank, 1e-3)
+
+
 def halved(divides):
     """A hook that sums gradients in half precision."""
 

@@ -1,0 +1,47 @@
+"""A gradient that is not finite on one rank before it is on the others, though no rank's loss ever shows it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gradscope.model.finding import Finding, Severity
+from gradscope.model.rank import Rank
+from gradscope.ranks.kind import Blame
+from gradscope.ranks.known import Ranks
+from gradscope.ranks.stopped import named
+from gradscope.store.reader import load
+
+
+def born_in_backward(ranks: Ranks) -> Blame | None:
+    """What is found in the recording of the rank that had it first: the mean over all gives it to the others, in whose
+    recordings it comes from nowhere."""
+    firsts = {one.rank: backward for one in ranks.ranks if (backward := _first(one)) is not None}
+    backward = min(firsts.values(), default=None)
+    if backward is None:
+        return None
+    early = [one for one in ranks.ranks if firsts.get(one.rank) == backward]
+    told = [(one, found) for one in early if (found := _told(ranks, one, backward)) is not None]
+    if not told or len(told) == len(ranks.ranks):
+        return None
+    one, found = told[0]
+    return Blame(
+        f"gradients of {named([one.rank for one, _ in told])} are not finite in backward {backward}, before those of "
+        f"the other ranks: {found.message}",
+        found.site,
+        found.related,
+        backward=backward,
+        operator=found.op,
+        tensor=found.tensor,
+    )
+
+
+def _first(one: Rank) -> int | None:
+    """The backward call after which a gradient of a rank was not finite for the first time."""
+    with load(Path(one.path)) as recording:
+        return min((each.backward for each in recording.arrivals() if each.leaf is not None), default=None)
+
+
+def _told(ranks: Ranks, one: Rank, backward: int) -> Finding | None:
+    """What made it by itself; a GradScaler's overflow is none."""
+    found = (each for each in ranks.explained(one.path) if each.backward == backward)
+    return next((each for each in found if each.severity is Severity.ERROR and each.site is not None), None)
