@@ -23,7 +23,7 @@ def born_in_backward(ranks: Ranks) -> Blame | None:
     told = [(one, found) for one in early if (found := _told(ranks, one, backward)) is not None]
     if not told or len(told) == len(ranks.ranks):
         return None
-    one, found = told[0]
+    found = told[0][1]
     return Blame(
         f"gradients of {named([one.rank for one, _ in told])} are not finite in backward {backward}, before those of "
         f"the other ranks: {found.message}",

@@ -63,7 +63,7 @@ def healthy_deviation(rank):
 
 
 def rooted(rank, least):
-    """As in https://github.com/pytorch/pytorch/issues/68425: below the crest nothing flows, on rank 1 from step 4 on."""
+    """As in https://github.com/pytorch/pytorch/issues/68425: nothing flows below the crest, later on rank 1."""
 
     def loss(net, x):
         head = net(x) + 9.0 - 18.0 * (rank and at[0] >= 4)

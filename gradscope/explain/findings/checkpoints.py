@@ -21,6 +21,7 @@ NOTHING = "saved during recomputation: 0"
 DIFFERS = ("A different number of tensors was saved", METADATA)
 REENTRANT = "reentrant-checkpoint-without-grad"
 INCOMPATIBLE = "torch.utils.checkpoint is incompatible with .grad()"
+NOTHING_REQUIRES = "none of output has requires_grad=True"
 REENTRANT_NODE = "CheckpointFunctionBackward"
 NO_GRAD = "does not require grad"
 _ALIKE = 3  # operators by which a beginning is known
@@ -120,10 +121,12 @@ def _undecided(case: Case, first: list[Operation]) -> Cause:
 
 
 def reentrant_without_grad(case: Case) -> Iterator[Cause]:
-    """What it flags: a reentrant checkpoint none of whose inputs requires grad, so that nothing in it is trained.
+    """What it flags: a reentrant checkpoint none of whose inputs requires grad, so that nothing in it is trained; or
+    none of whose results does when it runs again in the backward, which raises.
 
     Why: with use_reentrant=True a checkpoint is a Function of its inputs: where none of them requires grad, neither
-    does its result, whatever the parameters inside. Their gradients stay None; torch says so in a warning only.
+    does its result, whatever the parameters inside. Their gradients stay None; torch says so in a warning only. Where
+    one does, so does the result, even if it is cut off inside: that is met in the backward only.
 
     Wrong:
         hidden = checkpoint(first_block, data, use_reentrant=True)
@@ -132,9 +135,12 @@ def reentrant_without_grad(case: Case) -> Iterator[Cause]:
         hidden = checkpoint(first_block, data, use_reentrant=False)
 
     Do instead: use_reentrant=False, which has no such rule; or data.requires_grad_() where the old kind must stay.
+    Around what shall not be trained: no checkpoint, and no detach() inside of one.
 
-    How it is found: the arguments of the checkpoint as it is called under grad mode.
+    How it is found: the arguments of the checkpoint as it is called under grad mode; and torch's refusal, with what ran
+    again before it: the last line that detaches, or that runs without gradients, or else the last.
     """
+    yield from _cut_inside(case)
     ends = [failure for failure in case.failures() if NO_GRAD in failure.message]
     for notice in case.notices():
         if notice.what == REENTRANT and notice.site is not None:
@@ -144,6 +150,37 @@ def reentrant_without_grad(case: Case) -> Iterator[Cause]:
                 tuple(Related("fails_at", failure.site) for failure in ends),
                 fails=bool(ends),
             )
+
+
+def _cut_inside(case: Case) -> Iterator[Cause]:
+    """The lines at which reentrant checkpoints whose backward is refused lose what requires grad."""
+    for failure in case.failures():
+        if NOTHING_REQUIRES not in failure.message or failure.backward is None:
+            continue
+        again = [
+            one
+            for block in case.blocks()
+            if block.backward == failure.backward and block.thread == failure.thread
+            for one in block.operations
+            if _runs_again(one.stack)
+        ]
+        cuts = [one for one in again if one.name.startswith("aten.detach.") or not one.grad] or again
+        if cuts and (site := user_site(cuts[-1].stack)) is not None:
+            yield Cause(
+                "nothing that this reentrant checkpoint returns requires grad when it runs again: it is cut off here",
+                site,
+                tuple(Related("fails_at", failure.site) for _ in range(failure.site is not None)),
+                certain=len(cuts) < len(again),
+                fails=True,
+                backward=failure.backward,
+                op=cuts[-1].name,
+            )
+
+
+def _runs_again(stack: Stack) -> bool:
+    """Whether what a reentrant checkpoint is of ran it, in its backward: not the checkpoint for itself."""
+    at = next((at for at, one in enumerate(stack) if one.file.endswith(MODULE)), None)
+    return at is not None and stack[at].function == "backward" and user_site(stack[:at]) is not None
 
 
 def reentrant_under_grad(case: Case) -> Iterator[Cause]:
