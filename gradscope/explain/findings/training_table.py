@@ -76,6 +76,7 @@ from gradscope.explain.findings.samples import samples_differ
 from gradscope.explain.findings.scrambled_heads import heads_scrambled
 from gradscope.explain.findings.scrambled_states import states_scrambled
 from gradscope.explain.findings.self_similarity import compared_with_themselves
+from gradscope.explain.findings.settings_of_others import setting_of_another
 from gradscope.explain.findings.spared_and_frozen import spared_and_frozen
 from gradscope.explain.findings.stale_sums import stale_sum
 from gradscope.explain.findings.summed_batches import micro_batches_summed
@@ -112,6 +113,7 @@ OF_TRAINING: tuple[Kind, ...] = (
     Kind("GS856", "dropout-in-evaluation", Severity.INFO, dropout_in_evaluation, points=False),
     Kind("GS897", "dropout-lost", Severity.WARNING, dropout_lost, unless=("GS810",), points=False),
     Kind("GS898", "average-left", Severity.INFO, average_left, points=False),
+    Kind("GS800", "setting-of-another", Severity.INFO, setting_of_another, points=False),
     Kind("GS857", "waits-for-a-fall", Severity.INFO, waits_for_a_score_to_fall, points=False),
     Kind("GS812", "thawed-by-train", Severity.INFO, training_modes.thawed_by_train, points=False),
     Kind("GS766", "thawed-with-the-rest", Severity.INFO, thawed_with_the_rest, points=False),
