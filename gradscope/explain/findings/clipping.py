@@ -39,15 +39,16 @@ def clipped_after_step(case: Case) -> Iterator[Cause]:
     Do instead: clip between backward() and step().
 
     How it is found: each time that the line ran, the last that happened before it was a step and the next after it a
-    backward (or a zero_grad, or the end). A call whose bound is infinite measures, and is left out.
+    backward (or a zero_grad, or the end). A call whose bound is infinite measures, and is left out, and so is one
+    that comes before the first backward: a function that computes the loss is no place to clip either.
     """
     for timeline in timelines(case):
         lines: dict[Site, list[bool]] = defaultdict(list)
         for at, call in timeline.of(CLIP):
             if call.site is not None and call.count:
                 before, after = timeline.before(at, STEP), timeline.after(at, STEP, ZERO_GRAD)
-                used = before is not None and before.has(STEP)
-                lines[call.site].append(used and not (after is not None and after.has(STEP)))
+                if before is not None:  # before all else there is no gradient yet, as where the loss is computed
+                    lines[call.site].append(before.has(STEP) and not (after is not None and after.has(STEP)))
         for site, useless in lines.items():
             if len(useless) >= _TIMES and all(useless) and not timeline.has_closures:
                 step = next((call.site for _, call in timeline.of(STEP)), None)
