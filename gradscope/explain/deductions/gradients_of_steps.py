@@ -19,6 +19,7 @@ from gradscope.model.site import Site, Stack, user_site
 from gradscope.model.training import EVAL, STEP, TRAIN, ZERO_GRAD
 from gradscope.store.asked import kept
 
+_TIMES = 2  # rounds that leave something to the next
 _EMPTY = (GradientState.NONE, GradientState.ZERO)
 Cleared = tuple[Stack, list[Moment | None]]
 States = dict[int, GradientState]  # of the leaves that a backward reached, by tensor
@@ -32,7 +33,8 @@ class Accumulated:
     left those as they were. `seldom`: one in windows that are not known, where those that are have none.
     `thrown_away`: a zero_grad() that cleared gradients of some of a window's backward calls of one line, and that line;
     `lost_windows` in so many windows, `lost_calls` in each. `left_over`: a zero_grad() that clears what several calls
-    have added and no step has used, where other windows are whole; in how many it does so.
+    have added and no step has used, where other windows are whole; in how many it does so. `carried`: how many backward
+    calls most steps use, and how many the first of each round, which also uses what the round before has left.
     """
 
     windows: int
@@ -45,6 +47,7 @@ class Accumulated:
     lost_windows: int
     lost_calls: int
     left_over: tuple[Site, int] | None
+    carried: tuple[int, int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,6 +119,7 @@ def _accumulated(case: Case, optimizer: int) -> Accumulated | None:
         len(lost) if len(lost) == len(known) else 0,
         min((calls for _, _, calls in lost), default=0),
         _left_over(_windows(case, optimizer)),
+        _carried(list(_windows(case, optimizer)), looked, held),
     )
 
 
@@ -154,6 +158,32 @@ def _left_over(windows: Iterator[Sequence[Moment]]) -> tuple[Site, int] | None:
             places[cleared[0][1]] += 1
     site, times = places.most_common(1)[0] if places else (None, 0)
     return (site, times) if site is not None and times > 1 and whole > times else None
+
+
+def _carried(
+    windows: list[tuple[Moment, ...]], looked: dict[int, States], held: Container[int]
+) -> tuple[int, int] | None:
+    """How many calls a step uses, and how many the first step of each round, where a round leaves some to the next."""
+    calls = []
+    for _, between in _clears_of(windows):
+        if any(one is not None for one in between):
+            return None
+        calls.append(len(between) + 1)
+    usual, most = min(calls), max(calls)
+    if not 1 < usual < most < 2 * usual or set(calls) != {usual, most}:
+        return None
+    first, more = calls.index(most), [at for at, count in enumerate(calls) if count == most]
+    if len(more) < _TIMES or more != list(range(first, len(calls), first + 1)):
+        return None  # not so at the beginning of each round
+    summed = any(_is_summed(windows[at], looked, held) for at in more)
+    return (usual, most) if summed else None
+
+
+def _is_summed(window: Sequence[Moment], looked: dict[int, States], held: Container[int]) -> bool:
+    """Whether each backward of a window but the first was seen to find gradients, which nothing had cleared by hand."""
+    numbers = [one.backward.number for one in window if one.backward is not None][1:]
+    states = ([state for leaf, state in looked.get(one, {}).items() if leaf in held] for one in numbers)
+    return all(any(one is GradientState.VALUES for one in met) for met in states)
 
 
 def _clears_of(windows: Iterable[Sequence[Moment]]) -> Iterator[Cleared]:

@@ -48,9 +48,22 @@ def not_cleared(case: Case) -> Iterator[Cause]:
 
     How it is found: what .grad held when a backward began, in the steps that are looked at: between two steps of an
     optimizer, no backward found it empty or zero. An optimizer whose gradients were cleared once in between is left
-    out, and so is one that several of its own steps share on purpose by a closure.
+    out, and so is one that several of its own steps share on purpose by a closure. A hint only where a step follows
+    every few rounds of a loop, whose last rounds fill no group: the first step of the next loop uses their gradients,
+    too, which are older and too many.
     """
     for found in accumulated(case).values():
+        condition = None if found.carried is None else counted_condition(case, found.step)
+        if found.carried is not None and condition is not None:
+            usual, most = found.carried
+            yield Cause(
+                f"no step follows the last {most - usual} batches of a round: the first of the next sums the "
+                f"gradients of {most} backward calls, and the others those of {usual}",
+                condition,
+                severity=Severity.INFO,
+                certain=False,
+                advice="step after the last batch of each round as well",
+            )
         if found.windows < _TIMES or not found.stale:
             continue
         names = [name for name in found.stale if name]
