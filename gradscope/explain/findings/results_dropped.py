@@ -1,4 +1,4 @@
-"""GS886: a method that gives a new tensor, called as a statement of its own."""
+"""GS886: a method that gives a new tensor, or a custom Function, called as a statement of its own."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ import ast
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.functions_dropped import functions_dropped
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.source_names import function_at
@@ -25,7 +26,7 @@ _OPERATORS = {  # by the method, what it runs where it changes anything
 
 
 def result_dropped(case: Case) -> Iterator[Cause]:
-    """What it flags: x.detach(), x.to(device), x.clamp(0, 1) and the like as statements of their own.
+    """What it flags: x.detach(), x.to(device), Carry.apply(x, loss) and the like as statements of their own.
 
     Why: they give a new tensor and leave x as it is. What stands on the next line still has its graph, its device, its
     values.
@@ -41,8 +42,16 @@ def result_dropped(case: Case) -> Iterator[Cause]:
     Do instead: give the result a name, or take the method with an underscore where there is one: clamp_(), detach_().
 
     How it is found: the operator ran on that line, nothing read what it made, and the function reads the name again
-    below. A hint, but for detach(), which nobody calls for anything else.
+    below. A hint, but for detach(), which nobody calls for anything else. So is the `apply` of a custom Function, which
+    was given what requires grad, writes to none of its inputs, and whose backward no backward call has met.
     """
+    for place, name in functions_dropped(case):
+        yield Cause(
+            f"nothing takes what {name}.apply() gives, and its backward never runs: its input goes on without it",
+            place,
+            certain=False,
+            advice="give the result the name of what is handed on",
+        )
     flow = dataflow(case)
     said: set[Site | None] = {None}
     for operation in flow.operations:
