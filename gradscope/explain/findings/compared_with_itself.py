@@ -5,13 +5,13 @@ from __future__ import annotations
 import ast
 from collections import Counter
 from collections.abc import Iterator
-from itertools import dropwhile, zip_longest
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.computed_again import computed_again, parting
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.chance import draws
-from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.syntax import syntax
+from gradscope.explain.findings.own_ratios import ratios_of_one
 from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
@@ -21,10 +21,6 @@ from gradscope.model.site import Origin, Site
 _TIMES = 3
 _COMPARE = ("mse_loss", "smooth_l1_loss", "l1_loss", "huber_loss")
 _DIVERGENCE = "kl_div"
-_ALIKE = {"_log_softmax": "_softmax", "_safe_softmax": "_softmax"}
-_LEARNED = ("addmm", "mm", "bmm", "convolution", "embedding")  # what computes with weights
-_MOST = 4_000  # pairs of tensors that are compared for a loss
-_AS_IT_IS = ("detach", "alias")
 
 
 def compared_with_itself(case: Case) -> Iterator[Cause]:
@@ -46,16 +42,18 @@ def compared_with_itself(case: Case) -> Iterator[Cause]:
 
     How it is found: in three steps or more, mse_loss or the like, or kl_div, reads two results of the same operators
     over the same tensors, one of them without gradients; none of these operators draws random numbers, as dropout does,
-    and some compute with weights.
+    and some compute with weights. A hint where the clipped surrogate of a policy's loss divides by a probability that
+    the same weights have just given: the ratio is one, though the same data is used for several steps.
     """
+    yield from ratios_of_one(case)
     flow = dataflow(case)
     times: Counter[Site] = Counter()
     again: dict[Site, list[Site]] = {}
     for at, operation in enumerate(flow.operations):
-        found = _computed_again(flow, at) if _compares(operation) else None
+        found = computed_again(flow, at) if _compares(operation) else None
         if found is not None and operation.site is not None:
             times[operation.site] += 1
-            again[operation.site] = _parting(*found)
+            again[operation.site] = parting(*found)
     for site, count in times.items():
         if count >= _TIMES:
             calls = again[site]
@@ -78,50 +76,6 @@ def _compares(operation: FlowOperation) -> bool:
         site.function == _DIVERGENCE and site.origin is Origin.TORCH for site in operation.operation.stack
     )
     return (name in _COMPARE or in_divergence) and sum(one.requires_grad for one in operation.reads) == 1
-
-
-def _computed_again(flow: RecordedDataflow, at: int) -> tuple[FlowOperation, FlowOperation] | None:
-    """The last operators with weights that computed what a loss compares, where both were computed alike."""
-    value, target = sorted(flow.operations[at].reads, key=lambda one: not one.requires_grad)
-    waiting = [((value.tensor, at), (target.tensor, at))]
-    seen: set[tuple[int, int]] = set()
-    found: tuple[int, int] | None = None
-    while waiting:
-        (one, before), (other, until) = waiting.pop()
-        if one == other:
-            continue
-        first, second = _maker(flow, one, before), _maker(flow, other, until)
-        if first is None or second is None or len(seen) > _MOST:
-            return None
-        if first == second or (first, second) in seen:
-            continue
-        seen.add((first, second))
-        pair = flow.operations[first], flow.operations[second]
-        names = [base_name(each.operation.name) for each in pair]
-        alike = len({_ALIKE.get(name, name) for name in names}) == 1 and not draws(pair[0].operation)
-        if not alike or len(pair[0].reads) != len(pair[1].reads):
-            return None
-        if names[0] in _LEARNED:
-            found = max(found or (first, second), (first, second))
-        reads = zip(pair[0].reads, pair[1].reads, strict=True)
-        waiting += [((a.tensor, first), (b.tensor, second)) for a, b in reads]
-    return None if found is None else (flow.operations[found[0]], flow.operations[found[1]])
-
-
-def _parting(one: FlowOperation, other: FlowOperation) -> list[Site]:
-    """The lines of the second from where the calls that led to two operators part, the outermost first."""
-    pairs = zip_longest(reversed(one.operation.stack), reversed(other.operation.stack))
-    parted = dropwhile(lambda pair: pair[0] == pair[1], pairs)
-    return [there for _, there in parted if there is not None and there.origin is Origin.USER]
-
-
-def _maker(flow: RecordedDataflow, tensor: int, before: int) -> int | None:
-    """The operator that computed a tensor, which others may have only detached since."""
-    at = flow.maker(tensor, before)
-    while at is not None and base_name(flow.operations[at].operation.name) in _AS_IT_IS:
-        tensor, before = flow.operations[at].reads[0].tensor, at
-        at = flow.maker(tensor, before)
-    return at
 
 
 def _second_name(case: Case, call: Site) -> tuple[Site, str] | None:

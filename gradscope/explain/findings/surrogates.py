@@ -43,7 +43,7 @@ def optimistic_surrogate(case: Case) -> Iterator[Cause]:
     """
     flow = dataflow(case)
     times: Counter[Site] = Counter()
-    surrogates = {at for at, one in enumerate(flow.operations) if _is_surrogate(flow, at, one)}
+    surrogates = {at for at, one in enumerate(flow.operations) if clipped_ratios(flow, at, one)}
     for root in flow.roots if surrogates else ():
         for at, sign in signed_terms(flow, root.tensor, surrogates):
             operation = flow.operations[at]
@@ -55,13 +55,13 @@ def optimistic_surrogate(case: Case) -> Iterator[Cause]:
             yield Cause(message, site, certain=False)
 
 
-def _is_surrogate(flow: RecordedDataflow, at: int, operation: FlowOperation) -> bool:
-    """Whether an operator chooses between a product of a value and a product of the same value, clamped."""
+def clipped_ratios(flow: RecordedDataflow, at: int, operation: FlowOperation) -> set[int]:
+    """The ratios between whose product, and whose product once they are clamped, an operator chooses."""
     is_choice = base_name(operation.operation.name) in _WRONG and operation.backward is None
     if not is_choice or len(operation.reads) != 2 or not all(one.requires_grad for one in operation.reads):
-        return False
+        return set()
     (first, first_clamped), (second, second_clamped) = (_factors(flow, one.tensor, at) for one in operation.reads)
-    return any(_is_ratio(flow, one, at) for one in (first & second_clamped) | (second & first_clamped))
+    return {one for one in (first & second_clamped) | (second & first_clamped) if _is_ratio(flow, one, at)}
 
 
 def _is_ratio(flow: RecordedDataflow, tensor: int, before: int) -> bool:
