@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.frozen_losses import freezing_lines
 from gradscope.explain.deductions.graph_cuts import at_cut, born
 from gradscope.explain.deductions.missing_gradients import cut_off, missing_gradients, zero_grad_between
 from gradscope.explain.evidence import source_lines
@@ -14,10 +15,12 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.findings.missing_gradient import reason_of
-from gradscope.functions.source import last_name
+from gradscope.functions.source import called_name, last_name
 from gradscope.model.failure import MissingGrad
 from gradscope.model.finding import Related
 from gradscope.model.site import Site, user_site
+
+_ALL = ("parameters", "named_parameters")
 
 
 def grad_is_none(case: Case) -> Iterator[Cause]:
@@ -37,7 +40,8 @@ def grad_is_none(case: Case) -> Iterator[Cause]:
         gradient is wanted; do not take what leads to the loss out of the graph.
     How it is found: when the program ends with such an exception, the variables in front of `.grad` on its line are
         looked at. The line named made the result, cut the leaf off from the loss, or cleared the gradients. Where the
-        line has none, and calls a function that returns a `.grad`, it is that return.
+        line has none, and calls a function that returns a `.grad`, it is that return. Where some parameters are frozen
+        on purpose, it is the line that asks all of them.
     """
     explained = {name for one in missing_gradients(case) for name in one.names}
     said: set[object] = set()
@@ -92,10 +96,25 @@ def _why(case: Case, one: MissingGrad) -> Cause | None:
     return Cause(told, born(case, one.tensor) or one.site, certain=False)
 
 
+def _goes_through_all(case: Case, line: Site | None) -> bool:
+    """Whether a line asks each parameter of a module, in a loop or in a comprehension."""
+    statement = None if line is None else syntax(case).statement(line)
+    loop = None if line is None else syntax(case).loop(line)
+    within = ast.walk(statement) if statement is not None else ()
+    ways = [one.iter for one in (loop, *within) if isinstance(one, (ast.For, ast.comprehension))]
+    calls = (one for way in ways for one in ast.walk(way) if isinstance(one, ast.Call))
+    return any(called_name(one) in _ALL for one in calls)
+
+
 def _without_grad(case: Case, one: MissingGrad, what: str) -> Cause:
     """Of a tensor that requires no grad: what took it out of the graph, or the line that made it."""
     cuts = dataflow(case).behind(one.tensor)
     if cuts:
         found = at_cut(case, cuts[0])
         return replace(found.cause, message=f"{what}, it requires no grad: {reason_of(found)}")
+    frozen = freezing_lines(case)
+    if frozen and case.reached_leaves() and _goes_through_all(case, one.site):
+        told = f"{what}: `{one.name}` is frozen, and this asks all parameters for their gradients"
+        advice = "ask those only whose .grad is not None"
+        return Cause(told, one.site, (Related("cause_at", frozen[0], "frozen"),), advice=advice)
     return Cause(f"{what}: `{one.name}` requires no grad", born(case, one.tensor) or one.site, certain=False)
