@@ -14,12 +14,14 @@ from gradscope.explain.deductions.gradients_of_steps import (
 )
 from gradscope.explain.deductions.optimizer_parameters import is_updated_by_hand, optimizer_parameters
 from gradscope.explain.deductions.source_calls import counted_condition, guard_of
+from gradscope.explain.deductions.summed_by_hand import summed_by_hand
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.optimizers import idle_optimizers, made_at
 from gradscope.explain.evidence.timeline import Moment, Timeline, is_whole, timelines
 from gradscope.explain.evidence.words import several
 from gradscope.model.finding import Related, Severity
+from gradscope.model.site import Site
 from gradscope.model.training import MADE, SCALED_STEP, STEP, ZERO_GRAD
 
 _TIMES = 3  # of the same, before anything is said
@@ -50,8 +52,18 @@ def not_cleared(case: Case) -> Iterator[Cause]:
     optimizer, no backward found it empty or zero. An optimizer whose gradients were cleared once in between is left
     out, and so is one that several of its own steps share on purpose by a closure. A hint only where a step follows
     every few rounds of a loop, whose last rounds fill no group: the first step of the next loop uses their gradients,
-    too, which are older and too many.
+    too, which are older and too many. So is it told where the program moves a leaf by its gradient itself (an
+    attack on the input, a step by hand), and each backward was seen to add to the gradient that it had moved by.
     """
+    for one in summed_by_hand(case):
+        if one.times >= _TIMES:
+            related = () if one.backward is None else (Related("called_at", one.backward, "backward"),)
+            yield Cause(
+                f"this moves by the sum of all gradients so far, {one.times} times: no backward finds .grad empty",
+                one.update,
+                related,
+                advice="clear the gradient when it has been used: .grad = None, or .grad.zero_()",
+            )
     for found in accumulated(case).values():
         condition = None if found.carried is None else counted_condition(case, found.step)
         if found.carried is not None and condition is not None:
@@ -103,7 +115,8 @@ def cleared_between(case: Case) -> Iterator[Cause]:
 
     How it is found: between two steps the same line calls backward several times, zero_grad() finds gradients between
     these calls, and no operator has read what it clears. A hint only where most steps use all calls, and some have
-    lost what was left at the end of an epoch.
+    lost what was left at the end of an epoch. A line whose backward also reaches a leaf that is no parameter, as an
+    input under attack, is left out.
     """
     for optimizer, found in accumulated(case).items():
         if found.left_over is not None and not is_read_before(case, optimizer):
@@ -118,7 +131,7 @@ def cleared_between(case: Case) -> Iterator[Cause]:
         if found.thrown_away is None or found.lost_windows < 2:
             continue
         cleared, backward = found.thrown_away
-        if not is_read_before(case, optimizer):
+        if not is_read_before(case, optimizer) and not _is_for_another_leaf(case, backward):
             yield Cause(
                 f"this clears the gradients of {found.lost_calls} of {found.lost_calls + 1} backward calls before the "
                 "optimizer steps: only the last one counts",
@@ -126,6 +139,14 @@ def cleared_between(case: Case) -> Iterator[Cause]:
                 (Related("cause_at", backward, "backward"),),
                 weight=found.lost_calls,
             )
+
+
+def _is_for_another_leaf(case: Case, backward: Site | None) -> bool:
+    """Whether a line's backward reaches a leaf that is no parameter, as an input that is moved: it may be for that."""
+    calls = {call.number for call in case.backwards() if call.site == backward}
+    leaves = {leaf.tensor for leaf in case.leaf_gradients() if leaf.backward in calls}
+    known = (dataflow(case).tensors.get(one) for one in leaves)
+    return any(one is not None and not one.parameter for one in known)
 
 
 def evaluation_learns(case: Case) -> Iterator[Cause]:
