@@ -55,15 +55,7 @@ def not_cleared(case: Case) -> Iterator[Cause]:
     too, which are older and too many. So is it told where the program moves a leaf by its gradient itself (an
     attack on the input, a step by hand), and each backward was seen to add to the gradient that it had moved by.
     """
-    for one in summed_by_hand(case):
-        if one.times >= _TIMES:
-            related = () if one.backward is None else (Related("called_at", one.backward, "backward"),)
-            yield Cause(
-                f"this moves by the sum of all gradients so far, {one.times} times: no backward finds .grad empty",
-                one.update,
-                related,
-                advice="clear the gradient when it has been used: .grad = None, or .grad.zero_()",
-            )
+    yield from _moved_by_sums(case)
     for found in accumulated(case).values():
         condition = None if found.carried is None else counted_condition(case, found.step)
         if found.carried is not None and condition is not None:
@@ -89,6 +81,19 @@ def not_cleared(case: Case) -> Iterator[Cause]:
             message += "run began" if cleared is None else "run began; this clears those of others"
         site = found.backward if cleared is None else cleared
         yield Cause(message, site, _related(found, site), tensor=names[0])
+
+
+def _moved_by_sums(case: Case) -> Iterator[Cause]:
+    """The lines that move a leaf by hand, along a gradient that no one clears."""
+    for one in summed_by_hand(case):
+        if one.times >= _TIMES:
+            related = () if one.backward is None else (Related("called_at", one.backward, "backward"),)
+            yield Cause(
+                f"this moves by the sum of all gradients so far, {one.times} times: no backward finds .grad empty",
+                one.update,
+                related,
+                advice="clear the gradient when it has been used: .grad = None, or .grad.zero_()",
+            )
 
 
 def cleared_between(case: Case) -> Iterator[Cause]:
