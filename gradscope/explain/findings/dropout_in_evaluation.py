@@ -18,15 +18,19 @@ from gradscope.model.training import FORWARD
 _DRAWS = ("bernoulli_", "native_dropout")
 _FUNCTIONS = ("dropout", "dropout1d", "dropout2d", "dropout3d", "alpha_dropout", "feature_alpha_dropout")
 _PLACE = 2  # of `training` among their arguments
+_ATTENTION, _SHARE = "scaled_dot_product_attention", "dropout_p"  # which has no `training`
+_SHARE_PLACE = 4  # among the arguments of the attention
 _LAYERS = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout")
 
 
 def dropout_in_evaluation(case: Case) -> Iterator[Cause]:
-    """What it flags: F.dropout without `training=`, or an nn.Dropout that is made in forward, in evaluation.
+    """What it flags: F.dropout without `training=`, an nn.Dropout that is made in forward, or the `dropout_p=` of
+    F.scaled_dot_product_attention, in evaluation.
 
     Why: eval() sets a flag on the modules that are registered. The function does not look at it: its own `training` is
-    True unless it is told. Nor does a layer that is made anew in each call. What is validated, and the model that is
-    used later, then has parts of its numbers set to zero by chance.
+    True unless it is told; the attention has no such argument, and drops whenever its share is above zero. Nor does a
+    layer know that is made anew in each call. What is validated, and the model that is used later, then has parts of
+    its numbers set to zero by chance.
 
     Wrong:
         def forward(self, x):
@@ -36,8 +40,8 @@ def dropout_in_evaluation(case: Case) -> Iterator[Cause]:
         def forward(self, x):
             return self.out(F.dropout(torch.relu(self.hidden(x)), p=0.3, training=self.training))
 
-    Do instead: pass training=self.training, or make an nn.Dropout in __init__. Where it is meant to draw in evaluation
-    as well, say training=True.
+    Do instead: pass training=self.training, or dropout_p=self.p if self.training else 0.0, or make an nn.Dropout in
+    __init__. Where it is meant to draw in evaluation as well, say training=True.
 
     How it is found: the line drew in a forward with gradients, and again without them while every module that was
     called without gradients was in evaluation mode. A hint: it may be meant.
@@ -61,8 +65,8 @@ def _is_dropout(operation: Operation) -> bool:
     """Whether an operator draws for one of torch's dropouts."""
     if base_name(operation.name) not in _DRAWS:
         return False
-    inner = operation.stack[:1]
-    return any(site.origin is Origin.TORCH and site.function in _FUNCTIONS for site in inner)
+    inner = operation.stack[:1]  # of an attention, which is written in C++, the line of the program itself
+    return any(site.origin is not Origin.TORCH or site.function in _FUNCTIONS for site in inner)
 
 
 def _evaluations(case: Case) -> frozenset[int]:
@@ -85,6 +89,8 @@ def _untold(case: Case, site: Site, module: ModuleCall | None) -> str | None:
     if module is not None and module.module_class in _LAYERS:
         made = any(isinstance(call.func, ast.Call) and last_name(call.func.func) in _LAYERS for call in calls)
         return f"an nn.{module.module_class} that is made for each call is in training mode" if made else None
+    if any(map(_drops_attention, calls)):
+        return f"{_ATTENTION}() does not know whether the model trains"
     found = [call for call in calls if last_name(call.func) in _FUNCTIONS]
     if not found or any(map(_is_told, found)):
         return None
@@ -93,6 +99,12 @@ def _untold(case: Case, site: Site, module: ModuleCall | None) -> str | None:
 
 def _is_told(call: ast.Call) -> bool:
     return len(call.args) > _PLACE or any(one.arg in ("training", "train", None) for one in call.keywords)
+
+
+def _drops_attention(call: ast.Call) -> bool:
+    """Whether a call gives an attention the share that it drops, with no word on when."""
+    given = [*call.args[_SHARE_PLACE : _SHARE_PLACE + 1], *(one.value for one in call.keywords if one.arg == _SHARE)]
+    return last_name(call.func) == _ATTENTION and any(not isinstance(one, ast.IfExp) for one in given)
 
 
 def _is_on(node: ast.Call, line: int) -> bool:
