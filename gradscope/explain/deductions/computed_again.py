@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from bisect import bisect_right
+from collections import defaultdict
 from itertools import dropwhile, zip_longest
 
 from gradscope.explain.evidence.chance import draws
-from gradscope.explain.evidence.dataflow import RecordedDataflow
+from gradscope.explain.evidence.dataflow import RecordedDataflow, is_optimizer
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
 from gradscope.model.site import Origin, Site
@@ -14,16 +16,42 @@ _ALIKE = {"_log_softmax": "_softmax", "_safe_softmax": "_softmax"}
 _LEARNED = ("addmm", "mm", "bmm", "convolution", "embedding")  # what computes with weights
 _MOST = 4_000  # pairs of tensors that are compared for a loss
 _AS_IT_IS = ("detach", "alias")
+_TARGET_FIRST = "mul"  # as kl_div reads them
 
 
-def computed_again(flow: RecordedDataflow, at: int, weighs: bool = True) -> tuple[FlowOperation, FlowOperation] | None:
+class Writes:
+    """What was written in place, and when."""
+
+    def __init__(self, flow: RecordedDataflow) -> None:
+        self._storages: dict[int, list[int]] = defaultdict(list)
+        self._tensors = flow.tensors
+        for at in sorted(flow.written):
+            for storage in flow.written[at]:
+                self._storages[storage].append(at)
+        self._steps = [at for at in sorted(flow.written) if is_optimizer(flow.operations[at])]
+
+    def between(self, tensor: int, one: int, other: int) -> bool:
+        """Whether anything wrote to the memory of a tensor from one operator to another, or weights were moved."""
+        known = self._tensors.get(tensor)
+        written = self._storages.get(known.storage, []) if known is not None else []
+        ends = sorted((one, other))
+        return any(bisect_right(places, ends[0]) != bisect_right(places, ends[1]) for places in (written, self._steps))
+
+
+def computed_again(
+    flow: RecordedDataflow, writes: Writes, at: int, weighs: bool = True
+) -> tuple[FlowOperation, FlowOperation] | None:
     """The last operators (with weights, if it `weighs`) that computed what one compares, where both were made alike."""
-    value, target = sorted(flow.operations[at].reads, key=lambda one: not one.requires_grad)
+    compares = flow.operations[at]
+    reads = compares.reads[::-1] if base_name(compares.operation.name) == _TARGET_FIRST else compares.reads
+    value, target = sorted(reads, key=lambda one: not one.requires_grad)
     waiting = [((value.tensor, at), (target.tensor, at))]
     seen: set[tuple[int, int]] = set()
     found: tuple[int, int] | None = None
     while waiting:
         (one, before), (other, until) = waiting.pop()
+        if one == other and writes.between(one, before, until):
+            return None
         if one == other:
             continue
         first, second = maker(flow, one, before), maker(flow, other, until)
@@ -39,8 +67,8 @@ def computed_again(flow: RecordedDataflow, at: int, weighs: bool = True) -> tupl
             return None
         if not weighs or names[0] in _LEARNED:
             found = max(found or (first, second), (first, second))
-        reads = zip(pair[0].reads, pair[1].reads, strict=True)
-        waiting += [((a.tensor, first), (b.tensor, second)) for a, b in reads]
+        both = zip(pair[0].reads, pair[1].reads, strict=True)
+        waiting += [((a.tensor, first), (b.tensor, second)) for a, b in both]
     return None if found is None else (flow.operations[found[0]], flow.operations[found[1]])
 
 

@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.computed_again import computed_again, maker, parting
+from gradscope.explain.deductions.computed_again import Writes, computed_again, maker, parting
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_optimizer
 from gradscope.explain.evidence.trails import trail
@@ -70,7 +70,7 @@ def _same(flow: RecordedDataflow, at: int, divided: FlowOperation) -> Site | Non
     if first == second:
         made = flow.maker(old.tensor, at)
         return None if made is None else flow.operations[made].site
-    if computed_again(flow, at, weighs=False) is None:
+    if computed_again(flow, Writes(flow), at, weighs=False) is None:
         return None
     return next(iter(parting(flow.operations[first], flow.operations[second])), flow.operations[second].site)
 
