@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.frozen_copies import frozen_copies
 from gradscope.explain.deductions.thawed import thawed
 from gradscope.explain.deductions.vain_filters import vain_filters
 from gradscope.explain.evidence.case import Case
@@ -72,9 +73,11 @@ def left_in_evaluation(case: Case) -> Iterator[Cause]:
 
 
 def frozen_in_name(case: Case) -> Iterator[Cause]:
-    """What it flags: a layer is given an attribute requires_grad, which neither freezes nor thaws its parameters.
+    """What it flags: a layer is given an attribute requires_grad, which neither freezes nor thaws its parameters; or
+    what state_dict() gives is frozen.
 
-    Why: requires_grad belongs to tensors. A module takes any attribute, says nothing, and goes on as before.
+    Why: requires_grad belongs to tensors. A module takes any attribute, says nothing, and goes on as before. The values
+    of state_dict() are detached: other tensors than the parameters, over the same memory.
 
     Wrong:
         model.encoder.requires_grad = False
@@ -91,6 +94,7 @@ def frozen_in_name(case: Case) -> Iterator[Cause]:
     filtered by `not in` a set of computed tensors, and it steps what those are made of.
     """
     yield from vain_filters(case)
+    yield from frozen_copies(case)
     told = {notice.what for notice in case.notices()}
     last = {look.optimizer: look for look in case.optimizer_looks()}
     held = (one for look in last.values() for one in look.parameters if one.state is GradientState.VALUES)
