@@ -11,6 +11,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients_of_steps import held_by, steps_of
 from gradscope.explain.deductions.kept_aliases import kept_aliases
 from gradscope.explain.deductions.listed_parameters import listing_line
+from gradscope.explain.deductions.scaled_and_plain import scaled_and_plain
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_optimizer
 from gradscope.explain.evidence.optimizers import creation, made_at
@@ -163,7 +164,8 @@ def parted_by_load(case: Case) -> Iterator[Cause]:
 
 
 def stepped_twice(case: Case) -> Iterator[Cause]:
-    """What it flags: two optimizers that both step the same parameters with the same gradients.
+    """What it flags: two optimizers that both step the same parameters with the same gradients; or one that a scaler
+    steps, and the program again.
 
     Why: each step goes along the gradient once more, with another learning rate and another momentum: the parameters
     move about twice as far as was meant.
@@ -182,9 +184,11 @@ def stepped_twice(case: Case) -> Iterator[Cause]:
     Do instead: give each parameter to one optimizer, or to one group of one optimizer.
 
     How it is found: the parameters that each optimizer holds when it steps; both step again and again with no backward
-    between them, and neither steps the other. Or one optimizer holds a parameter twice, as one that two modules share.
+    between them, and neither steps the other. Or one optimizer holds a parameter twice, as one that two modules share;
+    or its step() was called by a scaler and without one, on two lines, again and again with no backward between them.
     """
     yield from _listed_twice(case)
+    yield from scaled_and_plain(case)
     known = set(steps_of(case))
     steps = Counter(pair for timeline in timelines(case) for pair in _together(timeline))
     for (first, second), times in sorted(steps.items()):
