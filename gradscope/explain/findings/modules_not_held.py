@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.children_left_out import child_left_out, is_between
 from gradscope.explain.deductions.graph_cuts import birth
 from gradscope.explain.deductions.groups_left_out import groups_left_out
 from gradscope.explain.deductions.optimizer_parameters import optimizer_parameters
@@ -46,8 +47,9 @@ def module_not_held(case: Case) -> Iterator[Cause]:
     of their outermost module, or they are in none; the program did not write to them, did not load them and called the
     module in training mode; and an operator combined them with what was computed from parameters that an optimizer
     holds. Or the function that makes the optimizer writes down a group of them (`{"params": ...}`) which nothing reads:
-    under a name that is never used, or that is set anew before. A hint: a network that is left as it is on purpose
-    looks the same.
+    under a name that is never used, or that is set anew before. Or the parts of one model are written down one by one,
+    `model.encoder.parameters()`, all but one: what was computed by the others goes through it on to others, and the
+    program does not speak of it. A hint: a network that is left as it is on purpose looks the same.
     """
     found = optimizer_parameters(case)
     reached: dict[int, set[int]] = defaultdict(set)
@@ -64,6 +66,23 @@ def module_not_held(case: Case) -> Iterator[Cause]:
             silent = place.held or place.meets is None or not place.parameters
             if not silent and (name == _PLAIN or _is_trained(case, name)):
                 yield _cause(case, name, place)
+        yield from _left_between(case, found.held, asked)
+
+
+def _left_between(case: Case, held: frozenset[int], asked: dict[int, FlowTensor]) -> Iterator[Cause]:
+    names = {one.tensor: one.name for look in case.optimizer_looks() for one in look.parameters}
+    leaves = [one.leaf or "" for one in asked.values()]
+    left = child_left_out(case, leaves, names.values())
+    if left is not None and is_between(case, asked, held):
+        made = _optimizer(case, frozenset(asked))
+        yield Cause(
+            f"no optimizer was given {several(leaves)}: `{left.name}` lies between what is written down, and is not",
+            left.site,
+            (Related("declared_at", made, "the optimizer"),) if made not in (None, left.site) else (),
+            advice="add its parameters to those that the optimizer is given",
+            tensor=leaves[0],
+            weight=len(leaves),
+        )
 
 
 def _lost_groups(case: Case, held: frozenset[int], asked: dict[int, FlowTensor]) -> Iterator[Cause]:
