@@ -3,23 +3,30 @@ which wraps the model, where a forward chooses which of its layers run."""
 
 from __future__ import annotations
 
+import ast
 import re
 
-from gradscope.model.site import user_site
+from gradscope.model.site import Site, user_site
 from gradscope.ranks.chosen_layers import chosen_at
 from gradscope.ranks.keys import unwrapped
 from gradscope.ranks.known import Ranks, Told
+from gradscope.ranks.syntax import at_line, function_around, nodes_in, tree_of
 from gradscope.ranks.ways import ways_of
 from gradscope.ranks.wrapper_names import orders_of
 from gradscope.store.reader import Recording
 
+_INSIDE = "module"  # the attribute in which a wrapper has what it wraps
 _NUMBERS = re.compile(r"did not receive grad for rank \d+: ([\d ]+)")  # as DistributedDataParallel tells them
 
 
 def never_used(ranks: Ranks, number: int, recording: Recording, reached: set[str]) -> Told | None:
-    """Of the first parameter that got no gradient: where its layer was built, which nothing ran in, in words and the
-    line. None where one that is meant has a gradient: numbers leave out what is frozen, and names do not."""
+    """Of the first parameter that got no gradient: where another layer took the place of its own, or where its own was
+    built, which nothing ran in, in words and the line. None where one that is meant has a gradient: numbers leave out
+    what is frozen, and names do not."""
     missing = _named(ranks, number, recording)
+    replaced = _replaced(recording, missing[0], ranks.averaging[number].wrapped) if missing else None
+    if replaced is not None:
+        return f"since another layer was put in the place of that of {missing[0]} after the wrap", replaced
     if not missing or set(missing) & {unwrapped(leaf) for leaf in reached}:
         return None
     ran = {unwrapped(one.module.path) for way in ways_of(recording).values() for one in way if one.module is not None}
@@ -33,6 +40,30 @@ def never_used(ranks: Ranks, number: int, recording: Recording, reached: set[str
                 return f"since line {chosen.line} chooses which layers run, and that of {name} did not", wrapped
             return f"since nothing runs the layer of {name}", site
     return None
+
+
+def _replaced(recording: Recording, name: str, wrapped: Site | None) -> Site | None:
+    """The line below the wrap, in its function, that assigns what has a layer, or the layer itself, another one."""
+    tree = None if wrapped is None else tree_of(recording, wrapped)
+    if wrapped is None or tree is None:
+        return None
+    function = function_around(tree, wrapped.line)
+    layer = name.split(".")[:-1]
+    for node in tree.body if function is None else nodes_in(function):
+        if isinstance(node, ast.Assign) and node.lineno > wrapped.line and _assigns(node.targets[0], layer):
+            return at_line(recording, wrapped, node.lineno)
+    return None
+
+
+def _assigns(target: ast.expr, layer: list[str]) -> bool:
+    """Whether a target is a layer by its last names, as `net.module.encoder.mix` or `net.module[0]` is."""
+    names: list[str] = []
+    while isinstance(target, ast.Attribute | ast.Subscript):
+        key = target.slice if isinstance(target, ast.Subscript) else None
+        names.append(target.attr if isinstance(target, ast.Attribute) else str(getattr(key, "value", "")))
+        target = target.value
+    names = [one for one in reversed(names) if one != _INSIDE]
+    return bool(names) and names == layer[: len(names)]
 
 
 def _named(ranks: Ranks, number: int, recording: Recording) -> list[str]:
