@@ -45,7 +45,7 @@ def rank_that_decides(recording: Recording, stack: Stack) -> Site | None:
     """The line that tells ranks apart, of the conditions by which a program comes to a line, the nearest first."""
     frames = frames_of(recording, stack)
     for at, frame in enumerate(frames):
-        for test in conditions_of(frame):
+        for test in _around(frame) if isinstance(frame.function, ast.Module) else conditions_of(frame):
             found = origin(recording, frames[at:], test, asks_for_rank)
             if found is not None:
                 return found
@@ -143,6 +143,14 @@ def takes_part(value: ast.expr) -> bool:
         if any(asks_for_rank(test) for one in getattr(node, "generators", ()) for test in one.ifs):
             return True
     return False
+
+
+def _around(frame: Frame) -> Iterator[ast.expr]:
+    """The conditions around a line that stands in no function, the innermost first."""
+    around = [node for node in ast.walk(frame.tree) if isinstance(node, ast.If) and node.lineno < frame.site.line]
+    for node in sorted(around, key=lambda one: -one.lineno):
+        if frame.site.line <= (node.body[-1].end_lineno or 0):
+            yield node.test
 
 
 def conditions_of(frame: Frame) -> Iterator[ast.expr]:

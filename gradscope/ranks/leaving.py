@@ -16,7 +16,7 @@ from gradscope.model.operation import Operation
 from gradscope.model.rank import Rank, State
 from gradscope.model.site import Site, Stack, user_frames
 from gradscope.ranks.closures import WHY, called_unevenly
-from gradscope.ranks.deciding import part_of
+from gradscope.ranks.deciding import part_of, rank_that_decides
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.passing import parting
 from gradscope.ranks.syntax import at_line, statements, turns
@@ -27,6 +27,7 @@ from gradscope.store.reader import Recording, load
 
 LEFT_STEP = "leaving a step before its backward"
 _LEFT_LOOP = "when it left the loop"
+_ALONE = "not having come to what another one does alone"
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +57,8 @@ def left(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
             return LEFT_STEP, step
         loop = _left_loop(here, one.last_site, others)
         if loop is None:
-            return None
+            asks = rank_that_decides(there, waits_under(there))
+            return None if asks is None else (_ALONE, asks)
         part = part_of(there, waits_under(there), loop)
         return (f"when it left the loop of line {loop.line}", part) if part is not None else (_LEFT_LOOP, loop)
 

@@ -136,18 +136,19 @@ def stopped(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         How each rank ended, the collectives that it had entered, and the line at which its main thread stood when its
         recording was written to last; of one that ended, the loop that it left while another rank went on in it, or the
-        way out of a step that it took before a backward which the other ran; of one in which the wrapper's hook ran
-        twice for a parameter, the line that calls the module inside as well, or whose node runs a backward of its own,
-        as that of a reentrant checkpoint does; of one in which the wrapper missed gradients, the branch that left these
-        parameters out, the one condition or shortened loop by which a trip was, where layers run by one line, or the
-        line that builds their layer, where nothing ran in it, or that wraps the model, of which forwards choose among
-        layers, or a loss leaves out what they give, by other than one condition, which is told itself; of one that
-        found no file, the line by which another one had removed it, or by which each rank makes the name of it by its
-        own clock, to the second, where one alone fills it; of one that waits in new_group(), the condition of the rank
-        under which it alone came there; of one whose model the wrapper refused as another one, the line that computes
-        what the model is built with; of one that raised in a collective that had met others for another caller, the
-        line of this caller; of any other that all ranks raised, what `gradscope explain` says of it. Exceptions about
-        lost peers are taken as consequences.
+        way out of a step that it took before a backward which the other ran, or the condition of the rank under which
+        the other one still meets it; of one in which the wrapper's hook ran twice for a parameter, the line that calls
+        the module inside as well, or whose node runs a backward of its own, as that of a reentrant checkpoint does; of
+        one in which the wrapper missed gradients, the branch that left these parameters out, the one condition or
+        shortened loop by which a trip was, where layers run by one line, or the line that puts another layer in the
+        place of theirs after the wrap, that builds their layer, where nothing ran in it, or that wraps the model, of
+        which forwards choose among layers, or a loss leaves out what they give, by other than one condition, which is
+        told itself; of one that found no file, the line by which another one had removed it, or by which each rank
+        makes the name of it by its own clock, to the second, where one alone fills it; of one that waits in
+        new_group(), the condition of the rank under which it alone came there; of one whose model the wrapper refused
+        as another one, the line that computes what the model is built with; of one that raised in a collective that had
+        met others for another caller, the line of this caller; of any other that all ranks raised, what `gradscope
+        explain` says of it. Exceptions about lost peers are taken as consequences.
     """
     others = {one.rank for one in ranks.ranks if one.state in (State.LOST, State.KILLED) and one.waits}
     culprits = _culprits(ranks.ranks)
