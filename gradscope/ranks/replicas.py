@@ -18,9 +18,13 @@ from gradscope.ranks.filling import given_at
 from gradscope.ranks.held_back import decides
 from gradscope.ranks.keys import unwrapped
 from gradscope.ranks.kind import Blame
-from gradscope.ranks.known import Ranks
+from gradscope.ranks.known import Ranks, Told
+from gradscope.ranks.late_sums import summed_late
+from gradscope.ranks.lost_sums import LostSum, lost_sums
 from gradscope.ranks.outside import outside
 from gradscope.ranks.seeded import seeded_at
+from gradscope.ranks.unread import unread_broadcast
+from gradscope.ranks.written import written_after
 from gradscope.store.reader import load
 
 _PAST = "the module inside DistributedDataParallel is called, so that no gradient is averaged"
@@ -57,10 +61,11 @@ def start_apart(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         The norms of the parameters at the first look, on ranks where DistributedDataParallel averages their gradients,
         or the program itself reduces the .grad of that very parameter, or a tensor that it copies into that. The line
-        is that of the wrap; else that of the last seed before the parameter is drawn at random, where that is one by
-        the rank's number, or, where nothing seeds, that which builds the model; else that of the sum. Of models that
-        are built as one that trains, and have no gradients: the norms at the first look at them, where a module was
-        copied before the wrap, by one line.
+        is that by which a rank writes the parameter after the wrap, or that of the wrap; else that which broadcasts a
+        copy of the parameter that nothing reads, or that of the last seed before the parameter is drawn at random,
+        where that is one by the rank's number, or, where nothing seeds, that which builds the model; else that of the
+        sum. Of models that are built as one that trains, and have no gradients: the norms at the first look at them,
+        where a module was copied before the wrap, by one line.
     """
     for replicas in replicas_of(ranks):
         found = _parameter_at(ranks, replicas, looks_of(ranks.weights, replicas)[:1])
@@ -71,7 +76,7 @@ def start_apart(ranks: Ranks) -> Iterator[Blame]:
             yield Blame(
                 f"{unwrapped(found.leaf)} is not the same on all ranks before the first step ({apart_words(found)}), "
                 "though its gradient is averaged",
-                averaging.wrapped or _seeded(ranks, found) or next(by_hand, None),
+                _written(ranks, found) or averaging.wrapped or _seeded(ranks, found) or next(by_hand, None),
                 certain=False,
                 backward=found.backward,
                 tensor=found.leaf,
@@ -93,9 +98,20 @@ def start_apart(ranks: Ranks) -> Iterator[Blame]:
 
 
 def _seeded(ranks: Ranks, found: Apart) -> Site | None:
-    """The line that seeds a rank by its number before it draws the parameter, or that builds the model unseeded."""
+    """The line that broadcasts a copy of the parameter, which nobody reads; else that seeds a rank by its number before
+    it draws the parameter, or that builds the model unseeded."""
     with load(Path(ranks.rank(found.odd[0]).path)) as recording:
-        return seeded_at(recording, ranks.own(found.odd[0], found.leaf))
+        own = ranks.own(found.odd[0], found.leaf)
+        return unread_broadcast(recording, own) or seeded_at(recording, own)
+
+
+def _written(ranks: Ranks, found: Apart) -> Site | None:
+    """The line by which a rank itself wrote the parameter after the wrap had made it that of rank 0."""
+    wrapped = ranks.averaging[found.members[0]].wrapped
+    if wrapped is None:
+        return None
+    with load(Path(ranks.rank(found.odd[0]).path)) as recording:
+        return written_after(recording, ranks.own(found.odd[0], found.leaf), wrapped)
 
 
 def drifted(ranks: Ranks) -> Iterator[Blame]:
@@ -126,7 +142,7 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
     """
     found = _drift(ranks)
     if found is not None:
-        why, site = why_apart(ranks, found) or ("", None)
+        why, site = why_apart(ranks, found) or _late(ranks, found) or ("", None)
         yield Blame(
             f"{unwrapped(found.leaf)} is not the same on all ranks before backward {found.backward} "
             f"({apart_words(found)}); at the first backward it was equal{why and f': {why}'}",
@@ -149,9 +165,17 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         return
 
 
+def _late(ranks: Ranks, found: Apart) -> Told | None:
+    """Why what a program sums itself does not keep a parameter equal, and the line."""
+    number = found.odd[0]
+    with load(Path(ranks.rank(number).path)) as recording:
+        return summed_late(recording, ranks.averaging[number], ranks.own(number, found.leaf))
+
+
 def not_averaged(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
-        Parameters of a model in DistributedDataParallel whose gradients nobody averages, so that copies drift apart.
+        Parameters of a model in DistributedDataParallel whose gradients nobody averages, so that copies drift apart; or
+        that a program averages by hand, where the sum is a copy that nothing reads, or comes to one rank alone.
     Why:
         The wrapper averages what was computed through it, when a backward() adds up a gradient: not when the module
         inside it is called, not in no_sync(), not what torch.autograd.grad() hands out, and not for parameters that
@@ -171,8 +195,11 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
         wrapper, or that asks for the module where this runs as often, of no_sync() or of the condition under which it
         is entered or chosen, or the one that calls a helper which counts for it several times at once, of the
         load_state_dict(assign=True) after the wrap, of the only line that fills a `.grad`, else of the
-        torch.autograd.grad(), or of the wrap.
+        torch.autograd.grad(), or of the wrap. Without a wrapper and a sum of any `.grad` itself: where parameters that
+        were equal drift apart, and tensors that were computed from gradients are summed, from which nothing is computed
+        after that, the last line that touches them; or where reduce() is all that gradients meet others in, its line.
     """
+    yield from map(_lost, lost_sums(ranks))
     found = _drift(ranks)
     averaging = None if found is None else ranks.averaging[found.members[0]]
     if found is None or averaging is None or not averaging.is_wrapped:
@@ -199,6 +226,19 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
         certain=False,
         backward=found.backward,
         tensor=found.leaf,
+    )
+
+
+def _lost(one: LostSum) -> Blame:
+    """That the sum of gradients is lost."""
+    return Blame(
+        f"{one.why}: {unwrapped(one.apart.leaf)} is not the same on all ranks before backward {one.apart.backward} "
+        f"({apart_words(one.apart)})",
+        one.site,
+        (Related("cause_at", one.meets, "where it is summed"),) if str(one.site) != str(one.meets) else (),
+        certain=False,
+        backward=one.apart.backward,
+        tensor=one.apart.leaf,
     )
 
 
