@@ -33,6 +33,7 @@ SCRIPTS = {
     "contrast_programs.py": 2,
     "count_programs.py": 2,
     "loader_programs.py": 2,
+    "lost_programs.py": 2,
     "order_programs.py": 2,
     "parallel_programs.py": 2,
     "selected_programs.py": 2,
