@@ -1,4 +1,4 @@
-"""GS889: attention weights that a mask sets to zero when the softmax is over."""
+"""GS889: a mask of zeros on the wrong side of a softmax: behind it, or before it, where exp(0) is a share."""
 
 from __future__ import annotations
 
@@ -6,18 +6,16 @@ from collections import Counter
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.zeroed_scores import SOFTMAX, is_of_data, zeroed_scores
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.chance import keeps_by_chance
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.forms import FORMS
-from gradscope.explain.evidence.trails import trail
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
 _TIMES = 2
-_SOFTMAX = ("_softmax", "_safe_softmax")
 _MASKS = ("masked_fill", "masked_fill_", "mul", "mul_", "where")
 _FORMS = (*FORMS, "clone", "slice")
 _BEFORE = (*_FORMS, "div", "mul", "sum", "bmm", "_to_copy", "_softmax")  # between scores and where they were made
@@ -25,10 +23,11 @@ _PRODUCTS, _FAR = ("bmm", "mm"), 16
 
 
 def masked_weights(case: Case) -> Iterator[Cause]:
-    """What it flags: weights of an attention are set to zero behind the softmax, and nothing divides them by their sum.
+    """What it flags: weights of an attention are set to zero behind the softmax, and nothing divides them by their sum;
+    or its scores are set to zero before the softmax.
 
-    Why: the softmax has given what is hidden its share. What is left sums to less than 1: the less, the more is hidden,
-    so that a short sequence in a long batch comes out small.
+    Why: the softmax has given what is hidden its share: exp(0), where the score is 0. What is left sums to less than 1:
+    the less, the more is hidden, so that a short sequence in a long batch comes out small.
 
     Wrong:
         weights = scores.softmax(-1).masked_fill(~keep, 0.0)
@@ -42,13 +41,39 @@ def masked_weights(case: Case) -> Iterator[Cause]:
 
     How it is found: in two calls or more of a line, truth values that come from data, and not by chance, set a part of
     what a softmax gave to zero; nothing had hidden its scores, and the weights are multiplied with what is learned and
-    added up, not divided. A hint.
+    added up, not divided. Or they are multiplied into the scores, which go into the softmax as they are then, differ
+    along what it runs over, and mask the weights no more. A hint.
     """
+    yield from _behind(case)
+    yield from _before(case)
+
+
+def _before(case: Case) -> Iterator[Cause]:
+    """Scores that are set to zero before their softmax."""
+    times: Counter[Site] = Counter()
+    places: dict[Site, Site | None] = {}
+    for zeroing, softmax in zeroed_scores(case):
+        if zeroing.site is not None:
+            times[zeroing.site] += 1
+            places[zeroing.site] = softmax.site
+    for site, count in times.items():
+        if count >= _TIMES:
+            place = places[site]
+            yield Cause(
+                "this mask sets scores to zero, and their softmax gives what it hides the share of exp(0)",
+                site,
+                (Related("called_at", place, "the softmax"),) if place not in (None, site) else (),
+                certain=False,
+            )
+
+
+def _behind(case: Case) -> Iterator[Cause]:
+    """Weights that are set to zero behind their softmax."""
     flow = dataflow(case)
     times: Counter[Site] = Counter()
     made: dict[Site, Site | None] = {}
     for operation in flow.operations:
-        is_softmax = operation.backward is None and base_name(operation.operation.name) in _SOFTMAX
+        is_softmax = operation.backward is None and base_name(operation.operation.name) in SOFTMAX
         if is_softmax and operation.makes and operation.reads[0].requires_grad and not _is_hidden(flow, operation):
             for masking in _maskings(flow, operation.makes[0]):
                 if masking.site is not None and _weighs(flow, masking):
@@ -89,19 +114,8 @@ def _maskings(flow: RecordedDataflow, weights: int) -> Iterator[FlowOperation]:
         others = [one.tensor for one in operation.reads if not one.requires_grad]
         is_masking = operation.backward is None and name in _MASKS and bool(operation.makes)
         is_one = len(others) == 1 or name == "where"  # which reads its condition first
-        if is_masking and others and is_one and _is_of_data(flow, others[0], at):
+        if is_masking and others and is_one and is_of_data(flow, others[0], at):
             yield operation
-
-
-def _is_of_data(flow: RecordedDataflow, mask: int, before: int) -> bool:
-    """Whether a tensor is made of truth values that neither chance nor anything learned has given."""
-    tensors = [mask]
-    for at, operation in trail(flow, mask, before, lambda one: [read.tensor for read in one.reads], _FAR):
-        if keeps_by_chance(flow, at) or any(one.requires_grad for one in operation.reads):
-            return False
-        tensors += [one.tensor for one in operation.reads]
-    known = (flow.tensors.get(one) for one in tensors)
-    return any(one is not None and one.type.dtype == "bool" for one in known)
 
 
 def _weighs(flow: RecordedDataflow, masking: FlowOperation) -> bool:
