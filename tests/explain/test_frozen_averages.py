@@ -17,7 +17,7 @@ class Model(nn.Module):
         return self.head(self.encoder(x))
 
 
-def fit(model, parameters, steps=8):
+def fit(model, parameters{mode}, steps=8):
     optimizer = torch.optim.SGD(parameters, lr=0.01)
     for _ in range(steps):
         {first}
@@ -33,11 +33,19 @@ other = nn.Sequential(nn.Linear(4, 8), nn.BatchNorm1d(8))
 model = Model(encoder)
 encoder.requires_grad_(False)
 {after}
-fit(model, model.head.parameters())
+fit(model, model.head.parameters(){given})
 '''
-CHANGES = {"first": "model.train()", "before": "", "after": "encoder.eval()"}
+CHANGES = {"first": "model.train()", "before": "", "after": "encoder.eval()", "mode": "", "given": ""}
 PRETRAINED = "model = Model(encoder)\nfit(model, model.parameters())"
+RESTED = "encoder.eval()\nmodel.eval()\nencoder.eval()"
+GIVEN = "fit(model, model.head.parameters(), model)"  # for its mode only: where the mode is chosen
 NAMED = {
+    "at rest before": ({"after": RESTED}, "model.train()"),
+    "of what was given for its mode": ({"mode": ", awake", "first": "awake.train()", "given": ", model"}, GIVEN),
+    "of what was given for more": (
+        {"mode": ", awake", "first": "awake.train(), awake.cpu()", "given": ", model"},
+        "awake.train(), awake.cpu()",
+    ),
     "after eval()": ({}, "model.train()"),
     "of a model that was trained": ({"before": PRETRAINED}, "model.train()"),
     "layer by layer": ({"after": "for layer in encoder:\n    layer.eval()", "before": PRETRAINED}, "model.train()"),

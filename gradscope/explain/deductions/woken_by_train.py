@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+from gradscope.explain.deductions.settings import calls_at
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import Timeline, timelines
+from gradscope.functions.source import called_name
 from gradscope.model.module import ModuleCall
-from gradscope.model.site import Origin, Stack
+from gradscope.model.site import Origin, Site, Stack, user_frames
 from gradscope.model.training import EVAL, FORWARD, TRAIN, TrainingCall
 
 
@@ -33,6 +37,25 @@ def waking(case: Case, stacks: set[Stack]) -> Waking | None:
     return None
 
 
+def mode_line(case: Case, train: TrainingCall) -> Site | None:
+    """The line of a train(), or the call that chose for what: where its function was given something for modes only."""
+    own = user_frames(train.stack)
+    function = syntax(case).function(own[0]) if len(own) > 1 else None
+    if not isinstance(function, ast.FunctionDef) or own[1].function == own[0].function:
+        return train.site
+    calls = [call.func for call in calls_at(case, own[0]) if called_name(call) == "train"]
+    named = {ast.unparse(one.value) for one in calls if isinstance(one, ast.Attribute)}
+    switched = named & {one.arg for one in (*function.args.args, *function.args.kwonlyargs)} - {"self"}
+    return own[1] if len(switched) == 1 and _is_for_modes(function, switched.pop()) else train.site
+
+
+def _is_for_modes(function: ast.FunctionDef, name: str) -> bool:
+    """Whether a function does nothing with an argument but switch its mode."""
+    uses = sum(isinstance(node, ast.Name) and node.id == name for node in ast.walk(function))
+    modes = (node for node in ast.walk(function) if isinstance(node, ast.Attribute) and node.attr in ("train", "eval"))
+    return uses == sum(isinstance(one.value, ast.Name) and one.value.id == name for one in modes)
+
+
 class _Around:
     """The modules around some layers, by what calls of train() and eval() may name them."""
 
@@ -46,7 +69,7 @@ class _Around:
     def wakes(self, call: TrainingCall, rest: TrainingCall, trained: set[str]) -> bool:
         """Whether it is the program's train() of a model around them: by its class, or none of another name trains."""
         is_model = _name(call) in self._models or len(trained) == 1
-        return call.kind is TRAIN and call.count >= rest.count and is_model and _is_own(call)
+        return call.kind is TRAIN and call.count >= max(rest.count, 1) and is_model and _is_own(call)
 
 
 def _inner(module: ModuleCall) -> Iterator[ModuleCall]:
@@ -72,7 +95,7 @@ def _wakings(timeline: Timeline, around: _Around) -> Iterator[tuple[int, Waking]
             yield woken
             rest, woken = None, None
         elif call.kind in (EVAL, TRAIN) and _name(call) in around.parts:
-            rest, woken = (call if call.kind is EVAL and call.count else None), None
+            rest, woken = (call if call.kind is EVAL else None), None  # it rests already where all was evaluated before
         elif rest is not None and woken is None and around.wakes(call, rest, trained):
             woken = at, Waking(rest, call)
 

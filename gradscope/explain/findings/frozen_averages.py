@@ -8,7 +8,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.frozen_losses import freezing_lines
-from gradscope.explain.deductions.woken_by_train import waking
+from gradscope.explain.deductions.woken_by_train import mode_line, waking
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related
@@ -37,8 +37,9 @@ def frozen_averages_move(case: Case) -> Iterator[Cause]:
 
     How it is found: it normalised by the batch and updated its averages, with gradients on, while its weight did not
     require grad, and its weight did not require grad again later. The line is the train() of the model that came after
-    an eval() of the frozen part, or else the only one that freezes something, or one of that name, or the one that
-    normalises. A hint: averages may be meant to follow the new data.
+    an eval() of the frozen part, or the call that gives a function the model for its mode only. Else it is the only one
+    that freezes something, or one of that name, or the one that normalises. A hint: averages may be meant to follow the
+    new data.
     """
     moving = [notice for notice in case.notices() if notice.what == FROZEN_MOVES]
     if not moving:
@@ -47,9 +48,10 @@ def frozen_averages_move(case: Case) -> Iterator[Cause]:
     woken = waking(case, {notice.stack for notice in moving})
     places = [("called_at", called, "normalises by the batch")]
     if woken is not None:
-        site = woken.train.site
+        site = mode_line(case, woken.train)
         message = "train() puts frozen batch normalisations back into training mode: their averages move on"
         places.insert(0, ("declared_at", woken.rest.site, "eval()"))
+        places.append(("called_at", woken.train.site, "train()"))
     else:
         site = _freezing(case, moving) or called
         message = "frozen batch normalisations are in training mode: their averages move on with each batch"

@@ -13,6 +13,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.frozen_copies import frozen_copies
 from gradscope.explain.deductions.thawed import thawed
 from gradscope.explain.deductions.vain_filters import vain_filters
+from gradscope.explain.deductions.woken_by_train import mode_line
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.source_names import parameters_by_looks
 from gradscope.explain.evidence.syntax import syntax
@@ -285,10 +286,14 @@ def thawed_by_train(case: Case) -> Iterator[Cause]:
         if found is not None and found.times >= _TIMES:
             names = sorted(found.rested)
             whose = "its" if len(names) == 1 else "their"
+            site, train = mode_line(case, found.switch), found.switch.site
             yield Cause(
                 f"train() puts {several(names)} back into training mode, out of an eval() of {whose} own",
-                found.switch.site,
-                (Related("declared_at", found.rested[names[0]].site, "eval()"),),
+                site,
+                (
+                    Related("declared_at", found.rested[names[0]].site, "eval()"),
+                    *((Related("called_at", train, "train()"),) if train not in (None, site) else ()),
+                ),
                 certain=False,
                 module=found.switch.module,
             )
