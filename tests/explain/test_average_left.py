@@ -81,3 +81,31 @@ def test_an_average_that_is_left_is_told(explained, tmp_path, changes):
 @pytest.mark.parametrize("changes", HEALTHY.values(), ids=HEALTHY)
 def test_what_is_no_average_or_does_not_stay_is_not(explained, tmp_path, changes):
     assert not _codes(explained, tmp_path, changes)
+
+
+PUT = """def put(source, net):
+    {alias}
+    take(source, probe)
+    return {back}
+
+
+for step in range(24):"""
+TAKEN = """    with torch.no_grad():
+        for one, other in zip(source.parameters(), probe.parameters()):
+            other.copy_(one)
+"""
+ALIASES = {
+    "given back": ("probe = net", "probe", "probe = net"),
+    "not given back": ("probe = net", "None", "put(average, model)"),
+    "chosen": ("probe = net if step else model", "probe", "put(average, model)"),
+    "named twice": ("probe = net\n    probe = probe.eval()", "probe", "put(average, model)"),
+}
+
+
+@pytest.mark.parametrize(("alias", "back", "line"), ALIASES.values(), ids=ALIASES)
+def test_another_name_that_is_given_back_is_where_a_copy_is_to_be(explained, tmp_path, alias, back, line):
+    script = tmp_path / "named.py"
+    program = PROGRAM.format(**{**FAULT, "do": "put(average, model)\n        score(model)"})
+    helper = PUT.format(alias=alias, back=back).replace("    take(source, probe)\n", TAKEN)
+    script.write_text(program.replace("for step in range(24):", helper))
+    assert [one.site.source for one in explained(script).findings if one.code == "GS898"] == [line]

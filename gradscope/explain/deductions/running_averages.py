@@ -135,7 +135,7 @@ class _Places:
 def _sources(case: Case, own: Stack, name: str) -> Iterator[tuple[Stack, ast.expr]]:
     """What a name of the innermost function stands for, with the stack at which that is written."""
     function = syntax(case).function(own[0]) if own else None
-    for target, source in _loops(function) if function is not None else ():
+    for target, source in loops(function) if function is not None else ():
         if any(isinstance(one, ast.Name) and one.id == name for one in ast.walk(target)):
             yield own, source
     takes = isinstance(function, ast.FunctionDef) and [one.arg for one in function.args.args]
@@ -148,7 +148,7 @@ def _sources(case: Case, own: Stack, name: str) -> Iterator[tuple[Stack, ast.exp
             yield from () if value is None else ((own[1:], value),)
 
 
-def _loops(function: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
+def loops(function: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
     """What loops and comprehensions name, and what they take that from; of a zip() one by one. A state as well."""
     for node in ast.walk(function):
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and called_name(node.value) == _STATE:

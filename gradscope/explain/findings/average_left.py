@@ -10,13 +10,15 @@ from gradscope.explain.deductions.overwritten_weights import Overwriting, is_mem
 from gradscope.explain.deductions.running_averages import (
     averaged_places,
     averaging_lines,
+    loops,
     places_of,
     read_places,
     times_run,
 )
 from gradscope.explain.deductions.settings import calls_at
 from gradscope.explain.evidence.case import Case
-from gradscope.functions.source import called_name
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.functions.source import called_name, names_in
 from gradscope.model.finding import Related
 from gradscope.model.site import Origin, Site, Stack, user_site
 
@@ -46,8 +48,9 @@ def average_left(case: Case) -> Iterator[Cause]:
 
     How it is found: between two backward calls all that an optimizer trains is overwritten, forwards without gradients
     follow, and the next forward of the training runs with no other write to the weights. It comes again, and what is
-    copied is what a line averages the parameters into, by its name, four times as often as it is copied. A hint: some
-    methods mean it.
+    copied is what a line averages the parameters into, by its name, four times as often as it is copied. Where a
+    function gives the model another name, copies into that and returns it, this line is named. A hint: some methods
+    mean it.
     """
     found = [one for one in overwritings(case) if one.times >= _TIMES]
     if not found or is_memory_replaced(case):
@@ -58,11 +61,18 @@ def average_left(case: Case) -> Iterator[Cause]:
         for average in averages:
             site = user_site(average)
             if _is_copied(case, one, average) and times_run(case, site) >= _OFTENER * copied:
+                alias = _taken_for_a_copy(case, one)
+                where, by = ("into the model here", at) if alias is None else ("into what is still the model", alias)
+                called = () if alias is None else (Related("called_at", at, "copied"),)
                 yield Cause(
-                    f"averaged weights are copied into the model here, evaluated, and not put back: {one.times} times "
-                    "the training goes on from the average",
-                    at,
-                    (Related("called_at", one.evaluation.site, "evaluated"), Related("made_at", site, "averaged")),
+                    f"averaged weights are copied {where}, evaluated, and not put back: {one.times} times the training "
+                    "goes on from the average",
+                    by,
+                    (
+                        *called,
+                        Related("called_at", one.evaluation.site, "evaluated"),
+                        Related("made_at", site, "averaged"),
+                    ),
                     certain=False,
                     op=one.copy.name,
                 )
@@ -77,6 +87,42 @@ def _beside(one: Overwriting) -> Site | None:
             break
         found = copy
     return found
+
+
+def _taken_for_a_copy(case: Case, one: Overwriting) -> Site | None:
+    """The line `other = model` of a function that copies into the other name, and gives it back as another model."""
+    site = one.copy.site
+    function = syntax(case).function(site) if site is not None else None
+    if site is None or not isinstance(function, ast.FunctionDef):
+        return None
+    written = {name for call in calls_at(case, site) for name in _written(function, call)}
+    given_back = {ast.unparse(node.value) for node in ast.walk(function) if isinstance(node, ast.Return) and node.value}
+    given = {argument.arg for argument in (*function.args.args, *function.args.kwonlyargs)}
+    for name in written & given_back - given:
+        made = [node for node in ast.walk(function) if isinstance(node, ast.Name) and node.id == name]
+        plain = [node for node in ast.walk(function) if isinstance(node, ast.Assign) and _is_alias(node, name, given)]
+        if len(plain) == 1 == sum(isinstance(node.ctx, ast.Store) for node in made):
+            return syntax(case).site(site.file, plain[0].lineno, function.name)
+    return None
+
+
+def _written(function: ast.FunctionDef, call: ast.Call) -> set[str]:
+    """The names that a call which copies writes to, or to parts of."""
+    values = _copied(call)
+    names = set() if values is None else names_in(values[0])
+    known = -1
+    while known != len(names):
+        known = len(names)
+        for target, source in loops(function):
+            if not names.isdisjoint(names_in(target)):
+                names |= names_in(source)
+    return names
+
+
+def _is_alias(node: ast.Assign, name: str, given: set[str]) -> bool:
+    """Whether it gives an argument this other name."""
+    named = [one.id for one in node.targets if isinstance(one, ast.Name)]
+    return named == [name] and isinstance(node.value, ast.Name) and node.value.id in given
 
 
 def _outermost_first(stack: Stack) -> list[Site]:
