@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import ast
-from collections import defaultdict
+from collections import Counter, defaultdict
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.settings import calls_at, handed_in
@@ -149,9 +149,17 @@ def _sources(case: Case, own: Stack, name: str) -> Iterator[tuple[Stack, ast.exp
 
 
 def loops(function: ast.AST) -> Iterator[tuple[ast.expr, ast.expr]]:
-    """What loops and comprehensions name, and what they take that from; of a zip() one by one. A state as well."""
+    """What loops and comprehensions name, and what they take that from; of a zip() one by one. A state as well, and
+    another name that is given once."""
+    stored = Counter(
+        one.id for one in ast.walk(function) if isinstance(one, ast.Name) and isinstance(one.ctx, ast.Store)
+    )
     for node in ast.walk(function):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and called_name(node.value) == _STATE:
+        target = node.targets[0] if isinstance(node, ast.Assign) and len(node.targets) == 1 else None
+        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Name) and isinstance(target, ast.Name):
+            if stored[target.id] == 1:
+                yield target, node.value
+        elif isinstance(node, ast.Assign) and isinstance(node.value, ast.Call) and called_name(node.value) == _STATE:
             yield node.targets[0], node.value
         elif isinstance(node, ast.For | ast.comprehension):
             yield from _paired(node.target, node.iter)
