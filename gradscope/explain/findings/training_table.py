@@ -29,6 +29,7 @@ from gradscope.explain.findings.attention_scales import scale_turned_around
 from gradscope.explain.findings.average_left import average_left
 from gradscope.explain.findings.averaged_buffers import average_without_buffers
 from gradscope.explain.findings.batch_averages import forgets_batches
+from gradscope.explain.findings.cancelled_weights import weights_cancelled
 from gradscope.explain.findings.clamped_straight_through import clamped_straight_through
 from gradscope.explain.findings.clips_another import clips_another
 from gradscope.explain.findings.compared_with_itself import compared_with_itself
@@ -212,6 +213,7 @@ OF_TRAINING: tuple[Kind, ...] = (
     Kind("GS844", "mean-over-mask", Severity.INFO, masked_means.mean_over_mask, points=False),
     Kind("GS845", "labels-two-ahead", Severity.INFO, losses.labels_two_ahead, points=False),
     Kind("GS746", "mean-weighted", Severity.INFO, mean_weighted, points=False),
+    Kind("GS747", "weights-cancelled", Severity.INFO, weights_cancelled, points=False),
     Kind("GS758", "temperature-of-a-part", Severity.INFO, temperature_of_a_part, points=False),
     Kind("GS858", "end-is-padding", Severity.INFO, end_is_padding, points=False),
     Kind("GS717", "half-at-its-start", Severity.INFO, half_at_its_start, points=False),
