@@ -15,6 +15,7 @@ from gradscope.ranks.halved import summed_in_half
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks, Told
 from gradscope.ranks.scaled import decided_apart
+from gradscope.ranks.seeded_streams import stream_seeded_at
 from gradscope.ranks.sent_checks import sent_check
 from gradscope.ranks.spread import source_of
 from gradscope.ranks.stopped import named
@@ -187,7 +188,8 @@ def same_data(ranks: Ranks) -> Iterator[Blame]:
         between which DistributedDataParallel averages the gradients: ranks of one tensor-parallel group may see the
         same. Silent where ranks exchange something between model and loss, as a loss over the features of all does.
         The line is where the data of the first call of the model come from, by the names in the source: the
-        loader, the stream that it reads, the sampler, or the seed of what is drawn.
+        loader, the stream that it reads, the sampler, or the seed of what is drawn, also by the generator of a stream
+        of the program's own.
     """
     for losses, numbers in ranks.losses.items():
         values = {value for _, value in losses}
@@ -210,7 +212,8 @@ def _given(one: Rank) -> tuple[Site | None, bool]:
     """The line that the data of a rank go back to, and whether it exchanges something before it has its loss."""
     with load(Path(one.path)) as recording, damage_is_one_sentence(recording.path):
         stack = read_first_forward(recording.tables.rows, recording.tables.interned)
-        return origin_of(recording, stack), meets_before_the_loss(recording)
+        site = stream_seeded_at(recording, stack) or origin_of(recording, stack)
+        return site, meets_before_the_loss(recording)
 
 
 def _averaged(ranks: Ranks, numbers: list[int]) -> list[list[int]]:

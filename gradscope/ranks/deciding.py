@@ -23,7 +23,7 @@ _RANK = re.compile(r"(?:^|_)(?:rank|main|master|primary|chief|leader)(?:_|\d|$)"
 _THEIR_NUMBER = re.compile(
     r"world|replicas|(?:^|_)n(?:um)?_?(?:ranks|procs|processes|gpus|workers|devices)", re.IGNORECASE
 )
-_DRAWS = frozenset(
+DRAWS = frozenset(
     (
         *("rand", "randn", "randint", "randperm", "bernoulli", "multinomial", "normal", "random", "uniform", "choice"),
         *("choices", "sample", "gauss", "randrange", "integers", "uniform_", "bernoulli_", "random_", "normal_"),
@@ -177,7 +177,7 @@ def asks_for_rank(value: ast.expr) -> bool:
 
 def draws(value: ast.expr) -> bool:
     """Whether a value is drawn at random."""
-    return any(isinstance(node, ast.Call) and called_name(node) in _DRAWS for node in ast.walk(value))
+    return any(isinstance(node, ast.Call) and called_name(node) in DRAWS for node in ast.walk(value))
 
 
 def origin(

@@ -20,6 +20,7 @@ _THROUGH = frozenset(("enumerate", "iter", "next", "zip", "islice", "cycle", "li
 _CONVERTS = frozenset(
     ("to", "cuda", "cpu", "float", "double", "half", "long", "clone", "detach", "view", "reshape", "contiguous")
 )
+_COUNTS = frozenset(("range", "count", "trange"))
 _CHOOSES = ("batch_sampler", "sampler", "generator")  # arguments that say which samples are taken
 _LOADER, _STREAM = "DataLoader", "IterableDataset"
 _DRAWS = frozenset(("rand", "randn", "randint", "randperm", "normal", "rand_like", "randn_like", "bernoulli"))
@@ -39,19 +40,35 @@ class Frame:
     function: Function
 
 
+@dataclass(frozen=True, slots=True)
+class Made:
+    """An expression that makes data, the line to which they go back, and the functions around it."""
+
+    frames: list[Frame]
+    line: int
+    value: ast.expr
+
+
 def origin_of(recording: Recording, stack: Stack, seeds: bool = True) -> Site | None:
     """The line that what a model is given goes back to; `stack` is that of the model's call. With `seeds`, that of the
     seed of what is drawn. A loader of a stream is told by what makes the stream, which nothing else parts."""
+    made = made_by(recording, stack)
+    if made is None:
+        return next((one.site for one in frames_of(recording, stack)), None)
+    frame, line = made.frames[0], made.line
+    seeded = _seeded(frame, line) if seeds and _last_name(made.value) in _DRAWS else None
+    return at_line(recording, frame.site, seeded or _streamed(recording, frame, line, made.value) or line)
+
+
+def made_by(recording: Recording, stack: Stack) -> Made | None:
+    """What makes the data that a model is given; `stack` is that of the model's call, which gives it something."""
     frames = frames_of(recording, stack)
-    if not frames:
-        return None
-    calls = sorted(_calls(frames[0]), key=lambda call: not _calls_a_value(frames[0], call))
+    calls = sorted(_calls(frames[0]), key=lambda call: not _calls_a_value(frames[0], call)) if frames else []
     given = next(filter(None, map(_first_argument, calls)), None)
     if given is None:
-        return frames[0].site
-    at, line, made = _followed(frames, given, _inside)
-    seeded = _seeded(frames[at], line) if seeds and _last_name(made) in _DRAWS else None
-    return at_line(recording, frames[at].site, seeded or _streamed(recording, frames[at], line, made) or line)
+        return None
+    at, line, value = _followed(frames, given, data_inside)
+    return Made(frames[at:], line, value)
 
 
 def made_at(recording: Recording, stack: Stack, through: bool = True) -> Site | None:
@@ -108,7 +125,7 @@ def _followed(
     return at, line, value
 
 
-def _inside(value: ast.expr) -> ast.expr | None:
+def data_inside(value: ast.expr) -> ast.expr | None:
     """The part of an expression that decides which data it is; None for a name, and for what makes data."""
     if isinstance(value, ast.Subscript):
         by_number = isinstance(value.slice, (ast.Slice, ast.Constant, ast.Tuple))
@@ -128,10 +145,15 @@ def _inside_call(value: ast.expr) -> ast.expr | None:
         if name in chosen:
             return chosen[name]
     if _last_name(value) in _THROUGH:
-        return _first_argument(value)
+        return next((one for one in value.args if not _counts(one)), None) or _first_argument(value)
     if _last_name(value) in _CONVERTS and isinstance(value.func, ast.Attribute):
         return value.func.value
     return None
+
+
+def _counts(value: ast.expr) -> bool:
+    """Whether a value says how often something is done, beside the data that are taken each time."""
+    return isinstance(value, ast.Constant) or _last_name(value) in _COUNTS
 
 
 def _streamed(recording: Recording, frame: Frame, line: int, made: ast.expr) -> int | None:
@@ -199,11 +221,19 @@ def passed_to(frames: list[Frame], at: int, name: str) -> ast.expr | None:
         if called is not None and _last_name(call) not in (called, made):
             continue
         by_name = {one.arg: one.value for one in call.keywords}
-        place = names.index(name) - (names[0] == "self")
-        found = by_name.get(name) or (call.args[place] if 0 <= place < len(call.args) else None)
+        found = by_name.get(name) or _at_place(call, names.index(name) - (names[0] == "self"))
         if found is not None:
             return found
     return None
+
+
+def _at_place(call: ast.Call, place: int) -> ast.expr | None:
+    """What a call gives at a place: of arguments that are spread, what these are."""
+    spread = [at for at, one in enumerate(call.args) if isinstance(one, ast.Starred)]
+    if spread and 0 <= spread[0] <= place:
+        one = call.args[spread[0]]
+        return one.value if isinstance(one, ast.Starred) and one is call.args[-1] else None
+    return call.args[place] if 0 <= place < len(call.args) else None
 
 
 def _class_that_has(frame: Frame) -> str | None:

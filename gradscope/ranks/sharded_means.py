@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterator
 from pathlib import Path
 
+from gradscope.model.graph import Graph, Node
 from gradscope.model.operation import Operation
 from gradscope.ranks.attributes import calls_of
 from gradscope.ranks.copies import Replicas
@@ -20,6 +21,7 @@ _OTHERWISE = (
 )
 _GIVES_PARTS = "c10d._reduce_scatter_base_."
 _BOUNDED = ("NllLoss", "LogSoftmax", "BinaryCrossEntropyWithLogits")  # whose gradient is, whatever the targets are
+_EACH = "NllLoss"  # one of each target, or the sum
 _LOOKS = 3  # the first ones, when ranks have the same parameters, or nearly
 _TIMES = 2.0
 _INSIDE = "torch/distributed/fsdp"  # and of fully_shard(), its _fully_shard
@@ -63,7 +65,8 @@ def _times_as_large(here: Recording, there: Recording) -> float | None:
     for look in sorted(ours)[:_LOOKS]:
         if not _is_bounded(here, look) or not _is_bounded(there, look) or look not in theirs:
             return None
-        pairs = [(size, theirs[look].get(node, 0.0)) for node, size in ours[look].items()]
+        whole = _of_all_losses(here.graph(look))
+        pairs = [(size, theirs[look].get(node, 0.0)) for node, size in ours[look].items() if node in whole]
         times = [other / size for size, other in pairs if size > 0 and other > 0 and math.isfinite(other / size)]
         if not times:
             return None
@@ -71,6 +74,18 @@ def _times_as_large(here: Recording, there: Recording) -> float | None:
     if len(ours) < _LOOKS or not (min(found) >= _TIMES or max(found) <= 1 / _TIMES):
         return None
     return min(found) if min(found) > 1 else max(found)
+
+
+def _of_all_losses(graph: Graph) -> set[int]:
+    """The nodes that may hold a part of the gradient of each single loss: of a recurrent layer, those of one step alone
+    hold what comes from the targets of some."""
+    many = next((_size(node) for node in graph.nodes if node.name.startswith(_EACH)), 1)
+    return {node.id for node in graph.nodes if _size(node) % many == 0}
+
+
+def _size(node: Node) -> int:
+    """Of how many numbers a node's gradient is."""
+    return sum(math.prod(one.shape) for one in node.inputs_meta[:1] if one is not None)
 
 
 def _is_bounded(recording: Recording, backward: int) -> bool:

@@ -116,5 +116,59 @@ def healthy_targets_of_other_sizes(rank):
         optimizer.step()
 
 
+class Notes:
+    """Gives words, and which of them are scored; a reader goes through them word by word."""
+
+    def __init__(self, rank, shortest):
+        self.rank, self.shortest, self.step = rank, shortest, 0
+
+    def batch(self):
+        self.step += 1
+        torch.manual_seed(100 * self.rank + self.step)
+        words = torch.randint(1, WORDS, (6, LONGEST))
+        scored = torch.arange(LONGEST) >= LONGEST - torch.randint(self.shortest, self.shortest + 3, (6, 1))
+        return words, scored.float()
+
+
+class Reader(nn.Module):
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.embed, self.out = nn.Embedding(WORDS, 8), nn.Linear(8, WORDS)
+        self.read = nn.GRU(8, 8, batch_first=True)
+
+    def forward(self, words):
+        return self.out(self.read(self.embed(words))[0])
+
+
+def own_mean(net, words, scored):
+    losses = nn.functional.cross_entropy(net(words).transpose(1, 2), (words * 5 + 3) % WORDS, reduction="none")
+    total = (losses * scored).sum()
+    return total / scored.sum()  # expect: GS783 in read_in_parts
+
+
+def reading(rank, shortest):
+    from torch.distributed.fsdp import fully_shard
+
+    net = Reader()
+    fully_shard(net.out)
+    fully_shard(net)
+    optimizer, notes = torch.optim.SGD(net.parameters(), lr=0.1), Notes(rank, shortest)
+    for _ in range(MANY):
+        optimizer.zero_grad()
+        loss = own_mean(net, *notes.batch())
+        loss.backward()
+        optimizer.step()
+
+
+def read_in_parts(rank):
+    """As in https://github.com/pytorch/torchtitan/pull/2206."""
+    reading(rank, (13, 2)[rank])
+
+
+def healthy_read_alike(rank):
+    reading(rank, 6)
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

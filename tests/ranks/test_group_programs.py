@@ -47,6 +47,7 @@ SCRIPTS = {
     "score_programs.py": 2,
     "numbered_programs.py": 2,
     "stray_programs.py": 2,
+    "stream_programs.py": 2,
     "weight_programs.py": 2,
     "healthy_programs.py": 2,
     "hook_programs.py": 2,

@@ -35,15 +35,28 @@ def states_scrambled(case: Case) -> Iterator[Cause]:
     Do instead: transpose(0, 1) before the view, or torch.cat(tuple(state), 1).
 
     How it is found: a view in the first steps takes what nn.RNN, nn.GRU or nn.LSTM made, its second dimension becomes
-    the first, and nothing has swapped the two.
+    the first, and nothing has swapped the two: no layer with batch_first has as many steps as there are states.
     """
     flow = dataflow(case)
     said: set[Site | None] = {None}
+    swapped = _swapped(flow)
     for at, operation in enumerate(flow.operations):
         if operation.site not in said and operation.backward is None and _mixes(flow, at, operation):
+            if tuple(flow.shape(operation.reads[0].tensor)[:2]) in swapped:
+                continue  # it may be what a layer with batch_first gives for all steps
             said.add(operation.site)
             message = "this view takes the layers' or directions' states for rows of samples: it mixes the samples"
             yield Cause(message, operation.site, op=operation.operation.name)
+
+
+def _swapped(flow: RecordedDataflow) -> set[tuple[int, ...]]:
+    """How many steps and samples layers with batch_first have swapped: they do so with what they are given, and do the
+    same in place with what they give, which nobody records."""
+    return {
+        tuple(flow.shape(operation.makes[0])[:2])
+        for operation in flow.operations
+        if base_name(operation.operation.name) == "transpose" and operation.makes and _is_recurrent(operation)
+    }
 
 
 def _mixes(flow: RecordedDataflow, at: int, operation: FlowOperation) -> bool:
