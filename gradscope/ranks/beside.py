@@ -18,7 +18,9 @@ def asked_at(recording: Recording, site: Site) -> Site:
     """The line that asks for what a line calls: an assignment above it, which runs whenever the call does, or that in
     the only function that gives it to that of the line; else its own."""
     tree = tree_of(recording, site)
-    found = {str(asks): asks for way in ways_to(recording, site.file, tree, site.line) for asks in [_asked(way)] if asks}
+    found = {
+        str(asks): asks for way in ways_to(recording, site.file, tree, site.line) for asks in [_asked(way)] if asks
+    }
     asks = next(iter(found.values())) if len(found) == 1 else None
     return site if asks is None else at_line(recording, asks, asks.line)
 

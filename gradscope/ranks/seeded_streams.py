@@ -43,9 +43,10 @@ def _places(recording: Recording, made: Made) -> Iterator[list[Frame]]:
         if own is None and isinstance(value.func, ast.Attribute):
             own = class_of(recording, frames, value.func.value)
             own = own or next((class_of(recording, *at) for at in kept_in(recording, frames, value.func.value)), None)
-        methods = [] if own is None else [(own.file, own.tree, one) for one in own.node.body]
+        body = [] if own is None else own.node.body
+        methods = [] if own is None else [(own.file, own.tree, one) for one in body if isinstance(one, Function)]
         for file, tree, one in methods or _functions(recording, called_name(value)):
-            if isinstance(one, Function) and one.name != "__init__":
+            if one.name != "__init__":
                 yield [Frame(Site(file, one.lineno, one.name), tree, one), *frames]
 
 
@@ -69,7 +70,7 @@ def _on_line(frame: Frame, line: int) -> ast.expr | None:
     return next((one.iter if isinstance(one, ast.For) else one.value for one in found), None)
 
 
-def _functions(recording: Recording, name: str) -> list[tuple[str, ast.Module, ast.stmt]]:
+def _functions(recording: Recording, name: str) -> list[tuple[str, ast.Module, Function]]:
     """The program's function of a name, where there is one."""
     found = [
         (file, tree_of(recording, Site(file, 1, "")), node)

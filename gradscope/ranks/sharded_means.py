@@ -4,7 +4,9 @@ unlike sizes, as those of means over unlike numbers are."""
 from __future__ import annotations
 
 import math
+import operator
 from collections.abc import Iterator
+from itertools import accumulate
 from pathlib import Path
 
 from gradscope.model.graph import Graph, Node
@@ -77,15 +79,19 @@ def _times_as_large(here: Recording, there: Recording) -> float | None:
 
 
 def _of_all_losses(graph: Graph) -> set[int]:
-    """The nodes that may hold a part of the gradient of each single loss: of a recurrent layer, those of one step alone
-    hold what comes from the targets of some."""
-    many = next((_size(node) for node in graph.nodes if node.name.startswith(_EACH)), 1)
-    return {node.id for node in graph.nodes if _size(node) % many == 0}
+    """The nodes that hold a part of the gradient of each single loss, in a row for each: of a recurrent layer, those of
+    one step alone hold what comes from the targets of some. All, where one node gives the sum."""
+    many = next((math.prod(shape) for node in graph.nodes if node.name.startswith(_EACH) for shape in _shapes(node)), 1)
+    return {
+        node.id
+        for node in graph.nodes
+        if many == 1 or any(many in accumulate(shape, operator.mul) for shape in _shapes(node))
+    }
 
 
-def _size(node: Node) -> int:
-    """Of how many numbers a node's gradient is."""
-    return sum(math.prod(one.shape) for one in node.inputs_meta[:1] if one is not None)
+def _shapes(node: Node) -> list[tuple[int, ...]]:
+    """Of what form a node's gradient is."""
+    return [tuple(one.shape) for one in node.inputs_meta[:1] if one is not None]
 
 
 def _is_bounded(recording: Recording, backward: int) -> bool:

@@ -52,7 +52,8 @@ def means_of_means(ranks: Ranks) -> Iterator[Blame]:
         a comparison in the source, and in which other ranks have no part; nothing was exchanged on the way to most
         backward calls. One rank's graphs are given one and a half times as many bytes as another's in all, and more in
         four of five steps. As a hint, of batches that are padded to one length: in the first three looks, the
-        gradients in the graphs of a loss of classes are twice as large on one rank as on another, or more.
+        gradients in the graphs of a loss of classes are twice as large on one rank as on another, or more, in all nodes
+        that hold a row for each single loss.
     """
     for replicas in chain(replicas_of(ranks), sharded_of(ranks)):
         if replicas.leaves is not None:

@@ -14,7 +14,7 @@ from torch.utils.data import DataLoader, IterableDataset
 def learn(batches, net=None):
     net = net or Replicated(model())
     optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
-    for _, (x, aim) in zip(range(STEPS), batches):
+    for _, (x, aim) in zip(range(STEPS), batches, strict=False):
         optimizer.zero_grad()
         nn.functional.mse_loss(net(x), aim).backward()
         optimizer.step()
