@@ -11,6 +11,7 @@ from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.frozen_copies import frozen_copies
+from gradscope.explain.deductions.switched_back import switched_back
 from gradscope.explain.deductions.thawed import thawed
 from gradscope.explain.deductions.vain_filters import vain_filters
 from gradscope.explain.deductions.woken_by_train import mode_line
@@ -198,10 +199,13 @@ def validated_in_training_mode(case: Case) -> Iterator[Cause]:
 
     How it is found: the outermost module's mode at each forward. Its layers are known to depend on the mode from a call
     of train(), and eval() is not called before training is over. Some programs mean it (dropout as a sample of models).
-    Or a state is loaded after the training into another model of the same class, which is called without a switch.
+    Or a state is loaded after the training into another model of the same class, which is called without a switch. Or
+    eval() is called again and again in vain: train() of the same model follows before each forward without gradients,
+    and none is in evaluation mode.
     """
     for timeline in timelines(case) if is_whole(case) and len(timelines(case)) == 1 else ():
         yield from _loaded(timeline)
+        yield from switched_back(timeline)
         until = timeline.backwards[-1] if timeline.backwards else 0  # what comes after the training is no validation
         if any(at < until for at, _ in timeline.of(EVAL)):
             continue
