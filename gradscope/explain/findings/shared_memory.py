@@ -21,10 +21,11 @@ from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
-from gradscope.model.site import Site
+from gradscope.model.site import Site, user_frames
 from gradscope.model.training import ASSIGN, LOAD, PARTED, STATE, STEP
 
 _TIMES = 3
+_ITSELF = ("to", "cuda", "cpu", "float", "double", "half", "bfloat16", "eval", "train", "requires_grad_")
 _AVERAGES = ("lerp_",)
 _SCALES, _ADDS = ("mul_",), ("add_",)
 _SHARES = ("detach", "alias", "view")
@@ -91,15 +92,25 @@ def _same_object(case: Case, load: Site | None) -> Site | None:
     statement = None if load is None else syntax(case).statement(load)
     if load is None or statement is None:
         return None
-    names = {ast.unparse(one.value) for one in ast.walk(statement) if isinstance(one, ast.Attribute)}
+    loop = syntax(case).loop(load)
+    read = [*ast.walk(statement), *(ast.walk(loop.iter) if isinstance(loop, ast.For) else ())]
+    names = {ast.unparse(one) for one in read if isinstance(one, (ast.Attribute, ast.Name))}
     known: dict[tuple[str, str], str] = {}
     for node in syntax(case).nodes(load.file):
-        if isinstance(node, ast.Assign) and isinstance(node.value, (ast.Name, ast.Attribute)):
-            name, value = ast.unparse(node.targets[0]), ast.unparse(node.value)
+        value = _same_as(node.value) if isinstance(node, ast.Assign) else None
+        if isinstance(node, ast.Assign) and isinstance(value, (ast.Name, ast.Attribute)):
+            name, given = ast.unparse(node.targets[0]), ast.unparse(value)
             site = syntax(case).site(load.file, node.lineno)
-            if name in names and (value in names or known.setdefault((site.function, value), name) != name):
+            if name in names - {given} and (given in names or known.setdefault((site.function, given), name) != name):
                 return site
     return None
+
+
+def _same_as(value: ast.expr) -> ast.expr:
+    """`network` of `network.to(device).eval()`: a module's methods of these names give the module itself."""
+    while isinstance(value, ast.Call) and isinstance(value.func, ast.Attribute) and value.func.attr in _ITSELF:
+        value = value.func.value
+    return value
 
 
 def average_of_itself(case: Case) -> Iterator[Cause]:
@@ -119,7 +130,7 @@ def average_of_itself(case: Case) -> Iterator[Cause]:
     Do instead: begin the average with clone() or deepcopy.
 
     How it is found: outside of optimizers a parameter's memory is multiplied in place and then added to from itself, or
-    interpolated with itself.
+    interpolated with itself; or a sum of two multiples of it, and of nothing else, is copied into it.
     """
     flow = dataflow(case)
     parameters = {tensor.storage for tensor in flow.tensors.values() if tensor.parameter}
@@ -128,6 +139,16 @@ def average_of_itself(case: Case) -> Iterator[Cause]:
         operation = flow.operations[at]
         name = base_name(operation.operation.name)
         for storage in storages & parameters:
+            if _is_sum_of_itself(flow, at, storage) and not _copies_others(flow, at):
+                places = (_same_object(case, site) for site in user_frames(operation.operation.stack))
+                named = next(filter(None, places), None)
+                yield Cause(
+                    "this copies a sum of two multiples of a parameter into the parameter: both are the same module's",
+                    named or operation.site,
+                    (Related("edited_at", operation.site, name),) if named not in (None, operation.site) else (),
+                    op=operation.operation.name,
+                )
+                return
             if _is_average(flow, operation, storage, written.get(storage)):
                 begun = _begun_at(flow, operation.reads[0].tensor, at)
                 yield Cause(
@@ -236,6 +257,40 @@ def _is_average(flow: RecordedDataflow, operation: FlowOperation, storage: int, 
         return False
     name = base_name(operation.operation.name)
     return name in _AVERAGES or (name in _ADDS and before in _SCALES)
+
+
+def _is_sum_of_itself(flow: RecordedDataflow, at: int, storage: int) -> bool:
+    """Whether an operator of the program copies into a parameter what was added up of two multiples of it alone."""
+    copy = flow.operations[at]
+    if base_name(copy.operation.name) != "copy_" or copy.backward is not None or is_optimizer(copy):
+        return False
+    added = _read_of(flow, copy, "add", at)
+    factors = [] if added is None else [flow.maker(one.tensor, at) for one in added.reads]
+    scaled = [flow.operations[one] for one in factors if one is not None]
+    return len(scaled) == 2 and all(_is_multiple(flow, one, storage) for one in scaled)
+
+
+def _copies_others(flow: RecordedDataflow, at: int) -> bool:
+    """Whether the line also copies what is of other memory: two modules may share a part, and have others each."""
+    site = flow.operations[at].site
+    for other, storages in flow.written.items():
+        copy = flow.operations[other]
+        is_copy = copy.site == site and base_name(copy.operation.name) == "copy_"
+        if is_copy and not any(_is_sum_of_itself(flow, other, storage) for storage in storages):
+            return True
+    return False
+
+
+def _is_multiple(flow: RecordedDataflow, operation: FlowOperation, storage: int) -> bool:
+    read = [flow.tensors[one.tensor].storage for one in operation.reads if one.tensor in flow.tensors]
+    return base_name(operation.operation.name) == "mul" and read == [storage]
+
+
+def _read_of(flow: RecordedDataflow, operation: FlowOperation, wanted: str, before: int) -> FlowOperation | None:
+    """What made the last tensor that an operator reads, where that is of the wanted kind."""
+    at = flow.maker(operation.reads[-1].tensor, before) if operation.reads else None
+    made = None if at is None else flow.operations[at]
+    return made if made is not None and base_name(made.operation.name) == wanted else None
 
 
 def _begun_at(flow: RecordedDataflow, average: int, before: int) -> Site | None:
