@@ -35,6 +35,8 @@ class Accumulated:
     `lost_windows` in so many windows, `lost_calls` in each. `left_over`: a zero_grad() that clears what several calls
     have added and no step has used, where other windows are whole; in how many it does so. `carried`: how many backward
     calls most steps use, and how many the first of each round, which also uses what the round before has left.
+    `kept`: the zero_grad() that clears once for several steps, the parameters, and how many steps were seen to use what
+    steps before have used.
     """
 
     windows: int
@@ -48,6 +50,7 @@ class Accumulated:
     lost_calls: int
     left_over: tuple[Site, int] | None
     carried: tuple[int, int] | None
+    kept: tuple[Site, tuple[str, ...], int] | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +123,48 @@ def _accumulated(case: Case, optimizer: int) -> Accumulated | None:
         min((calls for _, _, calls in lost), default=0),
         _left_over(_windows(case, optimizer)),
         _carried(list(_windows(case, optimizer)), looked, held),
+        _kept(case, optimizer, known),
     )
+
+
+def _kept(case: Case, optimizer: int, known: Sequence[Sequence[Moment]]) -> tuple[Site, tuple[str, ...], int] | None:
+    """The zero_grad() before several steps of the same backward, each of which but the first finds gradients there."""
+    held, looked = held_by(case, optimizer), states_at(case)
+    cleared = [window for window in known if any(one.has(ZERO_GRAD) for one in window)]
+    kept = [window for window in known if _finds(window, looked, held)]
+    rounds = [window for window in _windows(case, optimizer) if any(one.has(ZERO_GRAD) for one in window)]
+    if not cleared or min(len(rounds), len(kept)) < _TIMES or len(cleared) + len(kept) < len(known):
+        return None
+    if len({_last_backward(window) for window in (*cleared, *kept)}) > 1:
+        return None  # not the same loss
+    own = [
+        one.site for one in cleared[0] if one.call is not None and one.has(ZERO_GRAD) and _clears_for(one, optimizer)
+    ]
+    names = sorted(set.intersection(*({held[leaf] for leaf in _finds(one, looked, held)} for one in kept)))
+    return (own[-1], tuple(names), len(kept)) if own and own[-1] is not None and names else None
+
+
+def _clears_for(one: Moment, optimizer: int) -> bool:
+    """Whether a zero_grad() is one of the optimizer, or of a module."""
+    return one.call is not None and one.call.optimizer in (None, optimizer)
+
+
+def _finds(window: Sequence[Moment], looked: dict[int, States], held: Container[int]) -> set[int]:
+    """The parameters whose gradients each backward of a window found; none where some had none, or one was cleared."""
+    if any(one.has(ZERO_GRAD, STEP) for one in window):
+        return set()
+    found = [{leaf: state for leaf, state in looked[one].items() if leaf in held} for one in _numbers(window)]
+    if any(state is GradientState.NONE for met in found for state in met.values()):
+        return set()
+    return set.intersection(*({leaf for leaf, state in met.items() if state not in _EMPTY} for met in found))
+
+
+def _numbers(window: Sequence[Moment]) -> list[int]:
+    return [one.backward.number for one in window if one.backward is not None]
+
+
+def _last_backward(window: Sequence[Moment]) -> Stack:
+    return next((one.stack for one in reversed(window) if one.backward is not None), ())
 
 
 def _seldom(case: Case, optimizer: int) -> Site | None:
@@ -136,7 +180,7 @@ def _windows(case: Case, optimizer: int) -> Iterator[tuple[Moment, ...]]:
 
 def _is_known(looked: Container[int], window: Sequence[Moment]) -> bool:
     """Whether each backward of a window was looked at, and there is one."""
-    numbers = [one.backward.number for one in window if one.backward is not None]
+    numbers = _numbers(window)
     return bool(numbers) and all(number in looked for number in numbers)
 
 
@@ -181,7 +225,7 @@ def _carried(
 
 def _is_summed(window: Sequence[Moment], looked: dict[int, States], held: Container[int]) -> bool:
     """Whether each backward of a window but the first was seen to find gradients, which nothing had cleared by hand."""
-    numbers = [one.backward.number for one in window if one.backward is not None][1:]
+    numbers = _numbers(window)[1:]
     states = ([state for leaf, state in looked.get(one, {}).items() if leaf in held] for one in numbers)
     return all(any(one is GradientState.VALUES for one in met) for met in states)
 

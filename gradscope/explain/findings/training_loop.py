@@ -49,14 +49,15 @@ def not_cleared(case: Case) -> Iterator[Cause]:
     for it, or right after it.
 
     How it is found: what .grad held when a backward began, in the steps that are looked at: between two steps of an
-    optimizer, no backward found it empty or zero. An optimizer whose gradients were cleared once in between is left
-    out, and so is one that several of its own steps share on purpose by a closure. A hint only where a step follows
+    optimizer, no backward found it empty or zero; or none did but the first after a zero_grad() that is called once for
+    several steps of the same backward, where the program does not read the gradients itself. An optimizer whose
+    steps call a closure is left out. A hint only where a step follows
     every few rounds of a loop, whose last rounds fill no group: the first step of the next loop uses their gradients,
     too, which are older and too many. So is it told where the program moves a leaf by its gradient itself (an
     attack on the input, a step by hand), and each backward was seen to add to the gradient that it had moved by.
     """
     yield from _moved_by_sums(case)
-    for found in accumulated(case).values():
+    for optimizer, found in accumulated(case).items():
         condition = None if found.carried is None else counted_condition(case, found.step)
         if found.carried is not None and condition is not None:
             usual, most = found.carried
@@ -68,6 +69,7 @@ def not_cleared(case: Case) -> Iterator[Cause]:
                 certain=False,
                 advice="step after the last batch of each round as well",
             )
+        yield from _cleared_once(case, optimizer, found)
         if found.windows < _TIMES or not found.stale:
             continue
         names = [name for name in found.stale if name]
@@ -81,6 +83,20 @@ def not_cleared(case: Case) -> Iterator[Cause]:
             message += "run began" if cleared is None else "run began; this clears those of others"
         site = found.backward if cleared is None else cleared
         yield Cause(message, site, _related(found, site), tensor=names[0])
+
+
+def _cleared_once(case: Case, optimizer: int, found: Accumulated) -> Iterator[Cause]:
+    """The zero_grad() that stands before a loop of several steps."""
+    if found.kept is not None and not is_read_before(case, optimizer):
+        clearing, names, times = found.kept
+        yield Cause(
+            f"this clears the gradients of {several(names)} once for several steps: each step after the first uses "
+            f"those of the steps before as well, seen {times} times",
+            clearing,
+            _related(found, clearing),
+            tensor=names[0],
+            advice="clear them before each backward, inside of the loop",
+        )
 
 
 def _moved_by_sums(case: Case) -> Iterator[Cause]:
