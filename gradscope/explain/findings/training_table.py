@@ -32,6 +32,7 @@ from gradscope.explain.findings.batch_averages import forgets_batches
 from gradscope.explain.findings.cancelled_weights import weights_cancelled
 from gradscope.explain.findings.clamped_straight_through import clamped_straight_through
 from gradscope.explain.findings.clips_another import clips_another
+from gradscope.explain.findings.closures import closure_derives_nothing
 from gradscope.explain.findings.compared_with_itself import compared_with_itself
 from gradscope.explain.findings.copied_tables import copied_table
 from gradscope.explain.findings.cut_in_loop import cut_in_loop
@@ -107,6 +108,7 @@ OF_TRAINING: tuple[Kind, ...] = (
     Kind("GS802", "cleared-between", Severity.WARNING, training_loop.cleared_between, points=False),
     Kind("GS803", "evaluation-learns", Severity.WARNING, training_loop.evaluation_learns, points=False),
     Kind("GS804", "never-steps", Severity.WARNING, training_loop.never_steps, points=False),
+    Kind("GS749", "closure-derives-nothing", Severity.WARNING, closure_derives_nothing, points=False),
     Kind("GS805", "rate-of-zero", Severity.WARNING, learning_rates.rate_of_zero, points=False),
     Kind("GS809", "rate-stays-low", Severity.INFO, learning_rates.rate_stays_low, points=False),
     Kind("GS810", "left-in-evaluation", Severity.WARNING, training_modes.left_in_evaluation, points=False),
