@@ -30,6 +30,7 @@ from gradscope.explain.findings.average_left import average_left
 from gradscope.explain.findings.averaged_buffers import average_without_buffers
 from gradscope.explain.findings.batch_averages import forgets_batches
 from gradscope.explain.findings.cancelled_weights import weights_cancelled
+from gradscope.explain.findings.centred_by_batch import centred_by_batch
 from gradscope.explain.findings.clamped_straight_through import clamped_straight_through
 from gradscope.explain.findings.clips_another import clips_another
 from gradscope.explain.findings.closures import closure_derives_nothing
@@ -212,6 +213,7 @@ OF_TRAINING: tuple[Kind, ...] = (
     Kind("GS841", "term-left-out", Severity.INFO, left_out_terms.term_left_out, points=False),
     Kind("GS842", "target-with-gradient", Severity.INFO, target_with_gradient, points=False),
     Kind("GS843", "softmax-over-batch", Severity.INFO, wrong_dimension.softmax_over_batch, points=False),
+    Kind("GS750", "centred-by-batch", Severity.INFO, centred_by_batch, points=False),
     Kind("GS844", "mean-over-mask", Severity.INFO, masked_means.mean_over_mask, points=False),
     Kind("GS845", "labels-two-ahead", Severity.INFO, losses.labels_two_ahead, points=False),
     Kind("GS746", "mean-weighted", Severity.INFO, mean_weighted, points=False),
