@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.evidence.aliases import ALIAS
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, dataflow, leaves_torch
 from gradscope.explain.evidence.syntax import syntax
@@ -227,6 +228,14 @@ def birth(case: Case, tensor: int) -> Stack:
         if makes and not (known.parameter and _only_uses(flow, operation, known)):
             return operation.operation.stack
     return ()
+
+
+def over_learned(case: Case, tensor: int) -> FlowOperation | None:
+    """What made a parameter over a result that requires grad, as nn.Parameter(encoder(x)) does; None for others."""
+    flow = dataflow(case)
+    made = [flow.operations[at] for at in flow.makers.get(tensor, ())]
+    made = [one for one in made if one.operation.name == ALIAS]
+    return next((one for one in made if any(read.requires_grad and not read.leaf for read in one.reads)), None)
 
 
 def _only_uses(flow: RecordedDataflow, operation: FlowOperation, parameter: FlowTensor) -> bool:

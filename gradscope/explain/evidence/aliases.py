@@ -7,9 +7,11 @@ other, just before the first operator that read it: what follows tensors through
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
+from functools import lru_cache, partial
 
+from gradscope.explain.evidence.alias_lines import made_between
 from gradscope.explain.evidence.syntax import Syntax
 from gradscope.model.flow import FlowOperation, FlowTensor, Read
 from gradscope.model.site import Origin, Site, Stack
@@ -17,6 +19,7 @@ from gradscope.model.site import Origin, Site, Stack
 ALIAS = "aten.detach.default"  # what torch does there, without its dispatcher
 _WAYS = ((".data", "Parameter("), (".detach(",))  # the second is out of sight on torch 2.9 alone
 _DIFFERENTIABLE = ("float", "bfloat", "complex")  # kinds of numbers
+Between = Callable[[Stack, Stack], Stack | None]
 _TRANSFORMS = "/torch/_functorch/"  # which take tensors out of their wrappers
 
 
@@ -73,13 +76,14 @@ def with_aliases(
 ) -> Iterator[FlowOperation]:
     """The operators in their order, and one for each alias before the first that read it in a forward."""
     touched = _Touched(tensors)
+    between = lru_cache(maxsize=None)(partial(made_between, syntax=syntax))  # each step of a loop asks the same
     for operation in operations:
         if operation.backward is None:
             for read in operation.reads:
                 known = touched.before(read.tensor) if touched.is_new(read.tensor) else None
                 if known is not None and not _is_transformed(operation):
                     origin, last = known
-                    stack = _stack(last, operation, syntax)
+                    stack = _stack(last, operation, syntax, between)
                     made = replace(operation.operation, name=ALIAS, stack=stack, writes=(), node=None, grad=True)
                     yield replace(operation, operation=made, reads=(origin,), makes=(read.tensor,))
         touched.note(operation)
@@ -90,10 +94,12 @@ def _is_transformed(operation: FlowOperation) -> bool:
     return any(_TRANSFORMS in site.file for site in operation.operation.stack)
 
 
-def _stack(before: FlowOperation | None, after: FlowOperation, syntax: Syntax) -> Stack:
+def _stack(before: FlowOperation | None, after: FlowOperation, syntax: Syntax, between: Between) -> Stack:
     """Where the alias was made: at the line of the operator before or after, or at one between them that says so."""
-    found = (_said(before, after, ways, syntax) for ways in _WAYS)
-    return next((stack for stack in found if stack is not None), after.operation.stack)
+    found = next((stack for ways in _WAYS if (stack := _said(before, after, ways, syntax)) is not None), None)
+    if found is None and before is not None:
+        found = between(before.operation.stack, after.operation.stack)
+    return found or after.operation.stack
 
 
 def _said(before: FlowOperation | None, after: FlowOperation, ways: tuple[str, ...], syntax: Syntax) -> Stack | None:

@@ -16,6 +16,7 @@ from gradscope.explain.deductions.graph_cuts import (
     MissingGradient,
     Reason,
     birth,
+    over_learned,
 )
 from gradscope.explain.deductions.missing_gradients import DROPPED, missing_gradients
 from gradscope.explain.deductions.optimizer_parameters import NAMELESS, optimizer_parameters
@@ -323,7 +324,10 @@ def _by_container(case: Case, parameters: tuple[FlowTensor, ...]) -> Iterator[tu
     """Parameters grouped by the line that hides them in a container, or that made them."""
     groups: dict[Site | None, list[FlowTensor]] = {}
     for one in parameters:
-        stack = birth(case, one.number)
+        over = over_learned(case, one.number)
+        if over is not None and any(each.cause.site == over.site for each in missing_gradients(case)):
+            continue  # what it was made of is what should learn, and that is told
+        stack = over.operation.stack if over is not None else birth(case, one.number)
         site = container_around(case, stack) or _exchanged(case, one, user_site(stack)) or user_site(stack)
         groups.setdefault(site, []).append(one)
     yield from groups.items()
