@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.inplace_writes import REFUSED, refused, write_of
 from gradscope.explain.deductions.module_builds import built_at
+from gradscope.explain.deductions.old_results import read_after_step
 from gradscope.explain.deductions.shared_subgraph import shared_subgraph
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
@@ -16,6 +17,11 @@ from gradscope.model.graph import Backward, Node
 from gradscope.model.mutation import Stale
 from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Site
+
+_OLD = ", and this reads a result of before that step, for another optimizer"
+_AGAIN = (
+    "compute what this reads again after the step, of detached inputs: only the other optimizer needs the old graph"
+)
 
 
 def inplace_on_saved(case: Case) -> Iterator[Cause]:
@@ -39,7 +45,8 @@ def inplace_on_saved(case: Case) -> Iterator[Cause]:
     Do instead: make a new tensor (`h = h + 1`, `torch.where`, `torch.cat`), or edit a `.clone()`.
     How it is found: when the backward has raised, its graph is still there: each node is asked for the versions of what
         it saved. The operator that wrote the tensor's storage at the version that was saved is looked up among all
-        operators that ran.
+        operators that ran. Of an optimizer's step it is the step, unless the loss of another optimizer, which
+        trains nothing behind the changed weights, reads an old result after it: then the line that reads.
     """
     for call in case.failed():
         if REFUSED in (call.exception or ""):
@@ -66,6 +73,7 @@ def _cause(case: Case, call: Backward, stale: Stale) -> Cause:
     wrote = operation.site if operation is not None else None
     declared = _declared(case, operation)
     by_optimizer = operation is not None and is_in_step(operation.stack)
+    late = read_after_step(case, call, stale, found) if found is not None and by_optimizer else None
     tensor = leaf or (None if by_optimizer or declared else source_lines.edited(case, wrote))
     related = [Related("saved_at", node.site, node.name)]
     if operation is not None:
@@ -74,14 +82,15 @@ def _cause(case: Case, call: Backward, stale: Stale) -> Cause:
         related.append(Related("declared_at", declared, _label(operation)))
     related.append(Related("fails_at", call.site, f"backward {call.number}"))
     shares = f"{tensor}.detach()" in (node.site.source or "") if tensor and node.site is not None else False
-    message = _message(node, tensor, operation, by_optimizer, stale)
+    message = _message(node, tensor, operation, by_optimizer, stale) + (_OLD if late is not None else "")
+    advice = _AGAIN if late is not None else _advice(case, operation, by_optimizer, declared)
     return Cause(
         f"detach() shares memory: {message}" if shares else message,
-        node.site if shares else declared or wrote or node.site,
+        node.site if shares else late or declared or wrote or node.site,
         tuple(related),
         fails=True,
         certain=operation is not None,
-        advice=f"read `{tensor}.detach().clone()` here" if shares else _advice(case, operation, by_optimizer, declared),
+        advice=f"read `{tensor}.detach().clone()` here" if shares else advice,
         node=stale.node,
         op=None if operation is None else operation.name,
         tensor=tensor,
