@@ -11,7 +11,7 @@ from itertools import chain
 
 from gradscope.functions.source import called_name
 from gradscope.model.site import Site, Stack
-from gradscope.ranks.attributes import kept_in
+from gradscope.ranks.attributes import Found, class_of, kept_in
 from gradscope.ranks.generated_parts import generated_part
 from gradscope.ranks.given import Frame, bound_in, frames_of, passed_to
 from gradscope.ranks.meetings import without_meetings
@@ -37,6 +37,7 @@ _OF_A_MACHINE = frozenset(
     )
 )
 _READS = frozenset(("item", "tolist"))
+_CALLED = frozenset(("__call__", "forward"))
 _RANGES = frozenset(("range", "arange", "islice"))
 _MOST = 64  # expressions that are looked at
 
@@ -186,8 +187,10 @@ def origin(
     value: ast.expr,
     wanted: Callable[[ast.expr], bool],
     seen_as: Callable[[list[Frame], ast.expr], ast.expr] = lambda frames, value: value,
+    given_by: Callable[[Recording, list[Frame], ast.Call], list[Found]] = lambda recording, frames, call: [],
 ) -> Site | None:
-    """The line of the first wanted expression from which a value comes."""
+    """The line of the first wanted expression from which a value comes; `given_by`: what a call gives that is none of a
+    function of the program's."""
     waiting = [(frames, value)]
     seen: set[int] = set()
     while waiting and len(seen) < _MOST:
@@ -198,7 +201,8 @@ def origin(
         now = seen_as(around, now)
         if wanted(now):
             return at_line(recording, around[0].site, now.lineno)
-        returned = {node: _returned(recording, around, node) for node in ast.walk(now) if isinstance(node, ast.Call)}
+        calls = (node for node in ast.walk(now) if isinstance(node, ast.Call))
+        returned = {one: _returned(recording, around, one) or given_by(recording, around, one) for one in calls}
         kept = {node: kept_in(recording, around, node) for node in ast.walk(now)}
         known = {name for call, values in returned.items() if values for name in ast.walk(call.func)}
         known |= {name for node, values in kept.items() if values for name in ast.walk(node)}
@@ -241,11 +245,28 @@ def _returned(recording: Recording, frames: list[Frame], call: ast.Call) -> list
     if len(found) != 1:
         return []
     (site, function), caller = found[0], replace(frames[0], site=replace(frames[0].site, line=call.lineno))
-    values = [node.value for node in ast.walk(function) if isinstance(node, ast.Return) and node.value is not None]
-    return [
-        ([Frame(replace(site, line=value.lineno), ast.Module([], []), function), caller, *frames[1:]], value)
-        for value in values
-    ]
+    return _values_of(Frame(site, ast.Module([], []), function), [caller, *frames[1:]])
+
+
+def given_by_objects(recording: Recording, frames: list[Frame], call: ast.Call) -> list[Found]:
+    """What an object of a class of the program's gives where it is called, by a variable of a function or an attribute
+    that one line sets: such as a criterion."""
+    places = [(frames, call.func), *kept_in(recording, frames, call.func)]
+    own = next((one for place in places if (one := class_of(recording, *place)) is not None), None)
+    if own is None or own.node.name == called_name(call):
+        return []  # to make an object is not to call it
+    called = [one for one in own.node.body if isinstance(one, Function) and one.name in _CALLED]
+    if len(called) != 1:
+        return []
+    caller = replace(frames[0], site=replace(frames[0].site, line=call.lineno))
+    frame = Frame(Site(own.file, called[0].lineno, called[0].name), own.tree, called[0])
+    return _values_of(frame, [caller, *frames[1:]])
+
+
+def _values_of(frame: Frame, around: list[Frame]) -> list[Found]:
+    """What a function returns, each value where it stands."""
+    returns = (node.value for node in ast.walk(frame.function) if isinstance(node, ast.Return) and node.value)
+    return [([replace(frame, site=replace(frame.site, line=one.lineno)), *around], one) for one in returns]
 
 
 def _names(value: ast.AST) -> Iterator[str]:

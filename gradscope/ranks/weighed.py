@@ -12,12 +12,13 @@ from gradscope.functions.source import called_name
 from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Site
 from gradscope.ranks.copies import Replicas, replicas_of
-from gradscope.ranks.deciding import origin
+from gradscope.ranks.deciding import given_by_objects, origin
 from gradscope.ranks.given import Frame, frames_of
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.meetings import without_meetings
 from gradscope.ranks.sharded_means import puts_together, sharded_of, unlike_gradients
+from gradscope.ranks.shown import sites_that_show
 from gradscope.ranks.stragglers import LEAST, given_bytes, times_as_much
 from gradscope.ranks.ways import is_collective, ways_of
 from gradscope.store.reader import Recording, load
@@ -50,10 +51,10 @@ def means_of_means(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         The line that divides the loss which a backward started from, by a count of its own that goes back to a mask or
         a comparison in the source, and in which other ranks have no part; nothing was exchanged on the way to most
-        backward calls. One rank's graphs are given one and a half times as many bytes as another's in all, and more in
-        four of five steps. As a hint, of batches that are padded to one length: in the first three looks, the
-        gradients in the graphs of a loss of classes are twice as large on one rank as on another, or more, in all nodes
-        that hold a row for each single loss.
+        backward calls but losses, as they are to be shown. One rank's graphs are given one and a half times as many
+        bytes as another's in all, and more in four of five steps. As a hint, of batches that are padded to one length:
+        in the first three looks, the gradients in the graphs of a loss of classes are twice as large on one rank as on
+        another, or more, in all nodes that hold a row for each single loss.
     """
     for replicas in chain(replicas_of(ranks), sharded_of(ranks)):
         if replicas.leaves is not None:
@@ -99,8 +100,8 @@ def _unlike(ranks: Ranks, replicas: Replicas) -> tuple[int, int, float] | None:
 
 def _own_mean(recording: Recording) -> Site | None:
     """The line that divides the loss of most backward calls by a rank's own count."""
-    ways = ways_of(recording)
-    alone = [number for number, way in ways.items() if not any(map(_exchanges, way))]
+    ways, shown = ways_of(recording), sites_that_show(recording)
+    alone = [number for number, way in ways.items() if not any(_exchanges(one) for one in way if one.site not in shown)]
     if len(alone) < max(_MOSTLY * len(ways), LEAST):
         return None
     call = next(one for one in recording.backwards() if one.number == alone[-1])
@@ -139,7 +140,7 @@ class _Seen:
 
     def divides(self, frames: list[Frame], value: ast.expr) -> Site | None:
         """The line that divides what a value comes from by a rank's own count."""
-        return origin(self._recording, frames, value, _is_marked, self._with_quotients)
+        return origin(self._recording, frames, value, _is_marked, self._with_quotients, given_by_objects)
 
     def _with_quotients(self, frames: list[Frame], value: ast.expr) -> ast.expr:
         told = self._alone(frames, value)
@@ -147,7 +148,7 @@ class _Seen:
         return next((_marked(node) for node in nodes if self._is_by_a_count(frames, node.right)), told)
 
     def _is_by_a_count(self, frames: list[Frame], value: ast.expr) -> bool:
-        return origin(self._recording, frames, value, _is_marked, self._with_counts) is not None
+        return origin(self._recording, frames, value, _is_marked, self._with_counts, given_by_objects) is not None
 
     def _with_counts(self, frames: list[Frame], value: ast.expr) -> ast.expr:
         told = self._alone(frames, value)

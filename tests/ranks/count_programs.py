@@ -81,6 +81,100 @@ def healthy_weighed_afterwards(rank):
     loop(rank, lambda *given: mean_of_its_own(*given, least=1), after=after)
 
 
+class KnownOnes(nn.Module):
+    """The mean square of the errors where a target is known."""
+
+    def forward(self, out, target):
+        known = target != ABSENT
+        total = ((out - target).square() * known).sum()
+        return total / known.sum()  # expect: GS783 in mean_by_a_criterion, mean_by_one_in_an_attribute
+
+
+def shown(loss):
+    told = loss.detach().clone()
+    dist.all_reduce(told)
+    return told / dist.get_world_size()
+
+
+def mean_by_a_criterion(rank):
+    """Shows the mean of the ranks' losses after each step. As in
+    https://github.com/huggingface/transformers/issues/34242."""
+    net, seen = Replicated(model()), []
+    criterion = KnownOnes()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for step in range(MANY):
+        x, target = batch(rank, step)
+        optimizer.zero_grad()
+        loss = criterion(net(x), target)
+        loss.backward()
+        optimizer.step()
+        seen.append(shown(loss))
+
+
+class Trainer:
+    def __init__(self, criterion):
+        self.net, self.criterion, self.seen = Replicated(model()), criterion, []
+        self.optimizer = torch.optim.SGD(self.net.parameters(), lr=0.01)
+
+    def train(self, rank):
+        for step in range(MANY):
+            x, target = batch(rank, step)
+            self.optimizer.zero_grad()
+            loss = self.criterion(self.net(x), target)
+            loss.backward()
+            self.optimizer.step()
+            self.seen.append(shown(loss))
+
+
+def mean_by_one_in_an_attribute(rank):
+    trainer = Trainer(KnownOnes())
+    trainer.train(rank)
+
+
+class KnownOfAll:
+    """Divides by the mean of the ranks' counts."""
+
+    def __call__(self, out, target):
+        known = target != ABSENT
+        total = ((out - target).square() * known).sum()
+        return total / self.mean(known.sum())
+
+    def mean(self, count):
+        count = count.float()
+        dist.all_reduce(count)
+        return count / dist.get_world_size()
+
+
+def healthy_mean_by_a_criterion(rank):
+    net, seen = Replicated(model()), []
+    criterion = KnownOfAll()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for step in range(MANY):
+        x, target = batch(rank, step)
+        optimizer.zero_grad()
+        loss = criterion(net(x), target)
+        loss.backward()
+        optimizer.step()
+        seen.append(shown(loss))
+
+
+def healthy_weighed_by_what_comes_with_the_loss(rank):
+    """One message has the loss, to be shown, and the count, by which each gradient had its weight."""
+    net = Replicated(model())
+    criterion = KnownOnes()
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.01)
+    for step in range(MANY):
+        x, target = batch(rank, step)
+        optimizer.zero_grad()
+        loss = criterion(net(x), target)
+        loss.backward()
+        told = torch.stack([loss.detach(), (target != ABSENT).sum().float()])
+        dist.all_reduce(told)
+        for parameter in net.parameters():
+            parameter.grad *= told[1] / told[1].clamp(min=1)
+        optimizer.step()
+
+
 def pooled(x):
     mask = (x != 0.0).float()
     return (x * mask).sum(1) / mask.sum(1)
