@@ -13,8 +13,8 @@ from gradscope.ranks.copies import Replicas
 from gradscope.ranks.deciding import names_their_number, origin
 from gradscope.ranks.given import Frame, frames_of
 from gradscope.ranks.known import Ranks
+from gradscope.ranks.mean_losses import have_own_losses, is_known_in_source, leads_to_a_mean, scales_gradients
 from gradscope.ranks.reduced import DIVIDES, averages, divisors, is_hooked
-from gradscope.ranks.undivided import have_own_losses, is_known_in_source, leads_to_a_mean, scales_gradients
 from gradscope.store.reader import Recording
 
 _DIVIDES = "DivBackward"

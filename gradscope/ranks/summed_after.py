@@ -11,15 +11,15 @@ from gradscope.model.site import Site
 from gradscope.ranks.copies import replicas_of
 from gradscope.ranks.doubled import sum_on
 from gradscope.ranks.known import Ranks
-from gradscope.ranks.reduced import averages, is_hooked
-from gradscope.ranks.syntax import function_around, tree_of
-from gradscope.ranks.undivided import (
+from gradscope.ranks.mean_losses import (
     PROPORTIONAL,
     have_own_losses,
     is_known_in_source,
     leads_to_a_mean,
     scales_gradients,
 )
+from gradscope.ranks.reduced import averages, is_hooked
+from gradscope.ranks.syntax import function_around, tree_of
 from gradscope.store.collective_reader import read_gradients_of_runs
 from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording, load

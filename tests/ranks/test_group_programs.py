@@ -56,6 +56,7 @@ SCRIPTS = {
     "undivided_programs.py": 2,
     "wrapper_programs.py": 2,
     "padded_programs.py": 2,
+    "hooked_programs.py": 2,
     "four_rank_programs.py": 4,
 }
 HERE = Path(__file__).parent
