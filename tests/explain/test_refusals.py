@@ -115,6 +115,12 @@ def one_for_two() -> None:
     _, (_, _) = nn.GRU(3, 2)(scores)
 
 
+def step_of_rows(made: Callable[[list[nn.Parameter]], torch.optim.Optimizer], sparse: bool = True) -> None:
+    table = nn.Embedding(3, 2, sparse=sparse)
+    table(torch.tensor([1])).sum().backward()
+    made(list(table.parameters())).step()
+
+
 long, scores, shared = torch.zeros(4, dtype=torch.long), torch.zeros(4, 3), nn.Parameter(torch.zeros(4, 3))
 REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: nn.Linear(7, 2)(torch.zeros(4, 5)), "takes 7 features, and 5 come in"),
@@ -204,6 +210,10 @@ REFUSED: list[tuple[Callable[[], object], str]] = [
     (lambda: torch.amp.GradScaler("cpu").step(sgd()), "derived without its scale"),
     (without_gradients, "no parameter of this optimizer has a gradient"),
     (updated_without_a_step, "where no step() of the scaler has come"),
+    (lambda: step_of_rows(lambda rows: torch.optim.SGD(rows, lr=0.1, weight_decay=0.1)), "adds all of a table to"),
+    (lambda: step_of_rows(lambda rows: torch.optim.Adagrad(rows, weight_decay=0.1)), "adds all of a table to"),
+    (lambda: step_of_rows(torch.optim.RMSprop), "RMSprop is given gradients that are sparse"),
+    (lambda: step_of_rows(torch.optim.SparseAdam, sparse=False), "SparseAdam is given gradients that are dense"),
     (twice_unscaled, "divided by the scale twice"),
     (halves_unscaled, "the parameters are float16"),
     (lambda: F.cross_entropy({"scores": scores}, long), "what comes in is a dict"),

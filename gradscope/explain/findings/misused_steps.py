@@ -11,6 +11,7 @@ from gradscope.explain.deductions.refusals import Refusal
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.failed_forward import operations_before
+from gradscope.explain.evidence.optimizers import made_at, stepped_at
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import called_name, last_name
 from gradscope.model.failure import Failure
@@ -25,6 +26,11 @@ def _kept_in_a_list(case: Case, failure: Failure, _: tuple[str, ...]) -> Site | 
     """The only line that keeps what was initialised just before in a plain list or dict of an object."""
     found = {container_around(case, one.stack) for one in operations_before(case, failure, _NEAR)} - {None}
     return found.pop() if len(found) == 1 else None
+
+
+def _made(case: Case, failure: Failure, _: tuple[str, ...]) -> Site | None:
+    """The line that made the optimizer whose step was refused."""
+    return made_at(case, None if failure.site is None else stepped_at(case, failure.site))
 
 
 def _before_the_scale(case: Case, failure: Failure, _: tuple[str, ...]) -> Site | None:
@@ -133,5 +139,34 @@ OF_STEPS = (
         "keep the model in float32, and let torch.autocast choose float16 for each operator",
         where=_made_half,
         role="the GradScaler",
+    ),
+    Refusal(
+        re.compile(r"add\(sparse, dense\) is not supported"),
+        "weight_decay adds all of a table to gradients that are sparse, as nn.Embedding(sparse=True) gives them",
+        "leave weight_decay out for such tables, in a group of their own, or leave out sparse=True",
+        functions=("_single_tensor_sgd", "_single_tensor_adagrad", "_multi_tensor_sgd"),
+        where=_made,
+        role="the step",
+    ),
+    Refusal(
+        re.compile("weight_decay option is not compatible with sparse gradients"),
+        "weight_decay adds all of a table to gradients that are sparse, as nn.Embedding(sparse=True) gives them",
+        "leave weight_decay out for such tables, in a group of their own, or leave out sparse=True",
+        where=_made,
+        role="the step",
+    ),
+    Refusal(
+        re.compile(r"(\w+) does not support sparse gradients"),
+        "{0} is given gradients that are sparse, as nn.Embedding(sparse=True) gives them",
+        "give such tables to torch.optim.SparseAdam or SGD, each optimizer its own, or leave out sparse=True",
+        where=_made,
+        role="the step",
+    ),
+    Refusal(
+        re.compile("SparseAdam does not support dense gradients"),
+        "SparseAdam is given gradients that are dense",
+        "give it only tables of nn.Embedding(sparse=True), and the rest to an optimizer of their own",
+        where=_made,
+        role="the step",
     ),
 )
