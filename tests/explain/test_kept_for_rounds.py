@@ -50,3 +50,11 @@ def test_the_line_that_keeps_it(explained, tmp_path, edits, line):
     script.write_text(edited(CHARGES, *edits))
     (found,) = (one for one in explained(script).findings if one.code == "GS712")
     assert found.site.source.startswith(line)
+
+
+def test_one_of_several_that_are_made_alike_is_not_named(explained, tmp_path):
+    script = tmp_path / "charges.py"
+    both = "level, other = (each * 1.0 for each in (0.9 * level + self.drive(signal), signal))"
+    script.write_text(edited(CHARGES, (MADE, both)))
+    (found,) = (one for one in explained(script).findings if one.code == "GS712")
+    assert found.tensor is None

@@ -43,10 +43,13 @@ def rewritten(case: Case, site: Site | None) -> str | None:
 
 
 def assigned(case: Case, site: Site | None) -> str | None:
-    """The name that a line gives to what it computes: `state`, `self.cache`, the last of several."""
+    """The name that a line gives to what it computes: `state`, `self.cache`, the last of several; None where each of
+    several is made by the same expression."""
     for node in at(case, site):
         if isinstance(node, ast.Assign):
             target = node.targets[0]
+            if isinstance(target, ast.Tuple) and isinstance(node.value, (ast.GeneratorExp, ast.ListComp)):
+                return None
             last = target.elts[-1] if isinstance(target, ast.Tuple) and target.elts else target
             return ast.unparse(last)
         if isinstance(node, (ast.AugAssign, ast.AnnAssign)):
