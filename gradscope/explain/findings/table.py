@@ -157,7 +157,7 @@ TABLE: tuple[Kind, ...] = (
         "gradient-thrown-away",
         Severity.INFO,
         unused_gradients.thrown_away,
-        unless=("GS725", "GS727", "GS802", "GS817", "GS892"),
+        unless=("GS725", "GS727", "GS748", "GS802", "GS817", "GS892"),
         points=False,
     ),
 )

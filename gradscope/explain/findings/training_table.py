@@ -47,6 +47,7 @@ from gradscope.explain.findings.frozen_averages import frozen_averages_move
 from gradscope.explain.findings.frozen_moves import frozen_weights_move
 from gradscope.explain.findings.gathered_values import gathered_without_gradient
 from gradscope.explain.findings.gradients_of_another import left_by_another
+from gradscope.explain.findings.gradients_wiped import wiped_each_time
 from gradscope.explain.findings.half_at_its_start import half_at_its_start
 from gradscope.explain.findings.kind import Kind
 from gradscope.explain.findings.last_batch import batch_of_one
@@ -127,6 +128,7 @@ OF_TRAINING: tuple[Kind, ...] = (
     Kind("GS708", "frozen-weights-move", Severity.WARNING, frozen_weights_move, points=False),
     Kind("GS875", "schedule-cut-short", Severity.INFO, schedule_cut_short, unless=("GS805",), points=False),
     Kind("GS876", "clamped-straight-through", Severity.INFO, clamped_straight_through, points=False),
+    Kind("GS748", "wiped-each-time", Severity.INFO, wiped_each_time, points=False),
     Kind("GS893", "clips-another", Severity.WARNING, clips_another, points=False),
     Kind("GS890", "both-factors-zero", Severity.WARNING, both_factors_zero, unless=("GS734",), points=False),
     Kind("GS877", "weights-behind-relu", Severity.INFO, weights_behind_relu, unless=("GS734",), points=False),

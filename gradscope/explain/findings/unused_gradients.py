@@ -88,7 +88,7 @@ def _is_wasted(case: Case, call: Backward, leaf: LeafGradient) -> bool:
         return False  # the gradient itself may be zero
     if _may_have_stepped(case, call, following):  # asked first: the next goes through all operators of the run
         return False
-    return _were_followed(case, call, following.backward) and not _is_read(case, call, leaf, following.backward)
+    return were_followed(case, call, following.backward) and not is_read(case, call, leaf, following.backward)
 
 
 def _is_cleared(case: Case, first: int, following: LeafGradient) -> bool:
@@ -110,7 +110,7 @@ def _is_of(moment: Moment, optimizers: set[int]) -> bool:
     return call is not None and (call.module is not None or call.optimizer in optimizers)
 
 
-def _were_followed(case: Case, call: Backward, until: int) -> bool:
+def were_followed(case: Case, call: Backward, until: int) -> bool:
     """Whether the tensors of all operators between two backward calls were followed: not every step is looked at."""
     following = case.backwards_by_number()[until]
     followed = _followed(case)
@@ -147,7 +147,7 @@ def _may_have_stepped(case: Case, call: Backward, following: LeafGradient) -> bo
     return False
 
 
-def _is_read(case: Case, call: Backward, leaf: LeafGradient, until: int) -> bool:
+def is_read(case: Case, call: Backward, leaf: LeafGradient, until: int) -> bool:
     """Whether an operator between two calls read what may be this gradient, or wrote to the parameter."""
     flow = dataflow(case)
     parameter = flow.tensors[leaf.tensor]
