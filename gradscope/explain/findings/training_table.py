@@ -149,7 +149,7 @@ OF_TRAINING: tuple[Kind, ...] = (
     Kind("GS887", "same-parameters", Severity.WARNING, same_parameters, points=False),
     Kind("GS888", "data-edited", Severity.WARNING, data_edited, points=False),
     Kind("GS889", "masked-weights", Severity.INFO, masked_weights, points=False),
-    Kind("GS896", "compared-with-itself", Severity.WARNING, compared_with_itself, points=False),
+    Kind("GS896", "compared-with-itself", Severity.WARNING, compared_with_itself, unless=("GS723",), points=False),
     Kind("GS891", "batch-summed", Severity.WARNING, batch_summed, points=False),
     Kind("GS872", "frozen-averages-move", Severity.INFO, frozen_averages_move, unless=("GS812",), points=False),
     Kind("GS814", "batch-of-one", Severity.ERROR, batch_of_one, points=False),
