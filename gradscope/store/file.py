@@ -209,7 +209,11 @@ def _holds_something(path: str) -> bool:
 
 
 def _ends_with(path: Path, ending: bytes) -> bool:
-    with path.open("rb") as stream:
-        stream.seek(0, 2)
-        stream.seek(max(0, stream.tell() - len(ending)))
-        return stream.read() == ending
+    """Whether a file ends like that; one that its writer has removed meanwhile does not."""
+    try:
+        with path.open("rb") as stream:
+            stream.seek(0, 2)
+            stream.seek(max(0, stream.tell() - len(ending)))
+            return stream.read() == ending
+    except FileNotFoundError:
+        return False
