@@ -142,7 +142,7 @@ class Rank:
     """One process. `last` is the last operator that it ran, `at` the line at which its main thread stood when the
     recording was written to last, `seconds` how long it ran. `missing` are the ranks that have not entered the
     collective that it entered last, None when that is not known. `nonfinite` is the first backward whose root was not
-    finite, and `born` where that came from."""
+    finite, and `born` where that came from; `nonfinite_gradient` that after which a leaf's gradient was not."""
 
     path: str
     rank: int
@@ -163,6 +163,7 @@ class Rank:
     nonfinite: int | None = None
     born: Site | None = None
     born_by: str | None = None
+    nonfinite_gradient: int | None = None
 
     @property
     def waits(self) -> bool:

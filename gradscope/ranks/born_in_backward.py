@@ -2,24 +2,20 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from gradscope.model.finding import Finding, Severity
 from gradscope.model.rank import Rank
 from gradscope.ranks.kind import Blame
 from gradscope.ranks.known import Ranks
 from gradscope.ranks.stopped import named
-from gradscope.store.reader import load
 
 
 def born_in_backward(ranks: Ranks) -> Blame | None:
     """What is found in the recording of the rank that had it first: the mean over all gives it to the others, in whose
     recordings it comes from nowhere."""
-    firsts = {one.rank: backward for one in ranks.ranks if (backward := _first(one)) is not None}
-    backward = min(firsts.values(), default=None)
+    backward = min((one.nonfinite_gradient for one in ranks.ranks if one.nonfinite_gradient is not None), default=None)
     if backward is None:
         return None
-    early = [one for one in ranks.ranks if firsts.get(one.rank) == backward]
+    early = [one for one in ranks.ranks if one.nonfinite_gradient == backward]
     told = [(one, found) for one in early if (found := _told(ranks, one, backward)) is not None]
     if not told or len(told) == len(ranks.ranks):
         return None
@@ -33,12 +29,6 @@ def born_in_backward(ranks: Ranks) -> Blame | None:
         operator=found.op,
         tensor=found.tensor,
     )
-
-
-def _first(one: Rank) -> int | None:
-    """The backward call after which a gradient of a rank was not finite for the first time."""
-    with load(Path(one.path)) as recording:
-        return min((each.backward for each in recording.arrivals() if each.leaf is not None), default=None)
 
 
 def _told(ranks: Ranks, one: Rank, backward: int) -> Finding | None:

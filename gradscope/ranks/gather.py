@@ -171,6 +171,7 @@ def _rank(
         nonfinite=None if bad is None else bad[0],
         born=None if bad is None else bad[1],
         born_by=None if bad is None else bad[2],
+        nonfinite_gradient=rank_reader.read_nonfinite_gradient(rows),
     )
 
 

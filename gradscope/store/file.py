@@ -134,7 +134,7 @@ def _recover(path: Path, journals: list[Path]) -> OpenFile:
         for _ in range(ATTEMPTS):
             before = path.stat()
             for source in (path, *journals):
-                shutil.copyfile(source, folder / (copy.name + source.name[len(path.name) :]))
+                _copy(source, folder / (copy.name + source.name[len(path.name) :]), source is not path)
             # A running writer may have moved its journal into the file between the two copies.
             if (before.st_mtime_ns, before.st_size) == (path.stat().st_mtime_ns, path.stat().st_size):
                 break
@@ -147,6 +147,18 @@ def _recover(path: Path, journals: list[Path]) -> OpenFile:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+def _copy(source: Path, target: Path, is_journal: bool) -> None:
+    """Copy a file; a journal that its writer has removed meanwhile is in the file by now."""
+    import shutil
+
+    try:
+        shutil.copyfile(source, target)
+    except FileNotFoundError:
+        if not is_journal:
+            raise
+        target.unlink(missing_ok=True)
 
 
 def _connect(path: Path) -> sqlite3.Connection:

@@ -93,6 +93,12 @@ def read_nonfinite(rows: Rows, interned: Interned) -> tuple[int, Site | None, st
     return None
 
 
+def read_nonfinite_gradient(rows: Rows) -> int | None:
+    """The first backward after which a leaf's gradient was not finite."""
+    sql = "SELECT min(backward) FROM nonfinite WHERE place = 'gradient'"
+    return next((backward for (backward,) in rows.select(sql, (INTEGER | MAYBE,))), None)
+
+
 def read_orders(rows: Rows) -> str:
     """The names of parameters and buffers in each wrapper, in their order, as they are stored; empty where unknown."""
     return next((text for (text,) in rows.select(f"SELECT value FROM run WHERE name = '{ORDERS}'", (TEXT,))), "")

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 
 from gradscope.errors import Exit, GradscopeError, UnreadableError
+from gradscope.store import file
 from gradscope.store.reader import load
 from gradscope.store.schema import APPLICATION_ID
 from tests import by_hand
@@ -203,6 +204,27 @@ def test_killed_in_a_write_is_recovered_in_a_copy(recording: Path) -> None:
     assert not copy.exists()
     assert journal.exists()
     assert recording.read_bytes() == before
+
+
+@pytest.mark.parametrize("looked_into", [False, True], ids=["before it is looked into", "before it is copied"])
+def test_a_journal_that_its_writer_removes_meanwhile_is_not_missed(
+    recording: Path, monkeypatch: pytest.MonkeyPatch, looked_into: bool
+) -> None:
+    """A run that goes on removes its journal when it has written; it was seen, and is needed no more."""
+    journal = recording.with_name("a.gscope-wal")
+    journal.write_bytes(b"soon gone")
+    ends = file._ends_with
+
+    def removed(path: Path, ending: bytes) -> bool:
+        if not looked_into:
+            path.unlink()
+        found = ends(path, ending)
+        path.unlink(missing_ok=True)
+        return found
+
+    monkeypatch.setattr(file, "_ends_with", removed)
+    with load(recording) as opened:
+        assert opened.run() == by_hand.RUN
 
 
 def test_journal_that_names_a_file_to_delete_is_refused(recording: Path, tmp_path: Path) -> None:

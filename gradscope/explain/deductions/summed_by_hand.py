@@ -34,11 +34,11 @@ def summed_by_hand(case: Case) -> Iterator[SummedByHand]:
     flow, sites = dataflow(case), {call.number: call.site for call in case.backwards()}
     calls: dict[tuple[Site, Site | None], set[int]] = defaultdict(set)
     added = _added_to(flow)
-    leaves = _learned(flow) if added else set()
+    if not added:
+        return
+    leaves = _learned(flow)
     outside = (places for at, places in flow.written.items() if flow.operations[at].backward is None)
-    own = (
-        {one for places in outside for one in places} if added else set()
-    )  # by another name as well: .grad.data.zero_()
+    own = {one for places in outside for one in places}  # by another name as well: .grad.data.zero_()
     for gradient in added:
         updates = _updates(flow, gradient, leaves, own)
         if updates is not None:

@@ -182,7 +182,7 @@ def _weighs(flow: RecordedDataflow, softmax: FlowOperation) -> bool:
                 new = {operation.makes[0]} - seen
                 seen |= new
                 waiting += new
-            elif name in ("bmm", "mm") or (name == "mul" and _is_summed(flow, operation) and not _masks(flow, at)):
+            elif name in ("bmm", "mm") or (name == "mul" and is_summed(flow, operation) and not _masks(flow, at)):
                 found = True
             elif name in (*_MASKINGS, "sum", "index", "div"):
                 return False
@@ -194,6 +194,7 @@ def _masks(flow: RecordedDataflow, at: int) -> bool:
     return any(_is_truth(flow, one.tensor, at) for one in flow.operations[at].reads if not one.requires_grad)
 
 
-def _is_summed(flow: RecordedDataflow, operation: FlowOperation) -> bool:
+def is_summed(flow: RecordedDataflow, operation: FlowOperation) -> bool:
+    """Whether what an operator made is added up."""
     readers = (flow.operations[at] for at in flow.readers.get(operation.makes[0], ()))
     return any(base_name(one.operation.name) == "sum" for one in readers)

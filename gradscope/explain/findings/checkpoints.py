@@ -169,7 +169,7 @@ def _cut_inside(case: Case) -> Iterator[Cause]:
             yield Cause(
                 "nothing that this reentrant checkpoint returns requires grad when it runs again: it is cut off here",
                 site,
-                tuple(Related("fails_at", failure.site) for _ in range(failure.site is not None)),
+                () if failure.site is None else (Related("fails_at", failure.site),),
                 certain=len(cuts) < len(again),
                 fails=True,
                 backward=failure.backward,

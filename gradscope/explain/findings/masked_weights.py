@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.zeroed_scores import SOFTMAX, is_of_data, zeroed_scores
+from gradscope.explain.deductions.zeroed_scores import SOFTMAX, is_of_data, is_summed, zeroed_scores
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.forms import FORMS
@@ -20,6 +20,8 @@ _MASKS = ("masked_fill", "masked_fill_", "mul", "mul_", "where")
 _FORMS = (*FORMS, "clone", "slice")
 _BEFORE = (*_FORMS, "div", "mul", "sum", "bmm", "_to_copy", "_softmax")  # between scores and where they were made
 _PRODUCTS, _FAR = ("bmm", "mm"), 16
+_BEHIND = "these weights are set to zero behind their softmax: what is left of them does not sum to 1"
+_BEFORE_IT = "this mask sets scores to zero, and their softmax gives what it hides the share of exp(0)"
 
 
 def masked_weights(case: Case) -> Iterator[Cause]:
@@ -44,50 +46,31 @@ def masked_weights(case: Case) -> Iterator[Cause]:
     added up, not divided. Or they are multiplied into the scores, which go into the softmax as they are then, differ
     along what it runs over, and mask the weights no more. A hint.
     """
-    yield from _behind(case)
-    yield from _before(case)
+    yield from _told(_BEHIND, _behind(case))
+    yield from _told(_BEFORE_IT, zeroed_scores(case))
 
 
-def _before(case: Case) -> Iterator[Cause]:
-    """Scores that are set to zero before their softmax."""
+def _told(message: str, masked: Iterable[tuple[FlowOperation, FlowOperation]]) -> Iterator[Cause]:
+    """The lines that mask again and again; `masked`: what masks, each with its softmax."""
     times: Counter[Site] = Counter()
     places: dict[Site, Site | None] = {}
-    for zeroing, softmax in zeroed_scores(case):
-        if zeroing.site is not None:
-            times[zeroing.site] += 1
-            places[zeroing.site] = softmax.site
+    for masking, softmax in masked:
+        if masking.site is not None:
+            times[masking.site] += 1
+            places[masking.site] = softmax.site
     for site, count in times.items():
         if count >= _TIMES:
-            place = places[site]
-            yield Cause(
-                "this mask sets scores to zero, and their softmax gives what it hides the share of exp(0)",
-                site,
-                (Related("called_at", place, "the softmax"),) if place not in (None, site) else (),
-                certain=False,
-            )
+            related = Related("called_at", places[site], "the softmax")
+            yield Cause(message, site, (related,) if related.site not in (None, site) else (), certain=False)
 
 
-def _behind(case: Case) -> Iterator[Cause]:
-    """Weights that are set to zero behind their softmax."""
+def _behind(case: Case) -> Iterator[tuple[FlowOperation, FlowOperation]]:
+    """What sets weights to zero behind their softmax, and this."""
     flow = dataflow(case)
-    times: Counter[Site] = Counter()
-    made: dict[Site, Site | None] = {}
     for operation in flow.operations:
         is_softmax = operation.backward is None and base_name(operation.operation.name) in SOFTMAX
         if is_softmax and operation.makes and operation.reads[0].requires_grad and not _is_hidden(flow, operation):
-            for masking in _maskings(flow, operation.makes[0]):
-                if masking.site is not None and _weighs(flow, masking):
-                    times[masking.site] += 1
-                    made[masking.site] = operation.site
-    for site, count in times.items():
-        if count >= _TIMES:
-            place = made[site]
-            yield Cause(
-                "these weights are set to zero behind their softmax: what is left of them does not sum to 1",
-                site,
-                (Related("called_at", place, "the softmax"),) if place not in (None, site) else (),
-                certain=False,
-            )
+            yield from ((one, operation) for one in _maskings(flow, operation.makes[0]) if _weighs(flow, one))
 
 
 def _is_hidden(flow: RecordedDataflow, softmax: FlowOperation) -> bool:
@@ -131,14 +114,9 @@ def _weighs(flow: RecordedDataflow, masking: FlowOperation) -> bool:
             if name == "sum":  # by which it is divided, or what it is multiplied with
                 return False
             learned = sum(one.requires_grad for one in operation.reads)
-            if name == "bmm" or (name == "mul" and learned == 2 and _is_summed(flow, operation)):
+            if name == "bmm" or (name == "mul" and learned == 2 and is_summed(flow, operation)):
                 found = found or learned == 2
             elif name in (*_FORMS, "native_dropout") and operation.makes[0] not in seen:
                 seen.add(operation.makes[0])
                 waiting.append(operation.makes[0])
     return found
-
-
-def _is_summed(flow: RecordedDataflow, operation: FlowOperation) -> bool:
-    readers = (flow.operations[at] for at in flow.readers.get(operation.makes[0], ()))
-    return any(base_name(one.operation.name) == "sum" for one in readers)
