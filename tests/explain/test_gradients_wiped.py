@@ -15,6 +15,7 @@ SILENT = {
     "held by both": (("Adam(model.parameters()", "Adam([*model.parameters(), criterion.noise]"),),
     "in the other loss as well": (("judge(drawn, seen)\n", "judge(drawn, seen) + criterion.noise**2\n"),),
     "at rest": (("nn.Parameter(torch.zeros(()))", "nn.Parameter(torch.zeros(()), False)"),),
+    "of a loss that no optimizer takes": ((STEP, "    pass"),),
     "read": ((STEP, f"{STEP}\n    print((criterion.noise.grad * 1.0).item())"),),
 }
 

@@ -6,11 +6,13 @@ from bisect import bisect_right
 from collections import defaultdict
 from itertools import dropwhile, zip_longest
 
+from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.chance import draws
-from gradscope.explain.evidence.dataflow import RecordedDataflow, is_optimizer
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_optimizer
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
 from gradscope.model.site import Origin, Site
+from gradscope.store.asked import kept
 
 _ALIKE = {"_log_softmax": "_softmax", "_safe_softmax": "_softmax"}
 _LEARNED = ("addmm", "mm", "bmm", "convolution", "embedding")  # what computes with weights
@@ -38,10 +40,15 @@ class Writes:
         return any(bisect_right(places, ends[0]) != bisect_right(places, ends[1]) for places in (written, self._steps))
 
 
-def computed_again(
-    flow: RecordedDataflow, writes: Writes, at: int, weighs: bool = True
-) -> tuple[FlowOperation, FlowOperation] | None:
+@kept
+def writes_of(case: Case) -> Writes:
+    """What was written in place in a run."""
+    return Writes(dataflow(case))
+
+
+def computed_again(case: Case, at: int, weighs: bool = True) -> tuple[FlowOperation, FlowOperation] | None:
     """The last operators (with weights, if it `weighs`) that computed what one compares, where both were made alike."""
+    flow, writes = dataflow(case), writes_of(case)
     compares = flow.operations[at]
     reads = compares.reads[::-1] if base_name(compares.operation.name) == _TARGET_FIRST else compares.reads
     value, target = sorted(reads, key=lambda one: not one.requires_grad)

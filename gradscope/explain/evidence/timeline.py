@@ -78,10 +78,11 @@ class Timeline:
                 found[one.call.kind].append((at, one.call))
         return dict(found)
 
-    def windows(self, optimizer: int) -> Iterator[tuple[Moment, ...]]:
-        """What lies between two steps of an optimizer, both ends left out."""
+    def windows(self, optimizer: int, first: bool = False) -> Iterator[tuple[Moment, ...]]:
+        """What lies between two steps of an optimizer, both ends left out; with `first`, also what lies before all."""
         places = [at for at, call in self.of(STEP) if call.optimizer == optimizer]
-        return (self.moments[first + 1 : last] for first, last in pairwise(places))
+        places = [-1, *places] if first else places
+        return (self.moments[one + 1 : last] for one, last in pairwise(places))
 
     @cached_property
     def modes(self) -> dict[int, frozenset[bool]]:

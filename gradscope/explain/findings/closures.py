@@ -55,8 +55,10 @@ def closure_derives_nothing(case: Case) -> Iterator[Cause]:
     reached = {tensor for states in states_at(case).values() for tensor in states}
     given = {one for one in searching if reached & held_by(case, one).keys()}
     steps = [call for timeline in timelines(case) for _, call in timeline.of(STEP) if call.optimizer in given]
+    if len(given) != 1 or len(steps) < _TIMES:
+        return
     again = _moves_again(case) >= _TIMES
-    if len(given) == 1 and len(steps) >= _TIMES and (again or _may_move_again(case, min(given))):
+    if again or _may_move_again(case, min(given)):
         site = steps[0].site
         closure = None if site is None else _closure(case, site)
         then = "moves on along those of before the step" if again else "ends the step after one, as nothing changes"

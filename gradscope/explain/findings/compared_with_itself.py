@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.computed_again import Writes, computed_again, parting
+from gradscope.explain.deductions.computed_again import computed_again, parting
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.syntax import syntax
@@ -55,11 +55,10 @@ def compared_with_itself(case: Case) -> Iterator[Cause]:
     """
     yield from ratios_of_one(case)
     flow = dataflow(case)
-    writes = Writes(flow)
     times: Counter[Site] = Counter()
     again: dict[Site, _Again] = {}
     for at, operation in enumerate(flow.operations):
-        found = _computed_again(flow, writes, at) if _compares(flow, at) else None
+        found = _computed_again(case, at) if _compares(flow, at) else None
         if found is not None and operation.site is not None:
             times[operation.site] += 1
             again.setdefault(operation.site, found)
@@ -123,11 +122,11 @@ def _is_preferred(flow: RecordedDataflow, at: int) -> bool:
     return False
 
 
-def _computed_again(flow: RecordedDataflow, writes: Writes, at: int) -> _Again | None:
+def _computed_again(case: Case, at: int) -> _Again | None:
     """What computed both that a loss compares, where both were computed alike."""
-    compares = flow.operations[at]
+    compares = dataflow(case).operations[at]
     constant = not any(one.requires_grad for one in compares.reads)
-    found = computed_again(flow, writes, at, weighs=not constant)
+    found = computed_again(case, at, weighs=not constant)
     is_difference = base_name(compares.operation.name) == _DIFFERENCE
     return None if found is None else _Again(found[0], found[1], is_difference, constant)
 

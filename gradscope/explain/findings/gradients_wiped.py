@@ -5,20 +5,19 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
-from itertools import pairwise
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients_of_steps import held_by, states_at, steps_of
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import made_at
-from gradscope.explain.evidence.timeline import Moment, Timeline, timelines
+from gradscope.explain.evidence.timeline import Moment, timelines
 from gradscope.explain.evidence.words import several
 from gradscope.explain.findings.unused_gradients import is_read, were_followed
 from gradscope.model.finding import Related
 from gradscope.model.flow import LeafGradient
 from gradscope.model.graph import Backward
 from gradscope.model.site import Stack
-from gradscope.model.training import STEP, ZERO_GRAD
+from gradscope.model.training import STEP, ZERO_GRAD, CallKind
 
 _TIMES, _UNNAMED = 3, "leaf"
 
@@ -49,13 +48,14 @@ def wiped_each_time(case: Case) -> Iterator[Cause]:
 
     Do instead: give each parameter to the optimizer of the loss that it is in.
 
-    How it is found: between two steps of an optimizer, the backward calls before and after its own zero_grad(), and the
-    leaves that they reached. In three steps or more a parameter is among the former only, no operator reads what it was
-    given, no other optimizer holds it, and others of this one are among the latter. A hint: it may be left at rest.
+    How it is found: between two steps of an optimizer, the backward calls before another's step and those after its own
+    zero_grad(), and the leaves that they reached. In three steps or more a parameter is among the former only, no
+    operator reads what it was given, no other optimizer holds it, and others of this one are among the latter. A hint:
+    it may be left at rest.
     """
     optimizers = {one: held_by(case, one) for one in steps_of(case)}
     holders = Counter(tensor for held in optimizers.values() for tensor in held)
-    for optimizer, held in optimizers.items():
+    for optimizer, held in optimizers.items() if len(optimizers) > 1 else ():
         given = _given(case, optimizer)
         wiped = [one for one in held if holders[one] == 1 and _is_wiped(case, given, one)]
         if wiped and any(given.used[one] >= _TIMES for one in held):
@@ -76,12 +76,12 @@ def _given(case: Case, optimizer: int) -> _Given:
     found = _Given()
     looked = states_at(case)
     reached = _reached(case)
-    for window in (each for timeline in timelines(case) for each in _windows(timeline, optimizer)):
-        cleared = [at for at, one in enumerate(window) if one.call is not None and _is_own(one, optimizer)]
-        calls = _calls(window)
-        if not cleared or any(one.stack not in reached for one in calls):
+    for window in (each for timeline in timelines(case) for each in timeline.windows(optimizer, first=True)):
+        cleared = max((at for at, one in enumerate(window) if _is_of(one, optimizer, ZERO_GRAD)), default=0)
+        stepped = max((at for at in range(cleared) if _is_of_another(window[at], optimizer)), default=0)
+        if not stepped or any(one.stack not in reached for one in _calls(window)):
             continue
-        before, after = _calls(window[: cleared[-1]]), _calls(window[cleared[-1] :])
+        before, after = _calls(window[:stepped]), _calls(window[cleared:])
         used = {tensor for one in after for tensor in reached[one.stack]}
         lost = {tensor for one in before for tensor in reached[one.stack]} - used
         found.used.update(used)
@@ -90,12 +90,6 @@ def _given(case: Case, optimizer: int) -> _Given:
             for tensor in lost & looked[one.number].keys():
                 found.calls[tensor].append((one, after[0].number))
     return found
-
-
-def _windows(timeline: Timeline, optimizer: int) -> Iterator[Sequence[Moment]]:
-    """What lies before each step of an optimizer, back to the one before or to the beginning."""
-    places = [-1, *(at for at, call in timeline.of(STEP) if call.optimizer == optimizer)]
-    return (timeline.moments[first + 1 : last] for first, last in pairwise(places))
 
 
 def _reached(case: Case) -> dict[Stack, set[int]]:
@@ -108,8 +102,12 @@ def _reached(case: Case) -> dict[Stack, set[int]]:
     return found
 
 
-def _is_own(one: Moment, optimizer: int) -> bool:
-    return one.has(ZERO_GRAD) and one.call is not None and one.call.optimizer == optimizer
+def _is_of(one: Moment, optimizer: int, kind: CallKind) -> bool:
+    return one.has(kind) and one.call is not None and one.call.optimizer == optimizer
+
+
+def _is_of_another(one: Moment, optimizer: int) -> bool:
+    return one.has(STEP) and not _is_of(one, optimizer, STEP)
 
 
 def _calls(window: Sequence[Moment]) -> list[Backward]:

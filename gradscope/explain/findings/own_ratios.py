@@ -10,7 +10,7 @@ from collections import defaultdict
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
-from gradscope.explain.deductions.computed_again import Writes, computed_again, maker, parting
+from gradscope.explain.deductions.computed_again import computed_again, maker, parting
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_optimizer
 from gradscope.explain.evidence.trails import trail
@@ -29,14 +29,13 @@ _FACTORS = ("mul", "neg")
 def ratios_of_one(case: Case) -> Iterator[Cause]:
     """The lines that give the old probability, where each ratio is one and the same data is used again."""
     flow = dataflow(case)
-    writes = Writes(flow)
     places: dict[Site, list[tuple[int, set[int]]]] = defaultdict(list)
     for at, operation in enumerate(flow.operations):
         ratios = clipped_ratios(flow, at, operation)
         if ratios and operation.site is not None:
             places[operation.site].append((at, ratios))
     for site, found in places.items():
-        lines = [next(filter(None, (_old(flow, writes, at, one) for one in ratios)), None) for at, ratios in found]
+        lines = [next(filter(None, (_old(case, at, one) for one in ratios)), None) for at, ratios in found]
         place = lines[-1]
         if len(found) >= _TIMES and place is not None and None not in lines and _is_used_again(flow, found):
             yield Cause(
@@ -50,11 +49,11 @@ def ratios_of_one(case: Case) -> Iterator[Cause]:
             )
 
 
-def _old(flow: RecordedDataflow, writes: Writes, before: int, ratio: int) -> Site | None:
+def _old(case: Case, before: int, ratio: int) -> Site | None:
     """Where what a ratio is divided by was computed, if that was with the weights of what is divided."""
-    for at, one in trail(flow, ratio, before, _of_logarithms, _FAR):
+    for at, one in trail(dataflow(case), ratio, before, _of_logarithms, _FAR):
         if base_name(one.operation.name) in ("sub", "div") and sum(read.requires_grad for read in one.reads) == 1:
-            return _same(flow, writes, at, one) if len(one.reads) == 2 else None
+            return _same(case, at, one) if len(one.reads) == 2 else None
     return None
 
 
@@ -62,8 +61,9 @@ def _of_logarithms(operation: FlowOperation) -> list[int]:
     return [one.tensor for one in operation.reads if base_name(operation.operation.name) == "exp"]
 
 
-def _same(flow: RecordedDataflow, writes: Writes, at: int, divided: FlowOperation) -> Site | None:
+def _same(case: Case, at: int, divided: FlowOperation) -> Site | None:
     """The line of the old value, if no step lies between both."""
+    flow = dataflow(case)
     new, old = sorted(divided.reads, key=lambda one: not one.requires_grad)
     first, second = _made(flow, new.tensor, at), _made(flow, old.tensor, at)
     if first is None or second is None or any(map(is_optimizer, flow.operations[min(first, second) : at])):
@@ -71,7 +71,7 @@ def _same(flow: RecordedDataflow, writes: Writes, at: int, divided: FlowOperatio
     if first == second:
         made = flow.maker(old.tensor, at)
         return None if made is None else flow.operations[made].site
-    if computed_again(flow, writes, at, weighs=False) is None:
+    if computed_again(case, at, weighs=False) is None:
         return None
     return next(iter(parting(flow.operations[first], flow.operations[second])), flow.operations[second].site)
 
