@@ -9,6 +9,7 @@ from itertools import groupby
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.deciding_lines import branching_line, random_line
 from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related
 from gradscope.model.graph import Backward
 from gradscope.model.operation import Operation
@@ -138,7 +139,7 @@ def reentrant_without_grad(case: Case) -> Iterator[Cause]:
     Around what shall not be trained: no checkpoint, and no detach() inside of one.
 
     How it is found: the arguments of the checkpoint as it is called under grad mode; and torch's refusal, with what ran
-    again before it: the last line that detaches, or that runs without gradients, or else the last.
+    again before it: the last line that detaches, or that which switches gradients off, or else the last.
     """
     yield from _cut_inside(case)
     ends = [failure for failure in case.failures() if NO_GRAD in failure.message]
@@ -165,7 +166,8 @@ def _cut_inside(case: Case) -> Iterator[Cause]:
             if _runs_again(one.stack)
         ]
         cuts = [one for one in again if one.name.startswith("aten.detach.") or not one.grad] or again
-        if cuts and (site := user_site(cuts[-1].stack)) is not None:
+        site = _cut_at(case, cuts[-1]) if cuts else None
+        if site is not None:
             yield Cause(
                 "nothing that this reentrant checkpoint returns requires grad when it runs again: it is cut off here",
                 site,
@@ -175,6 +177,12 @@ def _cut_inside(case: Case) -> Iterator[Cause]:
                 backward=failure.backward,
                 op=cuts[-1].name,
             )
+
+
+def _cut_at(case: Case, operation: Operation) -> Site | None:
+    """The line of an operator, or that which switches gradients off around it."""
+    mode = None if operation.grad else syntax(case).switch(operation.stack)
+    return user_site(operation.stack) if mode is None else mode.site
 
 
 def _runs_again(stack: Stack) -> bool:
