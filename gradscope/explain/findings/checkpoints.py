@@ -165,30 +165,38 @@ def _cut_inside(case: Case) -> Iterator[Cause]:
             for one in block.operations
             if _runs_again(one.stack)
         ]
-        cuts = [one for one in again if one.name.startswith("aten.detach.") or not one.grad] or again
-        site = _cut_at(case, cuts[-1]) if cuts else None
+        cuts = [site for one in again if (site := _cut_at(case, one)) is not None]
+        site = cuts[-1] if cuts else user_site(again[-1].stack) if again else None
         if site is not None:
             yield Cause(
                 "nothing that this reentrant checkpoint returns requires grad when it runs again: it is cut off here",
                 site,
                 () if failure.site is None else (Related("fails_at", failure.site),),
-                certain=len(cuts) < len(again),
+                certain=False,
                 fails=True,
                 backward=failure.backward,
-                op=cuts[-1].name,
             )
 
 
 def _cut_at(case: Case, operation: Operation) -> Site | None:
-    """The line of an operator, or that which switches gradients off around it."""
-    mode = None if operation.grad else syntax(case).switch(operation.stack)
-    return user_site(operation.stack) if mode is None else mode.site
+    """The line of an operator that detaches, or that of the block without gradients around one: whether gradients are
+    on in a backward is not recorded, so it is read in the source."""
+    inside = operation.stack[: _own_frame(operation.stack)]
+    mode = syntax(case).switch(inside)
+    if mode is not None and mode.block:
+        return mode.site
+    return user_site(inside) if operation.name.startswith("aten.detach.") else None
 
 
 def _runs_again(stack: Stack) -> bool:
     """Whether what a reentrant checkpoint is of ran it, in its backward: not the checkpoint for itself."""
-    at = next((at for at, one in enumerate(stack) if one.file.endswith(MODULE)), None)
+    at = _own_frame(stack)
     return at is not None and stack[at].function == "backward" and user_site(stack[:at]) is not None
+
+
+def _own_frame(stack: Stack) -> int | None:
+    """Where the innermost frame of a checkpoint's own file stands."""
+    return next((at for at, one in enumerate(stack) if one.file.endswith(MODULE)), None)
 
 
 def reentrant_under_grad(case: Case) -> Iterator[Cause]:
