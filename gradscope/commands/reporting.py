@@ -11,6 +11,7 @@ import click
 
 from gradscope.commands import options
 from gradscope.errors import Exit, UsageError
+from gradscope.model.choice import codes
 from gradscope.model.finding import Severity
 from gradscope.model.report import Report, Verdict
 from gradscope.render.report_formats import REPORT_FORMATS, guess_format
@@ -18,8 +19,23 @@ from gradscope.render.terminal import encoded
 
 Decorator = Callable[[Callable[..., Any]], Callable[..., Any]]
 
+
+def _known(_: click.Context, __: click.Parameter, text: str) -> str:
+    """Refuse what no code begins with: nothing would be found, as if nothing were wrong."""
+    for code in codes(text):
+        from gradscope.commands.catalogue import CODES  # all tables, which few calls need
+
+        if not any(known.startswith(code) for known in CODES):
+            raise UsageError(f"no code begins with {code}", "`gradscope rule` lists them all")
+    return text
+
+
 select: Decorator = click.option(
-    "--select", metavar="CODES", default="", help="Only these codes or beginnings of codes, comma-separated."
+    "--select",
+    metavar="CODES",
+    default="",
+    callback=_known,
+    help="Only these codes or beginnings of codes, comma-separated.",
 )
 ignore: Decorator = click.option(
     "--ignore", metavar="CODES", default="", help="Not these codes or beginnings of codes."

@@ -8,18 +8,16 @@ from collections.abc import Iterable
 import click
 
 from gradscope.commands import options
+from gradscope.commands.catalogue import CODES
 from gradscope.errors import UsageError
 from gradscope.explain.findings import kind as explained
 from gradscope.explain.findings.kind import Kind
-from gradscope.explain.findings.table import KINDS
 from gradscope.functions.rules import rule as checked
 from gradscope.functions.rules.rule import Rule
 from gradscope.functions.rules.table import RULES
 from gradscope.model.page import line
 from gradscope.ranks.kind import RankKind
-from gradscope.ranks.table import RANK_KINDS
 
-CODES: dict[str, Rule | Kind | RankKind] = {**RULES, **KINDS, **RANK_KINDS}
 SILENCE = """How to silence it
     On every line: `--ignore {code}`. On one line: `# gradscope: ignore[{code}] and the reason`"""
 

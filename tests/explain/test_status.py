@@ -11,7 +11,7 @@ from click.testing import CliRunner
 import gradscope as library
 from gradscope.anomaly import explain
 from gradscope.cli import gradscope
-from gradscope.errors import Exit
+from gradscope.errors import Exit, UsageError
 from gradscope.model.finding import Confidence, Severity
 from gradscope.store.reader import load
 
@@ -84,3 +84,17 @@ def test_a_cut_is_certain_where_an_operator_shows_it(cut: object, expected: Conf
     with load(tmp_path / "run.gscope") as recording:
         found = explain(recording).findings
     assert [(one.code, one.confidence) for one in found] == [("GS721", expected)]
+
+
+@pytest.mark.parametrize("command", ["explain", "ranks", "check-function"])
+def test_a_code_that_does_not_exist_is_refused(command: str, tmp_path: Path) -> None:
+    """Nothing would be found, and a typing error in CI would pass for a clean run."""
+    result = CliRunner().invoke(gradscope, [command, "--select", "GS7,GS7O1", str(tmp_path / "any.gscope")])
+    assert isinstance(result.exception, UsageError)
+    assert str(result.exception) == "no code begins with GS7O1"
+
+
+def test_the_beginning_of_codes_is_enough(tmp_path: Path) -> None:
+    with_an_error(tmp_path / "run.gscope")
+    arguments = ["explain", "--select", "gs73,GS8", str(tmp_path / "run.gscope")]
+    assert CliRunner().invoke(gradscope, arguments, standalone_mode=False).return_value == Exit.FINDINGS
