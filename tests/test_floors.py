@@ -23,7 +23,8 @@ FLOORS = (
 )
 FLOOR = {room: number for number, rooms in enumerate(FLOORS) for room in rooms}
 
-# Inside of a room with rooms of its own: their floors, lowest first. What stands in the room itself is above them all.
+# Inside of a room with rooms of its own: their floors, lowest first. What stands in the room itself is above them all,
+# but for what is on a floor by name.
 INSIDE = {
     "probes": (
         ("core",),
@@ -33,6 +34,14 @@ INSIDE = {
         ("operators",),
     ),
     "explain": (("evidence",), ("deductions",), ("findings",), ("answers",)),
+    "explain.deductions": (("cause",), ("lines",), ("numbers",), ("steps",), ("gradients", "memory", "states")),
+    "explain.findings": (
+        ("kind",),
+        ("cuts", "sizes"),
+        ("edits", "graphs", "hooks", "layers", "own_functions", "transforms")
+        + ("objectives", "steps", "states", "refusals"),  # no room of these knows another
+    ),
+    "ranks": (("core",), ("source", "comparing"), ("meeting",), ("gradients",), ("data", "replicas")),
 }
 MOST_FLOORS_INSIDE = 5
 
@@ -100,7 +109,7 @@ def faults(path, source):
 
 def imports_inside(room):
     """The modules of a room, by dotted name, each with those of the same room that it imports, wherever it does."""
-    paths = {dotted_name(path): path for path in (PACKAGE / room).rglob("*.py")}
+    paths = {dotted_name(path): path for path in PACKAGE.joinpath(*room.split(".")).rglob("*.py")}
     return {module: set(imported(module, path, set(paths))) for module, path in paths.items()}
 
 

@@ -10,8 +10,8 @@ import click
 from gradscope.commands import options
 from gradscope.commands.collector import paused
 from gradscope.errors import Exit, UsageError
-from gradscope.ranks.choice import IGNORABLE, Ignored
-from gradscope.ranks.diff import Steps, compare
+from gradscope.ranks.comparing.diff import Steps, compare
+from gradscope.ranks.core.choice import IGNORABLE, Ignored
 from gradscope.render.comparison_formats import COMPARISON_FORMATS, Look, choose
 from gradscope.store.reader import Recording
 

@@ -14,8 +14,8 @@ from gradscope.errors import Exit, UnreadableError
 from gradscope.model.choice import Choice, codes
 from gradscope.model.finding import Finding, Severity
 from gradscope.model.report import Report
+from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gather import gather
-from gradscope.ranks.known import Ranks
 from gradscope.ranks.table import findings
 from gradscope.render.rank_formats import RANK_FORMATS, SUFFIXES, RankPage
 from gradscope.store.file import show

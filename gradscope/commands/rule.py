@@ -16,7 +16,7 @@ from gradscope.functions.rules import rule as checked
 from gradscope.functions.rules.rule import Rule
 from gradscope.functions.rules.table import RULES
 from gradscope.model.page import line
-from gradscope.ranks.kind import RankKind
+from gradscope.ranks.core.kind import RankKind
 
 SILENCE = """How to silence it
     On every line: `--ignore {code}`. On one line: `# gradscope: ignore[{code}] and the reason`"""

@@ -13,9 +13,9 @@ from gradscope.model.averaging import GroupKey
 from gradscope.model.rank import LOST_A_PEER, Collective, ProcessGroup, Rank, State
 from gradscope.model.run import Run
 from gradscope.model.site import Site
-from gradscope.ranks.known import Ranks
-from gradscope.ranks.meeting import missing
-from gradscope.ranks.swapped import swapped, with_names
+from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.meeting.meeting import missing
+from gradscope.ranks.replicas.swapped import swapped, with_names
 from gradscope.store import rank_reader
 from gradscope.store.averaging_reader import read_averaging, read_reducers
 from gradscope.store.collective_reader import (

@@ -4,28 +4,21 @@ from __future__ import annotations
 
 from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
-from gradscope.ranks import (
-    apart,
+from gradscope.ranks.core.kind import RankKind
+from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.data import counted_twice, epochs, salted, same_data, splits
+from gradscope.ranks.gradients import (
     averaged_twice,
-    buffers,
     clipped,
-    counted_twice,
-    epochs,
-    gathered,
-    ordered,
+    nonfinite,
     own_part,
-    replicas,
-    salted,
-    splits,
-    stopped,
-    stragglers,
     summed,
     undivided,
     weighed,
     weighed_apart,
 )
-from gradscope.ranks.kind import RankKind
-from gradscope.ranks.known import Ranks
+from gradscope.ranks.meeting import stopped, stragglers
+from gradscope.ranks.replicas import buffers, gathered, ordered, replicas
 
 _APART = ("GS793", "GS789", "GS795", "GS796")
 
@@ -33,7 +26,7 @@ RANK_KINDS = {
     kind.code: kind
     for kind in (
         RankKind("GS790", "collective-mismatch", Severity.ERROR, stopped.mismatched),
-        RankKind("GS793", "nan-on-one-rank", Severity.ERROR, apart.nonfinite),
+        RankKind("GS793", "nan-on-one-rank", Severity.ERROR, nonfinite.nonfinite),
         RankKind("GS791", "rank-stopped", Severity.ERROR, stopped.stopped, unless=("GS790",)),
         RankKind("GS788", "holds-gathered", Severity.WARNING, gathered.holds_what_was_gathered, unless=("GS793",)),
         RankKind("GS789", "names-in-another-order", Severity.WARNING, ordered.in_another_order),
@@ -47,7 +40,7 @@ RANK_KINDS = {
             buffers.drifted,
             unless=(*_APART, "GS792"),
         ),
-        RankKind("GS794", "same-data", Severity.WARNING, apart.same_data),
+        RankKind("GS794", "same-data", Severity.WARNING, same_data.same_data),
         RankKind("GS783", "mean-of-means", Severity.WARNING, weighed.means_of_means, unless=("GS796",)),
         RankKind("GS798", "straggler", Severity.WARNING, stragglers.straggling, unless=("GS783",)),
         RankKind("GS787", "same-order", Severity.WARNING, epochs.same_order),

@@ -8,10 +8,10 @@ from pathlib import Path
 import pytest
 
 from gradscope.errors import UnreadableError
-from gradscope.explain.deductions.graph_cuts import Reason
+from gradscope.explain.deductions.lines.graph_cuts import Reason
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
-from gradscope.explain.findings.missing_gradient import REASONS
+from gradscope.explain.findings.cuts.missing_gradient import REASONS
 from gradscope.store.facts import Facts
 from gradscope.store.reader import Recording, load
 from tests import by_hand

@@ -10,11 +10,11 @@ import torch
 
 import gradscope
 from gradscope.anomaly import explain
-from gradscope.explain.deductions import running_averages
+from gradscope.explain.deductions.steps import running_averages
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
-from gradscope.explain.findings.masked_means import _masked
-from gradscope.explain.findings.targets_with_gradient import _is_mixed
+from gradscope.explain.findings.objectives.masked_means import _masked
+from gradscope.explain.findings.objectives.targets_with_gradient import _is_mixed
 from gradscope.model.operation import base_name
 from gradscope.store.reader import load
 

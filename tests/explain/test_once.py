@@ -4,7 +4,8 @@ import torch
 
 import gradscope
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.findings import checkpoint_chance, second_derivatives
+from gradscope.explain.findings.graphs import second_derivatives
+from gradscope.explain.findings.transforms import checkpoint_chance
 from gradscope.store.reader import load
 
 

@@ -14,13 +14,13 @@ from torch.nn import functional as F
 from torch.nn.utils.rnn import pack_padded_sequence
 from torch.utils.data import DataLoader
 
-from gradscope.explain.findings.arguments import ARGUMENTS
-from gradscope.explain.findings.layer_sizes import LAYERS
-from gradscope.explain.findings.loss_targets import TARGETS
-from gradscope.explain.findings.misuse import USES
-from gradscope.explain.findings.operator_shapes import SHAPES
-from gradscope.explain.findings.other_values import VALUES
-from gradscope.explain.findings.out_of_range import BOUNDS
+from gradscope.explain.findings.refusals.arguments import ARGUMENTS
+from gradscope.explain.findings.refusals.layer_sizes import LAYERS
+from gradscope.explain.findings.refusals.loss_targets import TARGETS
+from gradscope.explain.findings.refusals.misuse import USES
+from gradscope.explain.findings.refusals.operator_shapes import SHAPES
+from gradscope.explain.findings.refusals.other_values import VALUES
+from gradscope.explain.findings.refusals.out_of_range import BOUNDS
 
 TABLES = (*LAYERS, *TARGETS, *USES, *ARGUMENTS, *BOUNDS, *VALUES, *SHAPES)
 

@@ -13,8 +13,8 @@ from torch import nn
 import gradscope
 from gradscope.model.averaging import Averaging
 from gradscope.model.rank import Collective, ProcessGroup
+from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gather import gather
-from gradscope.ranks.known import Ranks
 from gradscope.store.averaging_reader import read_averaging, read_reducers
 from gradscope.store.collective_reader import read_process_groups, user_sites
 

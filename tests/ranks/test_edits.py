@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from gradscope.ranks.choice import Ignored
-from gradscope.ranks.diff import compare
+from gradscope.ranks.comparing.diff import compare
+from gradscope.ranks.core.choice import Ignored
 from gradscope.store.reader import load
 from tests.ranks import programs
 

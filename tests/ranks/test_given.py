@@ -3,7 +3,7 @@
 import pytest
 
 from gradscope.model.site import Origin, Site
-from gradscope.ranks.given import origin_of
+from gradscope.ranks.source.given import origin_of
 
 PROGRAMS = {
     "a loader": """

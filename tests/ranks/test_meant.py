@@ -3,7 +3,7 @@
 from dataclasses import replace
 
 from gradscope.model.finding import Severity
-from gradscope.ranks.kind import Blame
+from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.table import RANK_KINDS
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from gradscope.model.site import Site
-from gradscope.ranks.passing import passed_by
+from gradscope.ranks.source.passing import passed_by
 
 PROGRAM = """
 def gather(step):

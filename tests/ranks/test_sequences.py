@@ -4,7 +4,7 @@ import random
 
 import pytest
 
-from gradscope.ranks.sequences import MOST_EDITS, stretches
+from gradscope.ranks.comparing.sequences import MOST_EDITS, stretches
 
 
 def longest(first, second):

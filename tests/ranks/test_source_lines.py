@@ -1,6 +1,6 @@
 """Which line of an edited program is which line of the program before."""
 
-from gradscope.ranks.source_lines import SourceLines
+from gradscope.ranks.comparing.source_lines import SourceLines
 
 PLAIN = "a = 1\nb = 2\nc = 3\n"
 

@@ -2,8 +2,8 @@
 
 from gradscope.model.averaging import Averaging
 from gradscope.model.rank import Weights
-from gradscope.ranks.known import Ranks
-from gradscope.ranks.swapped import swapped, with_names
+from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.replicas.swapped import swapped, with_names
 
 
 def averaging(*models):

@@ -3,7 +3,7 @@
 import ast
 
 from gradscope.model.site import Site
-from gradscope.ranks.syntax import nodes_of, tree_of
+from gradscope.ranks.source.syntax import nodes_of, tree_of
 
 
 class Texts:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from gradscope.errors import NothingCheckedError, UsageError
 from gradscope.explain.answers.why import in_use
-from gradscope.explain.deductions.graph_cuts import module_of
+from gradscope.explain.deductions.lines.graph_cuts import module_of
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.syntax import syntax

@@ -6,12 +6,12 @@ import difflib
 from collections import deque
 
 from gradscope.errors import NothingCheckedError, UsageError
-from gradscope.explain.deductions.graph_cuts import MissingGradient, at_cut, at_exit, exit_at, module_of
-from gradscope.explain.deductions.missing_gradients import missing_gradients
-from gradscope.explain.deductions.optimizer_parameters import NAMELESS
+from gradscope.explain.deductions.gradients.missing_gradients import missing_gradients
+from gradscope.explain.deductions.lines.graph_cuts import MissingGradient, at_cut, at_exit, exit_at, module_of
+from gradscope.explain.deductions.steps.optimizer_parameters import NAMELESS
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow
-from gradscope.explain.findings.missing_gradient import reason_of
+from gradscope.explain.findings.cuts.missing_gradient import reason_of
 from gradscope.model.answer import PathStep, Why
 from gradscope.model.graph import Graph
 from gradscope.model.site import Site

@@ -1,1 +1,1 @@
-"""The table of findings, and a file for each family of them: the questions, their pages and their wording."""
+"""The table of findings, and a room for each family of them: the questions, their pages and their wording."""

@@ -4,60 +4,58 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from gradscope.explain.findings import (
-    captured_tensor,
-    checkpoint_chance,
-    checkpoints,
-    closed_over,
-    code_under_transforms,
-    divergence,
-    exploding_gradient,
-    function_gradient,
-    function_state,
-    functions_under_transforms,
-    gradient_magnitudes,
-    gradient_through_time,
-    losses,
-    missing_gradient,
-    nonfinite,
-    over_one_element,
-    replaced_parameters,
-    retained_graphs,
-    second_derivatives,
-    unused_gradients,
-)
-from gradscope.explain.findings.copied_with_graph import copied_with_graph
-from gradscope.explain.findings.factorizations import not_factorised
-from gradscope.explain.findings.function_backward import backward_returns
-from gradscope.explain.findings.function_forward import kept_on_context, unmarked_edit
-from gradscope.explain.findings.grad_is_none import grad_is_none
-from gradscope.explain.findings.gradient_ignored import gradient_ignored
-from gradscope.explain.findings.gradient_leaps import gradient_leapt
-from gradscope.explain.findings.gradient_summed import gradient_summed
-from gradscope.explain.findings.gradients_gone import gradients_gone
-from gradscope.explain.findings.history_kept import history_kept
-from gradscope.explain.findings.hook_edits import hook_edits_gradient
-from gradscope.explain.findings.hook_edits_parameter import hook_edits_parameter
-from gradscope.explain.findings.hook_piles import hooks_pile_up
-from gradscope.explain.findings.hook_places import (
+from gradscope.explain.findings.cuts import missing_gradient, unused_gradients
+from gradscope.explain.findings.cuts.grad_is_none import grad_is_none
+from gradscope.explain.findings.cuts.unheld_leaves import leaf_not_held
+from gradscope.explain.findings.cuts.unused_input import unused_input
+from gradscope.explain.findings.edits.inplace_hidden import hidden_edit
+from gradscope.explain.findings.edits.inplace_on_saved import inplace_on_saved
+from gradscope.explain.findings.edits.inplace_refused import inplace_on_expanded, inplace_on_leaf, inplace_on_view
+from gradscope.explain.findings.graphs import retained_graphs, second_derivatives
+from gradscope.explain.findings.graphs.copied_with_graph import copied_with_graph
+from gradscope.explain.findings.graphs.history_kept import history_kept
+from gradscope.explain.findings.graphs.mixed_dtypes import dtypes_differ
+from gradscope.explain.findings.graphs.no_second_derivative import no_second_derivative
+from gradscope.explain.findings.graphs.second_backward import carried_over, graph_freed
+from gradscope.explain.findings.hooks.hook_edits import hook_edits_gradient
+from gradscope.explain.findings.hooks.hook_edits_parameter import hook_edits_parameter
+from gradscope.explain.findings.hooks.hook_piles import hooks_pile_up
+from gradscope.explain.findings.hooks.hook_places import (
     gradient_before_hooks,
     hook_on_old_node,
     module_hook_and_inplace,
     module_hook_too_late,
 )
-from gradscope.explain.findings.inplace_hidden import hidden_edit
-from gradscope.explain.findings.inplace_on_saved import inplace_on_saved
-from gradscope.explain.findings.inplace_refused import inplace_on_expanded, inplace_on_leaf, inplace_on_view
 from gradscope.explain.findings.kind import Kind, Question
-from gradscope.explain.findings.loaded_states import state_of_others
-from gradscope.explain.findings.mixed_dtypes import dtypes_differ
-from gradscope.explain.findings.no_second_derivative import no_second_derivative
-from gradscope.explain.findings.padding_masks import padding_attended
-from gradscope.explain.findings.saved_intermediate import compute_in_setup_context, saved_intermediate
-from gradscope.explain.findings.second_backward import carried_over, graph_freed
+from gradscope.explain.findings.layers.padding_masks import padding_attended
+from gradscope.explain.findings.objectives import losses
+from gradscope.explain.findings.own_functions import captured_tensor, function_gradient, function_state
+from gradscope.explain.findings.own_functions.function_backward import backward_returns
+from gradscope.explain.findings.own_functions.function_forward import kept_on_context, unmarked_edit
+from gradscope.explain.findings.own_functions.gradient_ignored import gradient_ignored
+from gradscope.explain.findings.own_functions.gradient_summed import gradient_summed
+from gradscope.explain.findings.own_functions.saved_intermediate import compute_in_setup_context, saved_intermediate
+from gradscope.explain.findings.sizes import (
+    divergence,
+    exploding_gradient,
+    gradient_magnitudes,
+    gradient_through_time,
+    nonfinite,
+    over_one_element,
+)
+from gradscope.explain.findings.sizes.factorizations import not_factorised
+from gradscope.explain.findings.sizes.gradient_leaps import gradient_leapt
+from gradscope.explain.findings.sizes.gradients_gone import gradients_gone
+from gradscope.explain.findings.states.loaded_states import state_of_others
+from gradscope.explain.findings.steps import replaced_parameters
 from gradscope.explain.findings.training_table import OF_TRAINING
-from gradscope.explain.findings.unheld_leaves import leaf_not_held
-from gradscope.explain.findings.unused_input import unused_input
+from gradscope.explain.findings.transforms import (
+    checkpoint_chance,
+    checkpoints,
+    closed_over,
+    code_under_transforms,
+    functions_under_transforms,
+)
 from gradscope.functions.rules.table import RULES
 from gradscope.model.finding import Severity
 

@@ -5,99 +5,92 @@ In the order in which they are looked for, as those of table.py, which has them 
 
 from __future__ import annotations
 
-from gradscope.explain.findings import (
-    clipping,
-    estimators,
-    hooks_and_optimizers,
-    learning_rates,
-    left_out_terms,
-    losses,
-    masked_means,
-    shared_memory,
-    stale_weights,
-    training_loop,
-    training_modes,
-    wrong_dimension,
-)
-from gradscope.explain.findings.added_samples import batch_summed
-from gradscope.explain.findings.added_to_itself import added_to_itself
-from gradscope.explain.findings.advantages import advantage_with_gradient
-from gradscope.explain.findings.arguments import argument_does_not_fit
-from gradscope.explain.findings.attended_batch import attends_over_batch
-from gradscope.explain.findings.attention_masks import sees_the_future
-from gradscope.explain.findings.attention_scales import scale_turned_around
-from gradscope.explain.findings.average_left import average_left
-from gradscope.explain.findings.averaged_buffers import average_without_buffers
-from gradscope.explain.findings.batch_averages import forgets_batches
-from gradscope.explain.findings.cancelled_weights import weights_cancelled
-from gradscope.explain.findings.centred_by_batch import centred_by_batch
-from gradscope.explain.findings.clamped_straight_through import clamped_straight_through
-from gradscope.explain.findings.clips_another import clips_another
-from gradscope.explain.findings.closures import closure_derives_nothing
-from gradscope.explain.findings.compared_with_itself import compared_with_itself
-from gradscope.explain.findings.copied_tables import copied_table
-from gradscope.explain.findings.cut_in_loop import cut_in_loop
-from gradscope.explain.findings.cut_short import schedule_cut_short
-from gradscope.explain.findings.data_edited import data_edited
-from gradscope.explain.findings.densities import density_minimised, variance_as_deviation
-from gradscope.explain.findings.dropout_in_evaluation import dropout_in_evaluation
-from gradscope.explain.findings.dropout_lost import dropout_lost
-from gradscope.explain.findings.exhausted import iterator_exhausted
-from gradscope.explain.findings.frozen_averages import frozen_averages_move
-from gradscope.explain.findings.frozen_moves import frozen_weights_move
-from gradscope.explain.findings.gathered_values import gathered_without_gradient
-from gradscope.explain.findings.gradients_of_another import left_by_another
-from gradscope.explain.findings.gradients_wiped import wiped_each_time
-from gradscope.explain.findings.half_at_its_start import half_at_its_start
+from gradscope.explain.findings.cuts import estimators, left_out_terms
+from gradscope.explain.findings.cuts.cut_in_loop import cut_in_loop
+from gradscope.explain.findings.cuts.gathered_values import gathered_without_gradient
+from gradscope.explain.findings.cuts.terms_of_others import term_trains_nothing
+from gradscope.explain.findings.edits import shared_memory
+from gradscope.explain.findings.edits.data_edited import data_edited
+from gradscope.explain.findings.edits.loop_names import loop_name_rebound
+from gradscope.explain.findings.edits.one_memory import one_memory
+from gradscope.explain.findings.edits.parameter_over_data import parameter_over_data
+from gradscope.explain.findings.edits.results_dropped import result_dropped
+from gradscope.explain.findings.edits.updates_lost import updates_lost
+from gradscope.explain.findings.edits.writes_to_computed import writes_to_computed
+from gradscope.explain.findings.hooks import hooks_and_optimizers
 from gradscope.explain.findings.kind import Kind
-from gradscope.explain.findings.last_batch import batch_of_one
-from gradscope.explain.findings.layer_sizes import layer_does_not_fit
-from gradscope.explain.findings.learned_in_name import learned_in_name
-from gradscope.explain.findings.loaded_states import loads_nothing
-from gradscope.explain.findings.loop_names import loop_name_rebound
-from gradscope.explain.findings.loss_targets import target_does_not_fit
-from gradscope.explain.findings.lost_ties import lost_tie
-from gradscope.explain.findings.masked_ends import end_is_padding
-from gradscope.explain.findings.masked_weights import masked_weights
-from gradscope.explain.findings.misspelt import misspelt_attribute
-from gradscope.explain.findings.misuse import refused_use
-from gradscope.explain.findings.modules_not_held import module_not_held
-from gradscope.explain.findings.moved_by_multipliers import moved_by_a_multiplier
-from gradscope.explain.findings.one_memory import one_memory
-from gradscope.explain.findings.operator_shapes import shapes_do_not_fit
-from gradscope.explain.findings.other_values import another_value
-from gradscope.explain.findings.out_of_range import out_of_range
-from gradscope.explain.findings.parameter_over_data import parameter_over_data
-from gradscope.explain.findings.penalty_norms import norm_of_a_part
-from gradscope.explain.findings.plateaus import waits_for_a_score_to_fall
-from gradscope.explain.findings.refused_loads import load_refused, state_does_not_fit
-from gradscope.explain.findings.repeated_modules import repeated_module
-from gradscope.explain.findings.results_dropped import result_dropped
-from gradscope.explain.findings.resumed_in_part import resumed_in_part
-from gradscope.explain.findings.same_parameters import same_parameters
-from gradscope.explain.findings.same_parts import same_part_twice
-from gradscope.explain.findings.samples import samples_differ
-from gradscope.explain.findings.scrambled_heads import heads_scrambled
-from gradscope.explain.findings.scrambled_states import states_scrambled
-from gradscope.explain.findings.self_similarity import compared_with_themselves
-from gradscope.explain.findings.settings_of_others import setting_of_another
-from gradscope.explain.findings.spared_and_frozen import spared_and_frozen
-from gradscope.explain.findings.stale_sums import stale_sum
-from gradscope.explain.findings.summed_batches import micro_batches_summed
-from gradscope.explain.findings.surrogates import optimistic_surrogate
-from gradscope.explain.findings.targets_outside import targets_outside
-from gradscope.explain.findings.targets_with_gradient import target_with_gradient
-from gradscope.explain.findings.temperatures import temperature_of_a_part
-from gradscope.explain.findings.terms_of_others import term_trains_nothing
-from gradscope.explain.findings.thawed_with_the_rest import thawed_with_the_rest
-from gradscope.explain.findings.turned_dimensions import dimensions_turned
-from gradscope.explain.findings.unbounded_scales import unbounded_scale
-from gradscope.explain.findings.unlike_shapes import odd_size_doubled, squeezed_batch
-from gradscope.explain.findings.updates_lost import updates_lost
-from gradscope.explain.findings.weighted_means import mean_weighted
-from gradscope.explain.findings.weights_behind_relu import weights_behind_relu
-from gradscope.explain.findings.writes_to_computed import writes_to_computed
-from gradscope.explain.findings.zero_factors import both_factors_zero
+from gradscope.explain.findings.layers import wrong_dimension
+from gradscope.explain.findings.layers.added_to_itself import added_to_itself
+from gradscope.explain.findings.layers.attended_batch import attends_over_batch
+from gradscope.explain.findings.layers.attention_masks import sees_the_future
+from gradscope.explain.findings.layers.attention_scales import scale_turned_around
+from gradscope.explain.findings.layers.copied_tables import copied_table
+from gradscope.explain.findings.layers.half_at_its_start import half_at_its_start
+from gradscope.explain.findings.layers.learned_in_name import learned_in_name
+from gradscope.explain.findings.layers.lost_ties import lost_tie
+from gradscope.explain.findings.layers.masked_weights import masked_weights
+from gradscope.explain.findings.layers.repeated_modules import repeated_module
+from gradscope.explain.findings.layers.same_parts import same_part_twice
+from gradscope.explain.findings.layers.scrambled_heads import heads_scrambled
+from gradscope.explain.findings.layers.scrambled_states import states_scrambled
+from gradscope.explain.findings.layers.turned_dimensions import dimensions_turned
+from gradscope.explain.findings.objectives import losses, masked_means
+from gradscope.explain.findings.objectives.added_samples import batch_summed
+from gradscope.explain.findings.objectives.advantages import advantage_with_gradient
+from gradscope.explain.findings.objectives.cancelled_weights import weights_cancelled
+from gradscope.explain.findings.objectives.centred_by_batch import centred_by_batch
+from gradscope.explain.findings.objectives.compared_with_itself import compared_with_itself
+from gradscope.explain.findings.objectives.densities import density_minimised, variance_as_deviation
+from gradscope.explain.findings.objectives.masked_ends import end_is_padding
+from gradscope.explain.findings.objectives.moved_by_multipliers import moved_by_a_multiplier
+from gradscope.explain.findings.objectives.penalty_norms import norm_of_a_part
+from gradscope.explain.findings.objectives.self_similarity import compared_with_themselves
+from gradscope.explain.findings.objectives.surrogates import optimistic_surrogate
+from gradscope.explain.findings.objectives.targets_outside import targets_outside
+from gradscope.explain.findings.objectives.targets_with_gradient import target_with_gradient
+from gradscope.explain.findings.objectives.temperatures import temperature_of_a_part
+from gradscope.explain.findings.objectives.weighted_means import mean_weighted
+from gradscope.explain.findings.own_functions.clamped_straight_through import clamped_straight_through
+from gradscope.explain.findings.refusals.arguments import argument_does_not_fit
+from gradscope.explain.findings.refusals.last_batch import batch_of_one
+from gradscope.explain.findings.refusals.layer_sizes import layer_does_not_fit
+from gradscope.explain.findings.refusals.loss_targets import target_does_not_fit
+from gradscope.explain.findings.refusals.misspelt import misspelt_attribute
+from gradscope.explain.findings.refusals.misuse import refused_use
+from gradscope.explain.findings.refusals.operator_shapes import shapes_do_not_fit
+from gradscope.explain.findings.refusals.other_values import another_value
+from gradscope.explain.findings.refusals.out_of_range import out_of_range
+from gradscope.explain.findings.refusals.refused_loads import load_refused, state_does_not_fit
+from gradscope.explain.findings.refusals.samples import samples_differ
+from gradscope.explain.findings.refusals.unlike_shapes import odd_size_doubled, squeezed_batch
+from gradscope.explain.findings.sizes.unbounded_scales import unbounded_scale
+from gradscope.explain.findings.sizes.weights_behind_relu import weights_behind_relu
+from gradscope.explain.findings.sizes.zero_factors import both_factors_zero
+from gradscope.explain.findings.states import training_modes
+from gradscope.explain.findings.states.average_left import average_left
+from gradscope.explain.findings.states.averaged_buffers import average_without_buffers
+from gradscope.explain.findings.states.batch_averages import forgets_batches
+from gradscope.explain.findings.states.dropout_in_evaluation import dropout_in_evaluation
+from gradscope.explain.findings.states.dropout_lost import dropout_lost
+from gradscope.explain.findings.states.frozen_averages import frozen_averages_move
+from gradscope.explain.findings.states.frozen_moves import frozen_weights_move
+from gradscope.explain.findings.states.loaded_states import loads_nothing
+from gradscope.explain.findings.states.resumed_in_part import resumed_in_part
+from gradscope.explain.findings.states.spared_and_frozen import spared_and_frozen
+from gradscope.explain.findings.states.thawed_with_the_rest import thawed_with_the_rest
+from gradscope.explain.findings.steps import clipping, learning_rates, stale_weights, training_loop
+from gradscope.explain.findings.steps.clips_another import clips_another
+from gradscope.explain.findings.steps.closures import closure_derives_nothing
+from gradscope.explain.findings.steps.cut_short import schedule_cut_short
+from gradscope.explain.findings.steps.exhausted import iterator_exhausted
+from gradscope.explain.findings.steps.gradients_of_another import left_by_another
+from gradscope.explain.findings.steps.gradients_wiped import wiped_each_time
+from gradscope.explain.findings.steps.modules_not_held import module_not_held
+from gradscope.explain.findings.steps.plateaus import waits_for_a_score_to_fall
+from gradscope.explain.findings.steps.same_parameters import same_parameters
+from gradscope.explain.findings.steps.settings_of_others import setting_of_another
+from gradscope.explain.findings.steps.stale_sums import stale_sum
+from gradscope.explain.findings.steps.summed_batches import micro_batches_summed
 from gradscope.model.finding import Severity
 
 # What torch refuses for these is told by them.

@@ -1,0 +1,1 @@
+"""What is frozen, thawed, evaluated and put back into training."""

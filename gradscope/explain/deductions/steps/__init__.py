@@ -1,0 +1,1 @@
+"""What optimizers hold, which gradients their steps use, and what a step leaves undone."""

@@ -1,0 +1,98 @@
+"""Which parameters optimizers hold, compared with those that the loss reached."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from itertools import takewhile
+from pathlib import PurePath
+
+from gradscope.explain.deductions.lines.graph_cuts import birth
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
+from gradscope.explain.evidence.optimizers import idle_optimizers
+from gradscope.model.flow import FlowTensor
+from gradscope.model.site import Origin
+from gradscope.store.asked import kept
+
+_DISTRIBUTED = "distributed"  # a folder of torch
+NAMELESS = "leaf"  # what a leaf is called that no module and no global variable names
+
+
+@dataclass(frozen=True, slots=True)
+class OptimizerParameters:
+    """Parameters by number: those that optimizers hold which step, and the others that get gradients.
+
+    `is_whole` is False where an optimizer never steps: it holds the others, it may be.
+    """
+
+    held: frozenset[int]
+    others: tuple[FlowTensor, ...]
+    unread: frozenset[int]  # held, and never read by an operator on the way to a loss
+    is_whole: bool = True
+
+    @property
+    def unheld(self) -> tuple[FlowTensor, ...]:
+        """Those that get gradients and are in no optimizer."""
+        return self.others if self.is_whole else ()
+
+    @property
+    def nameless(self) -> tuple[FlowTensor, ...]:
+        """Those that no module registers: its parameters() did not list them for the optimizer."""
+        return tuple(one for one in self.unheld if one.leaf in (None, NAMELESS))
+
+    @property
+    def named(self) -> tuple[FlowTensor, ...]:
+        """Those that a module registers, or a variable holds."""
+        return tuple(one for one in self.unheld if one.leaf not in (None, NAMELESS))
+
+    @property
+    def has_named_others(self) -> bool:
+        """Whether an optimizer that steps does not hold something with a name."""
+        return any(one.leaf not in (None, NAMELESS) for one in self.others)
+
+
+@kept
+def optimizer_parameters(case: Case) -> OptimizerParameters:
+    """Compare what optimizers hold with what backward calls reached. Empty when no optimizer ever stepped."""
+    flow = dataflow(case)
+    held = frozenset(parameter.tensor for look in case.optimizer_looks() for parameter in look.parameters)
+    if not held:
+        return OptimizerParameters(held, (), held)
+    reached = dict.fromkeys(leaf.tensor for leaf in case.leaf_gradients())
+    others = (flow.tensors[one] for one in reached if one in flow.tensors and one not in held)
+    unread = frozenset(one for one in held if not flow.is_used(one))
+    trained = (one for one in others if one.parameter and not is_updated_by_hand(case, one))
+    own = tuple(one for one in trained if not _is_put_together(case, one))
+    return OptimizerParameters(held, own, unread, not idle_optimizers(case))
+
+
+def _is_put_together(case: Case, tensor: FlowTensor) -> bool:
+    """Whether torch.distributed made it for a forward, from the parts of a parameter that the optimizer of each rank
+    holds, as FSDP2 does."""
+    made_by = takewhile(lambda site: site.origin is Origin.TORCH, birth(case, tensor.number))
+    return any(_DISTRIBUTED in PurePath(site.file).parts for site in made_by)
+
+
+def is_updated_by_hand(case: Case, tensor: FlowTensor) -> bool:
+    """Whether the program itself writes to it once a forward has used it, as a hand-written update does."""
+    return any(_writes(case, tensor))
+
+
+def _writes(case: Case, tensor: FlowTensor) -> Iterator[bool]:
+    flow, used = dataflow(case), False
+    for operation in flow.operations:
+        if operation.backward is None and operation.operation.grad:
+            used = used or any(read.tensor == tensor.number and read.requires_grad for read in operation.reads)
+        if used and operation.backward is None and not is_optimizer(operation):
+            for made in operation.makes:
+                known = flow.tensors.get(made)
+                in_place = any(read.tensor == made for read in operation.reads)
+                if known is not None and known.storage == tensor.storage and in_place:
+                    yield True
+
+
+def scatters(case: Case, backward: int) -> bool:
+    """Whether a backward adds gradients up over ranks and gives each its part: FSDP takes them away from leaves."""
+    inside = (block for block in case.blocks() if block.backward == backward)
+    return any("reduce_scatter" in operation.name for block in inside for operation in block.operations)

@@ -1,0 +1,1 @@
+"""Graphs that are run again, kept, copied, or differentiated twice."""

@@ -1,0 +1,1 @@
+"""Hooks that edit what they should not, stand in the wrong place, or pile up."""

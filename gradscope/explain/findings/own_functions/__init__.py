@@ -1,0 +1,1 @@
+"""Custom Functions, met at run time."""

@@ -1,0 +1,1 @@
+"""What torch or Python refuses, told by the line to edit."""

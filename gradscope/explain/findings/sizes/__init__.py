@@ -1,0 +1,1 @@
+"""Gradients and values that are not finite, too large, too small, or zero."""

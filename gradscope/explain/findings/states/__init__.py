@@ -1,0 +1,1 @@
+"""Modes, frozen parts, running averages, and states that are saved and loaded."""

@@ -1,0 +1,79 @@
+"""GS872: frozen layers whose averages go on moving."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.gradients.frozen_losses import freezing_lines
+from gradscope.explain.deductions.states.woken_by_train import mode_line, waking
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.syntax import syntax
+from gradscope.model.finding import Related
+from gradscope.model.notice import FROZEN_MOVES, Notice
+from gradscope.model.site import Site
+
+_NAME = re.compile(r"\w+")
+
+
+def frozen_averages_move(case: Case) -> Iterator[Cause]:
+    """What it flags: a batch normalisation whose weights are frozen, and whose running averages move with each batch.
+
+    Why: requires_grad=False holds parameters. Averages are buffers, which every forward in training mode updates: what
+    was frozen gives other values in evaluation than it did before, for its old task as well.
+
+    Wrong:
+        backbone.requires_grad_(False)
+        model.train()
+
+    Right:
+        backbone.requires_grad_(False)
+        model.train()
+        backbone.eval()
+
+    Do instead: put what is frozen into evaluation mode, after each train() of what is around it.
+
+    How it is found: it normalised by the batch and updated its averages, with gradients on, while its weight did not
+    require grad, and its weight did not require grad again later. The line is the train() of the model that came after
+    an eval() of the frozen part, or the call that gives a function the model for its mode only. Else it is the only one
+    that freezes something, or one of that name, or the one that normalises. A hint: averages may be meant to follow the
+    new data.
+    """
+    moving = [notice for notice in case.notices() if notice.what == FROZEN_MOVES]
+    if not moving:
+        return
+    called = moving[0].site
+    woken = waking(case, {notice.stack for notice in moving})
+    places = [("called_at", called, "normalises by the batch")]
+    if woken is not None:
+        site = mode_line(case, woken.train)
+        message = "train() puts frozen batch normalisations back into training mode: their averages move on"
+        places.insert(0, ("declared_at", woken.rest.site, "eval()"))
+        places.append(("called_at", woken.train.site, "train()"))
+    else:
+        site = _freezing(case, moving) or called
+        message = "frozen batch normalisations are in training mode: their averages move on with each batch"
+    related = tuple(Related(*one) for one in places if one[1] not in (None, site))
+    yield Cause(message, site, related, certain=False)
+
+
+def _freezing(case: Case, moving: list[Notice]) -> Site | None:
+    """The only line that freezes something, or one of the name of such a part."""
+    parts, freezing = _parts(case, moving), freezing_lines(case)
+    found = [site for site in freezing if parts.intersection(_NAME.findall(_frozen(case, site)))] or freezing
+    return found[0] if len(found) == 1 else None
+
+
+def _parts(case: Case, moving: list[Notice]) -> set[str]:
+    """The names of the modules that such batch normalisations are in."""
+    stacks = {notice.stack for notice in moving}
+    operations = (one for block in case.blocks() for one in block.operations if one.stack in stacks)
+    return {part for one in operations if one.module is not None for part in one.module.path.split(".")}
+
+
+def _frozen(case: Case, site: Site) -> str:
+    """The text that says what a line freezes: its own, and what the loop around it goes over."""
+    loop = syntax(case).loop(site)
+    return f"{site.source} {ast.unparse(loop.iter) if isinstance(loop, ast.For) else ''}"

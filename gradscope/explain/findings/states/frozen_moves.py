@@ -1,0 +1,92 @@
+"""GS708: parameters that were frozen while the program trained, and that the optimizer moves all the same."""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Iterator
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.gradients.frozen_losses import freezing_lines
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.optimizers import made_at
+from gradscope.explain.evidence.timeline import timelines
+from gradscope.explain.evidence.words import several
+from gradscope.model.finding import Related
+from gradscope.model.flow import GradientState, OptimizerLook
+from gradscope.model.site import Site
+from gradscope.model.training import FREEZE, STEP
+
+
+def frozen_weights_move(case: Case) -> Iterator[Cause]:
+    """What it flags: a step that changes parameters which trained before, require no gradient by now, and were given
+    none.
+
+    Why: an optimizer leaves out what has no .grad, not what requires none. The .grad that a parameter had when it was
+    frozen stays, as old values or as zeros, and momentum and weight decay move the parameter on.
+
+    Wrong:
+        for parameter in trunk.parameters():
+            parameter.requires_grad_(False)
+        optimizer.zero_grad(set_to_none=False)
+
+    Right:
+        for parameter in trunk.parameters():
+            parameter.requires_grad_(False)
+            parameter.grad = None
+
+    Do instead: set .grad to None where you freeze, or make an optimizer without what is frozen.
+
+    How it is found: some elements of each parameter before and after the steps that are looked at, on a CPU, and
+    whether it requires a gradient then: it did in an earlier one. No backward since the step before has reached it.
+    """
+    trained: dict[int, set[str]] = defaultdict(set)
+    said: set[int] = set()
+    changed = {(one.optimizer, one.count, one.parameter) for one in case.updates() if one.changed}
+    for look in case.optimizer_looks():
+        times = Counter(one.name for one in look.parameters)
+        frozen = [one.name for one in look.parameters if one.state is GradientState.FROZEN and times[one.name] == 1]
+        moved = [
+            one for one in frozen if one in trained[look.optimizer] and (look.optimizer, look.count, one) in changed
+        ]
+        reached = _reached(case, look) if moved and look.optimizer not in said else None
+        names = [] if reached is None else [one for one in moved if one not in reached]
+        if names:
+            said.add(look.optimizer)
+            made = made_at(case, look.optimizer)
+            line = _freezing(case)
+            yield Cause(
+                f"step {look.count} moves {several(names)}, which {'is' if len(names) == 1 else 'are'} frozen by then: "
+                "a .grad of before is still there, and the optimizer goes on from it",
+                line or made,
+                (Related("declared_at", made, "the optimizer"),) if line is not None and made is not None else (),
+                tensor=names[0],
+                weight=len(names),
+            )
+        trained[look.optimizer].update(one.name for one in look.parameters if one.state is GradientState.VALUES)
+
+
+def _reached(case: Case, look: OptimizerLook) -> set[str] | None:
+    """The leaves that a backward has reached since the step before a look's; None where not all of these are known."""
+    for timeline in timelines(case):
+        numbers: list[int] = []
+        for moment in timeline.moments:
+            if moment.backward is not None:
+                numbers.append(moment.backward.number)
+            elif moment.call is not None and moment.call.kind is STEP and moment.call.optimizer == look.optimizer:
+                if look.backward in numbers:
+                    return _leaves(case, numbers)
+                numbers = []
+    return None
+
+
+def _leaves(case: Case, numbers: list[int]) -> set[str] | None:
+    if any(number not in case.graph_sizes() for number in numbers):
+        return None
+    return {node.leaf for number in numbers for node in case.graph(number).nodes if node.leaf is not None}
+
+
+def _freezing(case: Case) -> Site | None:
+    """The line that freezes: the last call for a module, else the only one in the source."""
+    calls = [call.site for timeline in timelines(case) for _, call in timeline.of(FREEZE) if call.site is not None]
+    lines = freezing_lines(case)
+    return calls[-1] if calls else lines[0] if len(lines) == 1 else None

@@ -1,0 +1,1 @@
+"""What torch.func's transforms and activation checkpoints refuse, or compute otherwise."""

@@ -1,0 +1,175 @@
+"""GS767: a loss that is averaged over the ranks before its backward, or divided by their number, whose gradients the
+wrapper averages once more."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradscope.model.finding import Related
+from gradscope.model.flow import FlowOperation
+from gradscope.model.operation import base_name
+from gradscope.model.site import Origin, Site, Stack, user_frames, user_site
+from gradscope.ranks.core.copies import Replicas, replicas_of
+from gradscope.ranks.core.kind import Blame
+from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.gradients.divided_alone import divided_alone
+from gradscope.ranks.gradients.reduced import DIVIDES, divisors, is_hooked, meets_nobody
+from gradscope.ranks.source.deciding import names_their_number, origin
+from gradscope.ranks.source.given import frames_of
+from gradscope.store.collective_reader import read_groups_of_runs, read_process_groups
+from gradscope.store.file import damage_is_one_sentence
+from gradscope.store.reader import Recording, load
+
+_SUMS = "c10d.allreduce_."
+_MULTIPLIES = frozenset(("mul_", "_foreach_mul_"))
+_LOOKS = 2  # backward calls, at least
+
+
+@dataclass(frozen=True, slots=True)
+class _Divided:
+    """A loss of all ranks, divided: under which stack, and where the ranks had met for it."""
+
+    stack: Stack
+    summed: Site | None
+
+
+def averaged_twice(ranks: Ranks) -> Iterator[Blame]:
+    """What it flags:
+        A loss that all ranks sum and divide by their number before its backward, under DistributedDataParallel; one of
+        each rank's own that is divided by their number.
+    Why:
+        A sum in place is nothing to autograd: the gradient of each rank is that of its own loss, divided by the number
+        of ranks. The wrapper then averages these gradients, and so divides once more: of two ranks, each step is half
+        as large as the loss tells, of eight an eighth.
+    Wrong:
+        dist.all_reduce(loss.data)
+        loss = loss / world_size
+        loss.backward()
+    Right:
+        loss.backward()
+        shown = loss.detach() / world_size
+        dist.all_reduce(shown)
+    Do instead:
+        Start the backward from the rank's own loss, and average a detached copy of it for what is shown.
+    How it is found:
+        A hint. The memory of what a backward started from, or of what that is the quotient of, was summed in the group
+        in which the wrapper averages, and then divided by what the source tells to be the number of ranks, in two
+        backward calls at least; no Function meets others in that backward, no communication hook is registered, and the
+        program multiplies nothing in place after it. The line is that which calls what divides, in the function that
+        calls backward. So is a mean of each rank's own that a line divides by the number of ranks itself, and nothing
+        that is computed of it: each backward starts there and has a step of its own, the ranks have losses of their
+        own, nothing is scaled before the step, nor by the number of ranks in the source but by operators.
+    """
+    for replicas in replicas_of(ranks):
+        if replicas.leaves is not None or replicas.group is None:
+            continue  # what a program sums by hand it may divide by hand
+        with load(Path(ranks.rank(replicas.members[0]).path)) as recording:
+            found = _found(recording, replicas)
+            alone = divided_alone(ranks, replicas, recording) if found is None else None
+        if alone is not None:
+            yield Blame(
+                f"each rank divides its own mean loss by the {len(replicas.members):,} ranks before its backward, and "
+                "DistributedDataParallel averages the gradients as well: they are too small by that number",
+                alone,
+            )
+            return
+        if found is not None:
+            site, summed = found
+            world = len(replicas.group[1])
+            yield Blame(
+                f"the loss is averaged over {world:,} ranks before its backward, and DistributedDataParallel averages "
+                f"the gradients as well: they are 1/{world:,} of those of the loss that is shown",
+                site,
+                () if summed is None else (Related("cause_at", summed, "where the loss is summed over the ranks"),),
+            )
+            return
+
+
+def _found(recording: Recording, replicas: Replicas) -> tuple[Site, Site | None] | None:
+    """The line in the function that calls backward by which its loss is averaged, and where that is summed."""
+    if is_hooked(recording):
+        return None
+    divided = _divided(recording, replicas)
+    if len(divided) < _LOOKS or not all(meets_nobody(recording, number) for number in divided):
+        return None
+    number, first = min(divided.items())
+    if not _is_by_their_number(recording, first.stack, len(replicas.members)):
+        return None
+    started = next((user_site(one.stack) for one in recording.backwards() if one.number == number), None)
+    frames = user_frames(first.stack)
+    site = next((one for one in frames if one.is_in_function_of(started)), next(iter(frames), None))
+    return None if site is None else (site, first.summed)
+
+
+def _divided(recording: Recording, replicas: Replicas) -> dict[int, _Divided]:
+    """By backward: the loss of all ranks that it started from, and that was divided just before; none where the program
+    multiplies something in place after a backward."""
+    meets = _meetings(recording, replicas)
+    memory = {one.number: one.storage for one in recording.flow_tensors()}
+    starts = {one.backward: memory.get(one.tensor, -1) for one in recording.flow_ends() if not one.target}
+    summed: dict[int, Site | None] = {}
+    divided: dict[int, _Divided] = {}
+    begun = False
+    for one in recording.flow():
+        if one.backward is not None:
+            begun = True
+            continue
+        if begun and _scales(one):
+            return {}
+        _follow(one, meets, memory, summed, divided)
+    return {number: divided[storage] for number, storage in starts.items() if storage in divided}
+
+
+def _follow(
+    one: FlowOperation,
+    meets: set[int],
+    memory: dict[int, int],
+    summed: dict[int, Site | None],
+    divided: dict[int, _Divided],
+) -> None:
+    """Note memory that is summed over the ranks, and what is divided of it; what else writes it makes it another's."""
+    read, made = ([memory[at] for at in each if at in memory] for each in ([it.tensor for it in one.reads], one.makes))
+    if one.operation.name.startswith(_SUMS):
+        summed.update(dict.fromkeys(read if one.run in meets else (), one.site))
+        return
+    found = next((each for each in read[:1] if each in summed), None)  # by what it divides may be a count of all
+    for storage in made:
+        divided.pop(storage, None)
+        if found is not None and one.operation.grad and base_name(one.operation.name) in DIVIDES:
+            divided[storage] = _Divided(one.operation.stack, summed[found])
+        if one.operation.writes:
+            summed.pop(storage, None)
+
+
+def _meetings(recording: Recording, replicas: Replicas) -> set[int]:
+    """The stretches of operators that ended with a collective of the group in which gradients are averaged."""
+    members = set(replicas.members)
+    with damage_is_one_sentence(recording.path):
+        rows = recording.tables.rows
+        groups = read_process_groups(rows, recording.tables.interned)
+        return {run for run, number in read_groups_of_runs(rows).items() if set(groups[number].members) == members}
+
+
+def _scales(one: FlowOperation) -> bool:
+    """Whether the program itself multiplies in place, as it may do to gradients."""
+    own = bool(one.operation.stack) and one.operation.stack[0].origin is Origin.USER
+    learns = any(each.requires_grad for each in one.reads)
+    return own and not learns and base_name(one.operation.name) in _MULTIPLIES
+
+
+def _is_by_their_number(recording: Recording, stack: Stack, world: int) -> bool:
+    """Whether what a line divides by goes back to the number of ranks, by the names in the source."""
+    frames = frames_of(recording, stack)
+    if not frames:
+        return False
+
+    def is_number(value: ast.expr) -> bool:
+        return (isinstance(value, ast.Constant) and value.value == world) or names_their_number(value)
+
+    line = frames[0].site.line
+    nodes = (node for node in ast.walk(frames[0].function) if line == getattr(node, "lineno", 0))
+    by = (value for node in nodes for value in divisors(node))
+    return any(origin(recording, frames, value, is_number) is not None for value in by)

@@ -1,0 +1,141 @@
+"""GS768: a gather in a custom Function whose backward gives back a rank's own part, without what others' losses add."""
+
+from __future__ import annotations
+
+import ast
+import math
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from gradscope.model.finding import Related
+from gradscope.model.graph import Graph, Node
+from gradscope.model.operation import base_name
+from gradscope.model.rank import Collective
+from gradscope.model.site import Site, Stack
+from gradscope.ranks.core.kind import Blame
+from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.source.syntax import Function, at_line, nodes_of, tree_of
+from gradscope.ranks.source.ways import is_collective, ways_of
+from gradscope.store.reader import Recording, load
+
+_GATHERS = ("c10d.allgather_", "c10d._allgather_base_", "_c10d_functional.all_gather_into_tensor")
+_SCALES = frozenset(("mul", "mul_", "div", "div_"))  # by which a backward may make up for the others
+_LOSSES = 2  # at least, that are compared
+_ALIKE = 1e-3  # relative
+
+
+@dataclass(frozen=True, slots=True)
+class OwnPart:
+    """The Function, the line that gives the part back, that of the gather, and among how many ranks."""
+
+    function: str
+    returns: Site
+    gather: Site | None
+    world: int
+
+
+def own_part_alone(ranks: Ranks) -> Iterator[Blame]:
+    """What it flags:
+        A custom Function that gathers, and whose backward gives back a rank's part of its own gradient, without a sum.
+    Why:
+        What was gathered goes into the loss of each rank, and each of these losses adds to the gradient of what this
+        rank has put in. Without a sum over the ranks only its own does: the rows of others are compared with, and never
+        moved by that comparison.
+    Wrong:
+        return gradient.chunk(world)[rank]  # in the backward of what gathers in its forward
+    Right:
+        dist.all_reduce(gradient)
+        return gradient.chunk(world)[rank]
+    Do instead:
+        Sum the gradient over the ranks before the part is taken, or reduce_scatter it; or take
+        torch.distributed.nn.functional.all_gather, which does so.
+    How it is found:
+        A hint. The Function receives as many times more numbers than it gives as there are ranks, it scales nothing, no
+        collective runs in the backward before its leaves, and the losses of these ranks are not the same: one loss of
+        all needs no sum.
+    """
+    own = _own_part(ranks)
+    if own is not None:
+        yield Blame(
+            f"{own.function} gathers from {own.world:,} ranks, which have losses of their own, and gives back this "
+            "rank's part of its own gradient: what the losses of the other ranks add to that is lost, unless it is "
+            "summed first",
+            own.returns,
+            () if own.gather is None else (Related("cause_at", own.gather, "where it gathers"),),
+            operator=own.function,
+        )
+
+
+def _own_part(ranks: Ranks) -> OwnPart | None:
+    """The first such Function, where the ranks that are gathered from have losses of their own."""
+    there = {one.rank for one in ranks.ranks}
+    gathers = (one for one in ranks.collectives if not one.inside and one.operator.startswith(_GATHERS))
+    lines = {(one.operator, one.site, one.group.key): one for one in gathers if one.group is not None}
+    for one in lines.values():
+        members = [] if one.group is None else [number for number in one.group.members if number in there]
+        if len(members) > 1 and _have_own_losses(ranks, members):
+            with load(Path(ranks.rank(members[0]).path)) as recording:
+                found = _found(recording, one)
+            if found is not None:
+                return found
+    return None
+
+
+def _have_own_losses(ranks: Ranks, members: list[int]) -> bool:
+    """Whether some ranks differ in their losses: one that all have alike has the whole gradient in each part of it."""
+    of_each = {number: dict(losses) for losses, numbers in ranks.losses.items() for number in numbers}
+    first, *others = (of_each.get(number, {}) for number in members)
+    for other in others:
+        both = [(float(first[at]), float(other[at])) for at in first.keys() & other.keys()]
+        both = [each for each in both if all(map(math.isfinite, each))]
+        if len(both) < _LOSSES or all(math.isclose(*each, rel_tol=_ALIKE) for each in both):
+            return False
+    return True
+
+
+def _found(recording: Recording, gather: Collective) -> OwnPart | None:
+    """The first Function that gathers by a line, and whose backward gives a part of what it received; None where a
+    backward exchanges anything before it comes to leaves, by which what is lost there may come back."""
+    ways, world = ways_of(recording), 0 if gather.group is None else len(gather.group.members)
+    for number, sizes in sorted(recording.node_sizes().items()):
+        graph, ran = recording.graph(number), recording.operators(number)
+        if any(is_collective(name) and node is not None and not graph.nodes[node].leaf for node, name in ran):
+            return None
+        stacks = [one.stack for one in ways.get(number, ()) if (one.name, one.site) == (gather.operator, gather.site)]
+        for node in graph.nodes if stacks else ():
+            scales = any(at == node.id and base_name(name) in _SCALES for at, name in ran)
+            if node.function is not None and not scales and _gives_a_part(graph, node, sizes, world):
+                found = _of(recording, node, stacks)
+                if found is not None:
+                    return OwnPart(node.function.bare_name, found, gather.site, world)
+    return None
+
+
+def _gives_a_part(graph: Graph, node: Node, sizes: dict[int, float], world: int) -> bool:
+    """Whether a node received as many times more numbers as there are ranks than it gave to one that is above it."""
+    received = sum(math.prod(one.shape) for one in node.inputs_meta if one is not None)
+    for edge in graph.edges:
+        if edge.source == node.id and sizes.get(edge.target, 0.0) > 0.0:
+            given = graph.nodes[edge.target].inputs_meta[edge.input_nr : edge.input_nr + 1]
+            if any(one is not None and math.prod(one.shape) * world == received for one in given):
+                return True
+    return False
+
+
+def _of(recording: Recording, node: Node, stacks: list[Stack]) -> Site | None:
+    """The line by which the backward of a node's Function returns, where one of some stacks is below its forward."""
+    place = None if node.function is None else node.function.class_site
+    if place is None:
+        return None
+    classes = (one for one in nodes_of(tree_of(recording, place)) if isinstance(one, ast.ClassDef))
+    owner = next((one for one in classes if one.lineno <= place.line < one.body[0].lineno), None)
+    methods = {one.name: one for one in owner.body if isinstance(one, Function)} if owner is not None else {}
+    forward, backward = methods.get("forward"), methods.get("backward")
+    if forward is None or backward is None:
+        return None
+    lines = range(forward.lineno, (forward.end_lineno or 0) + 1)
+    if not any(site.file == place.file and site.line in lines for stack in stacks for site in stack):
+        return None
+    returns = [one.lineno for one in ast.walk(backward) if isinstance(one, ast.Return)]
+    return at_line(recording, Site(place.file, place.line, "backward"), max(returns)) if returns else None

@@ -1,0 +1,1 @@
+"""Ranks that do not meet: one goes another way, stops, or enters another collective."""

@@ -1,0 +1,180 @@
+"""Where a rank went another way than one that it does not meet: out of a loop, or of a step before its backward.
+
+The first is told by the lines where both were last, the second by the lines whose operators ran before a backward.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from itertools import groupby
+from operator import attrgetter
+from pathlib import Path
+
+from gradscope.model.operation import Operation
+from gradscope.model.rank import Rank, State
+from gradscope.model.site import Site, Stack, user_frames
+from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.meeting.closures import WHY, called_unevenly
+from gradscope.ranks.source.deciding import part_of, rank_that_decides
+from gradscope.ranks.source.passing import parting
+from gradscope.ranks.source.syntax import at_line, statements, turns
+from gradscope.ranks.source.ways import ways_of
+from gradscope.store.collective_reader import read_runs
+from gradscope.store.file import damage_is_one_sentence
+from gradscope.store.reader import Recording, load
+
+LEFT_STEP = "leaving a step before its backward"
+_LEFT_LOOP = "when it left the loop"
+_ALONE = "not having come to what another one does alone"
+
+
+@dataclass(frozen=True, slots=True)
+class _Went:
+    """The stacks of the last line before a rank went back, of that to which it did, and of the next one of another
+    rank's. `after_a_branch`: it had come to other lines before; `in_common`: told by the lines alone that both came to,
+    so that it is to be asked whether that is the beginning of a step."""
+
+    last: Stack
+    now: Stack
+    beyond: Stack
+    after_a_branch: bool
+    in_common: bool = False
+
+
+def left(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
+    """What a rank that ended left while others went on in it, and the line; None where that is not to be told."""
+    others = [other for other in ranks.ranks if other.waits] if one.state is State.DONE else []
+    if not others:
+        return None
+    with load(Path(one.path)) as here, load(Path(others[0].path)) as there:
+        uneven = called_unevenly(here, there)
+        if uneven is not None:
+            return f"since {WHY}", uneven.returned
+        step = left_step(here, there)
+        if step is not None:
+            return LEFT_STEP, step
+        loop = _left_loop(here, one.last_site, others)
+        if loop is None:
+            asks = rank_that_decides(there, waits_under(there))
+            return None if asks is None else (_ALONE, asks)
+        part = part_of(there, waits_under(there), loop)
+        return (f"when it left the loop of line {loop.line}", part) if part is not None else (_LEFT_LOOP, loop)
+
+
+def waits_under(recording: Recording) -> Stack:
+    """The stack of the last collective that a rank entered."""
+    with damage_is_one_sentence(recording.path):
+        runs = read_runs(recording.tables.rows)
+        return recording.tables.interned.stack(runs[-1][-1]) if runs else ()
+
+
+def _left_loop(here: Recording, last: Site | None, others: list[Rank]) -> Site | None:
+    """The innermost loop around the last line of a rank and around the line where another one waits."""
+    for there in (other.place for other in others):
+        if last is not None and there is not None and there.is_in_function_of(last):
+            lines = last.line, there.line
+            line = max(_loops(here, last, *lines), default=None)
+            return None if line is None else at_line(here, last, line)
+    return None
+
+
+def _loops(recording: Recording, site: Site, *lines: int) -> Iterator[int]:
+    """Where the loops begin that have all of these lines in them."""
+    for node in statements(recording, site):
+        around = all(node.lineno <= line <= (node.end_lineno or 0) for line in lines)
+        if around and isinstance(node, (ast.For, ast.AsyncFor, ast.While)):
+            yield node.lineno
+
+
+def left_step(here: Recording, there: Recording) -> Site | None:
+    """The way out, or the branch not taken, where a rank went back to a line and the other on to a backward more."""
+    if len(here.backwards()) >= len(there.backwards()):
+        return None
+    return next(iter(steps_left(here, there)), None)
+
+
+def steps_left(here: Recording, there: Recording) -> list[Site]:
+    """The ways out, or branches not taken, where a rank went back to a line and the other on to a backward.
+
+    They are looked for in the lines that they came to, and, as a step may consist of one line, in single operators;
+    then in the lines that both came to, as what made a rank leave a step may have run lines of its own before.
+    """
+    stacks, ours, theirs = {call.number: call.stack for call in there.backwards()}, ways_of(here), ways_of(there)
+    found: list[Site] = []
+    for went_back in (_went_back_by_lines, _went_back, _went_back_by_common_lines):
+        for backward in () if found else sorted(ours.keys() & theirs.keys()):
+            went, stack = went_back(ours[backward], theirs[backward]), stacks.get(backward, ())
+            if (
+                went is None
+                or not _leads_to(went.beyond, stack)
+                or (went.in_common and not _is_round(here, went, stack))
+            ):
+                continue
+            parted = parting(went.last, went.beyond)
+            line = None if parted is None else min(turns(here, *parted), default=None)
+            if parted is not None and line is not None:
+                found.append(at_line(here, parted[0], line))
+    return found
+
+
+def _went_back_by_lines(ours: list[Operation], theirs: list[Operation]) -> _Went | None:
+    return _went_back(_lines(ours), _lines(theirs))
+
+
+def _went_back_by_common_lines(ours: list[Operation], theirs: list[Operation]) -> _Went | None:
+    """By the lines that both came to: these part where the one goes back, so that none runs before that in between."""
+    common = {str(one.site) for one in ours} & {str(one.site) for one in theirs}
+    mine, others = (_lines([one for one in way if str(one.site) in common]) for way in (ours, theirs))
+    went = _went_back(mine, others)
+    return None if went is None or went.after_a_branch else replace(went, in_common=True)
+
+
+def _went_back(ours: list[Operation], theirs: list[Operation]) -> _Went | None:
+    """From the last line that both came to, or one in a branch after it."""
+    sites, others = [str(one.site) for one in ours], [str(one.site) for one in theirs]
+    pairs = enumerate(zip(sites, others, strict=False))
+    at = next((place for place, (one, other) in pairs if one != other), None)
+    if not at or others[at] in others[:at]:
+        return None
+    back = next((place for place in range(at, len(sites)) if sites[place] in sites[:at]), None)
+    if back is None or _goes_on(ours[back - 1].stack, ours[back].stack, theirs[at].stack):
+        return None
+    return _Went(ours[back - 1].stack, ours[back].stack, theirs[at].stack, back > at)
+
+
+def _is_round(recording: Recording, went: _Went, stack: Stack) -> bool:
+    """Whether a rank came to the next trip of a loop around a backward, and not of one that is over before it."""
+    last, now, ends = (user_frames(one)[::-1] for one in (went.last, went.now, stack))
+    shorter = min(len(last), len(now))
+    depth = next((at for at in range(shorter) if str(last[at]) != str(now[at])), shorter)
+    if not (depth < shorter and last[depth].is_in_function_of(now[depth])):
+        depth -= 1  # what one line calls, one after the other
+    if depth < 0 or depth >= len(ends) or [*map(str, ends[:depth])] != [*map(str, last[:depth])]:
+        return False
+    around = list(_loops(recording, last[depth], last[depth].line, now[depth].line))
+    within = set(_loops(recording, ends[depth], ends[depth].line))
+    return last[depth].is_in_function_of(ends[depth]) and bool(around) and max(around) in within
+
+
+def _goes_on(last: Stack, now: Stack, beyond: Stack) -> bool:
+    """Whether a rank came to a line below its last one, in the function in which another went beyond."""
+    parted = parting(last, beyond)
+    if parted is None:
+        return False
+    place = parted[0].file, parted[0].function
+    return any((site.file, site.function) == place and site.line > parted[0].line for site in now)
+
+
+def _leads_to(beyond: Stack, stack: Stack) -> bool:
+    """Whether a line, or its caller's, stands above a backward's, or its caller's, in one function: else it has a loop
+    of its own."""
+    around = {(site.file, site.function): site.line for site in reversed(stack)}
+    here = next((site for site in beyond if (site.file, site.function) in around), None)
+    return here is not None and here.line <= around[here.file, here.function]
+
+
+def _lines(way: list[Operation]) -> list[Operation]:
+    """The first operator of each line, as often as it was come to."""
+    return [next(alike) for _, alike in groupby(way, key=attrgetter("site"))]

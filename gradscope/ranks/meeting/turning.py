@@ -1,0 +1,223 @@
+"""What a collective that does not match goes back to: a step that a rank left, a branch that it took, a dtype."""
+
+from __future__ import annotations
+
+from contextlib import ExitStack
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from gradscope.model.rank import Collective, Rank
+from gradscope.model.site import Site, Stack, user_site
+from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.meeting.closures import WHY, called_unevenly
+from gradscope.ranks.meeting.forwards import went_apart
+from gradscope.ranks.meeting.handing import handed_by
+from gradscope.ranks.meeting.leaving import LEFT_STEP, left_step, steps_left
+from gradscope.ranks.meeting.loops import left_loop, same_way
+from gradscope.ranks.meeting.parting import Parting
+from gradscope.ranks.meeting.skipping import has_met_there, left_out_by
+from gradscope.ranks.source.deciding import decided_at, part_of
+from gradscope.ranks.source.given import made_at
+from gradscope.ranks.source.passing import Branch, gone_into, passed_by
+from gradscope.ranks.source.rounds import stacks_between
+from gradscope.store.collective_reader import read_place, read_runs
+from gradscope.store.file import damage_is_one_sentence
+from gradscope.store.reader import Recording, load
+
+
+@dataclass(frozen=True, slots=True)
+class Met:
+    """A rank at a place of its group's sequence, what it entered there, and under which stack; `before`: that of what
+    it had entered before. `runs`: the stretches of operators that ended with these, the earlier one first."""
+
+    rank: Rank
+    recording: Recording
+    collective: Collective
+    stack: Stack
+    before: Stack
+    runs: tuple[int, int] = (0, 0)
+
+
+@dataclass(frozen=True, slots=True)
+class Turn:
+    """Who entered something else, what that was and what the others did; the line that it goes back to, with words for
+    it, and the condition of its branch. `site` is None where it is the line of the collective itself."""
+
+    who: int
+    entered: Collective
+    expected: Collective
+    site: Site | None = None
+    words: str = ""
+    condition: Site | None = None
+    asks: str = "the condition of the branch"  # what that is
+
+
+def turn_of(ranks: Ranks, parting: Parting) -> Turn:
+    """Where the odd ones went another way, or, where they are as many as the others, these."""
+    with ExitStack() as files:
+        odd, usual = (_met(ranks, parting, number, files) for number in (parting.odd[0], parting.others[0]))
+        plain = Turn(odd.rank.rank, odd.collective, usual.collective)
+        return (
+            _called_unevenly(odd, plain, usual)
+            or _forwards_apart(odd, plain, usual)
+            or _left(odd, usual)
+            or _left_loop(odd, usual)
+            or _branched(odd, usual, parting)
+            or _made(odd, plain, parting)
+            or _skipped(odd, plain, usual, parting)
+            or _handed(odd, plain, usual, parting)
+            or plain
+        )
+
+
+def _met(ranks: Ranks, parting: Parting, number: int, files: ExitStack) -> Met:
+    rank = ranks.rank(number)
+    recording = files.enter_context(load(Path(rank.path)))
+    with damage_is_one_sentence(recording.path):
+        tables = recording.tables
+        place, before = (
+            read_place(tables.rows, tables.interned, parting.key, at) for at in (parting.at, parting.at - 1)
+        )
+    stack, backward, run = place or ((), None, 0)
+    collective = parting.entered[number]
+    return Met(
+        rank,
+        recording,
+        collective if backward is None else replace(collective, backward=backward),
+        stack,
+        before[0] if before else (),
+        (before[2] if before else run, run),
+    )
+
+
+def _called_unevenly(odd: Met, plain: Turn, usual: Met) -> Turn | None:
+    """A step in which closures were called unequally often."""
+    uneven = called_unevenly(odd.recording, usual.recording)
+    if uneven is None:
+        return None
+    turn = replace(plain, words=f", since {WHY},", site=uneven.returned)
+    return replace(turn, condition=uneven.step, asks="the step that called them")
+
+
+def _forwards_apart(odd: Met, plain: Turn, usual: Met) -> Turn | None:
+    """Where the forwards had gone apart, of two that are in one backward call and at one line of it."""
+    both = odd.collective.inside and usual.collective.inside
+    if not both or odd.collective.backward != usual.collective.backward or not same_way(odd.stack, usual.stack):
+        return None
+    apart = went_apart(odd.recording, usual.recording, odd.collective.backward)
+    if apart is None:
+        return None
+    words = f", as their forwards had gone apart at line {apart.condition.line},"
+    return replace(plain, words=words, site=apart.drawn or apart.condition, condition=apart.drawn and apart.condition)
+
+
+def _left(odd: Met, usual: Met) -> Turn | None:
+    """A step that a rank left, so that it has been ahead of the other since."""
+    here, there = (odd, usual) if odd.rank.backwards < usual.rank.backwards else (usual, odd)
+    site = left_step(here.recording, there.recording)
+    if site is None:
+        return None
+    return Turn(here.rank.rank, here.collective, there.collective, site, f", {LEFT_STEP},")
+
+
+def _left_loop(odd: Met, usual: Met) -> Turn | None:
+    """A loop that a rank left, and the other goes on in."""
+    if not odd.before or not same_way(odd.before, usual.before):
+        return None
+    for one, other in ((odd, usual), (usual, odd)):
+        between = stacks_between(other.recording, *other.runs)
+        left = left_loop(other.recording, other.before, other.stack, one.stack, between)
+        if left is not None:
+            words = f", when it had left the loop of line {left.loop.line},"
+            alone = _alone_in(other, one) if left.decides == left.loop else None
+            if alone is not None:
+                return alone
+            step = _skipped_step(one, other) if left.decides == left.loop else None
+            if step is not None:
+                return Turn(one.rank.rank, one.collective, other.collective, step, f", {LEFT_STEP},")
+            part = part_of(other.recording, other.stack, left.loop) if left.decides == left.loop else None
+            site = part or left.decides
+            loop = None if site == left.loop else left.loop
+            return Turn(one.rank.rank, one.collective, other.collective, site, words, loop, "the loop that it left")
+    return None
+
+
+def _alone_in(one: Met, other: Met) -> Turn | None:
+    """A branch of a rank's own in the last trip of a loop that all ranks went through: not the loop is uneven."""
+    branch = gone_into(_texts_of(one, other), one.stack, one.before)
+    return _turned(one, other, branch) if branch is not None else None
+
+
+def _skipped_step(one: Met, other: Met) -> Site | None:
+    """The way out of a step that a rank left before its backward, so that it came to the end of a loop while the other
+    is in it, and both ran equally many backward calls; None where the other left one as well."""
+    if one.rank.backwards != other.rank.backwards or steps_left(other.recording, one.recording):
+        return None
+    return next(iter(steps_left(one.recording, other.recording)), None)
+
+
+def _branched(odd: Met, usual: Met, parting: Parting) -> Turn | None:
+    """A branch that one took and the other passed by; what most do is nobody's turn."""
+    pairs = ((odd, usual), (usual, odd)) if len(parting.odd) == len(parting.others) else ((odd, usual),)
+    for one, other in pairs:
+        before = (one.before if same_way(one.before, other.before) else ()) if parting.at else None
+        branch = passed_by(_texts_of(one, other), one.stack, other.stack, before)
+        if branch is not None:
+            return _turned(one, other, branch)
+    return None
+
+
+def _texts_of(one: Met, other: Met) -> Recording:
+    """The recording that has the texts of the program: those of a rank that was killed lack."""
+    return one.recording if one.recording.sources() else other.recording
+
+
+def _turned(one: Met, other: Met, branch: Branch) -> Turn:
+    """That one of two ranks took a branch, and the line of it."""
+    words = f", {'below' if branch.leaves else 'in'} a branch of line {branch.condition.line},"
+    by_data = branch.parts or branch.leaves  # the rank that left is the one that all wait for
+    by_data = by_data and not branch.is_of_a_rank
+    told = branch.condition if by_data else branch.inside
+    site = decided_at(_texts_of(one, other), one.stack, branch.condition) or told
+    condition = None if site == branch.condition else branch.condition
+    return Turn(one.rank.rank, one.collective, other.collective, site, words, condition)
+
+
+def _made(odd: Met, plain: Turn, parting: Parting) -> Turn | None:
+    """Where the tensor was made that has another dtype in one and the same call."""
+    dtypes = {tuple(one.dtype for one in each.types) for each in parting.entered.values()}
+    if not parting.is_certain or len(dtypes) < 2:
+        return None
+    site = made_at(odd.recording, odd.stack)
+    return None if site is None else replace(plain, site=site)
+
+
+def _skipped(odd: Met, plain: Turn, usual: Met, parting: Parting) -> Turn | None:
+    """The condition by which ranks leave other trips of a loop out, where they meet at one line and had done so."""
+    site = odd.collective.site
+    if site is None or not parting.is_certain or not same_way(odd.stack, usual.stack):
+        return None
+    if not all(has_met_there(one.recording, site) for one in (odd, usual)):
+        return None  # they may have had other tensors from the start
+    found = left_out_by(odd.recording, odd.stack) or left_out_by(usual.recording, usual.stack)
+    if found is None:
+        return None
+    return replace(plain, site=found, words=f", by what line {found.line} lets through,")
+
+
+def _has_met(one: Met) -> bool:
+    """Whether a rank had met others at its line before."""
+    with damage_is_one_sentence(one.recording.path):
+        runs, interned = read_runs(one.recording.tables.rows), one.recording.tables.interned
+        stacks = {run[-1] for run in runs if run[1] < one.runs[1]}
+        return any(str(user_site(interned.stack(stack))) == str(user_site(one.stack)) for stack in stacks)
+
+
+def _handed(odd: Met, plain: Turn, usual: Met, parting: Parting) -> Turn | None:
+    """Who gives a helper of several callers a tensor of another size than other ranks do."""
+    if not parting.is_certain or not same_way(odd.stack, usual.stack):
+        return None
+    if not (_has_met(odd) or _has_met(usual)):
+        return None  # the helper may be wrong for all that call it
+    site = handed_by(odd.recording, odd.stack) or handed_by(usual.recording, usual.stack)  # one may have been killed
+    return None if site is None else replace(plain, words=f", as line {site.line} calls it,", site=site)

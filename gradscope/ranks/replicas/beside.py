@@ -1,0 +1,76 @@
+"""Where a program asks a wrapper for the module inside it, to call that, or a part of it, in place of the wrapper."""
+
+from __future__ import annotations
+
+import ast
+
+from gradscope.model.site import Site
+from gradscope.ranks.source.callers import ways_to
+from gradscope.ranks.source.given import Frame, passed_to
+from gradscope.ranks.source.syntax import at_line, nodes_of, tree_of
+from gradscope.store.reader import Recording
+
+_INSIDE = "module"  # the attribute in which a wrapper has what it wraps
+_LOOPS = (ast.For, ast.AsyncFor, ast.While)
+
+
+def asked_at(recording: Recording, site: Site) -> Site:
+    """The line that asks for what a line calls: an assignment above it, which runs whenever the call does, or that in
+    the only function that gives it to that of the line; else its own."""
+    tree = tree_of(recording, site)
+    found = {
+        str(asks): asks for way in ways_to(recording, site.file, tree, site.line) for asks in [_asked(way)] if asks
+    }
+    asks = next(iter(found.values())) if len(found) == 1 else None
+    return site if asks is None else at_line(recording, asks, asks.line)
+
+
+def _asked(frames: list[Frame]) -> Site | None:
+    """The same on one way to a line; None where that itself asks, or nothing tells."""
+    called = _called(frames[0])
+    for at, frame in enumerate(frames):
+        together = [
+            node.lineno
+            for node in ast.walk(frame.function)
+            if isinstance(node, ast.Assign) and node.lineno < frame.site.line and _asks(node.value)
+            if any(isinstance(one, ast.Name) and one.id in called for one in node.targets)
+            if at or _loop_around(frame.tree, node.lineno) == _loop_around(frame.tree, frame.site.line)
+        ]
+        if together:
+            return Site(frame.site.file, together[-1], frame.site.function)
+        given = [one for one in (passed_to(frames, at, name) for name in called if name) if one is not None]
+        if any(map(_asks, given)):
+            return Site(frames[at + 1].site.file, given[0].lineno, frames[at + 1].site.function)
+        called = {one.id for one in given if isinstance(one, ast.Name)}
+    return None
+
+
+def _called(frame: Frame) -> set[str]:
+    """The variables that hold what a line calls, or what that is a part of: not what a lambda on it calls later."""
+    body = list(ast.walk(frame.function))
+    later = {one for node in body if isinstance(node, ast.Lambda) for one in ast.walk(node)}
+    calls = (node for node in body if isinstance(node, ast.Call) and node not in later)
+    return {_held_by(node) for node in calls if _holds(node, frame.site.line)}
+
+
+def _held_by(call: ast.Call) -> str:
+    found = call.func
+    if _asks(found):
+        return ""
+    while isinstance(found, (ast.Attribute, ast.Subscript)):
+        found = found.value
+    return found.id if isinstance(found, ast.Name) else ""
+
+
+def _asks(value: ast.expr) -> bool:
+    return any(isinstance(one, ast.Attribute) and one.attr == _INSIDE for one in ast.walk(value))
+
+
+def _holds(node: ast.expr | ast.stmt, line: int) -> bool:
+    return node.lineno <= line <= (node.end_lineno or 0)
+
+
+def _loop_around(tree: ast.Module, line: int) -> ast.AST | None:
+    """The innermost loop around a line."""
+    around = [node for node in nodes_of(tree) if isinstance(node, _LOOPS) and _holds(node, line)]
+    return around[-1] if around else None

@@ -1,0 +1,94 @@
+"""GS797: buffers of copies of one model that nobody keeps equal."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from gradscope.model.finding import Related
+from gradscope.model.site import Site
+from gradscope.ranks.core.copies import Apart, Replicas, apart_words, first_apart, looks_of, replicas_of, values_at
+from gradscope.ranks.core.keys import unwrapped
+from gradscope.ranks.core.kind import Blame
+from gradscope.ranks.core.known import Looks, Ranks
+from gradscope.ranks.replicas.drawn import drawn
+from gradscope.ranks.source.buffer_writes import written_with
+from gradscope.store.reader import load
+
+
+def drifted(ranks: Ranks) -> Iterator[Blame]:
+    """What it flags:
+        Buffers that each rank changes by itself, or draws at random, in a model under DistributedDataParallel, which
+        was told not to broadcast them: broadcast_buffers=False, forward_sync_buffers=False.
+    Why:
+        Running statistics and other buffers are part of the model: in eval() each rank then computes something else,
+        and a checkpoint has the buffers of the rank that saves it, which saw a part of the data.
+    Wrong:
+        model = DistributedDataParallel(net, broadcast_buffers=False)
+    Right:
+        net = torch.nn.SyncBatchNorm.convert_sync_batchnorm(net)
+        model = DistributedDataParallel(net, broadcast_buffers=False)
+    Do instead:
+        Compute what goes into the buffer from the batches of all ranks (SyncBatchNorm, an all_reduce), draw it from one
+        seed, leave the broadcast on, or register what is each rank's own with persistent=False.
+    How it is found:
+        The norms of buffers that a state_dict() has, at the backward calls 0, 1, 2, 4, 8, ...: not the same on all
+        ranks, and changed since the first look, where the wrapper was told not to broadcast them. Where the program's
+        own lines write such a buffer, the line is that which computes what is first written, else the write; of a
+        module of torch's the line is that of the wrapper. A buffer that stays as it was is told where the one line that
+        registers it puts torch's random numbers into it, drawn without a generator.
+    """
+    for replicas in replicas_of(ranks):
+        looks = looks_of(ranks.buffers, replicas)
+        changing = _changing(ranks.buffers, looks)
+        found = first_apart(ranks.buffers, replicas, looks, changing.__contains__)
+        if found is not None:
+            wrapped = ranks.averaging[found.members[0]].wrapped
+            writes = _written(ranks, found, changing)
+            yield Blame(
+                f"the buffer {unwrapped(found.leaf)} is not the same on all ranks from backward {found.backward} on "
+                f"({apart_words(found)}), and DistributedDataParallel was told not to broadcast it",
+                writes or wrapped,
+                () if writes is None else (Related("cause_at", wrapped, "where the wrapper was made"),),
+                certain=False,
+                backward=found.backward,
+                tensor=found.leaf,
+            )
+            return
+        drawn_apart = _drawn(ranks, replicas, looks, changing)
+        if drawn_apart is not None:
+            yield drawn_apart
+            return
+
+
+def _drawn(ranks: Ranks, replicas: Replicas, looks: list[int], changing: set[str]) -> Blame | None:
+    """A buffer that each rank drew for itself, and that stays so."""
+    if not looks:
+        return None
+    first = replicas.members[0]
+    with load(Path(ranks.rank(first).path)) as recording:
+        registered = drawn(recording, values_at(ranks.buffers, looks[:1]).keys() - changing)
+    found = first_apart(ranks.buffers, replicas, looks[:1], registered.__contains__)
+    if found is None:
+        return None
+    return Blame(
+        f"the buffer {unwrapped(found.leaf)} is drawn at random on each rank, and is not the same on all of them "
+        f"({apart_words(found)}), as DistributedDataParallel was told not to broadcast it",
+        registered[found.leaf],
+        (Related("cause_at", ranks.averaging[first].wrapped, "where the wrapper was made"),),
+        certain=False,
+        backward=found.backward,
+        tensor=found.leaf,
+    )
+
+
+def _written(ranks: Ranks, found: Apart, changing: set[str]) -> Site | None:
+    """The line of the program's own that changes one of the buffers."""
+    with load(Path(ranks.rank(found.odd[0]).path)) as recording:
+        return written_with(recording, changing)
+
+
+def _changing(measured: Looks, looks: list[int]) -> set[str]:
+    """The buffers that are not at the last look what they were at the first: a rank's own constants are none."""
+    first, last = values_at(measured, looks[:1]), values_at(measured, looks[-1:])
+    return {name for name, norms in last.items() if first.get(name) != norms}

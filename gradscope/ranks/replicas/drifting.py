@@ -1,0 +1,125 @@
+"""Why copies of a model drift apart: another learning rate, a call that one rank leaves out, weights that it writes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gradscope.model.operation import Operation
+from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.training import (
+    AUTOCAST,
+    EVAL,
+    FORWARD,
+    GAP,
+    SCALED_STEP,
+    STATE,
+    STEP,
+    TRAIN,
+    Interval,
+    TrainingCall,
+)
+from gradscope.ranks.core.copies import Apart, looks_of
+from gradscope.ranks.core.known import Ranks
+from gradscope.ranks.gradients.scaled import Side, decided_apart
+from gradscope.ranks.meeting.closures import called_unevenly
+from gradscope.ranks.replicas.rates import unlike_rates
+from gradscope.ranks.source.chosen import gone_through_by_rank
+from gradscope.ranks.source.deciding import rank_that_decides
+from gradscope.ranks.source.passing import passed_by
+from gradscope.ranks.source.syntax import at_line, turns
+from gradscope.store.reader import Recording, load
+
+_NO_DECISION = (FORWARD, GAP, STATE, TRAIN, EVAL, AUTOCAST)  # kinds of calls that change no weight
+
+
+def why_apart(ranks: Ranks, found: Apart) -> tuple[str, Site] | None:
+    """What a rank does that another one does not, and the line; None where that is not known."""
+    odd = ranks.rank(found.odd[0])
+    other = ranks.rank(next(number for number in found.members if number not in found.odd))
+    equal = max(look for look in looks_of(ranks.weights, found.replicas) if look < found.backward)
+    with load(Path(odd.path)) as here, load(Path(other.path)) as there:
+        sides = (odd, here), (other, there)
+        left_out = decided_apart(*sides, found.backward) or _calls(*sides, found)
+        uneven = called_unevenly(here, there)
+        leaves = (ranks.own(odd.rank, found.leaf), ranks.own(other.rank, found.leaf))
+        told = None if uneven is None else uneven.told
+        return unlike_rates(here, there) or told or left_out or _writes(*sides, leaves, (equal, found.backward))
+
+
+def _calls(odd: Side, other: Side, found: Apart) -> tuple[str, Site] | None:
+    """A call that one rank makes between two backward calls and the other does not."""
+    backwards = [{one.number: one.stack for one in recording.backwards()} for _, recording in (odd, other)]
+    before: Site | None = None
+    for ours, theirs in zip(odd[1].intervals(), other[1].intervals(), strict=False):
+        if ours.backward != theirs.backward or ours.backward is None or ours.backward > found.backward:
+            return None
+        first, second = _deciding(ours), _deciding(theirs)
+        at = _common(first, second)
+        if at < max(len(first), len(second)):
+            longer = len(first) > len(second)
+            more, less, without = (first, second, other) if longer else (second, first, odd)
+            last = more[at - 1].site if at else before
+            beyond = less[at].stack if at < len(less) else backwards[longer].get(ours.backward, ())
+            return _left_out(without, more[at], last, beyond) if at < len(more) else None
+        before = user_site(backwards[0].get(ours.backward, ()))
+    return None
+
+
+def _deciding(interval: Interval) -> list[TrainingCall]:
+    return [call for call in interval.calls if call.kind not in _NO_DECISION]
+
+
+def _common(first: list[TrainingCall], second: list[TrainingCall]) -> int:
+    """How many calls both begin with, by kind and line."""
+    pairs = enumerate(zip(first, second, strict=False))
+    unlike = (at for at, (one, other) in pairs if (one.kind, one.site) != (other.kind, other.site))
+    return next(unlike, min(len(first), len(second)))
+
+
+def _left_out(without: Side, call: TrainingCall, last: Site | None, beyond: Stack) -> tuple[str, Site] | None:
+    """The way past a call that a rank took, after the `last` line of both and before `beyond`; else the call's line."""
+    (rank, recording), site = without, call.site
+    if site is None:
+        return None
+    why = f"rank {rank.rank} leaves a {call.kind.name} out that the other makes"
+    branch = passed_by(recording, call.stack, beyond)
+    together = last is not None and last.is_in_function_of(site)
+    turn = max(turns(recording, last, site), default=None) if last is not None and together else None
+    if branch is None and turn is not None:
+        return why, at_line(recording, site, turn)
+    return why, rank_that_decides(recording, call.stack) or (branch.condition if branch is not None else site)
+
+
+def _writes(odd: Side, other: Side, leaves: tuple[str, str], looks: tuple[int, int]) -> tuple[str, Site] | None:
+    """The first line that writes the leaf after a look at which all were equal, and did not before: no step does; the
+    condition by which one rank alone came to it. `looks` are that one, and the first at which they are apart."""
+    sides = zip((odd, other), leaves, strict=True)
+    ours, theirs = (_written_at(recording, leaf, *looks) for (_, recording), leaf in sides)
+    for (rank, recording), here, there in ((odd, ours, theirs), (other, theirs, ours)):
+        stack = next((stack for stack in here if user_site(stack) not in map(user_site, there)), None)
+        site = None if stack is None else user_site(stack)
+        if stack is not None and site is not None:
+            why = f"rank {rank.rank} writes it, and the other does not"
+            return why, rank_that_decides(recording, stack) or gone_through_by_rank(recording, stack) or site
+    site = user_site(ours[0]) if ours else None
+    return None if site is None else ("each rank writes it by itself", site)
+
+
+def _written_at(here: Recording, leaf: str, equal: int, apart: int) -> list[Stack]:
+    """Where a rank writes the leaf between two looks, by lines that did not before the first, but for steps."""
+    steps = {call.site for each in here.intervals() for call in each.calls if call.kind in (STEP, SCALED_STEP)}
+    begun = {one.number: one.started for one in here.backwards()}
+    earlier = {*steps, None}
+    new: list[Stack] = []
+    for block in here.blocks():
+        stacks = [one.stack for one in block.operations if _writes_it(one, leaf)]
+        if block.started > begun.get(apart, 0.0):
+            break
+        if block.started <= begun.get(equal, 0.0):
+            earlier.update(map(user_site, stacks))
+        new += [stack for stack in stacks if user_site(stack) not in earlier]
+    return new
+
+
+def _writes_it(one: Operation, leaf: str) -> bool:
+    return any(write.leaf == leaf for write in one.writes) and "c10d" not in one.name

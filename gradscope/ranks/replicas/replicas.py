@@ -1,0 +1,285 @@
+"""GS792, GS795 and GS796: copies of one model that start apart, drift apart, or whose gradients nobody averages."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from gradscope.model.averaging import Averaging
+from gradscope.model.finding import Related
+from gradscope.model.site import Site
+from gradscope.ranks.core.copies import (
+    Apart,
+    Replicas,
+    apart_words,
+    first_apart,
+    is_averaged,
+    looks_of,
+    replicas_of,
+)
+from gradscope.ranks.core.keys import unwrapped
+from gradscope.ranks.core.kind import Blame
+from gradscope.ranks.core.known import Ranks, Told
+from gradscope.ranks.gradients.filling import given_at
+from gradscope.ranks.gradients.held_back import decides
+from gradscope.ranks.gradients.late_sums import summed_late
+from gradscope.ranks.gradients.lost_sums import LostSum, lost_sums
+from gradscope.ranks.gradients.unread import unread_broadcast
+from gradscope.ranks.replicas.beside import asked_at
+from gradscope.ranks.replicas.copied import copied_before
+from gradscope.ranks.replicas.drifting import why_apart
+from gradscope.ranks.replicas.outside import outside
+from gradscope.ranks.replicas.seeded import seeded_at
+from gradscope.ranks.replicas.written import written_after
+from gradscope.store.reader import load
+
+_PAST = "the module inside DistributedDataParallel is called, so that no gradient is averaged"
+_FROZEN = "DistributedDataParallel averages no gradient of a parameter that was frozen when it was made"
+_HELD_BACK = "the last backward before an optimizer's step ran in no_sync(), so that its gradients stay its own"
+_REPLACED = (
+    "load_state_dict(assign=True) puts other parameters in the place of those that DistributedDataParallel has hooked, "
+    "so that it averages no gradient of theirs"
+)
+_DERIVED = (
+    "torch.autograd.grad() hands gradients out and runs no hook of DistributedDataParallel, which averages none of them"
+)
+
+
+def start_apart(ranks: Ranks) -> Iterator[Blame]:
+    """What it flags:
+        Replicas whose gradients are averaged, and whose parameters are not equal when the first step begins; a copy of
+        such a model, an average of its weights say, that was taken before DistributedDataParallel made them equal.
+    Why:
+        Averaged gradients keep equal copies equal. Copies that start apart stay apart: each is pushed by gradients that
+        were computed for others, and what is saved is one of them.
+    Wrong:
+        torch.manual_seed(rank)
+        model = Model()
+        ...
+        dist.all_reduce(parameter.grad)
+    Right:
+        model = Model()
+        for parameter in model.parameters():
+            dist.broadcast(parameter.data, src=0)
+    Do instead:
+        Broadcast the parameters of one rank before the first step, or let DistributedDataParallel do it; load
+        checkpoints on every rank, or before the wrap; take copies after it.
+    How it is found:
+        The norms of the parameters at the first look, on ranks where DistributedDataParallel averages their gradients,
+        or the program itself reduces the .grad of that very parameter, or a tensor that it copies into that. The line
+        is that by which a rank writes the parameter after the wrap, or that of the wrap; else that which broadcasts a
+        copy of the parameter that nothing reads, or that of the last seed before the parameter is drawn at random,
+        where that is one by the rank's number, or, where nothing seeds, that which builds the model; else that of the
+        sum. Of models that are built as one that trains, and have no gradients: the norms at the first look at them,
+        where a module was copied before the wrap, by one line.
+    """
+    for replicas in replicas_of(ranks):
+        found = _parameter_at(ranks, replicas, looks_of(ranks.weights, replicas)[:1])
+        if found is not None:
+            averaging = ranks.averaging[found.members[0]]
+            own = ranks.own(found.members[0], found.leaf)
+            by_hand = (one.site for one in averaging.by_hand if one.leaf == own)
+            yield Blame(
+                f"{unwrapped(found.leaf)} is not the same on all ranks before the first step ({apart_words(found)}), "
+                "though its gradient is averaged",
+                _written(ranks, found) or averaging.wrapped or _seeded(ranks, found) or next(by_hand, None),
+                certain=False,
+                backward=found.backward,
+                tensor=found.leaf,
+            )
+            return
+        copied = copied_before(ranks, replicas)
+        if copied is not None and _drift(ranks) is None:
+            yield Blame(
+                f"{unwrapped(copied.apart.leaf)} of a copy of the model is not the same on all ranks "
+                f"({apart_words(copied.apart)}): it was taken before DistributedDataParallel gave all of them the "
+                "parameters of rank 0",
+                copied.site,
+                (Related("cause_at", copied.wrapped, "where the wrapper was made"),),
+                certain=False,
+                backward=copied.apart.backward,
+                tensor=copied.apart.leaf,
+            )
+            return
+
+
+def _seeded(ranks: Ranks, found: Apart) -> Site | None:
+    """The line that broadcasts a copy of the parameter, which nobody reads; else that seeds a rank by its number before
+    it draws the parameter, or that builds the model unseeded."""
+    with load(Path(ranks.rank(found.odd[0]).path)) as recording:
+        own = ranks.own(found.odd[0], found.leaf)
+        return unread_broadcast(recording, own) or seeded_at(recording, own)
+
+
+def _written(ranks: Ranks, found: Apart) -> Site | None:
+    """The line by which a rank itself wrote the parameter after the wrap had made it that of rank 0."""
+    wrapped = ranks.averaging[found.members[0]].wrapped
+    if wrapped is None:
+        return None
+    with load(Path(ranks.rank(found.odd[0]).path)) as recording:
+        return written_after(recording, ranks.own(found.odd[0], found.leaf), wrapped)
+
+
+def drifted(ranks: Ranks) -> Iterator[Blame]:
+    """What it flags:
+        Replicas of one model whose parameters were equal at the first backward and are not any more.
+    Why:
+        Data-parallel training keeps one model in many copies only as long as every copy makes the same steps. Other
+        learning rates, a step that one rank leaves out, weights that are written on one rank: each rank then trains a
+        model of its own, and only rank 0's is saved.
+    Wrong:
+        optimizer = SGD(model.parameters(), lr=0.1 * (rank + 1))
+    Right:
+        optimizer = SGD(model.parameters(), lr=0.1)
+    Do instead:
+        Let every rank make the same steps with the same settings.
+    How it is found:
+        The norms of all parameters, measured at the backward calls 0, 1, 2, 4, 8, ...: of those whose gradients are
+        averaged, equal on all ranks at the first look, different at a later one by more than rounding explains. The
+        line is that of the optimizer or the schedule whose learning rate is not the same, or the condition or the
+        choice by which one rank has what the optimizer is made with, of the way past a call (a step, or the loading of
+        a state) that another rank makes, or the first that wrote the parameter since the last look: of one that a rank
+        alone ran, the condition that asks for the rank, or the line by which it has what a loop goes through. So are
+        parameters told that were equal, and whose gradients nobody averages where those of most others are: by the
+        condition that selects those whose gradients the program sums, where that asks for a mark by the line that makes
+        them without it, by the line that makes them beside the wrap, else
+        their optimizer's, as a hint: a rank may keep a part for itself. Looks before which the ranks had not met
+        equally often are left out.
+    """
+    found = _drift(ranks)
+    if found is not None:
+        why, site = why_apart(ranks, found) or _late(ranks, found) or ("", None)
+        yield Blame(
+            f"{unwrapped(found.leaf)} is not the same on all ranks before backward {found.backward} "
+            f"({apart_words(found)}); at the first backward it was equal{why and f': {why}'}",
+            site,
+            certain=False,
+            backward=found.backward,
+            tensor=found.leaf,
+        )
+        return
+    for found, site in outside(ranks):
+        yield Blame(
+            f"{unwrapped(found.leaf)} is not the same on all ranks before backward {found.backward} "
+            f"({apart_words(found)}): it was at first, and its gradient is not averaged as others are",
+            site,
+            certain=False,
+            backward=found.backward,
+            tensor=found.leaf,
+            meant=True,  # a head of each rank's own looks the same
+        )
+        return
+
+
+def _late(ranks: Ranks, found: Apart) -> Told | None:
+    """Why what a program sums itself does not keep a parameter equal, and the line."""
+    number = found.odd[0]
+    with load(Path(ranks.rank(number).path)) as recording:
+        return summed_late(recording, ranks.averaging[number], ranks.own(number, found.leaf))
+
+
+def not_averaged(ranks: Ranks) -> Iterator[Blame]:
+    """What it flags:
+        Parameters of a model in DistributedDataParallel whose gradients nobody averages, so that copies drift apart; or
+        that a program averages by hand, where the sum is a copy that nothing reads, or comes to one rank alone.
+    Why:
+        The wrapper averages what was computed through it, when a backward() adds up a gradient: not when the module
+        inside it is called, not in no_sync(), not what torch.autograd.grad() hands out, and not for parameters that
+        required no gradient when it was made, or were put in others' place later. Nothing fails; each rank trains a
+        model of its own, and only rank 0's is saved.
+    Wrong:
+        loss = model.module(x).sum()
+    Right:
+        loss = model(x).sum()
+    Do instead:
+        Call the wrapper itself, leave no_sync() before the last backward of a step, wrap after freezing, unfreezing
+        and loading, and average by hand what torch.autograd.grad() gives.
+    How it is found:
+        Replicas that drift apart, where no collective ran in any backward, where the wrapper of the parameter that
+        drifts is never called though another one is, where no_sync() was entered for a backward that a step followed,
+        or where the parameter that drifts has no hook of the wrapper's. The line is that of the call that went past the
+        wrapper, or that asks for the module where this runs as often, of no_sync() or of the condition under which it
+        is entered or chosen, or the one that calls a helper which counts for it several times at once, of the
+        load_state_dict(assign=True) after the wrap, of the only line that fills a `.grad`, else of the
+        torch.autograd.grad(), or of the wrap. Without a wrapper and a sum of any `.grad` itself: where parameters that
+        were equal drift apart, and tensors that were computed from gradients are summed, from which nothing is computed
+        after that, the last line that touches them; or where reduce() is all that gradients meet others in, its line.
+    """
+    yield from map(_lost, lost_sums(ranks))
+    found = _drift(ranks)
+    averaging = None if found is None else ranks.averaging[found.members[0]]
+    if found is None or averaging is None or not averaging.is_wrapped:
+        return
+    if averaging.bypassed is not None:
+        with load(Path(ranks.rank(found.members[0]).path)) as recording:
+            averaging = replace(averaging, bypassed=asked_at(recording, averaging.bypassed))
+    told = _why(averaging, ranks.own(found.members[0], found.leaf))
+    if told is None:
+        return
+    why, site = told
+    if site is not None and site == averaging.derived:
+        with load(Path(ranks.rank(found.members[0]).path)) as recording:
+            site = given_at(recording, site)
+    if site is not None and site == averaging.unsynchronised:
+        with load(Path(ranks.rank(found.members[0]).path)) as recording:
+            site = decides(recording, site)
+    wrapped = averaging.wrapped
+    yield Blame(
+        f"{why}: {unwrapped(found.leaf)} is not the same on all ranks before backward {found.backward} "
+        f"({apart_words(found)})",
+        site,
+        (Related("cause_at", wrapped, "where the wrapper was made"),) if str(site) != str(wrapped) else (),
+        certain=False,
+        backward=found.backward,
+        tensor=found.leaf,
+    )
+
+
+def _lost(one: LostSum) -> Blame:
+    """That the sum of gradients is lost."""
+    return Blame(
+        f"{one.why}: {unwrapped(one.apart.leaf)} is not the same on all ranks before backward {one.apart.backward} "
+        f"({apart_words(one.apart)})",
+        one.site,
+        (Related("cause_at", one.meets, "where it is summed"),) if str(one.site) != str(one.meets) else (),
+        certain=False,
+        backward=one.apart.backward,
+        tensor=one.apart.leaf,
+    )
+
+
+def _why(averaging: Averaging, leaf: str) -> tuple[str, Site | None] | None:
+    """Why a leaf's gradient is not averaged, and the line; None where it is."""
+    if leaf not in averaging.leaves:
+        is_frozen = averaging.replaced is None
+        return (_FROZEN, averaging.wrapped) if is_frozen else (_REPLACED, averaging.replaced)
+    if averaging.by_hand:
+        return None
+    is_past = averaging.bypassed is not None and leaf in averaging.past
+    if averaging.groups and not is_past:
+        return None if averaging.unsynchronised is None else (_HELD_BACK, averaging.unsynchronised)
+    ways = (
+        (_PAST, averaging.bypassed),
+        (_DERIVED, averaging.derived),
+        ("no_sync() is never left, so that no gradient is averaged", averaging.unsynchronised),
+        ("DistributedDataParallel averages no gradient", averaging.wrapped),
+    )
+    return next((way for way in ways if way[1] is not None), ways[-1])
+
+
+def _drift(ranks: Ranks) -> Apart | None:
+    """The first look at which replicas are apart that were not at the first one."""
+    for replicas in replicas_of(ranks):
+        looks = looks_of(ranks.weights, replicas)
+        if len(looks) > 1 and _parameter_at(ranks, replicas, looks[:1]) is None:
+            found = _parameter_at(ranks, replicas, looks[1:])
+            if found is not None:
+                return found
+    return None
+
+
+def _parameter_at(ranks: Ranks, replicas: Replicas, looks: list[int]) -> Apart | None:
+    """The first of these looks at which a parameter whose gradient is averaged is not the same on all ranks."""
+    return first_apart(ranks.weights, replicas, looks, partial(is_averaged, ranks, replicas))
