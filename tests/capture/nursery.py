@@ -41,14 +41,18 @@ def run(arguments):
 
 def without_the_end(arguments):
     """Run it, and what Python runs at its end, but take nothing apart."""
+    status = 1
     try:
         run(arguments)
+        status = 0
+    except SystemExit as end:
+        status = end.code if isinstance(end.code, int) else end.code is not None
     finally:
         threading._shutdown()
         atexit._run_exitfuncs()
         sys.stdout.flush()
         sys.stderr.flush()
-        os._exit(0)
+        os._exit(status)
 
 
 def end_the_child():

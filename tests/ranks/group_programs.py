@@ -17,7 +17,7 @@ from torch.nn.parallel import DistributedDataParallel as Replicated
 
 STEPS = 6
 PATIENCE = 6  # seconds until gloo gives a peer up
-SHARES = 2  # processes of a rank, for many programs wait most of the time
+SHARES = 4  # processes of a rank, for many programs wait most of the time
 
 
 def model(seed=0):

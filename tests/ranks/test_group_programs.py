@@ -90,9 +90,17 @@ PROGRAMS = {(script, name): mark for script in SCRIPTS for name, mark in program
 
 
 @pytest.fixture(scope="module")
-def folder_of(tmp_path_factory):
+def folder_of(tmp_path_factory, two_ranks):
     """Of a script, which runs when it is first asked for: a folder with one for each program, with all recordings."""
-    return cache(lambda script: recorded(tmp_path_factory.mktemp("groups"), script, SCRIPTS[script]))
+
+    def folder(script):
+        place, world = tmp_path_factory.mktemp("groups"), SCRIPTS[script]
+        if world == 2:
+            assert [run.status for run in two_ranks.run(place, HERE / script, place)] == [0, 0]
+            return place
+        return recorded(place, script, world)
+
+    return cache(folder)
 
 
 def recorded(folder, script, world):

@@ -35,11 +35,16 @@ class TwoRanks:
     def found_in(self, folder, program):
         """What is found in the recordings of a program, which is given its rank; one of the two may be aborted."""
         (folder / SCRIPT).write_text(program)
-        with self._both_or_none():
-            asked = [(one, one.ask(folder, "--plain", SCRIPT, rank)) for rank, one in enumerate(self._ranks)]
-            for one, number in asked:
-                one.answer(number)
+        self.run(folder, SCRIPT)
         return found_in_recordings(folder)
+
+    def run(self, folder, script, *arguments):
+        """Run a script on both, with the rank as its last argument. Returns the two runs."""
+        with self._both_or_none():
+            asked = [
+                (one, one.ask(folder, "--plain", script, *arguments, rank)) for rank, one in enumerate(self._ranks)
+            ]
+            return [one.answer(number) for one, number in asked]
 
     @contextlib.contextmanager
     def _both_or_none(self):
