@@ -38,8 +38,18 @@ INSIDE = {
     "explain.findings": (
         ("kind",),
         ("cuts", "sizes"),
-        ("edits", "graphs", "hooks", "layers", "own_functions", "transforms")
-        + ("objectives", "steps", "states", "refusals"),  # no room of these knows another
+        (
+            "edits",
+            "graphs",
+            "hooks",
+            "layers",
+            "objectives",
+            "own_functions",
+            "refusals",
+            "states",
+            "steps",
+            "transforms",
+        ),
     ),
     "ranks": (("core",), ("source", "comparing"), ("meeting",), ("gradients",), ("data", "replicas")),
 }

@@ -19,10 +19,21 @@ torch.autograd.grad((inflow + rise).sum(), (gain, level))
 '''
 UNREAD = {"it asks for others": ("(gain, level)", "level"), "it starts elsewhere": ("(inflow + rise)", "rise")}
 
+BOUNDED = '''"""Shares of a catch that are bounded before their logarithm is taken."""
 
-def told(explained, tmp_path, *edits):
+import torch
+
+torch.manual_seed(0)
+weights = torch.rand(4, 3, requires_grad=True)
+shares = weights * 0.9
+shares.data.clamp_(0.3, 0.9)
+shares.log().sum().backward()
+'''
+
+
+def told(explained, tmp_path, *edits, program=PROGRAM):
     script = tmp_path / "tank.py"
-    script.write_text(edited(PROGRAM, *edits))
+    script.write_text(edited(program, *edits))
     found = [one for one in explained(script).findings if one.code == "GS702"]
     return [(one.site.line, one.severity.value, one.confidence.value) for one in found]
 
@@ -46,3 +57,8 @@ def test_a_node_that_gives_a_part_of_its_gradients_may_not_read_it(explained, tm
     written = ("held.data", "gain.data")
     assert told(explained, tmp_path, written) == [(11, "error", "certain")]
     assert told(explained, tmp_path, written, ("(gain, level)", "gain")) == [(11, "info", "likely")]
+
+
+def test_bounds_that_let_the_gradient_pass_may_be_meant(explained, tmp_path):
+    assert told(explained, tmp_path, program=BOUNDED) == [(8, "info", "likely")]
+    assert told(explained, tmp_path, ("clamp_(0.3, 0.9)", "mul_(0.5)"), program=BOUNDED) == [(8, "warning", "likely")]

@@ -11,11 +11,13 @@ PROGRAM = (FAULTS / "heater_actor_in_target.py").read_text()
 FOLLOWS = "behind.mul_(1 - TAU).add_(TAU * ahead)"
 TARGET = "target = reward + 0.9 * worth"
 ACTION = "actor(following)], dim=1))"
+STEPPED = "Adam(actor.parameters()"
 SILENT = {
     "what the actor does is a constant": [(ACTION, "actor(following).detach()], dim=1))")],
     "the fixed copy follows nothing": [(FOLLOWS, "pass")],
     "it follows something else": [(FOLLOWS, "behind.mul_(1 - TAU).add_(TAU * torch.rand_like(ahead))")],
     "nothing is added to what the copy gives": [(TARGET, "target = worth")],
+    "no optimizer steps the actor": [(STEPPED, "Adam([torch.zeros(1, requires_grad=True)]")],
     "the actor's action is scored by a network of its own": [("worth = slow(", "worth = copy.deepcopy(slow)(")],
 }
 OTHER_FORMS = {

@@ -19,7 +19,7 @@ def found_in(two_ranks):
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
-    """What is asked of one script's programs stands side by side, so that one worker has them, and records them once."""
+    """What is asked of one script's programs stands side by side, so that one worker has it, and records them once."""
     places = [
         place for place, item in enumerate(items) if "script" in _parameters(item) and "folder_of" in item.fixturenames
     ]

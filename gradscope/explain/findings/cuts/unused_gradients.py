@@ -81,9 +81,9 @@ def _is_wasted(case: Case, call: Backward, leaf: LeafGradient) -> bool:
     later = [one for one in case.leaf_gradients() if one.tensor == leaf.tensor and one.backward > call.number]
     if not later:
         return False
-    following = min(later, key=lambda one: one.backward)
-    if following.state not in _EMPTY and leaf.tensor in optimizer_parameters(case).held:
-        return False
+    following, known = min(later, key=lambda one: one.backward), optimizer_parameters(case)
+    if following.state not in _EMPTY and (leaf.tensor in known.held or not known.is_whole):
+        return False  # one that has never stepped, where the run ended before it did, may hold it
     if following.state is GradientState.ZERO and not _is_cleared(case, call.number, following):
         return False  # the gradient itself may be zero
     if _may_have_stepped(case, call, following):  # asked first: the next goes through all operators of the run

@@ -19,6 +19,7 @@ from gradscope.model.operation import base_name
 from gradscope.model.site import Origin
 
 _COLLECTIVES = "c10d."
+_BOUNDS = ("clamp_", "clamp_min_", "clamp_max_", "clip_")  # by which a program may mean that the gradient passes
 _ITS_FILES = ("distributed_c10d.py", "c10d_logger.py")  # of torch.distributed, with what its functions are wrapped in
 
 
@@ -47,7 +48,8 @@ def hidden_edit(case: Case) -> Iterator[Cause]:
         noted with its time and the bytes that it wrote. A backward whose nodes are older looks for these bytes among
         what they saved: a neighbour in the same buffer may be written. Only nodes that this backward ran count. So is
         a sum or a message that the program's own line asks torch.distributed for, with a sample of what was there:
-        what is equal afterwards was not edited. Of a parameter it is a hint: replicas may be averaged at any time.
+        what is equal afterwards was not edited. Of a parameter it is a hint: replicas may be averaged at any time. So
+        it is where values are bounded before they are used: that their gradients pass may be meant.
     """
     plans: dict[int, ExecInfo] = {}
     for one in case.hidden_writes():
@@ -64,6 +66,7 @@ def hidden_edit(case: Case) -> Iterator[Cause]:
         leaf = next((saved.leaf for saved in node.saved if saved.name == one.name), None)
         tensor = leaf or source_lines.edited(case, one.site) or _given(case, one)
         proven = proven and not (leaf and one.op.startswith(_COLLECTIVES))
+        unproven = Severity.INFO if one.late or _may_be_meant(one) else Severity.WARNING
         related = (
             Related("modified_at", one.site, base_name(one.op)),
             Related("saved_at", node.site, node.name),
@@ -74,13 +77,18 @@ def hidden_edit(case: Case) -> Iterator[Cause]:
             one.site,
             related,
             certain=proven,
-            severity=Severity.ERROR if proven else Severity.INFO if one.late else Severity.WARNING,
+            severity=Severity.ERROR if proven else unproven,
             node=one.node,
             op=one.op,
             tensor=tensor,
             module=node.module.path if node.module is not None else None,
             backward=one.backward,
         )
+
+
+def _may_be_meant(one: HiddenWrite) -> bool:
+    """Whether values are bounded before they are used: clamp() itself stops the gradient of what is out of bounds."""
+    return base_name(one.op) in _BOUNDS
 
 
 def _gives_all(graph: Graph, node: Node, plan: ExecInfo) -> bool:

@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients.leaves_behind import leaves_behind
 from gradscope.explain.deductions.gradients.live_teachers import live_teachers
+from gradscope.explain.deductions.steps.optimizer_parameters import optimizer_parameters
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow, is_optimizer, reads_shape_only
 from gradscope.explain.evidence.trails import trail
@@ -87,7 +88,9 @@ def _moved(case: Case, value: int, target: int, at: int) -> str | None:
         return "this target requires grad and comes from the parameters that it is to train"
     own = {flow.tensors[one].storage for one in learned.trained if one in flow.tensors}
     slow = {flow.tensors[one].storage for one in behind.frozen if one in flow.tensors}
-    if behind.trained.isdisjoint(learned.trained) and any(own & _followed(case).get(one, set()) for one in slow):
+    moved = behind.trained & optimizer_parameters(case).held  # a network that nobody steps is moved by no loss
+    follows = any(own & _followed(case).get(one, set()) for one in slow)
+    if moved and follows and behind.trained.isdisjoint(learned.trained):
         return (
             "this target requires grad: by way of a slow copy of what it is to train, the loss moves other parameters"
         )
