@@ -21,6 +21,7 @@ from gradscope.commands import pages
 from gradscope.commands.reporting import exit_status
 from gradscope.errors import Exit
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.steps import optimizer_parameters
 from gradscope.explain.evidence.case import Case, OutOfTime
 from gradscope.explain.evidence.dataflow import dataflow
 from gradscope.explain.evidence.syntax import Syntax
@@ -153,3 +154,19 @@ def test_a_file_is_parsed_and_looked_through_once() -> None:
     assert (parse.call_count, walk.call_count) == (1, 1)
     assert [getattr(function, "lineno", None) for function, _ in found[:8]] == [1, 1, 1, 1, 5, 5, 5, 5]
     assert [statement.lineno for _, statement in found[:5] if statement] == [1, 2, 3, 4, 5]
+
+
+def test_the_operators_are_gone_through_once_however_many_parameters_no_optimizer_holds(tmp_path: Path) -> None:
+    held, others = torch.ones(2, requires_grad=True), [torch.nn.Parameter(torch.ones(2)) for _ in range(30)]
+    optimizer = torch.optim.SGD([held], 0.1)
+    with gradscope.record(tmp_path / "run.gscope"):
+        for _ in range(3):
+            with torch.no_grad():
+                torch.zeros(2).add_(1)
+            (held + sum(others)).sum().backward()
+            optimizer.step()
+    with load(tmp_path / "run.gscope") as opened:
+        case = Case(opened)
+        with patch.object(optimizer_parameters, "is_optimizer", wraps=optimizer_parameters.is_optimizer) as asked:
+            assert len(optimizer_parameters.optimizer_parameters(case).others) == 30
+        assert 0 < asked.call_count <= len(dataflow(case).operations)

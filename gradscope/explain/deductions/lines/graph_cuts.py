@@ -19,6 +19,7 @@ from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.graph import Graph
 from gradscope.model.operation import base_name
 from gradscope.model.site import Origin, Site, Stack, user_site
+from gradscope.store.asked import kept
 
 _IN_PLACE = "write into the parameter (`parameter -= rate * parameter.grad`), or ask the new one for requires_grad_()"
 CUT, DERIVATIVE, MODE, HIDDEN, CONSTANT = "GS721", "GS722", "GS723", "GS724", "GS772"
@@ -223,11 +224,20 @@ def birth(case: Case, tensor: int) -> Stack:
     known = flow.tensors.get(tensor)
     if known is None:
         return ()
-    for operation in flow.operations:
-        makes = any(flow.tensors[made].storage == known.storage for made in operation.makes if made in flow.tensors)
-        if makes and not (known.parameter and _only_uses(flow, operation, known)):
+    for operation in _makers(case).get(known.storage, ()):
+        if not (known.parameter and _only_uses(flow, operation, known)):
             return operation.operation.stack
     return ()
+
+
+@kept
+def _makers(case: Case) -> dict[int, list[FlowOperation]]:
+    """By memory, the operators that give tensors in it."""
+    flow, found = dataflow(case), defaultdict[int, list[FlowOperation]](list)
+    for operation in flow.operations:
+        for storage in {flow.tensors[made].storage for made in operation.makes if made in flow.tensors}:
+            found[storage].append(operation)
+    return found
 
 
 def over_learned(case: Case, tensor: int) -> FlowOperation | None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from dataclasses import dataclass
 from itertools import takewhile
 from pathlib import PurePath
@@ -11,7 +10,7 @@ from gradscope.explain.deductions.lines.graph_cuts import birth
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import dataflow, is_optimizer
 from gradscope.explain.evidence.optimizers import idle_optimizers
-from gradscope.model.flow import FlowTensor
+from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.site import Origin
 from gradscope.store.asked import kept
 
@@ -76,20 +75,27 @@ def _is_put_together(case: Case, tensor: FlowTensor) -> bool:
 
 def is_updated_by_hand(case: Case, tensor: FlowTensor) -> bool:
     """Whether the program itself writes to it once a forward has used it, as a hand-written update does."""
-    return any(_writes(case, tensor))
+    flow, last = dataflow(case), _last_writes(case).get(tensor.storage, -1)
+    return any(at <= last and _is_use(flow.operations[at], tensor.number) for at in flow.readers.get(tensor.number, ()))
 
 
-def _writes(case: Case, tensor: FlowTensor) -> Iterator[bool]:
-    flow, used = dataflow(case), False
-    for operation in flow.operations:
-        if operation.backward is None and operation.operation.grad:
-            used = used or any(read.tensor == tensor.number and read.requires_grad for read in operation.reads)
-        if used and operation.backward is None and not is_optimizer(operation):
-            for made in operation.makes:
-                known = flow.tensors.get(made)
-                in_place = any(read.tensor == made for read in operation.reads)
-                if known is not None and known.storage == tensor.storage and in_place:
-                    yield True
+def _is_use(operation: FlowOperation, tensor: int) -> bool:
+    """Whether an operator of a forward reads a tensor that requires grad."""
+    is_forward = operation.backward is None and operation.operation.grad
+    return is_forward and any(read.tensor == tensor and read.requires_grad for read in operation.reads)
+
+
+@kept
+def _last_writes(case: Case) -> dict[int, int]:
+    """By memory, the last operator outside of backwards and optimizers that writes to it in place."""
+    flow, last = dataflow(case), dict[int, int]()
+    for at, operation in enumerate(flow.operations):
+        if operation.backward is None:
+            read = {one.tensor for one in operation.reads}
+            written = [flow.tensors[one].storage for one in operation.makes if one in read and one in flow.tensors]
+            if written and not is_optimizer(operation):
+                last.update(dict.fromkeys(written, at))
+    return last
 
 
 def scatters(case: Case, backward: int) -> bool:

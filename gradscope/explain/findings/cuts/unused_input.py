@@ -110,8 +110,10 @@ def _why_not_used(case: Case, call: Backward, end: FlowEnd) -> Cause:
     made = _maker_of_a_part(flow, end)
     if made is not None:
         return _made_anew(case, call, made, what, name)
-    if way.operations:
-        last = flow.operations[way.operations[-1]]
+    copied = {cut.operation for cut in way.cuts}  # values alone, for another tensor
+    computed = [at for at in way.operations if at not in copied]
+    if computed:
+        last = flow.operations[computed[-1]]
         message = f"what is computed from {what} does not go into the output"
         return Cause(message, last.site, (Related("unused_at", last.site, last.operation.name),), tensor=name)
     return _never_read(case, call, end, what)
