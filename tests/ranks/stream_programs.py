@@ -107,6 +107,47 @@ def dealt_alike(rank):
     learn(loader)
 
 
+class Ground:
+    """Draws places of a field and of its fence, through a method that is called as a draw is."""
+
+    def __init__(self, seed):
+        self.chance = torch.Generator().manual_seed(seed)  # expect: GS794 in places_of_one_seed
+
+    def uniform(self, count, width):
+        return torch.rand(count, width, generator=self.chance)
+
+    def places(self):
+        fence = torch.cat([torch.zeros(2, 1), self.uniform(2, 3)], dim=1)
+        return self.uniform(3, 4), fence
+
+
+def flow(net, field, fence):
+    places = torch.cat([torch.ones(1, 4), field, fence]).requires_grad_()
+    height = net(places)
+    (slope,) = torch.autograd.grad(height.sum(), places, create_graph=True)
+    return (slope.square().sum(1) - 1.0).square().mean() + height[-len(fence) :].square().mean()
+
+
+def surveyed(ground):
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for _ in range(STEPS):
+        optimizer.zero_grad()
+        flow(net, *ground.places()).backward()
+        optimizer.step()
+
+
+def places_of_one_seed(rank):
+    """As in https://github.com/lululxvi/deepxde/pull/1094."""
+    ground = Ground(seed=9)
+    surveyed(ground)
+
+
+def healthy_places_of_own_seeds(rank):
+    ground = Ground(seed=9 + rank)
+    surveyed(ground)
+
+
 class Slope:
     """Learns what its net is at the ends, past the wrapper."""
 

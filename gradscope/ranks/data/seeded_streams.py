@@ -6,7 +6,7 @@ import ast
 from collections.abc import Iterator
 from dataclasses import replace
 
-from gradscope.functions.source import called_name
+from gradscope.functions.source import called_name, is_attribute_of
 from gradscope.model.site import Site, Stack
 from gradscope.ranks.source.attributes import Found, class_around, class_of, kept_in
 from gradscope.ranks.source.deciding import DRAWS, asks_for_rank, origin
@@ -82,9 +82,12 @@ def _functions(recording: Recording, name: str) -> list[tuple[str, ast.Module, F
 
 
 def _drawn(frames: list[Frame]) -> Iterator[tuple[list[Frame], ast.Call]]:
-    """The calls in a function that draw, each where it stands."""
+    """The calls in a function that draw, each where it stands: not those of methods of its class, which do so."""
+    own = class_around(frames[0])
+    methods = {one.name for one in own.node.body if isinstance(one, Function)} if own is not None else set()
     for node in ast.walk(frames[0].function):
-        if isinstance(node, ast.Call) and called_name(node) in DRAWS | _ORDERS:
+        is_own = isinstance(node, ast.Call) and is_attribute_of(node.func, "self") and called_name(node) in methods
+        if isinstance(node, ast.Call) and called_name(node) in DRAWS | _ORDERS and not is_own:
             frame = replace(frames[0], site=replace(frames[0].site, line=node.lineno))
             yield [frame, *frames[1:]], node
 

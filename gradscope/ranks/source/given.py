@@ -17,8 +17,15 @@ from gradscope.store.reader import Recording
 
 _LONGEST = 32  # steps from name to name
 _THROUGH = frozenset(("enumerate", "iter", "next", "zip", "islice", "cycle", "list", "tuple", "reversed", "tqdm"))
+_JOINS = frozenset(("cat", "concat", "concatenate", "stack", "hstack", "vstack"))
+_FILLS = frozenset(
+    ("ones", "zeros", "full", "ones_like", "zeros_like", "full_like", "new_ones", "new_zeros", "new_full")
+)
 _CONVERTS = frozenset(
-    ("to", "cuda", "cpu", "float", "double", "half", "long", "clone", "detach", "view", "reshape", "contiguous")
+    (
+        *("to", "cuda", "cpu", "float", "double", "half", "long", "clone", "detach", "view", "reshape", "contiguous"),
+        *("requires_grad_", "unsqueeze", "squeeze"),
+    )
 )
 _COUNTS = frozenset(("range", "count", "trange"))
 _CHOOSES = ("batch_sampler", "sampler", "generator")  # arguments that say which samples are taken
@@ -133,8 +140,15 @@ def data_inside(value: ast.expr) -> ast.expr | None:
     if isinstance(value, (ast.Attribute, ast.Starred)):
         return value.value
     if isinstance(value, (ast.Tuple, ast.List)) and value.elts:
-        return value.elts[0]
+        return next((one for one in value.elts if not _is_filled(one)), value.elts[0])
+    if isinstance(value, ast.Call) and _last_name(value) in _JOINS:
+        return _first_argument(value)
     return _inside_call(value)
+
+
+def _is_filled(value: ast.expr) -> bool:
+    """Whether a value is one number everywhere, beside the data that it is joined to."""
+    return isinstance(value, ast.Constant) or _last_name(value) in _FILLS
 
 
 def _inside_call(value: ast.expr) -> ast.expr | None:
