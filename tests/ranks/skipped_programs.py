@@ -1,6 +1,7 @@
 """Small programs of two ranks whose forwards, or losses, leave a layer out now and then; and their healthy twins. They
 run as those of `group_programs.py` do."""
 
+import itertools
 import sys
 
 import torch
@@ -106,6 +107,82 @@ class Losses:
         first, second = net(x)
         kept = [first] if self.forgets(self.calls) else [first, second]
         return sum(one.square().mean() for one in kept)
+
+
+class Forced(nn.Module):
+    """Goes by what it is told, or by what it said itself."""
+
+    def __init__(self):
+        super().__init__()
+        torch.manual_seed(0)
+        self.told, self.said = nn.Linear(4, 6), nn.Linear(1, 6)
+        self.last = nn.Linear(6, 1)
+
+    def forward(self, x, forced):
+        said = x.new_zeros(len(x), 1)
+        for one in forced:
+            if one:  # expect: GS791 in forced_by_turns
+                hidden = self.told(x)
+            else:
+                hidden = self.said(said)
+                hidden = hidden + self.told.bias
+            said = self.last(hidden.tanh())
+        return said
+
+
+class Whispering(Forced):
+    """Takes what it is told, unless a coin falls so."""
+
+    def forward(self, x, forced):
+        hidden = self.told(x) if forced else self.said(x[:, :1])
+        if torch.rand(()) > 2.0:
+            return hidden.mean()
+        return self.last(hidden)
+
+
+class Guessing(nn.Module):
+    """Has a layer that its setting has no use for."""
+
+    def __init__(self, guesses):
+        super().__init__()
+        torch.manual_seed(0)
+        self.guesses = guesses
+        self.first, self.last = nn.Linear(4, 6), nn.Linear(6, 1)
+        self.guess = nn.Linear(6, 6)  # expect: GS791 in a_setting_left_out
+
+    def forward(self, x):
+        hidden = self.first(x)
+        if self.guesses:
+            hidden = hidden + self.guess(hidden)
+        return self.last(hidden.tanh())
+
+
+def teach(rank, net, forced=lambda rank, step: True):
+    steps = itertools.count()
+    train(net, rank, loss=lambda net, x: net(x, forced(rank, next(steps))).square().mean())
+
+
+def forced_at_first(rank):
+    """As in https://github.com/lhotse-speech/lhotse/issues/554."""
+    net = Replicated(Forced())  # expect: GS791
+    teach(rank, net, lambda rank, step: (True, True))
+
+
+def whispered_at_first(rank):
+    net = Replicated(Whispering())  # expect: GS791
+    teach(rank, net)
+
+
+def forced_by_turns(rank):
+    teach(rank, Replicated(Forced()), lambda rank, step: (True, rank == 1 and step == 3))
+
+
+def a_setting_left_out(rank):
+    train(Replicated(Guessing(guesses=False)), rank)
+
+
+def healthy_forced_by_turns(rank):
+    teach(rank, Replicated(Forced(), find_unused_parameters=True), lambda rank, step: (True, rank == 1 and step == 3))
 
 
 def passed_by_in_a_loop(rank):

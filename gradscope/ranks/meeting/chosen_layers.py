@@ -1,12 +1,17 @@
-"""The line that chooses which of several layers run, where a parameter of another of them got no gradient."""
+"""The line that chooses which layers run, one of several or by a condition, where a parameter of another got no
+gradient."""
 
 from __future__ import annotations
 
 import ast
+from collections.abc import Iterator, Mapping
 
 from gradscope.functions.source import is_attribute_of, names_in
+from gradscope.model.operation import Operation
 from gradscope.model.site import Site
-from gradscope.ranks.source.syntax import at_line, function_around, nodes_of, tree_of
+from gradscope.ranks.source.deciding import draws
+from gradscope.ranks.source.skipped_trips import holds, leaves, own_nodes
+from gradscope.ranks.source.syntax import Function, at_line, function_around, nodes_of, tree_of
 from gradscope.store.reader import Recording
 
 
@@ -37,7 +42,53 @@ def _choices(recording: Recording, attribute: str) -> list[Site]:
     ]
 
 
-def _is_free(function: ast.FunctionDef | ast.AsyncFunctionDef, key: ast.expr) -> bool:
+def passed_by(recording: Recording, name: str, ran: set[str], ways: Mapping[int, list[Operation]]) -> Site | None:
+    """The condition by which a function that ran may leave out the layer of a parameter: it goes by what the function
+    is given, or draws; the first of several. None where it is a setting of the model, whose layer need not be built."""
+    parts = name.split(".")[:-1]
+    above = (at for at in range(1, len(parts) + 1) if not _ran(".".join(parts[:at]), ran))
+    first = next(above, None)
+    lines = {(site.file, site.line) for way in ways.values() for one in way for site in one.stack}
+    found = set(_conditions(recording, parts[first - 1], lines)) if first is not None else set()
+    return min(found, key=lambda site: (site.file, site.line), default=None)
+
+
+def _ran(layer: str, ran: set[str]) -> bool:
+    return any(path == layer or path.startswith(f"{layer}.") for path in ran)
+
+
+def _conditions(recording: Recording, attribute: str, lines: set[tuple[str, int]]) -> Iterator[Site]:
+    """The conditions by which functions that ran may not come to where they read an attribute of `self`."""
+    for file in sorted(recording.sources()):
+        tree = tree_of(recording, Site(file, 1))
+        for function in (one for one in nodes_of(tree) if isinstance(one, Function)):
+            reads = [node.lineno for node in own_nodes(function) if _reads(node, attribute)]
+            span = range(function.lineno, (function.end_lineno or 0) + 1)
+            for line in reads if any((file, one) in lines for one in span) else ():
+                for node in own_nodes(function):
+                    if isinstance(node, ast.If | ast.IfExp) and _decides(function, node, line):
+                        yield at_line(recording, Site(file, node.lineno, function.name), node.lineno)
+
+
+def _reads(node: ast.AST, attribute: str) -> bool:
+    is_own = isinstance(node, ast.Attribute) and is_attribute_of(node, "self")
+    return is_own and node.attr == attribute and isinstance(node.ctx, ast.Load)
+
+
+def _decides(function: Function, node: ast.If | ast.IfExp, line: int) -> bool:
+    """Whether a condition of what a function is given, or of a draw, may leave out one of its lines."""
+    is_inside = holds(node, line, but_head=isinstance(node, ast.If))
+    may_leave = is_inside or (isinstance(node, ast.If) and leaves(function, node, line))
+    through = (one.iter for one in own_nodes(function) if isinstance(one, ast.For) and _binds(one, node.test))
+    return may_leave and (any(_is_free(function, one) for one in (node.test, *through)) or draws(node.test))
+
+
+def _binds(loop: ast.For, value: ast.expr) -> bool:
+    """Whether a value goes by the trip of a loop."""
+    return bool(names_in(loop.target) & names_in(value))
+
+
+def _is_free(function: Function, key: ast.expr) -> bool:
     """Whether a key is given to a function or computed in it: that of a loop may take each of them."""
     given = function.args
     free = {one.arg for one in (*given.posonlyargs, *given.args, *given.kwonlyargs)}

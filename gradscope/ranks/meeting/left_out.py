@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from itertools import islice
 from pathlib import Path
 
+from gradscope.functions.source import is_attribute_of
 from gradscope.model.finding import Related
 from gradscope.model.graph import Graph
 from gradscope.model.operation import Operation
@@ -116,7 +117,8 @@ def _leaves(graph: Graph) -> set[str]:
 
 
 def _passed(recording: Recording, used: Site, way: list[Operation]) -> Site | None:
-    """The first line of a branch that was taken in place of that with a line, else the condition, innermost first."""
+    """The first line of a branch that was taken in place of that with a line, else the condition, innermost first: also
+    where this branch has a layer of its own, for then the model is meant to run one of them."""
     ran = {site.line for one in way for site in one.stack if site.is_in_function_of(used)}
     if not ran or used.line in ran:
         return None
@@ -125,8 +127,14 @@ def _passed(recording: Recording, used: Site, way: list[Operation]) -> Site | No
         holding = [arm for arm in arms if _in_arm(arm, used.line)]
         if holding and not any(_in_arm(holding[0], line) for line in ran):
             others = sorted(line for arm in arms if arm is not holding[0] for line in ran if _in_arm(arm, line))
-            return at_line(recording, used, others[0] if others else node.lineno)
+            taken = [arm for arm in arms if arm is not holding[0] and any(map(_runs_a_part, arm))]
+            return at_line(recording, used, others[0] if others and not taken else node.lineno)
     return None
+
+
+def _runs_a_part(statement: ast.stmt) -> bool:
+    """Whether a statement calls what `self` has, as forwards call layers."""
+    return any(isinstance(one, ast.Call) and is_attribute_of(one.func, "self") for one in ast.walk(statement))
 
 
 def _in_arm(arm: list[ast.stmt], line: int) -> bool:

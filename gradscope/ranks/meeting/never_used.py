@@ -1,5 +1,5 @@
 """The line that builds a layer which no forward uses, of parameters that DistributedDataParallel missed by number; that
-which wraps the model, where a forward chooses which of its layers run."""
+which wraps the model, where a forward chooses which of its layers run, or a condition leaves one out."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ import re
 from gradscope.model.site import Site, user_site
 from gradscope.ranks.core.keys import unwrapped
 from gradscope.ranks.core.known import Ranks, Told
-from gradscope.ranks.meeting.chosen_layers import chosen_at
+from gradscope.ranks.meeting.chosen_layers import chosen_at, passed_by
 from gradscope.ranks.source.syntax import at_line, function_around, nodes_in, tree_of
 from gradscope.ranks.source.ways import ways_of
 from gradscope.ranks.source.wrapper_names import orders_of
@@ -29,7 +29,8 @@ def never_used(ranks: Ranks, number: int, recording: Recording, reached: set[str
         return f"since another layer was put in the place of that of {missing[0]} after the wrap", replaced
     if not missing or set(missing) & {unwrapped(leaf) for leaf in reached}:
         return None
-    ran = {unwrapped(one.module.path) for way in ways_of(recording).values() for one in way if one.module is not None}
+    ways = ways_of(recording)
+    ran = {unwrapped(one.module.path) for way in ways.values() for one in way if one.module is not None}
     built = {unwrapped(one.path): user_site(one.stack) for one in recording.declarations()}
     for name in missing:
         layer = name.rpartition(".")[0]
@@ -38,6 +39,9 @@ def never_used(ranks: Ranks, number: int, recording: Recording, reached: set[str
             chosen, wrapped = chosen_at(recording, name, ran), ranks.averaging[number].wrapped
             if chosen is not None and wrapped is not None:
                 return f"since line {chosen.line} chooses which layers run, and that of {name} did not", wrapped
+            condition = passed_by(recording, name, ran, ways)
+            if condition is not None and wrapped is not None:
+                return f"since line {condition.line} decides whether the layer of {name} runs, and it did not", wrapped
             return f"since nothing runs the layer of {name}", site
     return None
 
