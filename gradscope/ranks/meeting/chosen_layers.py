@@ -71,8 +71,9 @@ def _conditions(recording: Recording, attribute: str, lines: set[tuple[str, int]
 
 
 def _reads(node: ast.AST, attribute: str) -> bool:
-    is_own = isinstance(node, ast.Attribute) and is_attribute_of(node, "self")
-    return is_own and node.attr == attribute and isinstance(node.ctx, ast.Load)
+    if not isinstance(node, ast.Attribute) or not is_attribute_of(node, "self"):
+        return False
+    return node.attr == attribute and isinstance(node.ctx, ast.Load)
 
 
 def _decides(function: Function, node: ast.If | ast.IfExp, line: int) -> bool:
