@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -334,3 +335,21 @@ def test_gradscopes_own_hooks_are_not_told(detail: str, tmp_path: Path) -> None:
         model[2].register_full_backward_hook(lambda module, inputs, outputs: None)
         train(model, torch.optim.SGD(model.parameters(), 0.1), 3)
     assert not [call for call in calls_of(tmp_path / "run.gscope") if call.kind is UNHOOK]
+
+
+@pytest.mark.parametrize("wrap", [nn.DataParallel, lambda model: nn.DataParallel(nn.DataParallel(model))])
+def test_a_wrapper_has_the_mode_of_what_is_inside_and_its_name(
+    tmp_path: Path, wrap: Callable[[nn.Module], nn.Module]
+) -> None:
+    with gradscope.record(tmp_path / "run.gscope"):
+        model = net()
+        wrapper = wrap(model)
+        wrapper(torch.ones(4, 2)).sum().backward()
+        model.eval()
+        wrapper(torch.ones(4, 2)).sum().backward()
+    calls = [one for one in calls_of(tmp_path / "run.gscope") if one.kind in (EVAL, FORWARD)]
+    assert [(one.kind, one.module, one.count) for one in calls] == [
+        (FORWARD, "DataParallel", 1),
+        (EVAL, "DataParallel", 4),
+        (FORWARD, "DataParallel", 0),
+    ]

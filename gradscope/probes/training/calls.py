@@ -20,6 +20,7 @@ import torch
 from gradscope.model.training import (
     ASSIGN,
     AUTOCAST,
+    EVAL,
     FORWARD,
     FREEZE,
     GAP,
@@ -27,6 +28,7 @@ from gradscope.model.training import (
     PARTED,
     SCALED_STEP,
     STEP,
+    TRAIN,
     UNHOOK,
     CallKind,
 )
@@ -40,6 +42,7 @@ from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.tensors.value_samples import is_plain
 from gradscope.probes.training.described import HEARD, Said, counted
 from gradscope.probes.training.shared_parameters import SharedParameters
+from gradscope.probes.training.wrapped_modules import WrappedModules
 from gradscope.signals import attribute
 from gradscope.torch_internals.dynamo import skip, skip_methods
 from gradscope.torch_internals.find import find
@@ -51,6 +54,7 @@ _MOST = 512  # calls of one interval
 _REPEATED = (FORWARD, AUTOCAST)  # in loops over models or batches, and in backward calls
 _ONCE_A_LINE = (LEARN, FREEZE, UNHOOK)  # in loops over a model's modules: the first of a loop stands for all
 _LAST = 6  # among which these are not written again
+_OF_A_MODEL = (TRAIN, EVAL, FORWARD)  # its modes: what a wrapper wraps goes by the name of the wrapper
 _STACK = 3  # its place in a row
 _MODE = "mode"  # of train(): whether it is to be training mode
 _INSIDE = 3  # frames behind a function of torch's in which it may be called by itself
@@ -72,7 +76,7 @@ class TrainingCalls(Watcher):
         self._kinds: dict[CallKind, int] = {}
         self._runs = itertools.count(1)
         self._was_last = False  # a window's last step had ended: what was heard since is its update
-        self._shared = SharedParameters()
+        self._shared, self._wrapped = SharedParameters(), WrappedModules()
         self._undo: list[Callable[[], None]] = []
         context.events.step_begins.append(self._begins)
         context.events.optimizer_steps.append(self._step)
@@ -135,8 +139,8 @@ class TrainingCalls(Watcher):
         for one in self._shared.parted():
             names = self._sink.string(", ".join(one.names))
             self._keep(PARTED, (0, names, one.stack, one.count, one.total))
-        said = Said(FORWARD, module, int(module.training), int(torch.is_grad_enabled()))
-        self._add(said, frame)
+        inside = self._wrapped.inside(module, self._sink.string(self._names.module(module)))
+        self._add(Said(FORWARD, module, int(inside.training), int(torch.is_grad_enabled())), frame)
 
     def _add(self, said: Said, frame: Any) -> int:
         """Keep a call, and give its stack."""
@@ -145,7 +149,8 @@ class TrainingCalls(Watcher):
         if isinstance(said.of, torch.optim.Optimizer):
             optimizer = self._optimizers.of(said.of)
         elif isinstance(said.of, torch.nn.Module):
-            module = self._sink.string(self._names.module(said.of))
+            known = self._wrapped.name(said.of) if said.kind in _OF_A_MODEL else None
+            module = known or self._sink.string(self._names.module(said.of))
         self._keep(said.kind, (optimizer, module, stack, said.count, said.total))
         return stack
 

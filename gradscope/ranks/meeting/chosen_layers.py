@@ -62,7 +62,7 @@ def _conditions(recording: Recording, attribute: str, lines: set[tuple[str, int]
     for file in sorted(recording.sources()):
         tree = tree_of(recording, Site(file, 1))
         for function in (one for one in nodes_of(tree) if isinstance(one, Function)):
-            reads = [node.lineno for node in own_nodes(function) if _reads(node, attribute)]
+            reads = [line for node in own_nodes(function) for line in _read(node, attribute)]
             span = range(function.lineno, (function.end_lineno or 0) + 1)
             for line in reads if any((file, one) in lines for one in span) else ():
                 for node in own_nodes(function):
@@ -70,10 +70,10 @@ def _conditions(recording: Recording, attribute: str, lines: set[tuple[str, int]
                         yield at_line(recording, Site(file, node.lineno, function.name), node.lineno)
 
 
-def _reads(node: ast.AST, attribute: str) -> bool:
-    if not isinstance(node, ast.Attribute) or not is_attribute_of(node, "self"):
-        return False
-    return node.attr == attribute and isinstance(node.ctx, ast.Load)
+def _read(node: ast.AST, attribute: str) -> Iterator[int]:
+    """The line of a node that reads an attribute of `self`."""
+    if isinstance(node, ast.Attribute) and is_attribute_of(node, "self"):
+        yield from (node.lineno,) if node.attr == attribute and isinstance(node.ctx, ast.Load) else ()
 
 
 def _decides(function: Function, node: ast.If | ast.IfExp, line: int) -> bool:

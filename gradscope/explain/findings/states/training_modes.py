@@ -51,7 +51,8 @@ def left_in_evaluation(case: Case) -> Iterator[Cause]:
 
     Do instead: call train() at the beginning of each epoch, or at the end of what calls eval().
 
-    How it is found: the mode of the outermost module at each forward with gradients. It was training mode at first and
+    How it is found: the mode of the outermost module at each forward with gradients, of what a wrapper such as
+    DistributedDataParallel has inside, which `net.module.eval()` switches. It was training mode at first and
     evaluation mode from some call of eval() to the end of the run, and the model has layers that depend on it. Or
     train() was called, and before any forward in that mode the eval() of an evaluation, which is called again and again
     and after which the model runs without gradients first.
