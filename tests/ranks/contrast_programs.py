@@ -34,6 +34,75 @@ def healthy_keys(rank):
     contrast(rank, lambda keys, rank: [keys if one == rank else part for one, part in enumerate(gathered(keys))])
 
 
+def by_graph(parts, own, rank):
+    return torch.cat([own if one == rank else part for one, part in enumerate(parts)])
+
+
+def detached(tensor):
+    parts = [torch.empty_like(tensor) for _ in range(2)]
+    dist.all_gather(parts, tensor.detach())
+    return parts
+
+
+def matched(rank, loss):
+    """Words and pictures of one net are told to match, over those of all ranks."""
+    net = Replicated(model())
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        words, pictures = net(torch.cat([data(rank, step), data(rank, step + STEPS)])).chunk(2)
+        loss(words, pictures, rank).backward()
+        optimizer.step()
+
+
+def told_apart(words, pictures):
+    return torch.nn.functional.cross_entropy(words @ pictures.t(), torch.arange(len(words)))
+
+
+def one_side_put_back(rank):
+    """As in https://github.com/KevinMusgrave/pytorch-metric-learning/issues/10."""
+
+    def loss(words, pictures, rank):
+        mine = by_graph(detached(words), words, rank)
+        others = torch.cat(detached(pictures))  # expect: GS785
+        return told_apart(mine, others) * 2
+
+    matched(rank, loss)
+
+
+def healthy_both_put_back(rank):
+    def loss(words, pictures, rank):
+        mine = by_graph(detached(words), words, rank)
+        return told_apart(mine, by_graph(detached(pictures), pictures, rank)) * 2
+
+    matched(rank, loss)
+
+
+def healthy_target_without_a_graph(rank):
+    def loss(words, pictures, rank):
+        mine = by_graph(detached(words), words, rank)
+        return told_apart(mine, torch.cat(detached(pictures.detach()))) * 2
+
+    matched(rank, loss)
+
+
+def healthy_target_used_beside(rank):
+    def loss(words, pictures, rank):
+        mine = by_graph(detached(words), words, rank)
+        return told_apart(mine, torch.cat(detached(pictures))) + (words - pictures).square().mean()
+
+    matched(rank, loss)
+
+
+def healthy_only_looked_at(rank):
+    def loss(words, pictures, rank):
+        mine = by_graph(detached(words), words, rank)
+        near = (torch.cat(detached(pictures)) > 0).long().flatten()
+        return told_apart(mine, mine) + mine.flatten()[near].mean()
+
+    matched(rank, loss)
+
+
 class Parts(torch.autograd.Function):
     """Gathers, and gives what came back for this rank's own."""
 

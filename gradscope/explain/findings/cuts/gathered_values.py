@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import dataclass
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.model.finding import Related
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
-from gradscope.model.site import Site
+from gradscope.model.site import Site, user_frames
 
 _COLLECTIVES = "c10d."
+_DETACHES = ("detach", "detach_", "alias")
 _GATHERS = ("allgather_", "_allgather_base_", "allgather_coalesced_", "allgather_into_tensor_coalesced_", "gather_")
 
 
@@ -34,13 +38,13 @@ def gathered_without_gradient(case: Case) -> Iterator[Cause]:
     How it is found:
         The collective ran with gradients on and was given what requires grad, by itself and not by its .data; all of
         its results are used in numbers that go into a loss, together with other values that require grad, and none of
-        them does.
+        them does. Or one line detached and gathered two tensors with a graph for the same loss, and of one of them this
+        rank's own was put back among the results; nothing has a part in the graph of the other.
     """
     flow, said = dataflow(case), set[Site | None]()
     for at, operation in enumerate(flow.operations):
         name = operation.operation.name
-        is_gather = name.startswith(_COLLECTIVES) and base_name(name) in _GATHERS
-        if is_gather and operation.site not in said and _loses_a_gradient(flow, at, operation):
+        if _is_gather(operation) and operation.site not in said and _loses_a_gradient(flow, at, operation):
             said.add(operation.site)
             yield Cause(
                 f"{base_name(name).strip('_')} gives copies without a graph: no gradient comes back through what is "
@@ -49,6 +53,85 @@ def gathered_without_gradient(case: Case) -> Iterator[Cause]:
                 certain=False,
                 op=name,
             )
+    yield from _told(flow, said)
+
+
+def _told(flow: RecordedDataflow, said: set[Site | None]) -> Iterator[Cause]:
+    """The calls that gather what is detached, of which this rank's own is not put back, as it is for another."""
+    for lost, kept in _not_put_back(flow):
+        operation = flow.operations[lost]
+        site, beside = _asked_at(operation), _asked_at(flow.operations[kept])
+        if site not in said:
+            said.add(site)
+            yield Cause(
+                "what is gathered by this is detached, and this rank's own tensor, whose graph nothing else uses, is "
+                "not put back among the results, as that of another is: no gradient comes to it",
+                site,
+                () if beside is None or beside == site else (Related("called_at", beside, "put back behind this"),),
+                certain=False,
+                op=operation.operation.name,
+                advice="put this rank's own tensor back for both: parts[rank] = z; compute what is meant to get no "
+                "gradient under torch.no_grad()",
+            )
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """A gather of what was detached: the backward before, its place, that of the detach, the tensor with a graph."""
+
+    since: int | None
+    gather: int
+    detach: int
+    source: int
+
+
+def _not_put_back(flow: RecordedDataflow) -> Iterator[tuple[int, int]]:
+    """Gathers whose own part is not put back, each with one of its line, before the same backward, where it is."""
+    groups: dict[tuple[int | None, Site | None, Site | None], list[_Sent]] = defaultdict(list)
+    for one in _detached(flow):
+        gather, detach = flow.operations[one.gather], flow.operations[one.detach]
+        groups[one.since, gather.site, detach.site].append(one)
+    for ones in groups.values():
+        kept = [one for one in ones if _is_put_back(flow, one)]
+        yield from ((one.gather, kept[0].gather) for one in ones if kept and one not in kept and _is_lost(flow, one))
+
+
+def _detached(flow: RecordedDataflow) -> Iterator[_Sent]:
+    """The gathers of what was detached from a graph."""
+    since = None
+    for at, operation in enumerate(flow.operations):
+        since = since if operation.backward is None else operation.backward
+        if _is_gather(operation):
+            sent = {one.tensor for one in operation.reads if one.tensor not in operation.makes}
+            for detach in (flow.maker(one, at) for one in sent if len(sent) == 1):
+                made = None if detach is None else flow.operations[detach]
+                if detach is not None and made is not None and base_name(made.operation.name) in _DETACHES:
+                    yield from (_Sent(since, at, detach, one.tensor) for one in made.reads if one.requires_grad)
+
+
+def _is_put_back(flow: RecordedDataflow, sent: _Sent) -> bool:
+    """Whether anything reads what was gathered together with the tensor that has the graph."""
+    readers = {at for one in flow.operations[sent.gather].makes for at in flow.readers.get(one, ())}
+    return any(at > sent.gather for at in readers.intersection(flow.readers.get(sent.source, ())))
+
+
+def _is_lost(flow: RecordedDataflow, sent: _Sent) -> bool:
+    """Whether all that was gathered goes into a loss beside what has a graph, and the graph of what was sent is unused."""
+    makes, after = flow.operations[sent.gather].makes, sent.gather
+    unused = set(flow.readers.get(sent.source, ())) == {sent.detach}
+    return unused and all(_stays_without(flow, one, after) and _joins_a_graph(flow, one, after) for one in makes)
+
+
+def _asked_at(operation: FlowOperation) -> Site | None:
+    """The line that calls the function which gathers, else that which gathers."""
+    frames = user_frames(operation.operation.stack)
+    outer = (one for one in frames if operation.site is not None and not one.is_in_function_of(operation.site))
+    return next(outer, operation.site)
+
+
+def _is_gather(operation: FlowOperation) -> bool:
+    name = operation.operation.name
+    return name.startswith(_COLLECTIVES) and base_name(name) in _GATHERS
 
 
 def _loses_a_gradient(flow: RecordedDataflow, at: int, operation: FlowOperation) -> bool:
