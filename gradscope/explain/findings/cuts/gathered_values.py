@@ -116,7 +116,7 @@ def _is_put_back(flow: RecordedDataflow, sent: _Sent) -> bool:
 
 
 def _is_lost(flow: RecordedDataflow, sent: _Sent) -> bool:
-    """Whether all that was gathered goes into a loss beside what has a graph, and the graph of what was sent is unused."""
+    """Whether what was gathered goes into a loss beside what has a graph, and the graph of what was sent is unused."""
     makes, after = flow.operations[sent.gather].makes, sent.gather
     unused = set(flow.readers.get(sent.source, ())) == {sent.detach}
     return unused and all(_stays_without(flow, one, after) and _joins_a_graph(flow, one, after) for one in makes)
