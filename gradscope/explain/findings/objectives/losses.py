@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from typing import TypeGuard
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.gradients.paired_samples import paired_samples
 from gradscope.explain.deductions.gradients.summed_up import is_summed_up
 from gradscope.explain.deductions.lines.module_builds import chosen_at
 from gradscope.explain.deductions.numbers.doubled_activations import Row, doubled
@@ -135,7 +136,9 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
     How it is found: the shapes of what an operator reads and makes, where one side requires grad and comes from a layer
     as a column, and the other is data with one dimension, or targets were made of a row and a column. Or a column and a
     row are multiplied, of which one requires grad, and all that is made of the products, or of their sums with others,
-    is one number: it is the product of two sums, so that no weight belongs to a sample.
+    is one number: it is the product of two sums, so that no weight belongs to a sample. Or a distribution of torch's,
+    or a difference, makes a square of data and of what was computed of as many samples, and all that becomes of the
+    pairs is their sum.
     """
     flow = dataflow(case)
     told = set()
@@ -151,6 +154,11 @@ def broadcast_loss(case: Case) -> Iterator[Cause]:
             continue
         told.add(operation.site)
         yield Cause(message, operation.site, op=operation.operation.name)
+    for pairs in paired_samples(flow):
+        if pairs.operation.site not in told:
+            told.add(pairs.operation.site)
+            message = f"{pairs.shapes}: each sample is compared with the predictions for all"
+            yield Cause(message, pairs.operation.site, op=pairs.operation.operation.name)
 
 
 def added_twice(case: Case) -> Iterator[Cause]:
