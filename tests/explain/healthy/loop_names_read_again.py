@@ -1,4 +1,5 @@
-"""Loops that give their variable a new value and use it: batches moved, weights measured, a state carried on."""
+"""Loops that give their variable a new value and use it: batches moved, weights measured, a state carried on,
+and names of a batch that nothing reads any more."""
 
 import torch
 from torch import nn
@@ -11,6 +12,14 @@ for batch, target in data:
     batch = batch.float()
     target = target * 0.5 + batch[:, 0]
     loss = (model(batch).squeeze(1) - target).pow(2).mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+for batch, target in torch.utils.data.DataLoader(
+    torch.utils.data.TensorDataset(torch.randn(32, 6), torch.randn(32)), 8
+):
+    target = (target > 0).float()
+    loss = model(batch).square().mean()
     optimizer.zero_grad()
     loss.backward()
     optimizer.step()

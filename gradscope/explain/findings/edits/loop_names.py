@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.functions.source import names_in
 from gradscope.model.site import Site
@@ -30,11 +30,12 @@ def loop_name_rebound(case: Case) -> Iterator[Cause]:
     Do instead: write into the tensor, under torch.no_grad(): mul_(), add_(), clamp_(), copy_().
 
     How it is found: operators ran on such a line, the value is computed from the variable itself, and neither does the
-    rest of the loop's body read the name nor any operator the result. A hint.
+    rest of the loop's body read the name nor any operator the result. What they read is a parameter, or is read again
+    behind the loop: of a batch that the loop throws away, nothing would be left to repair. A hint.
     """
     flow = dataflow(case)
     asked: set[Site | None] = {None}  # a loop has thousands of operators and few lines
-    for operation in flow.operations:
+    for at, operation in enumerate(flow.operations):
         site = operation.site
         if operation.backward is not None or site is None or site in asked:
             continue
@@ -42,7 +43,7 @@ def loop_name_rebound(case: Case) -> Iterator[Cause]:
             continue
         asked.add(site)
         name = _rebound(case, site)
-        if name is not None:
+        if name is not None and _goes_over_what_lives_on(case, flow, at, site):
             yield Cause(
                 f"this gives the name `{name}` to a new tensor, which nothing reads: what the loop goes over stays as "
                 "it was",
@@ -64,3 +65,36 @@ def _rebound(case: Case, site: Site) -> str | None:
     reads = (one for one in ast.walk(around) if isinstance(one, ast.Name) and one.id == target.id)
     below = (one for one in reads if isinstance(one.ctx, ast.Load) and one.lineno > (statement.end_lineno or 0))
     return None if any(below) else target.id
+
+
+def _goes_over_what_lives_on(case: Case, flow: RecordedDataflow, at: int, site: Site) -> bool:
+    """Whether a line, whose last operator this is, reads a parameter, or what other lines read again afterwards.
+
+    The loop's own head does not count: it takes each row of a table in each epoch.
+    """
+    loop = syntax(case).loop(site)
+    head = range(loop.lineno, loop.body[0].lineno) if loop is not None else range(0)
+    storages = _read_at(flow, at, site)
+    kept = {one.number: one for one in flow.tensors.values() if one.storage in storages}
+    if any(one.parameter for one in kept.values()):
+        return True
+    later = (flow.operations[reader].site for number in kept for reader in flow.readers.get(number, ()) if reader > at)
+    return any(
+        other is not None and other != site and not (other.file == site.file and other.line in head) for other in later
+    )
+
+
+def _read_at(flow: RecordedDataflow, at: int, site: Site) -> set[int]:
+    """The storages of what a line reads that it did not make itself, up to one of its operators."""
+    found: set[int] = set()
+    waiting, seen = [at], {at}
+    while waiting:
+        place = waiting.pop()
+        for read in flow.operations[place].reads:
+            maker = flow.maker(read.tensor, place)
+            if maker is not None and flow.operations[maker].site == site:
+                waiting += [maker] if maker not in seen else []
+                seen.add(maker)
+            elif read.tensor in flow.tensors:
+                found.add(flow.tensors[read.tensor].storage)
+    return found
