@@ -12,6 +12,7 @@ from operator import attrgetter
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients.lost_parts import detached_terms
+from gradscope.explain.deductions.gradients.measured_losses import is_measured
 from gradscope.explain.deductions.gradients.terms_as_numbers import terms_as_numbers
 from gradscope.explain.deductions.gradients.unused_slopes import unused_slopes
 from gradscope.explain.deductions.memory.shared_subgraph import lines
@@ -52,7 +53,8 @@ def term_left_out(case: Case) -> Iterator[Cause]:
     operator that a loss comes from, in three steps or more; or a single number that parameters led to is detached and
     added to a loss, and no backward reaches it in another way; or .item() made a number of Python of it, and the source
     adds what that is called to the loss. Or grad(create_graph=True) gave gradients in most steps, and all that became
-    of them is a number that no loss contains. A hint: it may be there to be looked at only.
+    of them is a number that no loss contains. What a loss is, computed of other data, is a measure where it is called so
+    or first comes behind a backward call. A hint: a term may be there to be looked at only.
     """
     numbers = terms_as_numbers(case)
     for site, added in numbers.items():
@@ -92,13 +94,21 @@ def _never_added(case: Case, told: Container[Site]) -> Iterator[Cause]:
             steps.setdefault(site, root)
             made_by.setdefault(site, operation)
     for site, count in times.items():
-        if count >= _TIMES and not _is_visited(case, made_by[site].operation):
+        if count < _TIMES or is_measured(case, made_by[site], _names(case, site)):
+            continue
+        if not _is_visited(case, made_by[site].operation):
             dropped = _dropped_result(case, site)
             place = dropped or (site if _is_thrown_away(case, site) else steps[site])
             message = f"no loss contains what {line_of(site, place)} computes with gradients"
             if dropped is not None:
                 message += ": what this Function makes of it is thrown away"
             yield Cause(message, place, () if place == site else (Related("made_at", site, "computes the term"),))
+
+
+def _names(case: Case, site: Site) -> set[str]:
+    """What a line calls what it computes."""
+    _, statement = function_at(case, site) or (None, None)
+    return set() if statement is None else set(targets(statement))
 
 
 def _unused_terms(case: Case, flow: RecordedDataflow) -> Iterator[tuple[FlowOperation, Site]]:
