@@ -31,7 +31,7 @@ SEEN = "\n    seen.append({}.item())"
 HEALTHY = {
     "behind the step": {"after": "other_loss = misfit(others)" + SEEN.format("other_loss")},
     "behind the step, of no slope": {
-        "loss": "energy(places).square().mean()",
+        "loss": "energy(places[: 20 + step]).square().mean()",
         "after": "other_loss = energy(others).square().mean()" + SEEN.format("other_loss"),
     },
     "by its name": {"before": "test_loss = misfit(others)" + SEEN.format("test_loss")},
@@ -42,7 +42,7 @@ FAULTS = {
         "before": "val_loss = energy(others).square().mean()" + SEEN.format("val_loss"),
     },
     "behind the step, of another form": {
-        "loss": "energy(places).square().mean()",
+        "loss": "energy(places[: 20 + step]).square().mean()",
         "after": "other_loss = energy(others).abs().mean()" + SEEN.format("other_loss"),
     },
 }
