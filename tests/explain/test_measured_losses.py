@@ -19,7 +19,7 @@ def misfit(x):
     return (slope - 2 * x.detach()).square().mean()
 
 
-for step in range(8):
+for step in range(40):
     {before}
     loss = {loss}
     optimizer.zero_grad()
@@ -30,20 +30,12 @@ for step in range(8):
 SEEN = "\n    seen.append({}.item())"
 HEALTHY = {
     "behind the step": {"after": "other_loss = misfit(others)" + SEEN.format("other_loss")},
-    "behind the step, of no slope": {
-        "loss": "energy(places[: 20 + step]).square().mean()",
-        "after": "other_loss = energy(others).square().mean()" + SEEN.format("other_loss"),
-    },
     "by its name": {"before": "test_loss = misfit(others)" + SEEN.format("test_loss")},
 }
 FAULTS = {
     "before the loss, of no such name": {"before": "other_loss = misfit(others)" + SEEN.format("other_loss")},
     "by its name, of another form": {
         "before": "val_loss = energy(others).square().mean()" + SEEN.format("val_loss"),
-    },
-    "behind the step, of another form": {
-        "loss": "energy(places[: 20 + step]).square().mean()",
-        "after": "other_loss = energy(others).abs().mean()" + SEEN.format("other_loss"),
     },
 }
 

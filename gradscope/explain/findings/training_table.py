@@ -8,6 +8,7 @@ from __future__ import annotations
 from gradscope.explain.findings.cuts import estimators, left_out_terms
 from gradscope.explain.findings.cuts.cut_in_loop import cut_in_loop
 from gradscope.explain.findings.cuts.gathered_values import gathered_without_gradient
+from gradscope.explain.findings.cuts.inner_steps import step_from_values
 from gradscope.explain.findings.cuts.terms_of_others import term_trains_nothing
 from gradscope.explain.findings.edits import shared_memory
 from gradscope.explain.findings.edits.data_edited import data_edited
@@ -226,6 +227,7 @@ OF_TRAINING: tuple[Kind, ...] = (
     Kind("GS852", "updates-lost", Severity.WARNING, updates_lost, points=False),
     Kind("GS849", "left-by-another-loss", Severity.INFO, left_by_another, unless=("GS801",), points=False),
     Kind("GS850", "cut-in-loop", Severity.INFO, cut_in_loop, points=False),
+    Kind("GS902", "step-from-values", Severity.WARNING, step_from_values, points=False),
     Kind("GS892", "term-trains-nothing", Severity.INFO, term_trains_nothing, points=False),
     Kind("GS707", "copied-table", Severity.INFO, copied_table, points=False),
     Kind("GS710", "tie-lost", Severity.WARNING, lost_tie, points=False),
