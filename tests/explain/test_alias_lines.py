@@ -15,6 +15,22 @@ PLACES = {
     "in the method that reads it": [(MADE, "stiffness"), ("speed = torch.zeros_like(place)", "speed = "
                                     "torch.zeros_like(place)\n        self.stiffness = nn.Parameter(self.stiffness)"),
                                     ("truth.swing(place)", "truth.swing(place).detach()")],
+    "in a method that is given it": [
+        ("stiffness = self.reader(alloy).exp()", "self.spring.take(self.read(alloy))"),
+        ("        self.spring.stiffness = nn.Parameter(stiffness)", "        # it is given"),
+        ("    def forward", "    def read(self, alloy):\n        return self.reader(alloy).exp()\n\n    def forward"),
+        ("    def force", "    def take(self, value):\n        self.stiffness = nn.Parameter(value)\n\n    def force"),
+    ],
+    "by the data of what a method is given": [
+        ("stiffness = self.reader(alloy).exp()", "self.spring.take(value=self.reader(alloy).exp())"),
+        ("        self.spring.stiffness = nn.Parameter(stiffness)", "        # it is given"),
+        ("    def force", "    def take(self, value):\n        self.stiffness = value.data\n\n    def force"),
+    ],
+    "around what a method gives": [
+        ("        stiffness = self.reader(alloy).exp()\n", ""),
+        (MADE, "nn.Parameter(self.read(alloy))"),
+        ("    def forward", "    def read(self, alloy):\n        return self.reader(alloy).exp()\n\n    def forward"),
+    ],
     "by data": [(MADE, "stiffness.data")],
 }  # fmt: skip
 
@@ -32,7 +48,14 @@ def test_the_line_is_named(explained, tmp_path, edits):
 
 
 def line_of(text):
-    wanted = ("stiffness = nn.Parameter(s", "stiffness = nn.Parameter(self.stiffness)", "stiffness.data")
+    wanted = (
+        "stiffness = nn.Parameter(s",
+        "stiffness = nn.Parameter(self.stiffness)",
+        "stiffness.data",
+        "= value.data",
+        "nn.Parameter(self.read(",
+        "nn.Parameter(value)",
+    )
     return next(line.strip() for line in text.splitlines() if any(one in line for one in wanted))
 
 

@@ -2,39 +2,47 @@
 
 The one before left the value, the one after reads the alias. What ran between them is, in the function from which both
 were called, what stands between the two calls; further in, the rest of the functions that led to the first, the
-beginning of those that led to the second, and the short helpers that are called there.
+beginning of those that led to the second, and the short helpers that are called there. A call that is given what
+another call returns, as `keep(encoder(x))`, runs after that, on the same line.
 """
 
 from __future__ import annotations
 
 import ast
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import takewhile
 
 from gradscope.explain.evidence.syntax import Syntax
 from gradscope.functions.source import called_name, last_name, names_in
 from gradscope.model.site import Site, Stack, user_frames
 
 _NO_OPERATOR = (ast.Name, ast.Attribute, ast.Subscript)  # what an alias is made of; others run where they stand
+_COMPUTED = (ast.Call, ast.BinOp, ast.UnaryOp)
 
 
 @dataclass(frozen=True, slots=True)
 class _Place:
-    """A line that makes an alias: of what, whether by Parameter, and under which of the program's frames."""
+    """A line that makes an alias: of what, whether by Parameter, and under which of the program's frames.
+
+    `given` where it is an alias of an argument which its function was given as it was computed.
+    """
 
     stack: Stack
     of: str
     parameter: bool
+    given: bool = False
 
 
 def made_between(before: Stack, after: Stack, syntax: Syntax) -> Stack | None:
     """The program's frames of the line between two operators that makes an alias.
 
-    It is the one of a name that is bound where the first ran, else the only Parameter. None where that is not clear.
+    It is the one of a name that is bound where the first ran, or of an argument that it was given to, else the only
+    Parameter. None where that is not clear.
     """
-    found = list(_places(before, after, syntax))
+    found = [*_places(before, after, syntax), *_around(before, after, syntax)]
     bound = _bound(before, syntax)
-    named = [one for one in found if one.of in bound]
+    named = [one for one in found if one.of in bound or one.given]
     parameters = [one for one in found if one.parameter]
     if named:
         return named[0].stack
@@ -47,6 +55,39 @@ def _places(before: Stack, after: Stack, syntax: Syntax) -> Iterator[_Place]:
         for helper in _helpers(stack[0], syntax):
             for line in _lines(helper, syntax):
                 yield from _at((line, *stack), syntax)
+
+
+def _around(before: Stack, after: Stack, syntax: Syntax) -> Iterator[_Place]:
+    """The aliases made by calls that are given what was just computed: by the first operator, or on its way out."""
+    first, last = user_frames(before)[::-1], user_frames(after)[::-1]
+    shared = sum(1 for _ in takewhile(lambda pair: pair[0] == pair[1], zip(first, last, strict=False)))
+    for at in range(len(first) - 1, max(shared - 1, 0) - 1, -1):
+        stack = tuple(reversed(first[: at + 1]))
+        for call in _given_calls(first[at], syntax):
+            if _is_parameter(call):
+                yield _Place(stack, "", parameter=True)
+            for helper in _defined_once(call, syntax):
+                if not any(one.is_in_function_of(helper) for one in last[at + 1 :]):
+                    yield from _of_arguments(helper, stack, syntax)
+
+
+def _given_calls(site: Site, syntax: Syntax) -> Iterator[ast.Call]:
+    """The calls in the statement of a line that are given what is computed there."""
+    statement = syntax.parsed(site.file).statements.get(site.line)
+    for node in ast.walk(statement) if statement is not None else ():
+        if isinstance(node, ast.Call):
+            given = [*node.args, *(one.value for one in node.keywords)]
+            if any(isinstance(one, _COMPUTED) for each in given for one in ast.walk(each)):
+                yield node
+
+
+def _of_arguments(helper: Site, stack: Stack, syntax: Syntax) -> Iterator[_Place]:
+    """The aliases that a function makes, and which of them are of its arguments."""
+    function = syntax.function(helper)
+    arguments = {one.arg for one in ast.walk(function) if isinstance(one, ast.arg)} if function is not None else set()
+    for line in _lines(helper, syntax):
+        for place in _at((line, *stack), syntax):
+            yield replace(place, given=place.of in arguments)
 
 
 def _between(first: Stack, last: Stack, syntax: Syntax) -> Iterator[Stack]:
@@ -83,8 +124,12 @@ def _helpers(site: Site, syntax: Syntax) -> Iterator[Site]:
     """The functions of the program that a line calls by a name which one function has."""
     for node in syntax.parsed(site.file).beginning.get(site.line, ()):
         if isinstance(node, ast.Call):
-            known = [site for file in syntax.files for site in _defined(file, called_name(node), syntax)]
-            yield from known if len(known) == 1 else ()
+            yield from _defined_once(node, syntax)
+
+
+def _defined_once(call: ast.Call, syntax: Syntax) -> list[Site]:
+    known = [site for file in syntax.files for site in _defined(file, called_name(call), syntax)]
+    return known if len(known) == 1 else []
 
 
 def _defined(file: str, name: str, syntax: Syntax) -> Iterator[Site]:
@@ -95,12 +140,16 @@ def _defined(file: str, name: str, syntax: Syntax) -> Iterator[Site]:
 
 def _at(stack: Stack, syntax: Syntax) -> Iterator[_Place]:
     for node in syntax.parsed(stack[0].file).beginning.get(stack[0].line, ()):
-        is_parameter = isinstance(node, ast.Call) and called_name(node) == "Parameter" and bool(node.args)
+        is_parameter = isinstance(node, ast.Call) and _is_parameter(node)
         is_data = isinstance(node, ast.Attribute) and node.attr == "data" and isinstance(node.ctx, ast.Load)
         value = node.args[0] if isinstance(node, ast.Call) and is_parameter else None
         value = node.value if isinstance(node, ast.Attribute) and is_data else value
         if isinstance(value, _NO_OPERATOR):
             yield _Place(stack, last_name(value), is_parameter)
+
+
+def _is_parameter(call: ast.Call) -> bool:
+    return called_name(call) == "Parameter" and bool(call.args)
 
 
 def _bound(before: Stack, syntax: Syntax) -> set[str]:
