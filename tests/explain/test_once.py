@@ -1,11 +1,14 @@
 """A question about a line is asked once, however often the line ran: a run may have thousands of derivatives."""
 
+from pathlib import Path
+
 import torch
 
 import gradscope
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.findings.graphs import second_derivatives
 from gradscope.explain.findings.transforms import checkpoint_chance
+from gradscope.model.finding import Confidence
 from gradscope.store.reader import load
 
 
@@ -52,3 +55,10 @@ def test_operators_are_not_read_for_checkpoints_that_keep_their_chance(tmp_path,
         case = Case(recording)
         monkeypatch.setattr(case, "blocks", None)
         assert list(checkpoint_chance.other_numbers(case)) == []
+
+
+def test_a_line_without_create_graph_is_told_once_whatever_shows_it(explained):
+    """That its derivative is refused and that the refused loss has no graph are one fault."""
+    script = Path(__file__).parents[2] / "sample_scripts/faults/transforms/sharpness_of_a_minimum.py"
+    (found,) = explained(script).findings
+    assert (found.code, found.confidence) == ("GS772", Confidence.CERTAIN)

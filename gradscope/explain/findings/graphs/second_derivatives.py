@@ -6,6 +6,7 @@ import ast
 from bisect import bisect_right
 from collections import defaultdict
 from collections.abc import Iterator
+from dataclasses import replace
 from operator import attrgetter
 
 from gradscope.explain.deductions.cause import Cause
@@ -53,6 +54,25 @@ def missing_create_graph(case: Case) -> Iterator[Cause]:
     whose result goes there, by the names in your source. Where nothing is raised, the source alone shows that the
     result is added to what backward() is called on.
     """
+    ways = [*_refused(case), *missing(case, CONSTANT), *_without_effect(case)]
+    for site, said in _by_line(ways).items():
+        first = said[0]
+        if site is not None:  # what one way only takes for likely, another may know
+            fails, certain = any(one.fails for one in said), any(one.certain for one in said)
+            first = replace(first, fails=fails, certain=certain)
+        yield from [first] if site is not None else said
+
+
+def _by_line(causes: list[Cause]) -> dict[tuple[str, int] | None, list[Cause]]:
+    """What several ways found, by the line to edit: one line is told once."""
+    found: dict[tuple[str, int] | None, list[Cause]] = defaultdict(list)
+    for one in causes:
+        found[None if one.site is None else (one.site.file, one.site.line)].append(one)
+    return found
+
+
+def _refused(case: Case) -> Iterator[Cause]:
+    """Derivatives that another backward was to differentiate, which found no graph."""
     for call in case.failed():
         if NO_GRAPH in (call.exception or ""):
             for first in _before(case, call):
@@ -68,8 +88,6 @@ def missing_create_graph(case: Case) -> Iterator[Cause]:
                         backward=call.number,
                     )
                     break
-    yield from missing(case, CONSTANT)
-    yield from _without_effect(case)
 
 
 def _without_effect(case: Case) -> Iterator[Cause]:
