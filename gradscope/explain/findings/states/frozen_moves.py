@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 from collections import Counter, defaultdict
 from collections.abc import Iterator
 
@@ -9,12 +10,16 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients.frozen_losses import freezing_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import made_at
+from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
 from gradscope.explain.evidence.words import several
+from gradscope.functions.source import last_name
 from gradscope.model.finding import Related
 from gradscope.model.flow import GradientState, OptimizerLook
 from gradscope.model.site import Site
 from gradscope.model.training import FREEZE, STEP
+
+_FILLS = ("copy_", "add_", "normal_", "fill_")
 
 
 def frozen_weights_move(case: Case) -> Iterator[Cause]:
@@ -37,32 +42,59 @@ def frozen_weights_move(case: Case) -> Iterator[Cause]:
     Do instead: set .grad to None where you freeze, or make an optimizer without what is frozen.
 
     How it is found: some elements of each parameter before and after the steps that are looked at, on a CPU, and
-    whether it requires a gradient then: it did in an earlier one. No backward since the step before has reached it.
+    whether it requires a gradient then: it did in an earlier one. No backward since the step before has reached it. Of
+    an optimizer that was made for a later stage, the line is the one that makes it, if no line of the program gives a
+    .grad values of its own.
     """
     trained: dict[int, set[str]] = defaultdict(set)
+    before: set[str] = set()  # by any optimizer
     said: set[int] = set()
     changed = {(one.optimizer, one.count, one.parameter) for one in case.updates() if one.changed}
     for look in case.optimizer_looks():
         times = Counter(one.name for one in look.parameters)
         frozen = [one.name for one in look.parameters if one.state is GradientState.FROZEN and times[one.name] == 1]
-        moved = [
-            one for one in frozen if one in trained[look.optimizer] and (look.optimizer, look.count, one) in changed
-        ]
+        moved = [one for one in frozen if one in before and (look.optimizer, look.count, one) in changed]
+        own = [one for one in moved if one in trained[look.optimizer]]
         reached = _reached(case, look) if moved and look.optimizer not in said else None
-        names = [] if reached is None else [one for one in moved if one not in reached]
-        if names:
+        names = [] if reached is None else [one for one in own or moved if one not in reached]
+        if names and (own or not _are_given(case)):
             said.add(look.optimizer)
-            made = made_at(case, look.optimizer)
-            line = _freezing(case)
-            yield Cause(
-                f"step {look.count} moves {several(names)}, which {'is' if len(names) == 1 else 'are'} frozen by then: "
-                "a .grad of before is still there, and the optimizer goes on from it",
-                line or made,
-                (Related("declared_at", made, "the optimizer"),) if line is not None and made is not None else (),
-                tensor=names[0],
-                weight=len(names),
-            )
-        trained[look.optimizer].update(one.name for one in look.parameters if one.state is GradientState.VALUES)
+            yield _moved(case, look, names, of_a_stage=not own)
+        values = [one.name for one in look.parameters if one.state is GradientState.VALUES]
+        trained[look.optimizer].update(values)
+        before.update(values)
+
+
+def _moved(case: Case, look: OptimizerLook, names: list[str], *, of_a_stage: bool) -> Cause:
+    """What a step moved; with `of_a_stage` by an optimizer that never trained it while it learned."""
+    made, line = made_at(case, look.optimizer), _freezing(case)
+    site, related = line or made, (Related("declared_at", made, "the optimizer"),)
+    told = "a .grad of before is still there, and the optimizer goes on from it"
+    if of_a_stage and made is not None:
+        site, related = made, (Related("cause_at", line, "freezes"),)
+        told = "this optimizer is given them all the same, and they have a .grad of before"
+    return Cause(
+        f"step {look.count} moves {several(names)}, which {'is' if len(names) == 1 else 'are'} frozen by then: {told}",
+        site,
+        related if line is not None and made is not None else (),
+        tensor=names[0],
+        weight=len(names),
+    )
+
+
+def _are_given(case: Case) -> bool:
+    """Whether the program gives a .grad values of its own, as methods do that need no backward."""
+    for file in syntax(case).files:
+        for node in syntax(case).nodes(file):
+            targets = node.targets if isinstance(node, ast.Assign) else ()
+            value = node.value if isinstance(node, ast.Assign) else None
+            is_none = isinstance(value, ast.Constant) and value.value is None
+            if not is_none and any(isinstance(one, ast.Attribute) and one.attr == "grad" for one in targets):
+                return True
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _FILLS:
+                if last_name(node.func.value) == "grad":
+                    return True
+    return False
 
 
 def _reached(case: Case, look: OptimizerLook) -> set[str] | None:
