@@ -91,9 +91,9 @@ def _are_given(case: Case) -> bool:
             is_none = isinstance(value, ast.Constant) and value.value is None
             if not is_none and any(isinstance(one, ast.Attribute) and one.attr == "grad" for one in targets):
                 return True
-            if isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr in _FILLS:
-                if last_name(node.func.value) == "grad":
-                    return True
+            called = node.func if isinstance(node, ast.Call) else None
+            if isinstance(called, ast.Attribute) and called.attr in _FILLS and last_name(called.value) == "grad":
+                return True
     return False
 
 
