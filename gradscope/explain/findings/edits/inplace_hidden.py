@@ -66,7 +66,6 @@ def hidden_edit(case: Case) -> Iterator[Cause]:
         leaf = next((saved.leaf for saved in node.saved if saved.name == one.name), None)
         tensor = leaf or source_lines.edited(case, one.site) or _given(case, one)
         proven = proven and not (leaf and one.op.startswith(_COLLECTIVES))
-        unproven = Severity.INFO if one.late or _may_be_meant(one) else Severity.WARNING
         related = (
             Related("modified_at", one.site, base_name(one.op)),
             Related("saved_at", node.site, node.name),
@@ -77,7 +76,7 @@ def hidden_edit(case: Case) -> Iterator[Cause]:
             one.site,
             related,
             certain=proven,
-            severity=Severity.ERROR if proven else unproven,
+            severity=Severity.ERROR if proven else _unproven(one),
             node=one.node,
             op=one.op,
             tensor=tensor,
@@ -86,9 +85,9 @@ def hidden_edit(case: Case) -> Iterator[Cause]:
         )
 
 
-def _may_be_meant(one: HiddenWrite) -> bool:
-    """Whether values are bounded before they are used: clamp() itself stops the gradient of what is out of bounds."""
-    return base_name(one.op) in _BOUNDS
+def _unproven(one: HiddenWrite) -> Severity:
+    """A hint where it may be meant: bounds before the use, for clamp() itself stops the gradient of what is outside."""
+    return Severity.INFO if one.late or base_name(one.op) in _BOUNDS else Severity.WARNING
 
 
 def _gives_all(graph: Graph, node: Node, plan: ExecInfo) -> bool:
