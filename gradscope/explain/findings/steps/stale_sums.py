@@ -63,7 +63,9 @@ def stale_sum(case: Case) -> Iterator[Cause]:
 
     How it is found: an optimizer steps with parameters that it did not hold before. Backward calls from before that
     found values in their .grad, and none in that of others, which were cleared; and no zero_grad() comes between them
-    and the step that clears these too. Nothing is said of a program that sets .grad by itself.
+    and the step that clears these too, nor a step of another optimizer that uses them: the optimizer of a stage before
+    may have. Nothing is said of a program that sets .grad by itself, nor of an optimizer that is made after the last
+    backward and steps at once, for what was summed up.
     """
     if not is_whole(case) or _clears_by_hand(case):
         return
@@ -85,13 +87,18 @@ def _joined(case: Case, timeline: Timeline, optimizer: int) -> Iterator[_Joined]
     made = next((at for at, call in timeline.of(MADE) if call.optimizer == optimizer), None)
     looks = sorted((one for one in case.optimizer_looks() if one.optimizer == optimizer), key=lambda one: one.count)
     looks = [one for one in looks if one.count < len(steps)]
-    if made is not None and looks and looks[0].count == 0:
+    if made is not None and looks and looks[0].count == 0 and _is_derived_for(timeline, made, steps[0]):
         yield _Joined(looks[0], looks[0].parameters, 0, made, steps[0])
     for before, look in pairwise(looks):
         known = {one.tensor for one in before.parameters}
         new = tuple(one for one in look.parameters if one.tensor not in known)
         if new and look.count > 0:
             yield _Joined(look, new, len(before.parameters), steps[look.count - 1], steps[look.count])
+
+
+def _is_derived_for(timeline: Timeline, made: int, stepped: int) -> bool:
+    """Whether a backward lies between: one that is made and steps at once is made for the gradients that are there."""
+    return any(made < at < stepped for at in timeline.backwards)
 
 
 def _stale(case: Case, timeline: Timeline, joined: _Joined) -> Cause | None:
@@ -107,7 +114,7 @@ def _stale(case: Case, timeline: Timeline, joined: _Joined) -> Cause | None:
     if not stale:
         return None
     names = [one.name for one in stale]
-    first = min(at for at, states in looked.items() if stale[0].tensor in states)
+    first = _first(case, timeline, joined, looked, stale[0].tensor)
     left_out = _leaving(case, timeline, first, joined, looked)
     joining = _joining_line(case, joined)
     site = joining if left_out is None else left_out
@@ -120,23 +127,47 @@ def _stale(case: Case, timeline: Timeline, joined: _Joined) -> Cause | None:
     return Cause(message, site or joined.look.site, places_of, tensor=names[0], weight=len(names))
 
 
+def _first(case: Case, timeline: Timeline, joined: _Joined, looked: dict[int, States], tensor: int) -> int:
+    """The first place that adds to a sum: it found nothing there, or comes right after what ended the sum before."""
+    since = _since(case, timeline, joined, tensor)
+    at = min(at for at, states in looked.items() if at > since and tensor in states)
+    return at if looked[at][tensor] in _EMPTY else since + 1
+
+
 def _is_summed(case: Case, timeline: Timeline, joined: _Joined, looked: dict[int, States], one: HeldParameter) -> bool:
-    """Whether a gradient had values at all backward calls but the first, others had none, and nothing clears it."""
-    reached = {at: states for at, states in looked.items() if one.tensor in states}
-    later = sorted(reached)[1:]
-    if one.state is not GradientState.VALUES or len(later) < _TIMES:
+    """Whether a gradient had values at all backward calls but the first, and others had none.
+
+    Those count that came since it was cleared or used: an optimizer of a stage before may have held it.
+    """
+    reached = {at: states[one.tensor] for at, states in looked.items() if one.tensor in states}
+    if one.state is not GradientState.VALUES or len(reached) <= _TIMES:
         return False
-    kept = all(reached[at][one.tensor] is GradientState.VALUES for at in later)
-    if not kept or not all(_is_cleared(case, reached[at]) for at in later):
-        return False
-    calls = [(at, call) for at, call in timeline.of(ZERO_GRAD) if min(reached) < at < joined.stepped]
-    return not any(_may_clear(case, joined, at, call, one.tensor) for at, call in calls)
+    since = _since(case, timeline, joined, one.tensor)
+    first, *later = sorted(at for at in reached if at > since) or (since,)
+    kept = len(later) >= _TIMES and all(reached[at] is GradientState.VALUES for at in later)
+    return kept and all(_is_cleared(case, looked, first, at) for at in later)
 
 
-def _is_cleared(case: Case, states: States) -> bool:
-    """Whether some of what optimizers hold had no gradient."""
+def _since(case: Case, timeline: Timeline, joined: _Joined, tensor: int) -> int:
+    """The last place before the step at which something may have cleared a gradient or used it; -1 if there is none."""
+    for at in range(joined.stepped - 1, -1, -1):
+        call = timeline.moments[at].call
+        if call is not None and _may_end(case, joined, at, call, tensor):
+            return at
+    return -1
+
+
+def _may_end(case: Case, joined: _Joined, at: int, call: TrainingCall, tensor: int) -> bool:
+    if call.kind is STEP and call.optimizer is not None:
+        return call.optimizer != joined.look.optimizer and tensor in held_by(case, call.optimizer)
+    return call.kind is ZERO_GRAD and _may_clear(case, joined, at, call, tensor)
+
+
+def _is_cleared(case: Case, looked: dict[int, States], first: int, at: int) -> bool:
+    """Whether some of what optimizers hold had no gradient at a place, though a backward since the first gave one."""
     held = {tensor for optimizer in steps_of(case) for tensor in held_by(case, optimizer)}
-    return any(state in _EMPTY for tensor, state in states.items() if tensor in held)
+    given = {tensor for place, states in looked.items() if first <= place < at for tensor in states}
+    return any(state in _EMPTY for tensor, state in looked[at].items() if tensor in held & given)
 
 
 def _may_clear(case: Case, joined: _Joined, at: int, call: TrainingCall, tensor: int) -> bool:
