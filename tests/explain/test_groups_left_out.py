@@ -1,9 +1,12 @@
 """A group of parameters that is written down and never read is told, where no optimizer holds what it names."""
 
+from pathlib import Path
+
 import pytest
 
 from tests.edited import edited
 
+FAULTS = Path(__file__).parent.parent.parent / "sample_scripts" / "faults" / "training"
 PROGRAM = '''"""Demand from days and weather, with a rate for each part."""
 
 import torch
@@ -40,6 +43,8 @@ def train(model, steps):
 torch.manual_seed(0)
 train(Demand(), 20)
 '''
+GROUPS = (FAULTS / "brine_groups_put_together.py").read_text()
+LIST, EACH = "    optimizer = torch.optim.SGD([pumps, salts]", '        each["momentum"] = 0.9\n'
 LOST = "    group = [{"
 TOLD = {
     "under another name": (),
@@ -93,3 +98,39 @@ def test_the_line_that_loses_the_group(explained, tmp_path, edits):
 @pytest.mark.parametrize("edits", SILENT.values(), ids=SILENT)
 def test_nothing_is_lost(explained, tmp_path, edits):
     assert told(explained, tmp_path, *edits) == []
+
+
+TOLD_BESIDE = {
+    "edited in a loop": (),
+    "edited by itself": (("    for each in (pumps, membrane):\n" + EACH, '    membrane["lr"] *= 3\n'),),
+    "edited by a method": (("    for each in (pumps, membrane):\n" + EACH, "    membrane.update(momentum=0.9)\n"),),
+    "two loops": ((EACH, f"{EACH}    for each in [membrane, pumps]:\n{EACH}"),),
+}
+SILENT_BESIDE = {
+    "it is given later": (
+        (EACH, f"{EACH}    later = [membrane]\n"),
+        ("    for step", "    optimizer.add_param_group(*later)\n    for step"),
+    ),
+    "the loop gives it": ((EACH, f"{EACH}        kept.append(each)\n"), ("    pumps =", "    kept = []\n    pumps =")),
+    "the last of the loop is given": ((LIST, f"    print(each)\n{LIST}"),),
+    "a function inside reads the last of the loop": (
+        ("    pumps =", "    def told():\n        return each\n\n    pumps ="),
+    ),
+    "a setting chooses": ((LIST, f"    groups = [pumps, membrane] if rate > 1 else [pumps, salts]\n{LIST}"),),
+    "another optimizer has it": ((LIST, f"    other = torch.optim.SGD([membrane], rate)\n{LIST}"),),
+}
+
+
+@pytest.mark.parametrize("edits", TOLD_BESIDE.values(), ids=TOLD_BESIDE)
+def test_the_list_without_the_group(explained, tmp_path, edits):
+    script = tmp_path / "brine.py"
+    script.write_text(edited(GROUPS, *edits))
+    (found,) = [one for one in explained(script).findings if one.code == "GS817"]
+    assert found.site.source.startswith(LIST.strip())
+
+
+@pytest.mark.parametrize("edits", SILENT_BESIDE.values(), ids=SILENT_BESIDE)
+def test_a_group_that_something_reads(explained, tmp_path, edits):
+    script = tmp_path / "brine.py"
+    script.write_text(edited(GROUPS, *edits))
+    assert not [one for one in explained(script).findings if "their group" in one.message]

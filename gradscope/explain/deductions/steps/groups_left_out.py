@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import creation
@@ -13,7 +13,7 @@ from gradscope.functions.source import called_name, names_in
 from gradscope.model.site import Site, user_frames
 
 _KEY = "params"  # of a group, as optimizers want it
-_ADDING = ("append", "extend", "insert")
+_ADDING = ("append", "extend", "insert", "update", "setdefault")
 _ALL_NAMES = {"locals", "vars", "exec", "eval", "globals"}
 _OF_ALL_LAYERS = {"weight", "bias"}
 _Function = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -25,13 +25,15 @@ Scope = ast.FunctionDef | ast.AsyncFunctionDef | ast.Module
 class GroupLeftOut:
     """The line that should have added a group to the others; the name that the group lies under, if any.
 
-    `written` is the line of the group: another one where the name is set anew at `site`.
+    `written` is the line of the group: another one where the name is set anew at `site`, or where the others are put
+    together there without it (`beside_others`).
     """
 
     site: Site
     written: Site
     name: str | None
     leaves: tuple[str, ...]
+    beside_others: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +43,7 @@ class _Lost:
     statements: tuple[ast.stmt, ...]
     edited: ast.stmt
     name: str | None = None
+    beside_others: bool = False
 
 
 def groups_left_out(case: Case, unheld: Iterable[str], held: Iterable[str]) -> Iterator[GroupLeftOut]:
@@ -56,7 +59,7 @@ def groups_left_out(case: Case, unheld: Iterable[str], held: Iterable[str]) -> I
             leaves = tuple(leaf for leaf in missing if words & (_parts(leaf) - given))
             if leaves and not words & known:
                 written, edited = (syntax(case).site(file, one.lineno) for one in (lost.statements[0], lost.edited))
-                yield GroupLeftOut(edited, written, lost.name, leaves)
+                yield GroupLeftOut(edited, written, lost.name, leaves, lost.beside_others)
 
 
 def _parts(leaf: str) -> set[str]:
@@ -101,22 +104,53 @@ def _lost(scope: Scope) -> Iterator[_Lost]:
         if _is_thrown_away(statement):
             yield _Lost((statement,), statement)
         elif name is not None and not name.startswith("_") and name not in hidden:
-            lost = _lost_under(name, statement, statements[at + 1 :])
+            lost = _lost_under(name, statement, statements[at + 1 :], hidden)
             if lost is not None:
-                yield lost
+                yield _beside_others(lost, statements)
 
 
-def _lost_under(name: str, statement: ast.stmt, later: list[ast.stmt]) -> _Lost | None:
+def _lost_under(name: str, statement: ast.stmt, later: list[ast.stmt], hidden: set[str]) -> _Lost | None:
     """What a name is given with a statement, if nothing reads it before the end, or before the name is set anew."""
     mentions = [one for one in later if name in names_in(one)]
     anew = next((one for one in mentions if _set_by(one) == name and name not in _loaded(one)), None)
     until = mentions if anew is None else mentions[: mentions.index(anew)]
-    if any(_is_read(one, name) for one in until):
+    if any(_is_read(one, name) and not _is_edited_in_turn(one, name, later, hidden) for one in until):
         return None
     written = tuple(one for one in (statement, *until) if any(True for _ in _listed(one)))
     is_instead = anew is not None and any(True for _ in _listed(anew))
     edited = anew if anew is not None and is_instead else written[0] if written else statement
     return _Lost((*written, *(one for one in until if one not in written)), edited, name) if written else None
+
+
+def _is_edited_in_turn(loop: ast.stmt, name: str, later: list[ast.stmt], hidden: set[str]) -> bool:
+    """`for group in (encoder, head): group["lr"] = ...`: what the loop calls each is read by nothing else."""
+    if not isinstance(loop, ast.For) or not isinstance(loop.iter, (ast.Tuple, ast.List)):
+        return False
+    if not isinstance(loop.target, ast.Name) or not all(isinstance(one, ast.Name) for one in loop.iter.elts):
+        return False
+    each, inside = loop.target.id, (*loop.body, *loop.orelse)
+    others = (one for one in later if one is not loop and each in names_in(one))
+    return (
+        each not in hidden
+        and not any(name in names_in(one) or _is_read(one, each) for one in inside)
+        and all(isinstance(one, ast.For) and ast.unparse(one.target) == each for one in others)
+    )
+
+
+def _beside_others(lost: _Lost, statements: list[ast.stmt]) -> _Lost:
+    """At the only list that has other groups by their names: `groups = [encoder, calendar]`, below all of them."""
+    at = statements.index(lost.statements[0])
+    groups = {_set_by(one) for one in statements if any(True for _ in _listed(one))}
+    lists = [one for one in statements[at + 1 :] if not isinstance(one, ast.For) and _lists(one, groups - {lost.name})]
+    if len(lists) != 1 or lost.edited is not lost.statements[0]:
+        return lost
+    return replace(lost, edited=lists[0], beside_others=True)
+
+
+def _lists(statement: ast.stmt, names: set[str | None]) -> bool:
+    """Whether a statement writes down a list of nothing but such names."""
+    found = (one.elts for one in ast.walk(statement) if isinstance(one, ast.List) and one.elts)
+    return any(all(isinstance(one, ast.Name) and one.id in names for one in elements) for elements in found)
 
 
 def _always_run(scope: Scope) -> Iterator[ast.stmt]:
@@ -175,8 +209,9 @@ def _added_to(node: ast.AST) -> ast.expr | None:
 
 def _place(node: ast.AST) -> ast.expr | None:
     """What a statement appends to, or the key that it sets."""
-    if isinstance(node, ast.Assign) and len(node.targets) == 1:
-        return node.targets[0] if isinstance(node.targets[0], ast.Subscript) else None
+    if isinstance(node, (ast.Assign, ast.AugAssign)):
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        return targets[0] if len(targets) == 1 and isinstance(targets[0], ast.Subscript) else None
     method = node.value.func if isinstance(node, ast.Expr) and isinstance(node.value, ast.Call) else None
     return method.value if isinstance(method, ast.Attribute) and method.attr in _ADDING else None
 

@@ -47,9 +47,9 @@ def module_not_held(case: Case) -> Iterator[Cause]:
     of their outermost module, or they are in none; the program did not write to them, did not load them and called the
     module in training mode; and an operator combined them with what was computed from parameters that an optimizer
     holds. Or the function that makes the optimizer writes down a group of them (`{"params": ...}`) which nothing reads:
-    under a name that is never used, or that is set anew before. Or the parts of one model are written down one by one,
-    `model.encoder.parameters()`, all but one: what was computed by the others goes through it on to others, and the
-    program does not speak of it. A hint: a network that is left as it is on purpose looks the same.
+    under a name that is never used but to edit it, or that is set anew before. Or the parts of one model are written
+    down one by one, `model.encoder.parameters()`, all but one: what was computed by the others goes through it on to
+    others, and the program does not speak of it. A hint: a network that is left as it is on purpose looks the same.
     """
     found = optimizer_parameters(case)
     reached: dict[int, set[int]] = defaultdict(set)
@@ -93,7 +93,9 @@ def _lost_groups(case: Case, held: frozenset[int], asked: dict[int, FlowTensor])
         made = _optimizer(case, frozenset(one.number for one in asked.values() if one.leaf in group.leaves))
         what = f"`{group.name}`" if group.name is not None else "what is written here"
         lost = f"their group is in {what}, which nothing reads"
-        if group.written != group.site:
+        if group.beside_others:
+            lost = f"{what} has their group, and the groups are put together here without it"
+        elif group.written != group.site:
             lost = f"{what}, which had their group, is set anew here, and nothing has read it before"
         yield Cause(
             f"no optimizer was given {several(group.leaves)}: {lost}",
