@@ -32,6 +32,7 @@ from gradscope.ranks.replicas.copied import copied_before
 from gradscope.ranks.replicas.drifting import why_apart
 from gradscope.ranks.replicas.outside import outside
 from gradscope.ranks.replicas.seeded import seeded_at
+from gradscope.ranks.replicas.thawing import thawed_at
 from gradscope.ranks.replicas.written import written_after
 from gradscope.store.reader import load
 
@@ -203,9 +204,10 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
         wrapper, or that asks for the module where this runs as often, of no_sync() or of the condition under which it
         is entered or chosen, or the one that calls a helper which counts for it several times at once, of the
         load_state_dict(assign=True) after the wrap, of the only line that fills a `.grad`, else of the
-        torch.autograd.grad(), or of the wrap. Without a wrapper and a sum of any `.grad` itself: where parameters that
-        were equal drift apart, and tensors that were computed from gradients are summed, from which nothing is computed
-        after that, the last line that touches them; or where reduce() is all that gradients meet others in, its line.
+        torch.autograd.grad(), or of the wrap; that which thaws the parameter after others were trained. Without a
+        wrapper and a sum of any `.grad` itself: where parameters that were equal drift apart, and tensors that were
+        computed from gradients are summed, from which nothing is computed after that, the last line that touches them;
+        or where reduce() is all that gradients meet others in, its line.
     """
     yield from map(_lost, lost_sums(ranks))
     found = _drift(ranks)
@@ -222,6 +224,9 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
     if site is not None and site == averaging.derived:
         with load(Path(ranks.rank(found.members[0]).path)) as recording:
             site = given_at(recording, site)
+    if why == _FROZEN:
+        with load(Path(ranks.rank(found.members[0]).path)) as recording:
+            site = thawed_at(recording, ranks.own(found.members[0], found.leaf)) or site
     if site is not None and site == averaging.unsynchronised:
         with load(Path(ranks.rank(found.members[0]).path)) as recording:
             site = decides(recording, site)
