@@ -91,3 +91,49 @@ def test_the_line_by_which_rates_are_set_is_named(tmp_path, found_in, name):
 
 def test_rates_by_what_all_ranks_have_are_silent(tmp_path, found_in):
     assert found_in(tmp_path, PROGRAM.replace("{program}", HEALTHY)) == ()
+
+
+# As in https://github.com/lucidrains/DALLE-pytorch/issues/268, where no function is given what decides.
+CALL = "after(rank, step, optimizer, annealing, torch.tensor(float(step if rank else -step)))"
+PLAIN = (
+    PROGRAM.replace('group["lr"] *= factor', "pass")
+    .replace('group["lr"] = 0.1 * scale / (step + 1)', "pass")
+    .replace("{program}", "")
+    .replace(CALL, "loss = torch.tensor(float(step if rank else -step))\n{program}")
+)
+BY_ITSELF = {
+    "by the condition of a rank's own loss": """
+        if loss > 0:  # here
+            for group in optimizer.param_groups:
+                group["lr"] *= 0.5
+""",
+    "by its line, under two conditions": """
+        if step % 3 == 1:
+            if loss > 0:
+                optimizer.param_groups[0]["lr"] *= 0.5  # here
+""",
+    "by its line, where the value goes by the loss": """
+        if step % 2 == 1:
+            optimizer.param_groups[0]["lr"] = 0.05 if loss > 0 else 0.1  # here
+""",
+    "by its line, where both set it": """
+        if step % 2 == 1:
+            optimizer.param_groups[0]["lr"] *= 1 + float(loss) / 100  # here
+""",
+}
+BY_ALL = """
+        if of_all(loss + 4) > 3:
+            optimizer.param_groups[0]["lr"] *= 0.5
+"""
+
+
+@pytest.mark.parametrize("name", BY_ITSELF)
+def test_rates_that_a_rank_sets_by_itself_are_named(tmp_path, found_in, name):
+    program = PLAIN.replace("{program}", BY_ITSELF[name])
+    (found,) = found_in(tmp_path, program)
+    expected = next(at for at, line in enumerate(program.splitlines(), 1) if line.endswith("# here"))
+    assert (found.code, found.site.line) == ("GS792", expected)
+
+
+def test_rates_by_a_condition_that_all_ranks_share_are_silent(tmp_path, found_in):
+    assert found_in(tmp_path, PLAIN.replace("{program}", BY_ALL)) == ()

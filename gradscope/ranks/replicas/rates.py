@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Iterator
 
+from gradscope.functions.source import names_in
 from gradscope.model.site import Site
 from gradscope.model.training import MADE, SCHEDULE
 from gradscope.ranks.replicas.settings import written_for_a_rank
@@ -27,7 +28,8 @@ def unlike_rates(here: Recording, there: Recording) -> tuple[str, Site] | None:
     if not unlike:
         return None
     count, optimizer, _ = unlike[0]
-    site = _made(here, optimizer) if count <= 0 else _scheduled(here) or _set_by_hand(here)
+    is_alone = unlike[0] not in ours or unlike[0] not in theirs
+    site = _made(here, optimizer) if count <= 0 else _scheduled(here) or _set_by_hand(here, is_alone)
     when = "" if count <= 0 else f" from step {count} on"
     return None if site is None else (f"their learning rates are not the same{when}", site)
 
@@ -44,15 +46,43 @@ def _scheduled(recording: Recording) -> Site | None:
     return next((call.site for call in calls if call.kind is SCHEDULE and call.site is not None), None)
 
 
-def _set_by_hand(recording: Recording) -> Site | None:
+def _set_by_hand(recording: Recording, is_alone: bool) -> Site | None:
     """The one line by which ranks come to set other rates: the condition of the rank above that, else the call that
-    gives a function a value of a rank's own by which it sets them; else the line itself."""
+    gives a function a value of a rank's own by which it sets them; else, where one rank alone sets them, the condition
+    around the line; else the line itself."""
     places = list(_setting(recording))
     by_rank = {found for one in places for found in [_asked_above(recording, one)] if found is not None}
     given = {found for one in places for found in [given_to(recording, one)] if found is not None}
     functions = {(one.file, one.function) for one in places}
-    found = by_rank or given or (set(places[:1]) if len(functions) == 1 else set())
+    found = by_rank or given
+    if not found and len(functions) == 1:
+        found = {(_decided(recording, places[0]) if is_alone and len(places) == 1 else None) or places[0]}
     return found.pop() if len(found) == 1 else None
+
+
+def _decided(recording: Recording, site: Site) -> Site | None:
+    """The condition around a line, in its function, if there is only one: of several, any may have differed. None where
+    the value itself may differ as well, so that one rank sets what it had."""
+    tree = tree_of(recording, site)
+    function = function_around(tree, site.line) or tree
+    if not all(_is_fixed(node) for node in ast.walk(function) if getattr(node, "lineno", 0) == site.line):
+        return None
+    around = [node for node in ast.walk(function) if isinstance(node, ast.If) and _holds(node, site.line)]
+    tests = [node.test.lineno for node in around if "__name__" not in names_in(node.test)]
+    return at_line(recording, site, tests[0]) if len(tests) == 1 else None
+
+
+def _holds(node: ast.If, line: int) -> bool:
+    return node.lineno < line <= (node.end_lineno or 0)
+
+
+def _is_fixed(node: ast.AST) -> bool:
+    """Whether an assignment goes by constants and what it writes to; anything else is none."""
+    if not isinstance(node, ast.Assign | ast.AugAssign):
+        return True
+    places = names_in(*(node.targets if isinstance(node, ast.Assign) else [node.target]))
+    chooses = any(isinstance(one, ast.IfExp) for one in ast.walk(node.value))
+    return not chooses and all(name.isupper() for name in names_in(node.value) - places)
 
 
 def _asked_above(recording: Recording, site: Site) -> Site | None:
