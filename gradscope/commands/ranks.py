@@ -24,6 +24,7 @@ from gradscope.store.started import folders_started_by
 from gradscope.view.ranks import table
 
 _RANK = re.compile(r"\.r\d+-of-\d+\.")
+_BY_THEMSELVES = 4  # ranks whose recordings are asked each by itself
 _NOT_FINITE = Choice(codes("GS730,GS731,GS737,GS820,GS824"))
 
 
@@ -91,18 +92,30 @@ def failed(path: str) -> tuple[Finding, ...]:
 
 
 def report_of(ranks: Ranks, choice: Choice) -> Report:
-    """What is wrong with all ranks together; where that is nothing they may all make the same mistake, and it is what
-    is wrong with the first one by itself, hints left out."""
+    """What is wrong with all ranks together; where that is nothing, what is wrong with one of them by itself."""
     found = findings(ranks, choice)
-    first = min(ranks.ranks, key=lambda one: one.rank, default=None)
-    if found or first is None:
-        return Report(found, torch=ranks.torch)
+    return Report(found, torch=ranks.torch) if found else _alone(ranks, choice)
+
+
+def _alone(ranks: Ranks, choice: Choice) -> Report:
+    """What the first of a few ranks has found in its own recording, hints left out.
+
+    What is wrong with the first is told without its number, for all may make the same mistake.
+    """
     from gradscope.anomaly import explain
 
-    with load(Path(first.path)) as recording:
-        alone = explain(recording, choice)
-    told = tuple(one for one in alone.findings if one.severity is not Severity.INFO)
-    return Report(told, torch=ranks.torch, left_out=alone.left_out)
+    left_out: set[str] = set()
+    asked = sorted(ranks.ranks, key=lambda one: one.rank)[:_BY_THEMSELVES]
+    for one in asked:
+        with load(Path(one.path)) as recording:
+            report = explain(recording, choice)
+        left_out |= {*report.left_out}
+        told = [each for each in report.findings if each.severity is not Severity.INFO]
+        if one is not asked[0]:
+            told = [replace(each, message=f"on rank {one.rank}: {each.message}") for each in told]
+        if told:
+            return Report(tuple(told), torch=ranks.torch, left_out=tuple(sorted(left_out)))
+    return Report(torch=ranks.torch, left_out=tuple(sorted(left_out)))
 
 
 def paths_of(names: tuple[str, ...]) -> list[Path]:

@@ -1,4 +1,6 @@
-"""Where ranks agree, the first one's recording is asked by itself: its faults are told, and what was left out."""
+"""Where ranks agree, a few recordings are asked by themselves: the faults of one are told, and what was left out."""
+
+import shutil
 
 import pytest
 
@@ -27,6 +29,24 @@ def ranks(side_by_side, tmp_path):
     script.write_text(FROZEN)
     _, path = side_by_side.traced(tmp_path, script)
     return gather([path])
+
+
+@pytest.fixture
+def healthy(side_by_side, tmp_path):
+    """The recording of the repaired script, as that of a rank before the one that goes wrong."""
+    script = tmp_path / "trains_well.py"
+    script.write_text(FROZEN.replace(".detach()", ""))
+    _, path = side_by_side.traced(tmp_path, script)
+    return path
+
+
+def test_a_later_one_is_told_with_its_number(ranks, healthy, tmp_path):
+    first, second = (tmp_path / f"run.r0000{number}-of-00002.1.gscope" for number in range(2))
+    shutil.copy(healthy, first)
+    shutil.copy(ranks.ranks[0].path, second)
+    (found,) = report_of(gather([first, second]), Choice(ignore=("GS79",))).findings
+    assert (found.code, found.site.line) == ("GS721", 6)
+    assert found.message.startswith("on rank 1: ")
 
 
 def test_its_faults_are_told_without_hints(ranks):
