@@ -139,7 +139,7 @@ class TrainingCalls(Watcher):
         for one in self._shared.parted():
             names = self._sink.string(", ".join(one.names))
             self._keep(PARTED, (0, names, one.stack, one.count, one.total))
-        inside = self._wrapped.inside(module, self._sink.string(self._names.module(module)))
+        inside = self._wrapped.inside(module, self._name)
         self._add(Said(FORWARD, module, int(inside.training), int(torch.is_grad_enabled())), frame)
 
     def _add(self, said: Said, frame: Any) -> int:
@@ -150,9 +150,12 @@ class TrainingCalls(Watcher):
             optimizer = self._optimizers.of(said.of)
         elif isinstance(said.of, torch.nn.Module):
             known = self._wrapped.name(said.of) if said.kind in _OF_A_MODEL else None
-            module = known or self._sink.string(self._names.module(said.of))
+            module = known or self._name(said.of)
         self._keep(said.kind, (optimizer, module, stack, said.count, said.total))
         return stack
+
+    def _name(self, module: torch.nn.Module) -> int:
+        return self._sink.string(self._names.module(module))
 
     def _keep(self, kind: CallKind, values: tuple[int, ...]) -> None:
         calls = self._calls[self._threads.current.number]  # a thread is known from its first call on, recorded or not

@@ -5,9 +5,10 @@
 
 from __future__ import annotations
 
-from weakref import WeakKeyDictionary
+from collections.abc import Callable
 
 from torch import nn
+from torch.utils.weak import WeakIdKeyDictionary
 
 _INSIDE = {  # by torch's file: under which name the class of it has what it wraps
     "torch.nn.parallel.distributed": "module",
@@ -21,19 +22,20 @@ class WrappedModules:
     """The modules that were met inside of wrappers, each with the name of the wrapper around all."""
 
     def __init__(self) -> None:
-        self._names: WeakKeyDictionary[nn.Module, int] = WeakKeyDictionary()
+        self._names = WeakIdKeyDictionary()  # by identity: a module may have an __eq__ of its own
 
-    def inside(self, module: nn.Module, name: int) -> nn.Module:
+    def inside(self, module: nn.Module, name: Callable[[nn.Module], int]) -> nn.Module:
         """What a module computes with, itself or what it wraps; from then on this goes by the module's name."""
         inner = module
         while (wrapped := _wrapped(inner)) is not None:
             inner = wrapped
-            self._names[inner] = name
+            self._names[inner] = name(module)
         return inner
 
     def name(self, module: nn.Module) -> int | None:
         """The name by which a module goes that is inside of a wrapper."""
-        return self._names.get(module)
+        found: int | None = self._names.get(module)
+        return found
 
 
 def _wrapped(module: nn.Module) -> nn.Module | None:
