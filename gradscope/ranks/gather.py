@@ -96,7 +96,7 @@ def _add(
         found.buffers.add(number, one, met[one.backward])
     for one in copies:
         found.copies.add(number, one, met[one.backward])
-    found.paces[number] = rank_reader.read_pace(rows)
+    found.paces[number] = rank_reader.read_pace(rows, any(not kinds[one.kind].inside for one in entered))
     found.averaging[number] = averaging
     found.losses[rank_reader.read_losses_as_text(rows)].append(number)
     orders = rank_reader.read_orders(rows)

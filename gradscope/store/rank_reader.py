@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from array import array
+from bisect import bisect
 from collections import deque
 from collections.abc import Iterator
 from itertools import groupby
@@ -57,14 +58,32 @@ def _norms(rows: Rows, interned: Interned, sql: str) -> Iterator[Weights]:
         yield Weights(backward, tuple((name, norm) for _, name, norm in alike))
 
 
-def read_pace(rows: Rows) -> Pace:
-    """How long a run was on the way to each of its first backward calls, without the very first."""
-    sql = f"""SELECT started, duration FROM backward WHERE nested_in IS NULL AND duration IS NOT NULL
+def read_pace(rows: Rows, meets: bool) -> Pace:
+    """How long a run was on the way to each of its first backward calls, without the very first. Where it `meets` the
+    others on the way, from the first operator after that: who comes first to a collective waits there."""
+    sql = f"""SELECT started, duration, thread FROM backward WHERE nested_in IS NULL AND duration IS NOT NULL
       ORDER BY number LIMIT {FIRST}"""
-    calls = rows.all(sql, (REAL, REAL))
-    ends = [started + duration for started, duration in calls]
-    ways = array("d", (started - end for end, (started, _) in zip(ends, calls[1:], strict=False)))
+    calls = rows.all(sql, (REAL, REAL, INTEGER))
+    ends = [started + duration for started, duration, _ in calls]
+    free = [*_free(rows, calls[0][2], ends[-1])] if meets and calls else []
+    begun = [started for started, *_ in calls[1:]]
+    ways = array("d")
+    for end, start in zip(ends, begun, strict=False):
+        met = free[bisect(free, end) : bisect(free, start)]
+        ways.append(start - (met[-1] if met else end))
     return Pace(ways, ends[-1] - ends[0] if ends else 0.0)
+
+
+def _free(rows: Rows, thread: int, end: float) -> Iterator[float]:
+    """When a thread ran the first operator after each collective, in order."""
+    sql = """SELECT r.started, c.number IS NOT NULL FROM block_run r
+      LEFT JOIN collective_run c ON c.block_run = r.number
+      WHERE r.thread = ? AND r.started <= ? ORDER BY r.started"""
+    waits = False
+    for started, met in rows.select(sql, (REAL, INTEGER), thread, end):
+        if waits:
+            yield started
+        waits = bool(met)
 
 
 def read_given_bytes(rows: Rows) -> dict[int, int]:

@@ -50,25 +50,25 @@ class Rows:
     def __init__(self, connection: sqlite3.Connection) -> None:
         self._connection = connection
 
-    def select(self, sql: str, columns: tuple[Column, ...], *parameters: int) -> Iterator[tuple[Any, ...]]:
+    def select(self, sql: str, columns: tuple[Column, ...], *parameters: float) -> Iterator[tuple[Any, ...]]:
         """The rows of a query; ValueError when a value is not of its column's types."""
         for rows, _ in self._batches(sql, columns, parameters):
             yield from rows
 
-    def all(self, sql: str, columns: tuple[Column, ...], *parameters: int) -> list[tuple[Any, ...]]:
+    def all(self, sql: str, columns: tuple[Column, ...], *parameters: float) -> list[tuple[Any, ...]]:
         """The rows of a query, at once: half as dear as one by one."""
         found: list[tuple[Any, ...]] = []
         for rows, _ in self._batches(sql, columns, parameters):
             found += rows
         return found
 
-    def each(self, sql: str, stand_for: StandFor[Stood], *parameters: int) -> list[Stood]:
+    def each(self, sql: str, stand_for: StandFor[Stood], *parameters: float) -> list[Stood]:
         """What each row of a query stands for, at once. Its columns come as a text of JSON each, cut at the commas."""
         texts = self._texts(sql, stand_for.columns, parameters)
         columns = (text[1:-1].split(",") if len(text) > 2 else () for text in texts)
         return list(map(stand_for.__getitem__, zip(*columns, strict=True)))
 
-    def columns(self, sql: str, columns: tuple[Column, ...], *parameters: int) -> tuple[list[Any], ...]:
+    def columns(self, sql: str, columns: tuple[Column, ...], *parameters: float) -> tuple[list[Any], ...]:
         """The columns of a query, each as a list: what is done to all of one is done much quicker than row by row."""
         if all(column <= _WHOLE or column is TEXT for column in columns):
             return self._as_texts(sql, columns, parameters)
@@ -78,7 +78,7 @@ class Rows:
                 column.extend(values)
         return found
 
-    def _as_texts(self, sql: str, columns: tuple[Column, ...], parameters: tuple[int, ...]) -> tuple[list[Any], ...]:
+    def _as_texts(self, sql: str, columns: tuple[Column, ...], parameters: tuple[float, ...]) -> tuple[list[Any], ...]:
         """The same of integers and texts, which come as a text of JSON each: for two thirds of the price of rows."""
         texts = self._texts(sql, columns, parameters)
         found = tuple(map(json.loads, texts))
@@ -86,12 +86,12 @@ class Rows:
             raise ValueError(f"a value has the wrong type in {sql!r}")
         return found
 
-    def _texts(self, sql: str, columns: tuple[Column, ...], parameters: tuple[int, ...]) -> Packed:
+    def _texts(self, sql: str, columns: tuple[Column, ...], parameters: tuple[float, ...]) -> Packed:
         """The columns of a query, each as one text of JSON."""
         return self.one(_as_json(sql, len(columns)), (TEXT,) * len(columns), *parameters)
 
     def _batches(
-        self, sql: str, columns: tuple[Column, ...], parameters: tuple[int, ...]
+        self, sql: str, columns: tuple[Column, ...], parameters: tuple[float, ...]
     ) -> Iterator[tuple[list[tuple[Any, ...]], list[tuple[Any, ...]]]]:
         """Some rows, and the same as columns, until there are no more."""
         cursor = self._connection.execute(sql, parameters)
@@ -102,7 +102,7 @@ class Rows:
                     raise ValueError(f"a value has the wrong type in {sql!r}")
             yield rows, batch
 
-    def packed(self, sql: str, *parameters: int) -> Packed:
+    def packed(self, sql: str, *parameters: float) -> Packed:
         """The columns of a query, each as one text of `unpacked` integers: a quarter of the price of rows, for what is
         only held against its like.
 
@@ -114,7 +114,7 @@ class Rows:
             raise ValueError(f"a value has the wrong type in {sql!r}")
         return tuple(text or "" for text in row)
 
-    def one(self, sql: str, columns: tuple[Column, ...], *parameters: int) -> tuple[Any, ...]:
+    def one(self, sql: str, columns: tuple[Column, ...], *parameters: float) -> tuple[Any, ...]:
         """The only row of a query; LookupError when there is none."""
         for row in self.select(sql, columns, *parameters):
             return row

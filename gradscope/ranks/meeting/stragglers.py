@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import ast
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from statistics import median
 
+from gradscope.model.rank import Pace
 from gradscope.model.site import Site
-from gradscope.ranks.core.copies import Replicas, replicas_of
+from gradscope.ranks.core.copies import replicas_of
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.source.given import origin_of
@@ -21,6 +22,7 @@ from gradscope.store.reader import Recording, load
 LEAST = 16  # steps, without the first, that warms up
 _MOSTLY = 0.8  # of the steps
 _LOST = 0.2  # of the time of these steps
+_FELT = 1e-3  # seconds of a step: a scheduler gives and takes as much by chance
 _MORE = 1.5  # times as much data
 
 
@@ -39,12 +41,12 @@ def straggling(ranks: Ranks) -> Iterator[Blame]:
     How it is found:
         The time on the way to each of the first backward calls and the bytes of what the graph was given, of ranks
         whose gradients are averaged: one rank has the longest way and the most bytes in four of five steps, one and a
-        half times as many bytes in all, and the time that it takes longer than the others is a fifth of all or more.
-        The line is that where the rank chooses its part, in what makes the sampler or the data set, else where that is
-        made.
+        half times as many bytes in all, and the time that it takes longer than the others is a fifth of all or more,
+        and a millisecond in four of five steps. The line is that where the rank chooses its part, in what makes the
+        sampler or the data set, else where that is made.
     """
     for replicas in replicas_of(ranks):
-        slow, lost = _slowest(ranks, replicas)
+        slow, lost = slowest({number: ranks.paces[number] for number in replicas.members})
         if slow is None:
             continue
         other = next(number for number in replicas.members if number != slow)
@@ -60,17 +62,18 @@ def straggling(ranks: Ranks) -> Iterator[Blame]:
                 return
 
 
-def _slowest(ranks: Ranks, replicas: Replicas) -> tuple[int | None, float]:
-    """The rank whose way to a backward is the longest in most steps, and the share of the time that it takes longer."""
-    ways = {number: ranks.paces[number].ways for number in replicas.members}
+def slowest(paces: Mapping[int, Pace]) -> tuple[int | None, float]:
+    """The rank whose way to a backward is the longest in most steps, and the share of the time that it takes longer.
+    None where the difference is so small that nobody would feel it."""
+    ways = {number: pace.ways for number, pace in paces.items()}
     steps = {len(way) for way in ways.values()}
     if len(steps) != 1 or min(steps) < LEAST:
         return None, 0.0
     slow = max(ways, key=lambda number: sum(ways[number]))
     others = [median(at) for at in zip(*(ways[one] for one in ways if one != slow), strict=True)]
     longer = [way - usual for way, usual in zip(ways[slow], others, strict=True)]
-    share = sum(longer) / max(ranks.paces[slow].seconds, 1e-9)
-    mostly = sum(one > 0 for one in longer) >= _MOSTLY * len(longer)
+    share = sum(longer) / max(paces[slow].seconds, 1e-9)
+    mostly = sum(one > _FELT for one in longer) >= _MOSTLY * len(longer)
     return (slow, share) if mostly and share >= _LOST else (None, 0.0)
 
 
