@@ -283,6 +283,18 @@ def parts_of_what_was_asked_for_once(rank):
     train(net, rank, loss=lambda _, x: inside(x).square().mean())  # expect: GS796
 
 
+def inside_of_which_others_read_a_part(rank):
+    net = Replicated(model())
+
+    def loss(net, x):
+        inside = net.module
+        with torch.no_grad():
+            aim = inside[:2](x).mean(1, keepdim=True)
+        return (inside(x) - aim).square().mean()  # expect: GS796
+
+    train(net, rank, loss=loss)
+
+
 class Seen(nn.Module):
     """Counts what all ranks have seen."""
 

@@ -45,7 +45,7 @@ FAULTY = {
     "a part, by a function that gives the model back": """
 # As in https://github.com/Lightning-AI/pytorch-lightning/issues/20340
 def opened(depth):
-    depth.blocks.requires_grad_(True)  # here
+    depth.blocks.requires_grad_(True)
     return depth
 
 def main(rank):
@@ -53,8 +53,24 @@ def main(rank):
     depth.blocks.requires_grad_(False)
     net = Replicated(depth)
     fit(net, rank)
-    net.module = opened(net.module)
+    net.module = opened(net.module)  # here
     fit(net, rank)
+""",
+    "in a method beside the wrap": """
+class Survey:
+    def __init__(self):
+        depth = Depth()
+        depth.stem.requires_grad_(False)
+        self.net = Replicated(depth)
+
+    def open(self):
+        self.net.module.stem.requires_grad_(True)  # here
+
+def main(rank):
+    survey = Survey()
+    fit(survey.net, rank)
+    survey.open()
+    fit(survey.net, rank)
 """,
     "one part after the other": """
 def main(rank):

@@ -8,6 +8,7 @@ from gradscope.model.site import Site
 from gradscope.ranks.source.callers import ways_to
 from gradscope.ranks.source.given import Frame, passed_to
 from gradscope.ranks.source.syntax import at_line, nodes_of, tree_of
+from gradscope.ranks.source.ways import ways_of
 from gradscope.store.reader import Recording
 
 _INSIDE = "module"  # the attribute in which a wrapper has what it wraps
@@ -16,16 +17,16 @@ _LOOPS = (ast.For, ast.AsyncFor, ast.While)
 
 def asked_at(recording: Recording, site: Site) -> Site:
     """The line that asks for what a line calls: an assignment above it, which runs whenever the call does, or that in
-    the only function that gives it to that of the line; else its own."""
+    the only function that gives it to that of the line; else its own. Where all others that read the name ask for what
+    has no gradient, as what draws actions does, the line that calls or hands over."""
     tree = tree_of(recording, site)
-    found = {
-        str(asks): asks for way in ways_to(recording, site.file, tree, site.line) for asks in [_asked(way)] if asks
-    }
+    ways = ways_to(recording, site.file, tree, site.line)
+    found = {str(asks): asks for way in ways for asks in [_asked(recording, way)] if asks}
     asks = next(iter(found.values())) if len(found) == 1 else None
     return site if asks is None else at_line(recording, asks, asks.line)
 
 
-def _asked(frames: list[Frame]) -> Site | None:
+def _asked(recording: Recording, frames: list[Frame]) -> Site | None:
     """The same on one way to a line; None where that itself asks, or nothing tells."""
     called = _called(frames[0])
     for at, frame in enumerate(frames):
@@ -37,12 +38,26 @@ def _asked(frames: list[Frame]) -> Site | None:
             if at or _loop_around(frame.tree, node.lineno) == _loop_around(frame.tree, frame.site.line)
         ]
         if together:
-            return Site(frame.site.file, together[-1], frame.site.function)
+            line = frame.site.line if _acts_elsewhere(recording, frame, called) else together[-1]
+            return Site(frame.site.file, line, frame.site.function)
         given = [one for one in (passed_to(frames, at, name) for name in called if name) if one is not None]
         if any(map(_asks, given)):
             return Site(frames[at + 1].site.file, given[0].lineno, frames[at + 1].site.function)
         called = {one.id for one in given if isinstance(one, ast.Name)}
     return None
+
+
+def _acts_elsewhere(recording: Recording, frame: Frame, names: set[str]) -> bool:
+    """Whether another line of a function reads one of these names, and what it asks for has no gradient."""
+    reads = (node for node in ast.walk(frame.function) if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load))
+    others = {node.lineno for node in reads if node.id in names and node.lineno != frame.site.line}
+    return bool(others) and not others & _learns(recording, frame.site.file)
+
+
+def _learns(recording: Recording, file: str) -> set[int]:
+    """The lines of a file that run operators which make nodes on the way to a backward."""
+    with_gradients = (one for way in ways_of(recording).values() for one in way if one.grad)
+    return {site.line for one in with_gradients for site in one.stack if site.file == file}
 
 
 def _called(frame: Frame) -> set[str]:

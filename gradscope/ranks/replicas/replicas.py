@@ -204,9 +204,10 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
         wrapper, or that asks for the module where this runs as often, of no_sync() or of the condition under which it
         is entered or chosen, or the one that calls a helper which counts for it several times at once, of the
         load_state_dict(assign=True) after the wrap, of the only line that fills a `.grad`, else of the
-        torch.autograd.grad(), or of the wrap; that which thaws the parameter after others were trained. Without a
-        wrapper and a sum of any `.grad` itself: where parameters that were equal drift apart, and tensors that were
-        computed from gradients are summed, from which nothing is computed after that, the last line that touches them;
+        torch.autograd.grad(), or of the wrap; that which thaws the parameter after others were trained, by itself or by
+        what it calls. Without a wrapper and a sum of any `.grad` itself: where parameters that were equal drift apart,
+        and tensors that were computed from gradients are summed, from which nothing is computed after that, the last
+        line that touches them;
         or where reduce() is all that gradients meet others in, its line.
     """
     yield from map(_lost, lost_sums(ranks))
@@ -226,7 +227,7 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
             site = given_at(recording, site)
     if why == _FROZEN:
         with load(Path(ranks.rank(found.members[0]).path)) as recording:
-            site = thawed_at(recording, ranks.own(found.members[0], found.leaf)) or site
+            site = thawed_at(recording, ranks.own(found.members[0], found.leaf), site) or site
     if site is not None and site == averaging.unsynchronised:
         with load(Path(ranks.rank(found.members[0]).path)) as recording:
             site = decides(recording, site)

@@ -17,10 +17,11 @@ Place = tuple[str, ast.Module, int]  # a file, and a line of it
 _FLAG, _SETTER = "requires_grad", "requires_grad_"
 
 
-def thawed_at(recording: Recording, leaf: str) -> Site | None:
+def thawed_at(recording: Recording, leaf: str, wrapped: Site | None) -> Site | None:
     """The last line that made a module learn before a backward first came to a parameter of it, where others had come
-    to other parameters before; where no module was told to, the only line of the source that may thaw anything. None
-    where it was thawed before all: the wrap is only too early then."""
+    to other parameters before; where no module was told to, the only line of the source that may thaw anything. Of one
+    in a helper, the line of the wrap's function that calls this: the wrapper is at hand there. None where it was thawed
+    before all: the wrap is only too early then."""
     names = {one.number: one.leaf for one in recording.flow_tensors()}
     looks = {one.backward for one in recording.leaf_gradients()}
     reached = [one.backward for one in recording.leaf_gradients() if names.get(one.tensor) == leaf]
@@ -28,9 +29,10 @@ def thawed_at(recording: Recording, leaf: str) -> Site | None:
     if not before:
         return None
     calls = list(_thaws(recording, max(before), min(reached)))
-    own = [call.site for call in calls if leaf.startswith(f"{call.module}.")]
+    own = [call for call in calls if leaf.startswith(f"{call.module}.")]
     if own:
-        return own[-1]
+        beside = (site for site in own[-1].stack if wrapped is not None and site.is_in_function_of(wrapped))
+        return next(beside, own[-1].site)
     sites = {str(call.site): call.site for call in calls} if calls else _written(recording)
     return next(iter(sites.values())) if len(sites) == 1 else None
 
