@@ -32,6 +32,7 @@ from gradscope.ranks.replicas.copied import copied_before
 from gradscope.ranks.replicas.drifting import why_apart
 from gradscope.ranks.replicas.outside import outside
 from gradscope.ranks.replicas.seeded import seeded_at
+from gradscope.ranks.replicas.sent_once import sent_once
 from gradscope.ranks.replicas.thawing import thawed_at
 from gradscope.ranks.replicas.written import written_after
 from gradscope.store.reader import load
@@ -135,7 +136,7 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
     Right:
         optimizer = SGD(model.parameters(), lr=0.1)
     Do instead:
-        Let every rank make the same steps with the same settings.
+        Let every rank make the same steps with the same settings, and average the gradient of what they share.
     How it is found:
         The norms of all parameters, measured at the backward calls 0, 1, 2, 4, 8, ...: of those whose gradients are
         averaged, equal on all ranks at the first look, different at a later one by more than rounding explains. The
@@ -147,7 +148,8 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         condition that selects those whose gradients the program sums, where that asks for a mark by the line that makes
         them without it, by the line that makes them beside the wrap, else
         their optimizer's, as a hint: a rank may keep a part for itself. Looks before which the ranks had not met
-        equally often are left out.
+        equally often are left out. Of ranks that send each other what their parts of a model give, a parameter that
+        they broadcast at the start and never exchange again, by the line that steps it.
     """
     found = _drift(ranks)
     if found is not None:
@@ -170,6 +172,16 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
             backward=found.backward,
             tensor=found.leaf,
             meant=True,  # a head of each rank's own looks the same
+        )
+        return
+    for found, site in sent_once(ranks):
+        yield Blame(
+            f"{unwrapped(found.leaf)} was broadcast at the start and is not the same on all ranks before backward "
+            f"{found.backward} ({apart_words(found)}): each rank steps it by its own gradient",
+            site,
+            certain=False,
+            backward=found.backward,
+            tensor=found.leaf,
         )
         return
 

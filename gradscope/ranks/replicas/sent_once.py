@@ -1,0 +1,91 @@
+"""Parameters that parts of one model share: broadcast at the start, and then trained by each rank for itself."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator
+from pathlib import Path
+
+from gradscope.model.rank import Collective
+from gradscope.model.site import Site
+from gradscope.model.training import STEP
+from gradscope.ranks.core.copies import Apart, Replicas, looks_of
+from gradscope.ranks.core.known import NOISE, Ranks
+from gradscope.store.reader import Recording, load
+
+_BROADCASTS = "c10d.broadcast_."
+_MOST = 8  # ranks: a stage is asked for what it was sent
+
+
+def sent_once(ranks: Ranks) -> Iterator[tuple[Apart, Site | None]]:
+    """The first parameter that ranks broadcast before their first backward call and never exchange again, though they
+    send each other something else in their steps; and the line that steps it."""
+    if any(one.is_wrapped or one.by_hand for one in ranks.averaging.values()):
+        return
+    groups = {one.group.key for one in ranks.collectives if one.operator.startswith(_BROADCASTS) and one.group}
+    for _, members in sorted(groups):
+        if 1 < len(members) <= _MOST and _send_each_other(ranks.collectives, set(members)):
+            found = _apart(ranks, Replicas(members, None))
+            if found is not None:
+                yield found, _steps(ranks, found)
+
+
+def _send_each_other(collectives: list[Collective], members: set[int]) -> bool:
+    """Whether all that members meet for, beside broadcasts, goes from one to another, or is one number."""
+    between = [one for one in collectives if one.between_two]
+    together = [one for one in collectives if not one.between_two and not one.operator.startswith(_BROADCASTS)]
+    return bool(between) and all(math.prod(each.shape) == 1 for one in together for each in one.types)
+
+
+def _apart(ranks: Ranks, replicas: Replicas) -> Apart | None:
+    """The first look at which one of these is not the same on all ranks, which it was at the first."""
+    sent = [_sent(ranks, number) for number in replicas.members]
+    exchanged = {each.shape for one in ranks.collectives if one.between_two for each in one.types}
+    shared = {name for name in set.intersection(*map(set, sent)) if sent[0][name] not in exchanged}
+    equal = set[str]()
+    for look in looks_of(ranks.weights, replicas) if shared else ():
+        norms = _norms(ranks, replicas, look)
+        for name in sorted(shared):
+            values = [each.get(name, math.nan) for each in norms.values()]
+            if max(values) - min(values) <= NOISE * max(values):
+                equal.add(name)
+            elif name in equal and all(map(math.isfinite, values)):
+                told = tuple(sorted({f"{value:.6g}" for value in values}))
+                return Apart(look, name, told, [*replicas.members[1:]], replicas)
+    return None
+
+
+def _norms(ranks: Ranks, replicas: Replicas, look: int) -> dict[int, dict[str, float]]:
+    """By rank, what was measured at a look, by name: parts of a model need not have the same parameters."""
+    return {
+        number: {name: float(norm) for name, norm in ranks.weights.first[look, content].norms}
+        for content, members in ranks.weights.ranks[look].items()
+        for number in members
+        if number in replicas.members
+    }
+
+
+def _sent(ranks: Ranks, number: int) -> dict[str, tuple[int, ...]]:
+    """The shapes of the parameters that a rank broadcast before its first backward call, by name."""
+    with load(Path(ranks.rank(number).path)) as recording:
+        return {ranks.own(number, name): shape for name, shape in _broadcast(recording)}
+
+
+def _broadcast(recording: Recording) -> Iterator[tuple[str, tuple[int, ...]]]:
+    tensors = {one.number: one for one in recording.flow_tensors()}
+    leaves = {one.storage: one for one in tensors.values() if one.parameter and one.leaf}
+    for one in recording.flow():
+        if one.backward is not None:
+            return
+        if one.operation.name.startswith(_BROADCASTS):
+            given = (leaves.get(tensors[each.tensor].storage) for each in one.reads if each.tensor in tensors)
+            yield from ((leaf.leaf, leaf.type.shape) for leaf in given if leaf is not None and leaf.leaf)
+
+
+def _steps(ranks: Ranks, found: Apart) -> Site | None:
+    """The line that steps the optimizer which has the parameter."""
+    own = ranks.own(found.members[0], found.leaf)
+    with load(Path(ranks.rank(found.members[0]).path)) as recording:
+        looks = {one.optimizer for one in recording.optimizer_looks() for each in one.parameters if each.name == own}
+        calls = (call for interval in recording.intervals() for call in interval.calls)
+        return next((call.site for call in calls if call.kind is STEP and call.optimizer in looks), None)

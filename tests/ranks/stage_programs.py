@@ -1,0 +1,100 @@
+"""Small programs of two ranks with a stage of one model each, which share a table; run as those of `group_programs.py`
+are."""
+
+import sys
+
+import torch
+import torch.distributed as dist
+from group_programs import STEPS, chosen, run
+from torch import nn
+
+SYMBOLS, WIDTH = 6, 4
+
+
+class Reads(nn.Module):
+    def __init__(self, table):
+        super().__init__()
+        self.table, self.mix = table, nn.Linear(WIDTH, WIDTH)
+
+    def forward(self, symbols):
+        return self.mix(self.table[symbols])
+
+
+class Gives(nn.Module):
+    def __init__(self, table):
+        super().__init__()
+        self.table = table
+
+    def forward(self, x):
+        return torch.tanh(x) @ self.table.t()
+
+
+def step_of(stage, rank, symbols):
+    other = 1 - rank
+    if rank == 0:
+        out = stage(symbols)
+        dist.send(out.detach(), other)
+        gradient = torch.empty_like(out)
+        dist.recv(gradient, other)
+        out.backward(gradient)
+    else:
+        x = torch.empty(len(symbols), WIDTH)
+        dist.recv(x, other)
+        x.requires_grad_()
+        nn.functional.cross_entropy(stage(x), symbols.flip(0)).backward()
+        dist.send(x.grad, other)
+
+
+def train(rank, meet=lambda stage: None, after=lambda stage: None, same=True):
+    torch.manual_seed(rank)
+    stage = (Gives if rank else Reads)(nn.Parameter(torch.randn(SYMBOLS, WIDTH)))
+    if same:
+        dist.broadcast(stage.table.data, src=0)
+    optimizer = torch.optim.SGD(stage.parameters(), lr=0.1)
+    for step in range(STEPS):
+        torch.manual_seed(step)
+        optimizer.zero_grad()
+        step_of(stage, rank, torch.randint(SYMBOLS, (8,)))
+        meet(stage)
+        optimizer.step()  # expect: GS792 in table_trained_by_each_stage, table_beside_what_is_shown
+        after(stage)
+
+
+def table_trained_by_each_stage(rank):
+    """As in https://github.com/uw-syfi/piper/issues/13."""
+    train(rank)
+
+
+def table_beside_what_is_shown(rank):
+    train(rank, after=lambda stage: dist.all_reduce(stage.table.detach().norm().reshape(1)))
+
+
+def healthy_gradients_of_the_table_summed(rank):
+    train(rank, meet=lambda stage: dist.all_reduce(stage.table.grad))
+
+
+def healthy_gradients_of_the_table_sent(rank):
+    def meet(stage):
+        theirs = torch.empty_like(stage.table)
+        for sends in (rank == 0, rank == 1):
+            dist.send(stage.table.grad, 1 - rank) if sends else dist.recv(theirs, 1 - rank)
+        stage.table.grad += theirs
+
+    train(rank, meet=meet)
+
+
+def healthy_tables_averaged_now_and_then(rank):
+    def after(stage):
+        with torch.no_grad():
+            dist.all_reduce(stage.table)
+            stage.table /= 2
+
+    train(rank, after=after)
+
+
+def healthy_tables_of_their_own(rank):
+    train(rank, same=False)
+
+
+if __name__ == "__main__":
+    run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)
