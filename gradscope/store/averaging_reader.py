@@ -38,7 +38,7 @@ def read_averaging(
     """What is known of it; `groups` are the process groups by number, `sites` the lines of the reducers' stacks."""
     by_hand = _by_hand(rows, interned, groups)
     if not reducers:
-        return Averaging(by_hand=by_hand)
+        return Averaging(by_hand=by_hand, derived=None if by_hand else read_derived(rows, interned))
     averaged = _groups(rows, groups)
     called = _in_wrappers(rows, interned) if averaged and len(reducers) > 1 else frozenset()
     never = [reducer for reducer in reducers if called and _wraps(interned, reducer) not in called]

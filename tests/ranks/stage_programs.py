@@ -1,11 +1,12 @@
-"""Small programs of two ranks with a stage of one model each, which share a table; run as those of `group_programs.py`
-are."""
+"""Small programs of two ranks that train parts of one model, or copies, which nothing of torch's keeps alike.
+
+They run as those of `group_programs.py` do."""
 
 import sys
 
 import torch
 import torch.distributed as dist
-from group_programs import STEPS, chosen, run
+from group_programs import STEPS, chosen, data, model, run
 from torch import nn
 
 SYMBOLS, WIDTH = 6, 4
@@ -94,6 +95,64 @@ def healthy_tables_averaged_now_and_then(rank):
 
 def healthy_tables_of_their_own(rank):
     train(rank, same=False)
+
+
+def apart(rank, after=lambda net: None, meet=lambda net: None):
+    """Trains on each rank's own data what was the same at the start."""
+    net = model(rank)
+    for one in net.parameters():
+        dist.broadcast(one.data, src=0)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        loss = net(data(rank, step)).square().mean()
+        for one, gradient in zip(net.parameters(), torch.autograd.grad(loss, [*net.parameters()]), strict=True):
+            one.grad = gradient
+        meet(net)
+        optimizer.step()  # expect: GS792 in gradients_never_averaged
+        after(net)
+        shown = loss.detach().clone()
+        dist.all_reduce(shown)
+
+
+def gradients_never_averaged(rank):
+    apart(rank)
+
+
+def healthy_weights_broadcast_after_each_step(rank):
+    def after(net):
+        for one in net.parameters():
+            dist.broadcast(one.data, src=0)
+
+    apart(rank, after=after)
+
+
+def healthy_weights_averaged_at_the_end(rank):
+    nets = []
+    apart(rank, after=nets.append)
+    flat = torch.cat([one.detach().flatten() for one in nets[-1].parameters()])
+    dist.all_reduce(flat)
+
+
+def by_plateau(rank, seen):
+    from torch.distributed.fsdp import fully_shard
+
+    net = model()
+    fully_shard(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    schedule = torch.optim.lr_scheduler.ReduceLROnPlateau(optimizer, patience=0)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        net(data(rank, step)).square().mean().backward()
+        optimizer.step()
+        schedule.step(seen(step))  # expect: GS792 in rates_by_what_a_rank_sees
+
+
+def rates_by_what_a_rank_sees(rank):
+    by_plateau(rank, lambda step: float(step if rank else -step))
+
+
+def healthy_rates_by_what_all_see(rank):
+    by_plateau(rank, float)
 
 
 if __name__ == "__main__":

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 from functools import partial
+from itertools import chain, islice
 from pathlib import Path
 
 from gradscope.model.averaging import Averaging
@@ -33,6 +34,7 @@ from gradscope.ranks.replicas.drifting import why_apart
 from gradscope.ranks.replicas.outside import outside
 from gradscope.ranks.replicas.seeded import seeded_at
 from gradscope.ranks.replicas.sent_once import sent_once
+from gradscope.ranks.replicas.sharded_rates import sharded_rates
 from gradscope.ranks.replicas.thawing import thawed_at
 from gradscope.ranks.replicas.written import written_after
 from gradscope.store.reader import load
@@ -149,7 +151,9 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         them without it, by the line that makes them beside the wrap, else
         their optimizer's, as a hint: a rank may keep a part for itself. Looks before which the ranks had not met
         equally often are left out. Of ranks that send each other what their parts of a model give, a parameter that
-        they broadcast at the start and never exchange again, by the line that steps it.
+        they broadcast at the start and never exchange again, by the line that steps it; so, as a hint, where they only
+        meet for single numbers, for models may be trained apart on purpose. Of ranks that scatter sums of gradients in
+        a backward, so that each has shards of one model: learning rates that are not the same.
     """
     found = _drift(ranks)
     if found is not None:
@@ -163,27 +167,40 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
             tensor=found.leaf,
         )
         return
+    yield from islice(chain(_outside(ranks), _sent_once(ranks), _shards(ranks)), 1)
+
+
+def _outside(ranks: Ranks) -> Iterator[Blame]:
+    """What is beside the parameters whose gradients are averaged."""
     for found, site in outside(ranks):
-        yield Blame(
-            f"{unwrapped(found.leaf)} is not the same on all ranks before backward {found.backward} "
-            f"({apart_words(found)}): it was at first, and its gradient is not averaged as others are",
-            site,
-            certain=False,
-            backward=found.backward,
-            tensor=found.leaf,
-            meant=True,  # a head of each rank's own looks the same
-        )
-        return
-    for found, site in sent_once(ranks):
-        yield Blame(
-            f"{unwrapped(found.leaf)} was broadcast at the start and is not the same on all ranks before backward "
-            f"{found.backward} ({apart_words(found)}): each rank steps it by its own gradient",
-            site,
-            certain=False,
-            backward=found.backward,
-            tensor=found.leaf,
-        )
-        return
+        why = f"({apart_words(found)}): it was at first, and its gradient is not averaged as others are"
+        yield _trained_alone(found, f"is not the same on all ranks before backward {found.backward} {why}", site, True)
+
+
+def _sent_once(ranks: Ranks) -> Iterator[Blame]:
+    """What was broadcast at the start and never exchanged again."""
+    for found, site, meant in sent_once(ranks):
+        when = f"was broadcast at the start and is not the same on all ranks before backward {found.backward}"
+        why = f"({apart_words(found)}): each rank steps it by its own gradient"
+        yield _trained_alone(found, f"{when} {why}", site, meant)
+
+
+def _trained_alone(found: Apart, message: str, site: Site | None, meant: bool) -> Blame:
+    """That a parameter is not equal; `meant`: a head of each rank's own looks the same."""
+    return Blame(
+        f"{unwrapped(found.leaf)} {message}",
+        site,
+        certain=False,
+        backward=found.backward,
+        tensor=found.leaf,
+        meant=meant,
+    )
+
+
+def _shards(ranks: Ranks) -> Iterator[Blame]:
+    """Shards of one model that are stepped with rates of their own."""
+    for why, site in sharded_rates(ranks):
+        yield Blame(f"shards of one model are not trained alike: {why}", site, certain=False)
 
 
 def _late(ranks: Ranks, found: Apart) -> Told | None:

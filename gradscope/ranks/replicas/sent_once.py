@@ -17,24 +17,23 @@ _BROADCASTS = "c10d.broadcast_."
 _MOST = 8  # ranks: a stage is asked for what it was sent
 
 
-def sent_once(ranks: Ranks) -> Iterator[tuple[Apart, Site | None]]:
-    """The first parameter that ranks broadcast before their first backward call and never exchange again, though they
-    send each other something else in their steps; and the line that steps it."""
+def sent_once(ranks: Ranks) -> Iterator[tuple[Apart, Site | None, bool]]:
+    """The first parameter that ranks broadcast before their first backward call and never exchange again, the line that
+    steps it, and whether it may be meant: where they do not send each other what parts of a model give."""
     if any(one.is_wrapped or one.by_hand for one in ranks.averaging.values()):
         return
     groups = {one.group.key for one in ranks.collectives if one.operator.startswith(_BROADCASTS) and one.group}
     for _, members in sorted(groups):
-        if 1 < len(members) <= _MOST and _send_each_other(ranks.collectives, set(members)):
+        if 1 < len(members) <= _MOST and _only_numbers(ranks.collectives):
             found = _apart(ranks, Replicas(members, None))
             if found is not None:
-                yield found, _steps(ranks, found)
+                yield found, _steps(ranks, found), not any(one.between_two for one in ranks.collectives)
 
 
-def _send_each_other(collectives: list[Collective], members: set[int]) -> bool:
-    """Whether all that members meet for, beside broadcasts, goes from one to another, or is one number."""
-    between = [one for one in collectives if one.between_two]
-    together = [one for one in collectives if not one.between_two and not one.operator.startswith(_BROADCASTS)]
-    return bool(between) and all(math.prod(each.shape) == 1 for one in together for each in one.types)
+def _only_numbers(collectives: list[Collective]) -> bool:
+    """Whether all that ranks meet for together, beside broadcasts, is one number."""
+    together = (one for one in collectives if not one.between_two and not one.operator.startswith(_BROADCASTS))
+    return all(math.prod(each.shape) == 1 for one in together for each in one.types)
 
 
 def _apart(ranks: Ranks, replicas: Replicas) -> Apart | None:
@@ -68,18 +67,24 @@ def _norms(ranks: Ranks, replicas: Replicas, look: int) -> dict[int, dict[str, f
 def _sent(ranks: Ranks, number: int) -> dict[str, tuple[int, ...]]:
     """The shapes of the parameters that a rank broadcast before its first backward call, by name."""
     with load(Path(ranks.rank(number).path)) as recording:
-        return {ranks.own(number, name): shape for name, shape in _broadcast(recording)}
+        return {ranks.own(number, name): shape for name, shape in _broadcast(recording).items()}
 
 
-def _broadcast(recording: Recording) -> Iterator[tuple[str, tuple[int, ...]]]:
+def _broadcast(recording: Recording) -> dict[str, tuple[int, ...]]:
+    """Nothing where something is broadcast again later, which may be copies of these."""
     tensors = {one.number: one for one in recording.flow_tensors()}
     leaves = {one.storage: one for one in tensors.values() if one.parameter and one.leaf}
+    found: dict[str, tuple[int, ...]] = {}
+    is_later = False
     for one in recording.flow():
-        if one.backward is not None:
-            return
+        is_later = is_later or one.backward is not None
         if one.operation.name.startswith(_BROADCASTS):
-            given = (leaves.get(tensors[each.tensor].storage) for each in one.reads if each.tensor in tensors)
-            yield from ((leaf.leaf, leaf.type.shape) for leaf in given if leaf is not None and leaf.leaf)
+            given = [tensors[each.tensor] for each in one.reads if each.tensor in tensors]
+            if is_later and any(math.prod(each.type.shape) > 1 for each in given):
+                return {}
+            sent = (leaves[each.storage] for each in given if each.storage in leaves)
+            found |= {leaf.leaf: leaf.type.shape for leaf in sent if leaf.leaf}
+    return found
 
 
 def _steps(ranks: Ranks, found: Apart) -> Site | None:
