@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
@@ -21,6 +22,8 @@ OPTIMIZERS = """
 """
 _OPTIMIZERS = frozenset(OPTIMIZERS.split())
 _ASKS = ("requires_grad", "Parameter(", "Variable(")
+_FREEZES_IN_A_CALL = re.compile(r"\.requires_grad_\((?!\)|True\))")
+_FREEZES = re.compile(r"\.requires_grad=(?!=|True$)")
 
 
 def frozen_loss(case: Case, call: Backward) -> MissingGradient:
@@ -35,10 +38,10 @@ def frozen_loss(case: Case, call: Backward) -> MissingGradient:
 
 
 def freezing_lines(case: Case) -> list[Site]:
-    """The lines that freeze something."""
+    """The lines that freeze something, or may: `weight.requires_grad = not frozen`."""
     calls = syntax(case).everywhere(attribute_call("requires_grad_"))
-    lines = [site for site in calls if "False" in (site.source or "")]
-    return [*lines, *syntax(case).matching(lambda code: code.endswith("requires_grad=False"))]
+    lines = [site for site in calls if _FREEZES_IN_A_CALL.search(site.source or "")]
+    return [*lines, *syntax(case).matching(lambda code: bool(_FREEZES.search(code)))]
 
 
 def _given_plain(case: Case) -> Site | None:
