@@ -70,26 +70,6 @@ def _cached_around(case: Case, site: Site) -> Site | None:
     return syntax(case).site(site.file, max(around), site.function) if around else None
 
 
-def half_detached(case: Case, name: str | None) -> Site | None:
-    """The only line that puts a tuple under a name, parts of which are detached and others, of the same kind, not."""
-    found = [site for file in syntax(case).files for site in _half_detached(case, file, name)] if name else []
-    return found[0] if len(found) == 1 else None
-
-
-def _half_detached(case: Case, file: str, name: str | None) -> Iterator[Site]:
-    for node in syntax(case).nodes(file):
-        if isinstance(node, ast.Assign) and isinstance(node.value, ast.Tuple):
-            detached = [_is_detach(one) for one in node.value.elts]
-            rest = [one for one in node.value.elts if not _is_detach(one)]
-            plain = all(isinstance(one, (ast.Name, ast.Attribute, ast.Subscript)) for one in rest)
-            if any(detached) and rest and plain and any(ast.unparse(target) == name for target in node.targets):
-                yield syntax(case).site(file, node.lineno)
-
-
-def _is_detach(node: ast.expr) -> bool:
-    return isinstance(node, ast.Call) and isinstance(node.func, ast.Attribute) and node.func.attr == "detach"
-
-
 def _cached_by_decorator(case: Case, made: Site) -> Site | None:
     """The decorator that keeps what a line's function returns."""
     function = syntax(case).function(made)

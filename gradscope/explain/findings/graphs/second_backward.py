@@ -8,12 +8,12 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.memory.carried_state import (
     built_before_the_loop,
     cache_around,
-    half_detached,
     handed_in_at,
     parametrizations_cached,
     received_at,
     thrown_away_detach,
 )
+from gradscope.explain.deductions.memory.half_detached import half_detached, sibling_detached
 from gradscope.explain.deductions.memory.inplace_writes import REFUSED, refused, write_of
 from gradscope.explain.deductions.memory.kept_by_a_call import kept_after
 from gradscope.explain.deductions.memory.kept_for_rounds import kept_for_rounds
@@ -76,7 +76,8 @@ def carried_over(case: Case) -> Iterator[Cause]:
         each round.
     How it is found: both calls stand on the same lines; the nodes of the failed one are compared, by identity, with
         those that the earlier one ran. The line named made the youngest of the nodes that both have, takes it from
-        the function that returns it, keeps it for the next round, or sets it back in place.
+        the function that returns it, keeps it for the next round, or sets it back in place. Where a line between both
+        calls detaches one part of a tuple that is carried over, and another part goes on beside it, it is that line.
     """
     for call in case.failed():
         found = _freed(case, call) or _outdated(case, call)
@@ -146,6 +147,12 @@ def _edits(case: Case, call: Backward, found: SharedSubgraph, name: str | None) 
         parametrizations_cached(case, stack),
         f"cached() keeps parametrized weights, with their graph, for as long as it is open: {again}",
         "open it anew for each forward and its backward",
+    )
+    half = sibling_detached(case, call, found)
+    yield (
+        None if half is None else half.site,
+        f"`{'' if half is None else half.bare}` is not detached here, as what goes on beside it is: {message}",
+        "detach all parts of what is carried over",
     )
     yield half_detached(case, name), f"a part of {what} is not detached here: {message}", "detach all parts of it"
     yield (
