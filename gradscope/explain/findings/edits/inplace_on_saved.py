@@ -8,6 +8,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.lines.module_builds import built_at
 from gradscope.explain.deductions.memory.inplace_writes import REFUSED, refused, write_of
 from gradscope.explain.deductions.memory.old_results import read_after_step
+from gradscope.explain.deductions.memory.renormed_weights import by_lookup, read_before_lookup
 from gradscope.explain.deductions.memory.shared_subgraph import shared_subgraph
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
@@ -22,6 +23,8 @@ _OLD = ", and this reads a result of before that step, for another optimizer"
 _AGAIN = (
     "compute what this reads again after the step, of detached inputs: only the other optimizer needs the old graph"
 )
+
+_CLONE = "read a copy here, `weight.clone()`: a lookup with max_norm scales the rows that it finds too long in place"
 
 
 def inplace_on_saved(case: Case) -> Iterator[Cause]:
@@ -46,7 +49,8 @@ def inplace_on_saved(case: Case) -> Iterator[Cause]:
     How it is found: when the backward has raised, its graph is still there: each node is asked for the versions of what
         it saved. The operator that wrote the tensor's storage at the version that was saved is looked up among all
         operators that ran. Of an optimizer's step it is the step, unless the loss of another optimizer, which
-        trains nothing behind the changed weights, reads an old result after it: then the line that reads.
+        trains nothing behind the changed weights, reads an old result after it: then the line that reads. Of a
+        lookup with max_norm, which torch lets edit the weight, it is the line that read the weight before.
     """
     for call in case.failed():
         if REFUSED in (call.exception or ""):
@@ -71,6 +75,7 @@ def _cause(case: Case, call: Backward, stale: Stale) -> Cause:
     operation = found[1] if found is not None else None
     leaf = next((saved.leaf for saved in node.saved if saved.name == stale.name), None)
     wrote = operation.site if operation is not None else None
+    renorm = by_lookup(operation)
     declared = _declared(case, operation)
     by_optimizer = operation is not None and is_in_step(operation.stack)
     late = read_after_step(case, call, stale, found) if found is not None and by_optimizer else None
@@ -78,15 +83,17 @@ def _cause(case: Case, call: Backward, stale: Stale) -> Cause:
     related = [Related("saved_at", node.site, node.name)]
     if operation is not None:
         related.append(Related("modified_at", wrote, base_name(operation.name)))
-    if declared is not None and operation is not None:
-        related.append(Related("declared_at", declared, _label(operation)))
+    built = built_at(case, operation.module) if renorm and operation is not None else declared
+    if built is not None and operation is not None:
+        related.append(Related("declared_at", built, _label(operation)))
     related.append(Related("fails_at", call.site, f"backward {call.number}"))
     shares = f"{tensor}.detach()" in (node.site.source or "") if tensor and node.site is not None else False
     message = _message(node, tensor, operation, by_optimizer, stale) + (_OLD if late is not None else "")
     advice = _AGAIN if late is not None else _advice(case, operation, by_optimizer, declared)
+    read = read_before_lookup(case, node.site, leaf) if renorm else None
     return Cause(
         f"detach() shares memory: {message}" if shares else message,
-        node.site if shares else late or declared or wrote or node.site,
+        node.site if shares else late or read or declared or wrote or node.site,
         tuple(related),
         fails=True,
         certain=operation is not None,
@@ -122,6 +129,8 @@ def _message(node: Node, tensor: str | None, operation: Operation | None, by_opt
 
 
 def _advice(case: Case, operation: Operation | None, by_optimizer: bool, declared: Site | None) -> str:
+    if by_lookup(operation):
+        return _CLONE
     if by_optimizer:
         return "call step() after every backward that needs the old weights, or run the forward again after it"
     if declared is not None:
