@@ -13,9 +13,11 @@ from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import creation
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.explain.evidence.timeline import timelines
-from gradscope.model.site import Origin, Site, Stack, user_frames
+from gradscope.functions.source import last_name
+from gradscope.model.site import Origin, Site, Stack, user_frames, user_site
 from gradscope.model.training import ASSIGN, MADE
 
+_CHAINS = ("Module", "Sequential", "ModuleList", "ModuleDict")
 _BUILDS = "__init__"  # where it gets its first value
 
 
@@ -34,6 +36,35 @@ def replacing_line(case: Case, parameter: str, made: Site | None) -> Site | None
         beside = [site for site in found if site.is_in_function_of(made)]
         found = [site for site in beside if site.line >= made.line] or found
     return found[0] if len(found) == 1 else made
+
+
+def exchanging_line(case: Case, parameter: str, new: Stack, old: Stack) -> Site | None:
+    """Where a parameter that was made at `new` takes the place of one made at `old`.
+
+    Of a whole new module it is a line outside of its constructor: the first that keeps it as an attribute, or that the
+    old one was not built by; of a layer or parameter in a module that lives on, the line that puts it in place.
+    """
+    frames = user_frames(new)
+    inside = [at for at, site in enumerate(frames) if _builds_a_module(case, site)]
+    outside = frames[inside[-1] + 1 :] if inside else ()
+    if not outside or assigning_line(case) is not None:
+        return replacing_line(case, parameter, user_site(new))
+    way = {*user_frames(old)}
+    parts = (site for site in outside if site not in way or _is_kept_as_attribute(case, site))
+    return source_lines.head(case, next(parts, outside[0]))
+
+
+def _builds_a_module(case: Case, site: Site) -> bool:
+    """Whether a line is in the constructor of a class that has a forward, or has torch's."""
+    around = source_lines.class_around(case, site) if site.function == _BUILDS else None
+    is_chain = around is not None and any(last_name(base) in _CHAINS for base in around.bases)
+    return is_chain or source_lines.method(around, "forward") is not None
+
+
+def _is_kept_as_attribute(case: Case, site: Site) -> bool:
+    """`self.model = ...`"""
+    statement = syntax(case).parsed(site.file).whole_statements.get(site.line)
+    return isinstance(statement, ast.Assign) and any(isinstance(one, ast.Attribute) for one in statement.targets)
 
 
 def rebuilding_line(case: Case, new: list[int], old: list[int]) -> Site | None:

@@ -10,13 +10,19 @@ from gradscope.explain.deductions.gradients.missing_gradients import missing_gra
 from gradscope.explain.deductions.gradients.silent_parameters import silent_tensors
 from gradscope.explain.deductions.lines.graph_cuts import birth, born
 from gradscope.explain.deductions.steps.optimizer_parameters import optimizer_parameters
-from gradscope.explain.deductions.steps.replacements import exchange_line, holder_of, rebuilding_line, replacing_line
+from gradscope.explain.deductions.steps.replacements import (
+    exchange_line,
+    exchanging_line,
+    holder_of,
+    rebuilding_line,
+    replacing_line,
+)
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import made_at
 from gradscope.explain.evidence.words import be, several
 from gradscope.model.finding import Related
 from gradscope.model.flow import FlowTensor
-from gradscope.model.site import Site, user_site
+from gradscope.model.site import Site
 
 
 def replaced(case: Case) -> Iterator[Cause]:
@@ -35,7 +41,8 @@ def replaced(case: Case) -> Iterator[Cause]:
         Build the optimizer after the last change to the model, or add the new parameters with add_param_group.
     How it is found:
         The optimizer holds parameters that no operator reads, or reads any more, while a backward gives gradients to
-        others that no optimizer holds.
+        others that no optimizer holds. Where these are those of a whole new module, the line that has it built anew
+        is named, not one of its constructor.
     """
     late = late_replacement(case)
     found = late or stale_replacement(case)
@@ -45,7 +52,8 @@ def replaced(case: Case) -> Iterator[Cause]:
         if late is not None:
             fate = f"it still holds what they replaced after {look.count} steps"
         stepped = Related("fails_at", look.site, "steps with parameters that nothing reads any more")
-        put = replacing_line(case, names[0], user_site(found.made)) or look.site
+        before = birth(case, found.old[0].held.tensor)
+        put = exchanging_line(case, names[0], found.made, before) or look.site
         fresh = late is None or look.count == 0
         site = exchange_line(case, found.made, look.optimizer, put) if fresh else put
         inner = () if site == put else (Related("made_at", put, "put in place"),)
