@@ -36,13 +36,14 @@ LOAD = CallKind("load_state_dict", "tensors that share the module's memory", "te
 ASSIGN = CallKind("assign_state_dict", LOAD.count, LOAD.total)  # load_state_dict(assign=True): parameters are replaced
 LOAD_NOTHING = CallKind("load_nothing", "tensors that were given, under other names", LOAD.total)  # with strict=False
 PARTED = CallKind("parted", "parameters that were one before load_state_dict", "what they are since")
+ONE_MEMORY = CallKind("one_memory", "parameters that an optimizer steps, over one memory", "-")
 RESTORE = CallKind("load_optimizer_state", "parameters whose state has another shape", "parameters that have a state")
 AUTOCAST = CallKind("autocast", "1 where it keeps copies of weights", "1 where no other is open around it")
 NO_SYNC = CallKind("no_sync", "-", "-")  # DistributedDataParallel is to average no gradients for a while
 LEARN = CallKind("requires_grad_(True)", "parameters of a module that it changes", "parameters that it has")
 FREEZE = CallKind("requires_grad_(False)", LEARN.count, LEARN.total)
 UNHOOK = CallKind("remove", "-", "-")  # a hook is removed that was still there
-_MAKING = (MADE, STATE, LOAD, ASSIGN, LOAD_NOTHING, PARTED, RESTORE)
+_MAKING = (MADE, STATE, LOAD, ASSIGN, LOAD_NOTHING, PARTED, RESTORE, ONE_MEMORY)
 _STEPPING = (STEP, ZERO_GRAD, CLIP, SCALE, UNSCALE, SCALED_STEP, SCHEDULE)
 _SWITCHING = (TRAIN, EVAL, LEARN, FREEZE, UNHOOK)
 _ALL = (*_MAKING, *_STEPPING, *_SWITCHING, FORWARD, AUTOCAST, NO_SYNC, GAP)
@@ -51,8 +52,8 @@ KINDS = {kind.name: kind for kind in _ALL}
 
 @dataclass(frozen=True, slots=True)
 class TrainingCall(Located):
-    """One of them. `optimizer` is a number, of an OptimizerLook too; `module` a name, of PARTED its parameters' names;
-    None where there is none.
+    """One of them. `optimizer` is a number, of an OptimizerLook too; `module` a name, of PARTED and ONE_MEMORY
+    the names of parameters; None where there is none.
     """
 
     kind: CallKind

@@ -23,6 +23,7 @@ from gradscope.model.training import (
     LOAD_NOTHING,
     MADE,
     NO_SYNC,
+    ONE_MEMORY,
     PARTED,
     RESTORE,
     STATE,
@@ -274,6 +275,20 @@ def test_what_a_load_parts_is_told_when_the_model_is_called(again: bool, tmp_pat
         model(torch.tensor([1])).sum().backward()
     told = [(call.module, call.count, call.total) for call in calls_of(tmp_path / "run.gscope") if call.kind is PARTED]
     assert told == ([] if again else [("embedding.weight, head.weight", 1, 2)])
+
+
+@pytest.mark.parametrize("over_one", [False, True])
+def test_parameters_over_one_memory_are_told_at_the_first_step(over_one: bool, tmp_path: Path) -> None:
+    with gradscope.record(tmp_path / "run.gscope"):
+        model = Tied()
+        if over_one:
+            model.head.weight = nn.Parameter(model.embedding.weight.data)
+        optimizer = torch.optim.SGD(model.parameters(), lr=0.1)
+        for _ in range(2):
+            model(torch.tensor([1])).sum().backward()
+            optimizer.step()
+    told = [(one.module, one.count) for one in calls_of(tmp_path / "run.gscope") if one.kind is ONE_MEMORY]
+    assert told == ([("embedding.weight, head.weight", 2)] if over_one else [])
 
 
 @pytest.mark.skipif(not torch.distributed.is_available(), reason="needs torch.distributed")

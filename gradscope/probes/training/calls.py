@@ -25,6 +25,7 @@ from gradscope.model.training import (
     FREEZE,
     GAP,
     LEARN,
+    ONE_MEMORY,
     PARTED,
     SCALED_STEP,
     STEP,
@@ -41,6 +42,7 @@ from gradscope.probes.core.sink import store
 from gradscope.probes.core.thread_state import Thread
 from gradscope.probes.tensors.value_samples import is_plain
 from gradscope.probes.training.described import HEARD, Said, counted
+from gradscope.probes.training.one_memory import OneMemory
 from gradscope.probes.training.shared_parameters import SharedParameters
 from gradscope.probes.training.wrapped_modules import WrappedModules
 from gradscope.signals import attribute
@@ -76,7 +78,7 @@ class TrainingCalls(Watcher):
         self._kinds: dict[CallKind, int] = {}
         self._runs = itertools.count(1)
         self._was_last = False  # a window's last step had ended: what was heard since is its update
-        self._shared, self._wrapped = SharedParameters(), WrappedModules()
+        self._shared, self._wrapped, self._over_one = SharedParameters(), WrappedModules(), OneMemory()
         self._undo: list[Callable[[], None]] = []
         context.events.step_begins.append(self._begins)
         context.events.optimizer_steps.append(self._step)
@@ -133,7 +135,15 @@ class TrainingCalls(Watcher):
 
     def _step(self, optimizer: Any, frame: Any, present: list[bool], froze: bool) -> None:
         if not self._threads.current.busy:
-            self._add(counted(STEP, optimizer, present), frame)
+            stack = self._add(counted(STEP, optimizer, present), frame)
+            if self._steps.recorded:
+                self._note_one_memory(optimizer, present, stack)
+
+    def _note_one_memory(self, optimizer: Any, present: list[bool], stack: int) -> None:
+        number = self._optimizers.of(optimizer)
+        for several in self._over_one.of(number, optimizer, present):
+            names = self._sink.string(", ".join(self._names.leaf(one) for one in several))
+            self._keep(ONE_MEMORY, (number, names, stack, len(several), 0))
 
     def _forward(self, module: Any, frame: Any) -> None:
         for one in self._shared.parted():
