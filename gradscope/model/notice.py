@@ -19,6 +19,7 @@ FROZEN_IN_NAME = "frozen-in-name"  # of a module whose attribute says that it is
 THAWED_IN_NAME = "thawed-in-name"  # of one whose attribute says that it is trained, and whose parameters are all frozen
 FORGETS_BATCHES = "forgets-batches"  # of a batch normalisation whose averages are nearly the last batch's
 FROZEN_MOVES = "frozen-moves"  # of a batch normalisation whose weights are frozen and whose averages are not
+FROZEN_MOVES_AT_REST = "frozen-moves-at-rest"  # of one that does so without gradients
 UNHELD = (
     "leaves-not-held"  # where one was read that nothing holds, and that several backward calls reached, and no other
 )

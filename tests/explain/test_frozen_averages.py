@@ -59,10 +59,64 @@ NAMED = {
     "by itself": ({"after": "encoder.eval()\nencoder.train()"}, "encoder.requires_grad_(False)"),
 }
 
+AT_REST = '''"""A small denoiser learns what a frozen listener hears in the clean sounds: that one is only asked."""
 
-def _found(explained, tmp_path, changes):
+import torch
+from torch import nn
+
+
+def listener():
+    heard = nn.Sequential(nn.Conv1d(1, 4, 5, padding=2), nn.BatchNorm1d(4), nn.ReLU())
+    optimizer = torch.optim.SGD(heard.parameters(), lr=0.01)
+    heard.train()
+    for _ in range(3):
+        optimizer.zero_grad()
+        (heard(torch.randn(6, 1, 16)) - 0.5).square().mean().backward()
+        optimizer.step()
+    return heard
+
+
+class Denoising(nn.Module):
+    def __init__(self, heard):
+        super().__init__()
+        self.heard = heard.requires_grad_(False)
+        self.clean = nn.Sequential(nn.Conv1d(1, 4, 5, padding=2), nn.ReLU())
+        {rest}
+
+    def forward(self, sound):
+        with torch.no_grad():
+            wanted = self.heard(sound)
+        return (self.clean(sound + 0.1 * torch.randn_like(sound)) - wanted).square().mean()
+
+
+def fit(model, rounds=3):
+    optimizer = torch.optim.SGD(model.clean.parameters(), lr=0.01)
+    for _ in range(rounds):
+        {wake}
+        for _ in range(3):
+            loss = model(torch.randn(6, 1, 16))
+            optimizer.zero_grad()
+            loss.backward()
+            optimizer.step()
+        {measure}
+
+
+fit(Denoising(listener()))
+'''
+RESTING = {"rest": "self.heard.eval()", "wake": "model.train()", "measure": "pass"}
+MEASURED = "model.eval(); model(torch.ones(6, 1, 16))"
+MEANT = {  # without an eval() of its own that is undone
+    "never rests": {"rest": "pass"},
+    "is measured with the rest": {"rest": "pass", "measure": MEASURED},
+    "is put to rest again": {"wake": "model.train().heard.eval()", "measure": MEASURED},
+    "only the student wakes": {"wake": "model.clean.train()"},
+    "is to follow the data": {"wake": "model.train(); model.heard.train()"},
+}
+
+
+def _found(explained, tmp_path, changes, program=PROGRAM, usual=CHANGES):
     script = tmp_path / "frozen.py"
-    script.write_text(PROGRAM.format(**{**CHANGES, **changes}))
+    script.write_text(program.format(**{**usual, **changes}))
     return [one.site.source for one in explained(script).findings if one.code == "GS872"]
 
 
@@ -73,3 +127,13 @@ def test_the_line_to_edit_is_named(explained, tmp_path, changes, line):
 
 def test_a_part_that_is_put_to_rest_after_each_train_is_silent(explained, tmp_path):
     assert not _found(explained, tmp_path, {"first": "model.train()\n        encoder.eval()"})
+
+
+@pytest.mark.parametrize("measure", ["pass", MEASURED])
+def test_a_part_that_is_only_asked_is_woken_too(explained, tmp_path, measure):
+    assert _found(explained, tmp_path, {"measure": measure}, AT_REST, RESTING) == ["model.train()"]
+
+
+@pytest.mark.parametrize("changes", MEANT.values(), ids=MEANT)
+def test_a_part_that_is_only_asked_may_be_awake(explained, tmp_path, changes):
+    assert not _found(explained, tmp_path, changes, AT_REST, RESTING)

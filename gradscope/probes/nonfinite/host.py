@@ -89,7 +89,7 @@ class NonfiniteOnHost(Watcher):
     ) -> None:
         """Look at the result of an operator that was called from a frame of the program, or from none."""
         try:
-            if operator.sign is not None and torch.is_grad_enabled():
+            if operator.sign is not None and (operator.sign_at_rest or torch.is_grad_enabled()):
                 operator.sign(result, arguments, frame)
             close = self.looking <= CLOSELY
             if not close and operator.harmless is not None and operator.harmless(arguments) and not is_far(result):

@@ -16,6 +16,7 @@ from gradscope.model.notice import (
     FORGETFUL,
     FORGETS_BATCHES,
     FROZEN_MOVES,
+    FROZEN_MOVES_AT_REST,
     MEAN_OF_ZEROS,
     ONE_AHEAD,
     OVER_BATCHED,
@@ -92,11 +93,12 @@ class OperatorSigns:
         self._asked: dict[int, int] = {}  # how many losses of a line were asked for their targets
         self._outside: dict[int, None] = {}
         self._forgets: dict[int, None] = {}
-        self._frozen: dict[int, int] = {}  # by the identity of its weight: where one that is frozen normalises
+        # By the identity of its weight: where one that is frozen normalises, with gradients and without.
+        self._frozen: dict[bool, dict[int, int]] = {True: {}, False: {}}
         self._zeros: dict[int, list[float]] = {}  # what share of what a mean was taken of was zero
 
     def of(self, operator: str) -> Sign | None:
-        """What to ask where an operator runs with gradients on."""
+        """What to ask where an operator runs with gradients on; of a norm, without them as well."""
         return next((sign for sign, operators in self._signs if operator in operators), None)
 
     def write(self) -> None:
@@ -111,21 +113,23 @@ class OperatorSigns:
         self._tokens.clear()
         self._sink.add_all("notice", ((TARGETS_OUTSIDE, stack) for stack in self._outside.copy()))
         self._sink.add_all("notice", ((FORGETS_BATCHES, stack) for stack in self._forgets.copy()))
-        frozen = sorted(set(self._frozen.copy().values()) - {_THAWED})
-        self._sink.add_all("notice", ((FROZEN_MOVES, stack) for stack in frozen))
+        for what, grad in ((FROZEN_MOVES, True), (FROZEN_MOVES_AT_REST, False)):
+            frozen = sorted(set(self._frozen[grad].copy().values()) - {_THAWED})
+            self._sink.add_all("notice", ((what, stack) for stack in frozen))
 
     def _norm(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:
         """Note whether running averages are nearly those of the last batch, and whether they move under frozen weights:
         those that are thawed again, as a GAN does each step, have only their turn.
         """
         weight, mean, by_batch, momentum = arguments[1], arguments[3], *arguments[5:7]
+        grad = torch.is_grad_enabled()
         if by_batch is True and mean is not None and type(weight) is torch.nn.Parameter:  # no detached one
-            if not weight.requires_grad:
-                if len(self._frozen) < _NORMS:
-                    self._frozen.setdefault(id(weight), self._stack(frame))
-            elif id(weight) in self._frozen:
-                self._frozen[id(weight)] = _THAWED
-        if by_batch is True and mean is not None and FORGETFUL <= momentum < 1:
+            for known in self._frozen.values() if weight.requires_grad else ():
+                if id(weight) in known:
+                    known[id(weight)] = _THAWED
+            if not weight.requires_grad and len(self._frozen[grad]) < _NORMS:
+                self._frozen[grad].setdefault(id(weight), self._stack(frame))
+        if grad and by_batch is True and mean is not None and FORGETFUL <= momentum < 1:
             self._forgets[self._stack(frame)] = None
 
     def _softmax(self, result: Any, arguments: tuple[Any, ...], frame: Any) -> None:

@@ -295,7 +295,8 @@ class OperatorRecorder(Watcher):
         if known.harmless is always and not accelerators.is_there_one():
             known.look = CLOSELY
         known.sign = self._nonfinite.signs.of(str(operator))
-        if str(operator) in NORMALISES:  # which layer is frozen changes in the middle of a run
+        known.sign_at_rest = str(operator) in NORMALISES
+        if known.sign_at_rest:  # which layer is frozen changes in the middle of a run
             known.look, known.harmless = FORWARD, always
         if not is_foreseen(operator):
             self.unforeseen.add(known.name)

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.gradients.frozen_losses import freezing_lines
-from gradscope.explain.deductions.states.woken_by_train import mode_line, waking
+from gradscope.explain.deductions.states.woken_by_train import Waking, mode_line, waking
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.syntax import syntax
 from gradscope.model.finding import Related
-from gradscope.model.notice import FROZEN_MOVES, Notice
+from gradscope.model.notice import FROZEN_MOVES, FROZEN_MOVES_AT_REST, Notice
 from gradscope.model.site import Site
 
 _NAME = re.compile(r"\w+")
@@ -38,14 +38,19 @@ def frozen_averages_move(case: Case) -> Iterator[Cause]:
     How it is found: it normalised by the batch and updated its averages, with gradients on, while its weight did not
     require grad, and its weight did not require grad again later. The line is the train() of the model that came after
     an eval() of the frozen part, or the call that gives a function the model for its mode only. Else it is the only one
-    that freezes something, or one of that name, or the one that normalises. A hint: averages may be meant to follow the
-    new data.
+    that freezes something, or one of that name, or the one that normalises. Or all this without gradients, as of a
+    teacher, where there is such a train() behind an eval(). A hint: averages may be meant to follow the new data.
     """
-    moving = [notice for notice in case.notices() if notice.what == FROZEN_MOVES]
-    if not moving:
-        return
+    for what in (FROZEN_MOVES, FROZEN_MOVES_AT_REST):
+        moving = [notice for notice in case.notices() if notice.what == what]
+        woken = waking(case, {notice.stack for notice in moving}) if moving else None
+        if woken is not None or (moving and what == FROZEN_MOVES):
+            yield _cause(case, moving, woken)
+            return
+
+
+def _cause(case: Case, moving: list[Notice], woken: Waking | None) -> Cause:
     called = moving[0].site
-    woken = waking(case, {notice.stack for notice in moving})
     places = [("called_at", called, "normalises by the batch")]
     if woken is not None:
         site = mode_line(case, woken.train)
@@ -56,7 +61,7 @@ def frozen_averages_move(case: Case) -> Iterator[Cause]:
         site = _freezing(case, moving) or called
         message = "frozen batch normalisations are in training mode: their averages move on with each batch"
     related = tuple(Related(*one) for one in places if one[1] not in (None, site))
-    yield Cause(message, site, related, certain=False)
+    return Cause(message, site, related, certain=False)
 
 
 def _freezing(case: Case, moving: list[Notice]) -> Site | None:
