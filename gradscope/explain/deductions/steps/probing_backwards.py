@@ -73,11 +73,11 @@ def _left(window: tuple[Moment, ...], usual: Stack) -> tuple[Backward, Backward]
         elif one.backward is not None and one.stack == usual:
             return None if other is None else (other, one.backward)
         elif one.backward is not None:
-            other = one.backward if _is_elsewhere(one.backward, usual) else None
+            other = one.backward if is_elsewhere(one.backward, usual) else None
     return None
 
 
-def _is_elsewhere(backward: Backward, usual: Stack) -> bool:
+def is_elsewhere(backward: Backward, usual: Stack) -> bool:
     """Whether it is called in a function that does not call the usual one."""
     site = backward.site
     return site is not None and (site.file, site.function) not in {(one.file, one.function) for one in usual}

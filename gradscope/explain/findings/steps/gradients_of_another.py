@@ -9,6 +9,7 @@ from itertools import pairwise
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.memory.shared_subgraph import below
+from gradscope.explain.deductions.steps.attacking_backwards import left_by_attacks
 from gradscope.explain.deductions.steps.gradients_of_steps import held_by, is_read_before, steps_of
 from gradscope.explain.deductions.steps.probing_backwards import left_by_probes
 from gradscope.explain.evidence.case import Case
@@ -63,8 +64,13 @@ def left_by_another(case: Case) -> Iterator[Cause]:
     Named is the zero_grad() where it stands behind the optimizer's own step, else the backward that adds.
     Or, of one optimizer: now and then a backward that another function calls comes before that of the training, with
     nothing cleared in between: a warning where training is lost since the first of these, and went well before.
+    Or a backward that reaches an input comes before that of the training, with nothing cleared in between; it found no
+    gradients in the weights, the other found some, and the loss of that one is computed of the input's gradient, as
+    after an attack: a warning where another function calls it, whose loss nobody reads.
     """
-    yield from left_by_probes(case)
+    attacks = tuple(left_by_attacks(case))
+    yield from attacks
+    yield from (one for one in left_by_probes(case) if one.site not in {attack.site for attack in attacks})
     optimizers = steps_of(case)
     for optimizer in optimizers if len(optimizers) > 1 and is_whole(case) else ():
         steps = list(_steps(case, optimizer))
