@@ -37,6 +37,7 @@ for _ in range(6):
 '''
 TIED = "self.wide.weight.data = self.narrow.weight.data.t()"
 SET = "self.wide.weight.set_(self.narrow.weight.t()); self.scale.data = self.scale.data * 2"
+LOADED = "model.load_state_dict({'narrow.weight': same, 'wide.weight': same.t()}, strict=False, assign=True)"
 USUAL = {"tie": TIED, "before": "held.sort(key=len)", "optimizer": "Adam(held, lr=0.01)"}
 LINES = {
     "by its data": ({}, TIED),
@@ -48,6 +49,10 @@ LINES = {
     "in a loop": (
         {"tie": "pass", "before": "for p, q in [(model.wide.weight, model.narrow.weight)]: p.data = q.data.t()"},
         "for p, q in [(model.wide.weight, model.narrow.weight)]: p.data = q.data.t()",
+    ),
+    "by a state": (
+        {"tie": "pass", "before": f"same = torch.randn(4, 9)\n{LOADED}\nheld = list(model.parameters())"},
+        LOADED,
     ),
     "out of sight": (
         {"tie": "setattr(self.wide.weight, 'data', self.narrow.weight.data.t())"},

@@ -14,7 +14,7 @@ from gradscope.explain.evidence.timeline import timelines
 from gradscope.functions.source import called_name
 from gradscope.model.finding import Related, Severity
 from gradscope.model.site import Site
-from gradscope.model.training import ONE_MEMORY, TrainingCall
+from gradscope.model.training import ONE_MEMORY, PARTED, TrainingCall
 
 _NAMES, _TAKES = ("weight", "bias"), "_weight"  # an argument of nn.Embedding
 _ALIKE = ("detach", "t", "transpose", "view", "reshape", "view_as")  # calls that leave the memory
@@ -38,14 +38,17 @@ def one_memory(case: Case) -> Iterator[Cause]:
     Do instead: assign the parameter itself, or give Parameter a clone() where they shall differ.
 
     How it is found: at an optimizer's first step, several of its parameters hold a gradient and lie over the same
-    memory, from the same element on, with as many elements. The line is the one of the program that gives `.data` or a
-    Parameter the memory of another, or calls set_(), and has most of their names; else the one that makes the
-    optimizer. A hint with SGD, which goes as far along two gradients as along their sum. Or a hint by the text of the
-    program alone, where a Parameter is made of another: the sharing may be meant.
+    memory, from the same element on, with as many elements; and no load_state_dict() has parted them, which is told by
+    itself. The line is the one of the program that gives `.data` or a Parameter the memory of another, calls set_() or
+    loads with assign=True, and has most of their names; else the one that makes the optimizer. A hint with SGD, which
+    goes as far along two gradients as along their sum. Or a hint by the text of the program alone, where a Parameter
+    is made of another: the sharing may be meant.
     """
     proven = [call for timeline in timelines(case) for _, call in timeline.of(ONE_MEMORY)]
+    parted = [_words(call) for timeline in timelines(case) for _, call in timeline.of(PARTED)]
     for call in proven:
-        yield _stepped(case, call)
+        if not any(words <= _words(call) for words in parted):
+            yield _stepped(case, call)
     if proven:
         return
     for site, node in _sharing(case):
@@ -80,11 +83,15 @@ def _stepped(case: Case, call: TrainingCall) -> Cause:
 
 def _line(case: Case, call: TrainingCall) -> Site | None:
     """The line that gives one the memory of the other: the only one, or the one that has most of their names."""
-    names = set(_WORD.findall(call.module or ""))
+    names = _words(call)
     found = [(len(names.intersection(_WORD.findall(ast.unparse(node)))), site) for site, node in _sharing(case)]
     most = max((count for count, _ in found), default=0)
     best = [site for count, site in found if count == most]
     return best[0] if most or len(best) == 1 else None
+
+
+def _words(call: TrainingCall) -> set[str]:
+    return set(_WORD.findall(call.module or ""))
 
 
 def _sharing(case: Case) -> Iterator[tuple[Site, ast.AST]]:
@@ -96,7 +103,9 @@ def _sharing(case: Case) -> Iterator[tuple[Site, ast.AST]]:
 
 
 def _shares(node: ast.Assign | ast.Call) -> bool:
-    """`one.data = other.data`, `one.data.set_(other)`, `Parameter(other.weight)`."""
+    """`one.data = other.data`, `one.set_(other)`, `Parameter(other.weight)`, `load_state_dict(state, assign=True)`."""
+    if isinstance(node, ast.Call) and called_name(node) == "load_state_dict":
+        return any(one.arg == "assign" for one in node.keywords)
     if isinstance(node, ast.Call):
         taken = node.args[:1] if called_name(node) in ("set_", "Parameter") else []
         return _takes_memory(node) or any(_is_alias(one) for one in taken)
