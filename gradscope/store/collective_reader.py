@@ -113,6 +113,12 @@ def read_place(
     return next(((interned.stack(stack), backward, number) for stack, backward, number in found), None)
 
 
+def read_backward_before(rows: Rows, run: int) -> int | None:
+    """The last backward call of which something ran before a stretch of operators."""
+    sql = "SELECT max(backward) FROM block_run WHERE number < ?"
+    return next((backward for (backward,) in rows.select(sql, (INTEGER | MAYBE,), run)), None)
+
+
 def _moments(rows: Rows, wanted: set[int]) -> dict[int, tuple[int, bool]]:
     """By stretch of operators: the backward call that it ran in, or the next one, and whether in it."""
     found: dict[int, tuple[int, bool]] = {}

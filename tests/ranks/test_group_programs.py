@@ -53,6 +53,7 @@ SCRIPTS = {
     "healthy_programs.py": 2,
     "hook_programs.py": 2,
     "round_programs.py": 2,
+    "trip_programs.py": 2,
     "yielded_programs.py": 2,
     "undivided_programs.py": 2,
     "wrapper_programs.py": 2,

@@ -4,38 +4,23 @@ from __future__ import annotations
 
 from contextlib import ExitStack
 from dataclasses import dataclass, replace
-from pathlib import Path
 
-from gradscope.model.rank import Collective, Rank
-from gradscope.model.site import Site, Stack, user_site
+from gradscope.model.rank import Collective
+from gradscope.model.site import Site
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.meeting.closures import WHY, called_unevenly
 from gradscope.ranks.meeting.forwards import went_apart
 from gradscope.ranks.meeting.handing import handed_by
 from gradscope.ranks.meeting.leaving import LEFT_STEP, left_step, steps_left
 from gradscope.ranks.meeting.loops import left_loop, same_way
+from gradscope.ranks.meeting.met import Met, are_in_one_trip, has_met, met_at, texts_of
 from gradscope.ranks.meeting.parting import Parting
 from gradscope.ranks.meeting.skipping import has_met_there, left_out_by
+from gradscope.ranks.source.counting import goes_by_an_own_count
 from gradscope.ranks.source.deciding import decided_at, part_of
 from gradscope.ranks.source.given import made_at
 from gradscope.ranks.source.passing import Branch, gone_into, passed_by
 from gradscope.ranks.source.rounds import stacks_between
-from gradscope.store.collective_reader import read_place, read_runs
-from gradscope.store.file import damage_is_one_sentence
-from gradscope.store.reader import Recording, load
-
-
-@dataclass(frozen=True, slots=True)
-class Met:
-    """A rank at a place of its group's sequence, what it entered there, and under which stack; `before`: that of what
-    it had entered before. `runs`: the stretches of operators that ended with these, the earlier one first."""
-
-    rank: Rank
-    recording: Recording
-    collective: Collective
-    stack: Stack
-    before: Stack
-    runs: tuple[int, int] = (0, 0)
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +40,7 @@ class Turn:
 def turn_of(ranks: Ranks, parting: Parting) -> Turn:
     """Where the odd ones went another way, or, where they are as many as the others, these."""
     with ExitStack() as files:
-        odd, usual = (_met(ranks, parting, number, files) for number in (parting.odd[0], parting.others[0]))
+        odd, usual = (met_at(ranks, parting, number, files) for number in (parting.odd[0], parting.others[0]))
         plain = Turn(odd.rank.rank, odd.collective, usual.collective)
         return (
             _called_unevenly(odd, plain, usual)
@@ -68,26 +53,6 @@ def turn_of(ranks: Ranks, parting: Parting) -> Turn:
             or _handed(odd, plain, usual, parting)
             or plain
         )
-
-
-def _met(ranks: Ranks, parting: Parting, number: int, files: ExitStack) -> Met:
-    rank = ranks.rank(number)
-    recording = files.enter_context(load(Path(rank.path)))
-    with damage_is_one_sentence(recording.path):
-        tables = recording.tables
-        place, before = (
-            read_place(tables.rows, tables.interned, parting.key, at) for at in (parting.at, parting.at - 1)
-        )
-    stack, backward, run = place or ((), None, 0)
-    collective = parting.entered[number]
-    return Met(
-        rank,
-        recording,
-        collective if backward is None else replace(collective, backward=backward),
-        stack,
-        before[0] if before else (),
-        (before[2] if before else run, run),
-    )
 
 
 def _called_unevenly(odd: Met, plain: Turn, usual: Met) -> Turn | None:
@@ -144,7 +109,7 @@ def _left_loop(odd: Met, usual: Met) -> Turn | None:
 
 def _alone_in(one: Met, other: Met) -> Turn | None:
     """A branch of a rank's own in the last trip of a loop that all ranks went through: not the loop is uneven."""
-    branch = gone_into(_texts_of(one, other), one.stack, one.before)
+    branch = gone_into(texts_of(one, other), one.stack, one.before)
     return _turned(one, other, branch) if branch is not None else None
 
 
@@ -159,26 +124,23 @@ def _skipped_step(one: Met, other: Met) -> Site | None:
 def _branched(odd: Met, usual: Met, parting: Parting) -> Turn | None:
     """A branch that one took and the other passed by; what most do is nobody's turn."""
     pairs = ((odd, usual), (usual, odd)) if len(parting.odd) == len(parting.others) else ((odd, usual),)
+    begin_anew = not parting.at or are_in_one_trip(odd, usual)
     for one, other in pairs:
-        before = (one.before if same_way(one.before, other.before) else ()) if parting.at else None
-        branch = passed_by(_texts_of(one, other), one.stack, other.stack, before)
+        before = None if begin_anew else one.before if same_way(one.before, other.before) else ()
+        branch = passed_by(texts_of(one, other), one.stack, other.stack, before)
         if branch is not None:
             return _turned(one, other, branch)
     return None
-
-
-def _texts_of(one: Met, other: Met) -> Recording:
-    """The recording that has the texts of the program: those of a rank that was killed lack."""
-    return one.recording if one.recording.sources() else other.recording
 
 
 def _turned(one: Met, other: Met, branch: Branch) -> Turn:
     """That one of two ranks took a branch, and the line of it."""
     words = f", {'below' if branch.leaves else 'in'} a branch of line {branch.condition.line},"
     by_data = branch.parts or branch.leaves  # the rank that left is the one that all wait for
-    by_data = by_data and not branch.is_of_a_rank
-    told = branch.condition if by_data else branch.inside
-    site = decided_at(_texts_of(one, other), one.stack, branch.condition) or told
+    texts = texts_of(one, other)
+    by_data = by_data or goes_by_an_own_count(texts, one.stack, branch.condition)
+    told = branch.condition if by_data and not branch.is_of_a_rank else branch.inside
+    site = decided_at(texts, one.stack, branch.condition) or told
     condition = None if site == branch.condition else branch.condition
     return Turn(one.rank.rank, one.collective, other.collective, site, words, condition)
 
@@ -205,19 +167,11 @@ def _skipped(odd: Met, plain: Turn, usual: Met, parting: Parting) -> Turn | None
     return replace(plain, site=found, words=f", by what line {found.line} lets through,")
 
 
-def _has_met(one: Met) -> bool:
-    """Whether a rank had met others at its line before."""
-    with damage_is_one_sentence(one.recording.path):
-        runs, interned = read_runs(one.recording.tables.rows), one.recording.tables.interned
-        stacks = {run[-1] for run in runs if run[1] < one.runs[1]}
-        return any(str(user_site(interned.stack(stack))) == str(user_site(one.stack)) for stack in stacks)
-
-
 def _handed(odd: Met, plain: Turn, usual: Met, parting: Parting) -> Turn | None:
     """Who gives a helper of several callers a tensor of another size than other ranks do."""
     if not parting.is_certain or not same_way(odd.stack, usual.stack):
         return None
-    if not (_has_met(odd) or _has_met(usual)):
+    if not (has_met(odd) or has_met(usual)):
         return None  # the helper may be wrong for all that call it
     site = handed_by(odd.recording, odd.stack) or handed_by(usual.recording, usual.stack)  # one may have been killed
     return None if site is None else replace(plain, words=f", as line {site.line} calls it,", site=site)

@@ -1,0 +1,41 @@
+"""A condition that goes by a count of the program's own, which goes on under another condition alone."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+
+from gradscope.model.site import Site, Stack
+from gradscope.ranks.source.given import frames_of
+from gradscope.ranks.source.syntax import Function, nodes_of, tree_of
+from gradscope.store.reader import Recording
+
+_Place = ast.Name | ast.Attribute
+
+
+def goes_by_an_own_count(recording: Recording, stack: Stack, condition: Site) -> bool:
+    """Whether a condition asks for what is counted under another one: an attribute anywhere in the program, a variable
+    in the condition's own function."""
+    place = condition.file, condition.function
+    frame = next((one for one in frames_of(recording, stack) if (one.site.file, one.site.function) == place), None)
+    ifs = [] if frame is None else [node for node in ast.walk(frame.function) if isinstance(node, ast.If)]
+    test = next((node.test for node in ifs if node.lineno == condition.line), None)
+    if frame is None or test is None:
+        return False
+    asked = {_named(node) for node in ast.walk(test) if isinstance(node, _Place) and isinstance(node.ctx, ast.Load)}
+    trees = [tree_of(recording, Site(file, 1, "")) for file in sorted(recording.sources())]
+    functions = [node for tree in trees for node in nodes_of(tree) if isinstance(node, Function)]
+    counted = {each for function in functions for each in _counted(function) if isinstance(each, ast.Attribute)}
+    own = {each for each in _counted(frame.function) if isinstance(each, ast.Name)}
+    return any(_named(each) in asked for each in counted | own)
+
+
+def _counted(function: ast.AST) -> Iterator[ast.expr]:
+    """What a function adds to in an arm of a condition."""
+    for branch in (node for node in ast.walk(function) if isinstance(node, ast.If)):
+        inside = (one for part in (*branch.body, *branch.orelse) for one in ast.walk(part))
+        yield from (one.target for one in inside if isinstance(one, ast.AugAssign) and isinstance(one.op, ast.Add))
+
+
+def _named(node: ast.expr) -> str:
+    return f".{node.attr}" if isinstance(node, ast.Attribute) else ast.unparse(node)
