@@ -1,11 +1,13 @@
-"""Programs of two ranks that part in one trip of a loop, by what each has counted for itself; and their healthy
+"""Programs of two ranks that part in one trip of a loop, by what each has counted or kept for itself; and their healthy
 twins. They run as those of `group_programs.py` do."""
 
+import copy
 import sys
 
 import torch
 import torch.distributed as dist
 from group_programs import STEPS, chosen, data, model, run
+from torch.nn.parallel import DistributedDataParallel as Replicated
 
 
 class Sieve:
@@ -89,6 +91,104 @@ def tells_of_an_echo_more(rank):
         told_now_and_then(step)
         if rank == 1 and step == 2:
             dist.all_reduce(torch.ones(3))  # expect: GS790
+
+
+class Slow:
+    """A model that follows another one slowly."""
+
+    def __init__(self, net):
+        self.weights = copy.deepcopy(net).requires_grad_(False)
+        self.last = [one.detach().clone() for one in net.parameters()]
+
+    @torch.no_grad()
+    def follow(self, net):
+        for own, other in zip(self.weights.parameters(), net.parameters(), strict=True):
+            own.lerp_(other, 0.5)
+
+    @torch.no_grad()
+    def keep(self, net):
+        for at, one in enumerate(net.parameters()):
+            self.last[at] = one + 0.0
+
+    @torch.no_grad()
+    def lead(self, net):
+        for own, other in zip(self.weights.parameters(), net.parameters(), strict=True):
+            other.copy_(own)
+
+    @torch.no_grad()
+    def go_back(self, net):
+        for other, kept in zip(net.parameters(), self.last, strict=True):
+            other.copy_(kept)
+
+
+def tides(rank, follows, leads, step_of=lambda slow, net: None):
+    """As in https://github.com/lucidrains/ema-pytorch/issues/9."""
+    net = model()
+    wrapped = Replicated(net)
+    slow = Slow(net)
+    optimizer = torch.optim.SGD(net.parameters(), lr=0.1)
+    for step in range(STEPS):
+        optimizer.zero_grad()
+        wrapped(data(rank, step)).square().mean().backward()
+        optimizer.step()
+        step_of(slow, net)
+        follows(slow, net)
+        if step == 3:
+            leads(slow, net)
+
+
+def led_by_what_one_rank_followed(rank):
+    def follow(slow, net):
+        if rank == 0:  # expect: GS792
+            slow.follow(net)
+
+    tides(rank, follow, Slow.lead)
+
+
+def healthy_tides(rank):
+    tides(rank, Slow.follow, Slow.lead)
+
+
+def set_back_to_what_one_rank_kept(rank):
+    def keep(slow, net):
+        if rank == 0:  # expect: GS792
+            slow.keep(net)
+
+    tides(rank, keep, Slow.go_back)
+
+
+def healthy_kept_on_one_rank_to_show(rank):
+    """What one rank alone keeps, nobody goes back to."""
+
+    def keep(slow, net):
+        if rank == 0:
+            slow.keep(net)
+
+    tides(rank, keep, Slow.lead, Slow.follow)
+
+
+def loads_what_one_rank_followed(rank):
+    def follow(slow, net):
+        if rank == 0:  # expect: GS792
+            slow.follow(net)
+
+    tides(rank, follow, lambda slow, net: net.load_state_dict(slow.weights.state_dict()))
+
+
+def writes_what_each_drew(rank):
+    """What one rank alone keeps has no part in it."""
+
+    def keep(slow, net):
+        if rank == 0:
+            slow.keep(net)
+
+    @torch.no_grad()
+    def draw(slow, net):
+        torch.manual_seed(rank)
+        for one in net.parameters():
+            one.copy_(torch.randn(one.shape))  # expect: GS792
+
+    tides(rank, keep, draw)
 
 
 if __name__ == "__main__":

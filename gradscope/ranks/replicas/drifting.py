@@ -23,6 +23,7 @@ from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gradients.scaled import Side, decided_apart
 from gradscope.ranks.meeting.closures import called_unevenly
 from gradscope.ranks.replicas.rates import unlike_rates
+from gradscope.ranks.replicas.written_from import written_from_alone
 from gradscope.ranks.source.chosen import gone_through_by_rank
 from gradscope.ranks.source.deciding import rank_that_decides
 from gradscope.ranks.source.passing import passed_by
@@ -101,8 +102,18 @@ def _writes(odd: Side, other: Side, leaves: tuple[str, str], looks: tuple[int, i
         if stack is not None and site is not None:
             why = f"rank {rank.rank} writes it, and the other does not"
             return why, rank_that_decides(recording, stack) or gone_through_by_rank(recording, stack) or site
-    site = user_site(ours[0]) if ours else None
-    return None if site is None else ("each rank writes it by itself", site)
+    return _written_by_all(odd, other, ours[0], looks[1]) if ours else None
+
+
+def _written_by_all(odd: Side, other: Side, stack: Stack, apart: int) -> tuple[str, Site] | None:
+    """Where one rank alone brings up to date what all write by one line; else that line."""
+    site = user_site(stack)
+    alone = written_from_alone(odd[1], other[1], stack, apart)
+    if alone is None or site is None:
+        return None if site is None else ("each rank writes it by itself", site)
+    rank = (odd, other)[alone[0]][0].rank
+    why = f"line {site.line} writes it on all ranks, from what rank {rank} alone brings up to date"
+    return why, alone[1]
 
 
 def _written_at(here: Recording, leaf: str, equal: int, apart: int) -> list[Stack]:

@@ -145,10 +145,11 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         line is that of the optimizer or the schedule whose learning rate is not the same, or the condition or the
         choice by which one rank has what the optimizer is made with, of the way past a call (a step, or the loading of
         a state) that another rank makes, or the first that wrote the parameter since the last look: of one that a rank
-        alone ran, the condition that asks for the rank, or the line by which it has what a loop goes through. So are
-        parameters told that were equal, and whose gradients nobody averages where those of most others are: by the
-        condition that selects those whose gradients the program sums, where that asks for a mark by the line that makes
-        them without it, by the line that makes them beside the wrap, else
+        alone ran, the condition that asks for the rank, or the line by which it has what a loop goes through; of one
+        that all ran, the same of what one rank alone ran that brings up to date what the line takes. So are parameters
+        told that were equal, and whose gradients nobody averages where those of most others are: by the condition that
+        selects those whose gradients the program sums, where that asks for a mark by the line that makes them without
+        it, by the line that makes them beside the wrap, else
         their optimizer's, as a hint: a rank may keep a part for itself. Looks before which the ranks had not met
         equally often are left out. Of ranks that send each other what their parts of a model give, a parameter that
         they broadcast at the start and never exchange again, by the line that steps it; so, as a hint, where they only
