@@ -6,7 +6,7 @@ from gradscope.model.choice import Choice
 from gradscope.model.finding import Finding, Severity
 from gradscope.ranks.core.kind import RankKind
 from gradscope.ranks.core.known import Ranks
-from gradscope.ranks.data import counted_twice, epochs, salted, same_data, splits
+from gradscope.ranks.data import averaged_variances, counted_twice, epochs, salted, same_data, splits
 from gradscope.ranks.gradients import (
     averaged_twice,
     clipped,
@@ -48,6 +48,13 @@ RANK_KINDS = {
         RankKind("GS784", "clipped-apart", Severity.WARNING, clipped.clipped_apart),
         RankKind("GS786", "split-apart", Severity.WARNING, splits.split_apart),
         RankKind("GS769", "counted-twice", Severity.WARNING, counted_twice.counted_twice),
+        RankKind(
+            "GS903",
+            "averaged-variances",
+            Severity.WARNING,
+            averaged_variances.averages_variances,
+            unless=("GS790", "GS791", "GS793", "GS794"),
+        ),
         RankKind("GS780", "own-weights", Severity.WARNING, weighed_apart.weighed_apart),
         RankKind("GS799", "summed-again", Severity.WARNING, summed.summed_again, unless=("GS790", "GS791", "GS793")),
         RankKind(
