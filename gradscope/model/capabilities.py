@@ -65,7 +65,7 @@ SILENCED: dict[str, tuple[str, ...]] = {
     "saved tensors": ("GS70", "GS71", "GS74", "GS781"),
     "transforms": ("GS221", "GS72", "GS77"),
     "threads": ("GS70", "GS72", "GS73", "GS781"),
-    "operators": ("GS70", "GS72", "GS73", "GS741", "GS742", "GS781", "GS802", "GS808", "GS824", "GS831", "GS902"),
+    "operators": ("GS70", "GS72", "GS73", "GS741", "GS742", "GS781", "GS802", "GS808", "GS824", "GS831", "GS90"),
 }
 
 

@@ -86,6 +86,7 @@ from gradscope.explain.findings.steps.cut_short import schedule_cut_short
 from gradscope.explain.findings.steps.exhausted import iterator_exhausted
 from gradscope.explain.findings.steps.gradients_of_another import left_by_another
 from gradscope.explain.findings.steps.gradients_wiped import wiped_each_time
+from gradscope.explain.findings.steps.made_anew import made_anew
 from gradscope.explain.findings.steps.modules_not_held import module_not_held
 from gradscope.explain.findings.steps.plateaus import waits_for_a_score_to_fall
 from gradscope.explain.findings.steps.same_parameters import same_parameters
@@ -141,6 +142,7 @@ OF_TRAINING: tuple[Kind, ...] = (
     Kind("GS706", "loop-name-rebound", Severity.INFO, loop_name_rebound, points=False),
     Kind("GS886", "result-dropped", Severity.INFO, result_dropped, unless=("GS712", "GS841"), points=False),
     Kind("GS887", "same-parameters", Severity.WARNING, same_parameters, points=False),
+    Kind("GS903", "made-anew", Severity.INFO, made_anew, points=False),
     Kind("GS888", "data-edited", Severity.WARNING, data_edited, points=False),
     Kind("GS889", "masked-weights", Severity.INFO, masked_weights, points=False),
     Kind("GS896", "compared-with-itself", Severity.WARNING, compared_with_itself, unless=("GS723",), points=False),
