@@ -88,6 +88,7 @@ from gradscope.explain.findings.steps.gradients_of_another import left_by_anothe
 from gradscope.explain.findings.steps.gradients_wiped import wiped_each_time
 from gradscope.explain.findings.steps.made_anew import made_anew
 from gradscope.explain.findings.steps.modules_not_held import module_not_held
+from gradscope.explain.findings.steps.moves_away import moves_away
 from gradscope.explain.findings.steps.plateaus import waits_for_a_score_to_fall
 from gradscope.explain.findings.steps.same_parameters import same_parameters
 from gradscope.explain.findings.steps.settings_of_others import setting_of_another
@@ -142,6 +143,7 @@ OF_TRAINING: tuple[Kind, ...] = (
     Kind("GS706", "loop-name-rebound", Severity.INFO, loop_name_rebound, points=False),
     Kind("GS886", "result-dropped", Severity.INFO, result_dropped, unless=("GS712", "GS841"), points=False),
     Kind("GS887", "same-parameters", Severity.WARNING, same_parameters, points=False),
+    Kind("GS904", "moves-away", Severity.WARNING, moves_away, points=False),
     Kind("GS903", "made-anew", Severity.INFO, made_anew, points=False),
     Kind("GS888", "data-edited", Severity.WARNING, data_edited, points=False),
     Kind("GS889", "masked-weights", Severity.INFO, masked_weights, points=False),
