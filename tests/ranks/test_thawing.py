@@ -107,6 +107,20 @@ def main(rank):
     train(net.module.stem, True)  # here
     fit(net, rank)
 """,
+    "by the flag, in a helper": """
+def opened(part):
+    for one in part.parameters():
+        one.requires_grad = True
+
+def main(rank):
+    depth = Depth()
+    for one in depth.stem.parameters():
+        one.requires_grad = False
+    net = Replicated(depth)
+    fit(net, rank)
+    opened(net.module.stem)  # here
+    fit(net, rank)
+""",
     "before all": """
 def main(rank):
     depth = Depth()

@@ -9,6 +9,7 @@ from gradscope.functions.source import called_name
 from gradscope.model.site import Site
 from gradscope.model.training import LEARN, TrainingCall
 from gradscope.ranks.source.attributes import calls_of
+from gradscope.ranks.source.callers import ways_to
 from gradscope.ranks.source.syntax import Function, at_line, function_around, nodes_of, tree_of
 from gradscope.store.reader import Recording
 
@@ -34,7 +35,16 @@ def thawed_at(recording: Recording, leaf: str, wrapped: Site | None) -> Site | N
         beside = (site for site in own[-1].stack if wrapped is not None and site.is_in_function_of(wrapped))
         return next(beside, own[-1].site)
     sites = {str(call.site): call.site for call in calls} if calls else _written(recording)
-    return next(iter(sites.values())) if len(sites) == 1 else None
+    only = next(iter(sites.values())) if len(sites) == 1 else None
+    return only if only is None or wrapped is None or calls else _called_beside(recording, only, wrapped)
+
+
+def _called_beside(recording: Recording, site: Site, wrapped: Site) -> Site:
+    """The only line of the wrap's function by which the source comes to a line, else that line itself."""
+    ways = ways_to(recording, site.file, tree_of(recording, site), site.line)
+    calls = [frame.site for way in ways for frame in way[1:] if frame.site.is_in_function_of(wrapped)]
+    found = {str(one): at_line(recording, one, one.line) for one in calls}
+    return next(iter(found.values())) if len(found) == 1 else site
 
 
 def _thaws(recording: Recording, after: int, until: int) -> Iterator[TrainingCall]:
