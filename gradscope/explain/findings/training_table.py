@@ -18,6 +18,7 @@ from gradscope.explain.findings.edits.parameter_over_data import parameter_over_
 from gradscope.explain.findings.edits.results_dropped import result_dropped
 from gradscope.explain.findings.edits.updates_lost import updates_lost
 from gradscope.explain.findings.edits.writes_to_computed import writes_to_computed
+from gradscope.explain.findings.graphs.mixed_partials import mixed_partials
 from gradscope.explain.findings.hooks import hooks_and_optimizers
 from gradscope.explain.findings.kind import Kind
 from gradscope.explain.findings.layers import wrong_dimension
@@ -232,6 +233,7 @@ OF_TRAINING: tuple[Kind, ...] = (
     Kind("GS849", "left-by-another-loss", Severity.INFO, left_by_another, unless=("GS801",), points=False),
     Kind("GS850", "cut-in-loop", Severity.INFO, cut_in_loop, points=False),
     Kind("GS902", "step-from-values", Severity.WARNING, step_from_values, points=False),
+    Kind("GS905", "mixed-partials", Severity.WARNING, mixed_partials, points=False),
     Kind("GS892", "term-trains-nothing", Severity.INFO, term_trains_nothing, points=False),
     Kind("GS707", "copied-table", Severity.INFO, copied_table, points=False),
     Kind("GS710", "tie-lost", Severity.WARNING, lost_tie, points=False),

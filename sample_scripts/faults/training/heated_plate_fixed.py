@@ -1,0 +1,34 @@
+"""Heats a plate, and asks a network to meet Poisson's equation inside of it."""
+
+import torch
+from torch import nn
+from torch.autograd import grad
+
+
+class Plate(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.layers = nn.Sequential(nn.Linear(2, 20), nn.Tanh(), nn.Linear(20, 20), nn.Tanh(), nn.Linear(20, 1))
+
+    def forward(self, places):
+        return self.layers(places)
+
+
+def laplacian(heat, places):
+    slope = grad(heat, places, torch.ones_like(heat), create_graph=True)[0]
+    bend = [grad(slope[:, k].sum(), places, create_graph=True)[0][:, k] for k in range(places.shape[1])]
+    return torch.stack(bend, 1).sum(1, keepdim=True)
+
+
+torch.manual_seed(0)
+plate = Plate()
+optimizer = torch.optim.Adam(plate.parameters(), lr=1e-2)
+for step in range(30):
+    inside = torch.rand(64, 2, requires_grad=True)
+    rim = torch.rand(32, 2).round(decimals=0)
+    loss = (laplacian(plate(inside), inside) + 1).square().mean() + plate(rim).square().mean()
+    optimizer.zero_grad()
+    loss.backward()
+    optimizer.step()
+    if step % 10 == 0:
+        print(f"{step}: {loss.item():.4f}")
