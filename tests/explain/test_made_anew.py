@@ -1,4 +1,4 @@
-"""GS903: an optimizer made anew for each pass over the same data has lost its state; one of a new training has not."""
+"""GS906: an optimizer made anew for each pass over the same data has lost its state; one of a new training has not."""
 
 import pytest
 
@@ -107,7 +107,7 @@ SILENT = {
 def _found(explained, path, edits):
     script = path / "fields.py"
     script.write_text(edited(PROGRAM, *edits))
-    return [one.site.source for one in explained(script).findings if one.code == "GS903"]
+    return [one.site.source for one in explained(script).findings if one.code == "GS906"]
 
 
 @pytest.mark.parametrize("edits", TOLD.values(), ids=list(TOLD))

@@ -1,4 +1,4 @@
-"""GS904: only a copy of the weights that is taken further from them, again and again, moves the wrong way."""
+"""GS907: only a copy of the weights that is taken further from them, again and again, moves the wrong way."""
 
 import pytest
 
@@ -66,7 +66,7 @@ SILENT = {
 def _found(explained, path, edits):
     script = path / "valley.py"
     script.write_text(edited(PROGRAM, *edits))
-    return [one.site.line for one in explained(script).findings if one.code == "GS904"]
+    return [one.site.line for one in explained(script).findings if one.code == "GS907"]
 
 
 @pytest.mark.parametrize("edits", TOLD.values(), ids=list(TOLD))

@@ -9,7 +9,7 @@ from torch.utils.data import DataLoader, TensorDataset
 
 
 def train_epoch(model, loader, lr=2e-3):
-    optimizer = torch.optim.AdamW(model.parameters(), lr=lr)  # expect: GS903
+    optimizer = torch.optim.AdamW(model.parameters(), lr=lr)  # expect: GS906
     model.train()
     for weather, lent in loader:
         loss = nn.functional.poisson_nll_loss(model(weather).squeeze(1), lent)
@@ -31,7 +31,7 @@ def main():
     lent = torch.poisson(torch.exp(weather[:, 0] * 0.5 + 1))
     loader = DataLoader(TensorDataset(weather, lent), batch_size=16, shuffle=True)
     model = nn.Sequential(nn.Linear(5, 24), nn.BatchNorm1d(24), nn.ReLU(), nn.Dropout(0.1), nn.Linear(24, 1))
-    for epoch in range(5):  # expect: GS903 called_at
+    for epoch in range(5):  # expect: GS906 called_at
         train_epoch(model, loader)
         print(epoch, round(validate(model, weather, lent), 3))
 

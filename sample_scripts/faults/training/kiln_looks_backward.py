@@ -21,10 +21,10 @@ class Slow(torch.optim.Optimizer):
                 state = self.state[fast]
                 if "slow" not in state:
                     state["slow"] = torch.empty_like(fast)
-                    state["slow"].copy_(fast)  # expect: GS904 made_at
+                    state["slow"].copy_(fast)  # expect: GS907 made_at
                 if self.count % self.every == 0:
                     slow = state["slow"]
-                    slow += self.share * (slow - fast)  # expect: GS904
+                    slow += self.share * (slow - fast)  # expect: GS907
                     fast.data.copy_(slow)
         return loss
 

@@ -10,7 +10,7 @@ from torch import nn
 class Shadow:
     def __init__(self, parameters, decay=0.95):
         self.parameters, self.decay = list(parameters), decay
-        self.shadow = [p.clone().detach() for p in self.parameters]  # expect: GS904 made_at
+        self.shadow = [p.clone().detach() for p in self.parameters]  # expect: GS907 made_at
 
     @torch.no_grad()
     def update(self):
@@ -18,7 +18,7 @@ class Shadow:
         for kept, parameter in zip(self.shadow, self.parameters, strict=True):
             distance = kept - parameter
             distance.mul_(one_minus_decay)
-            kept.add_(distance)  # expect: GS904
+            kept.add_(distance)  # expect: GS907
 
 
 torch.manual_seed(0)

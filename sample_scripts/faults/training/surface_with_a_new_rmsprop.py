@@ -11,8 +11,8 @@ points = torch.rand(200, 2) * 2 - 1
 heights = torch.sin(3 * points[:, :1]) * points[:, 1:]
 surface = nn.Sequential(nn.Linear(2, 32), nn.Tanh(), nn.Linear(32, 1))
 step = 0
-while step < 40:  # expect: GS903 called_at
-    optimizer = torch.optim.RMSprop(surface.parameters(), lr=1e-3)  # expect: GS903
+while step < 40:  # expect: GS906 called_at
+    optimizer = torch.optim.RMSprop(surface.parameters(), lr=1e-3)  # expect: GS906
     loss = (surface(points) - heights).square().mean()
     loss.backward()
     optimizer.step()

@@ -14,12 +14,12 @@ RATE = 0.1
 def follow(teacher, pupil):
     with torch.no_grad():
         for old, new in zip(teacher.parameters(), pupil.parameters(), strict=True):
-            old.copy_(old - RATE * (new - old))  # expect: GS904
+            old.copy_(old - RATE * (new - old))  # expect: GS907
 
 
 torch.manual_seed(0)
 pupil = nn.Sequential(nn.Conv2d(1, 6, 3, padding=1), nn.ReLU(), nn.Conv2d(6, 2, 1))
-teacher = copy.deepcopy(pupil).requires_grad_(False)  # expect: GS904 made_at
+teacher = copy.deepcopy(pupil).requires_grad_(False)  # expect: GS907 made_at
 optimizer = torch.optim.AdamW(pupil.parameters(), lr=3e-3)
 maps = torch.rand(24, 1, 8, 8)
 water = (maps[:12, 0] > 0.5).long()

@@ -1,4 +1,4 @@
-"""GS903: an optimizer that is made anew for each pass over the data, and loses what it has averaged."""
+"""GS906: an optimizer that is made anew for each pass over the data, and loses what it has averaged."""
 
 from __future__ import annotations
 

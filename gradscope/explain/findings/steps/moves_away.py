@@ -1,4 +1,4 @@
-"""GS904: slow weights or an average of the weights that are moved away from what they are to follow."""
+"""GS907: slow weights or an average of the weights that are moved away from what they are to follow."""
 
 from __future__ import annotations
 
