@@ -42,6 +42,7 @@ SCRIPTS = {
     "term_programs.py": 2,
     "sharded_programs.py": 2,
     "received_programs.py": 2,
+    "resumed_programs.py": 2,
     "replica_programs.py": 2,
     "origin_programs.py": 2,
     "scaled_programs.py": 2,

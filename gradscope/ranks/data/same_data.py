@@ -10,6 +10,7 @@ from gradscope.model.site import Site
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.core.words import named
+from gradscope.ranks.data.same_later import same_later
 from gradscope.ranks.data.seeded_streams import stream_seeded_at
 from gradscope.ranks.source.given import origin_of
 from gradscope.ranks.source.ways import meets_before_the_loss
@@ -22,24 +23,45 @@ _LOSSES = 3  # of one run, at least, that are the same on two ranks to the last 
 
 def same_data(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
-        Replicas under DistributedDataParallel that compute the same losses from step to step, to the last bit.
+        Replicas under DistributedDataParallel that compute the same losses from step to step, to the last bit; replicas
+        that do so from some step on, after each had losses of its own.
     Why:
         Each rank is there to see other samples. When all see the same, the run costs as many times as much and learns
-        what one process would.
+        what one process would. So it is when a run is carried on, and all ranks restore the random state of one.
     Wrong:
         loader = DataLoader(data, batch_size=8, shuffle=True)
     Right:
         loader = DataLoader(data, batch_size=8, sampler=DistributedSampler(data))
     Do instead:
         Give each rank its own part: a DistributedSampler with set_epoch(), or seeds that depend on the rank.
+        Save and restore the random state of each rank in a file of its own.
     How it is found:
         The losses of at least three backward calls, which change from call to call and are equal on several ranks,
         between which DistributedDataParallel averages the gradients: ranks of one tensor-parallel group may see the
         same. Silent where ranks exchange something between model and loss, as a loss over the features of all does.
         The line is where the data of the first call of the model come from, by the names in the source: the
         loader, the stream that it reads, the sampler, or the seed of what is drawn, also by the generator of a stream
-        of the program's own.
+        of the program's own. Of ranks that average gradients, through the wrapper or by hand, and whose losses were not
+        equal at any backward before one, and are at each of at least eight from there on, in which they step and
+        average: the only line that restores a random state; else the last before the first of these draws its data that
+        seeds torch's random numbers by no number of the rank, or restores them; else the one that draws. As a
+        hint, where torch draws nothing; silent where nothing restores either, and where ranks exchange something before
+        they have these losses.
     """
+    yield from _from_the_start(ranks)
+    for later in same_later(ranks):
+        yield Blame(
+            f"{named(list(later.members))} compute the same losses in all of {later.count:,} backward calls from "
+            f"{later.backward:,} on, and in none before: since then they see the same data",
+            later.site,
+            certain=False,
+            backward=later.backward,
+            meant=later.meant,
+        )
+
+
+def _from_the_start(ranks: Ranks) -> Iterator[Blame]:
+    """Ranks that never saw anything else."""
     for losses, numbers in ranks.losses.items():
         values = {value for _, value in losses}
         if len(losses) < _LOSSES or len(values) < _LOSSES or values & {"nan", "inf"}:

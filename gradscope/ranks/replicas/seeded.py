@@ -2,25 +2,18 @@
 
 from __future__ import annotations
 
-import ast
 from collections.abc import Iterator
 
-from gradscope.functions.source import called_name
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
-from gradscope.model.site import Origin, Site, Stack
-from gradscope.ranks.source.attributes import calls_of, class_around
-from gradscope.ranks.source.callers import ways_to
-from gradscope.ranks.source.deciding import asks_for_rank, origin
-from gradscope.ranks.source.given import SEEDS, Frame, frames_of
+from gradscope.model.site import Site, Stack
+from gradscope.ranks.source.attributes import class_around
+from gradscope.ranks.source.given import Frame, frames_of
+from gradscope.ranks.source.seeds import last_before, named_for_rank, seeds_of_torch
 from gradscope.ranks.source.syntax import Function
 from gradscope.store.reader import Recording
 
 _DRAWS = frozenset(("uniform_", "normal_", "rand", "randn"))
-_OF_TORCH = frozenset(("torch", "torch.random"))  # else it is a generator's own, or that of a device
-_SEED = "manual_seed"
-
-Way = tuple[tuple[Site, ...], list[Frame], ast.Call]  # sites from outside in
 
 
 def seeded_at(recording: Recording, leaf: str) -> Site | None:
@@ -29,15 +22,11 @@ def seeded_at(recording: Recording, leaf: str) -> Site | None:
     stack = _drawn(recording, leaf)
     if not stack:
         return None
-    seeds = list(_seeds(recording))
+    seeds = list(seeds_of_torch(recording))
     if not seeds:
         return _built(recording, stack)
-    drawn = _from_outside(stack)
-    before = [(whole, frames, call) for way, frames, call in seeds if (whole := _before(way, drawn))]
-    if not before:
-        return None
-    _, frames, call = max(before, key=lambda each: [one.line for one in each[0]])
-    return origin(recording, frames, call.args[0], asks_for_rank) if call.args else None
+    last = last_before(seeds, stack)
+    return None if last is None else named_for_rank(recording, last)
 
 
 def _drawn(recording: Recording, leaf: str) -> Stack:
@@ -70,33 +59,3 @@ def _built(recording: Recording, stack: Stack) -> Site | None:
 def _is_of_a_module(frame: Frame) -> bool:
     own = class_around(frame)
     return own is not None and any(isinstance(one, Function) and one.name == "forward" for one in own.node.body)
-
-
-def _seeds(recording: Recording) -> Iterator[Way]:
-    """The calls that seed torch's own random numbers, by each way that the source comes to them."""
-    for file, tree, call in calls_of(recording, *SEEDS):
-        if called_name(call) != _SEED or not isinstance(call.func, ast.Attribute) or _is_of_torch(call.func):
-            for frames in ways_to(recording, file, tree, call.lineno):
-                yield tuple(frame.site for frame in reversed(frames)), frames, call
-
-
-def _is_of_torch(function: ast.Attribute) -> bool:
-    return ast.unparse(function.value) in _OF_TORCH
-
-
-def _from_outside(stack: Stack) -> tuple[Site, ...]:
-    return tuple(site for site in reversed(stack) if site.origin is Origin.USER)
-
-
-def _before(way: tuple[Site, ...], drawn: tuple[Site, ...]) -> tuple[Site, ...]:
-    """The whole way to a line to which the source comes before another one; none where it comes there later, or where
-    no function that leads to the one leads to the other."""
-    start = next((at for at, one in enumerate(drawn) if one.is_in_function_of(way[0])), len(drawn))
-    whole = drawn[:start] + way
-    one, two = next(((one, two) for one, two in zip(whole, drawn, strict=False) if not _is_at(one, two)), (None, None))
-    is_before = one is not None and two is not None and one.is_in_function_of(two) and one.line < two.line
-    return whole if is_before else ()
-
-
-def _is_at(one: Site, two: Site) -> bool:
-    return one.is_in_function_of(two) and one.line == two.line

@@ -33,9 +33,9 @@ def is_collective(operator: str) -> bool:
     return operator.startswith(_COLLECTIVES)
 
 
-def meets_before_the_loss(recording: Recording) -> bool:
-    """Whether a rank exchanges something with others between its model and the loss, in most steps."""
-    ways = ways_of(recording).values()
+def meets_before_the_loss(recording: Recording, since: int = 0) -> bool:
+    """Whether a rank exchanges something with others between its model and the loss, in most steps from one on."""
+    ways = [way for backward, way in ways_of(recording).items() if backward >= since]
     return sum(map(_meets_after_a_module, ways)) > _MOSTLY * len(ways)
 
 
