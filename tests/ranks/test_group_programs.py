@@ -53,6 +53,7 @@ SCRIPTS = {
     "weight_programs.py": 2,
     "healthy_programs.py": 2,
     "hook_programs.py": 2,
+    "masked_programs.py": 2,
     "norm_programs.py": 2,
     "round_programs.py": 2,
     "trip_programs.py": 2,

@@ -30,6 +30,7 @@ from gradscope.ranks.gradients.lost_sums import LostSum, lost_sums
 from gradscope.ranks.gradients.unread import unread_broadcast
 from gradscope.ranks.replicas.beside import asked_at
 from gradscope.ranks.replicas.copied import copied_before
+from gradscope.ranks.replicas.drawn_apart import drawn_apart
 from gradscope.ranks.replicas.drifting import why_apart
 from gradscope.ranks.replicas.outside import outside
 from gradscope.ranks.replicas.seeded import seeded_at
@@ -155,6 +156,11 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         they broadcast at the start and never exchange again, by the line that steps it; so, as a hint, where they only
         meet for single numbers, for models may be trained apart on purpose. Of ranks that scatter sums of gradients in
         a backward, so that each has shards of one model: learning rates that are not the same.
+        Of ranks with sharded layers, which sum activations of one shape before nearly each backward and in it, and
+        average no gradient: a parameter that was drawn at random, was equal on all at the first look, where others were
+        not, and reaches the loss without an exchange, as none of the others does, where something is drawn over
+        activations in which no shard has had a part since the ranks met: by the last seed before this, where that is
+        one by the rank's number. Silent where a program restores random states.
     """
     found = _drift(ranks)
     if found is not None:
@@ -168,7 +174,7 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
             tensor=found.leaf,
         )
         return
-    yield from islice(chain(_outside(ranks), _sent_once(ranks), _shards(ranks)), 1)
+    yield from islice(chain(_outside(ranks), _sent_once(ranks), _masked(ranks), _shards(ranks)), 1)
 
 
 def _outside(ranks: Ranks) -> Iterator[Blame]:
@@ -184,6 +190,22 @@ def _sent_once(ranks: Ranks) -> Iterator[Blame]:
         when = f"was broadcast at the start and is not the same on all ranks before backward {found.backward}"
         why = f"({apart_words(found)}): each rank steps it by its own gradient"
         yield _trained_alone(found, f"{when} {why}", site, meant)
+
+
+def _masked(ranks: Ranks) -> Iterator[Blame]:
+    """What ranks of one model with sharded layers hold alike, and train under masks of their own."""
+    for one in drawn_apart(ranks):
+        where = "" if one.drawn is None else f" at line {one.drawn.line}"
+        why = f"each rank draws other numbers{where}, over activations that all have, by a seed of its own"
+        yield Blame(
+            f"{unwrapped(one.apart.leaf)} is not the same on all ranks before backward {one.apart.backward} "
+            f"({apart_words(one.apart)}); at the first backward it was equal: {why}",
+            one.seed,
+            (Related("cause_at", one.drawn, "where it is drawn"),) if one.drawn is not None else (),
+            certain=False,
+            backward=one.apart.backward,
+            tensor=one.apart.leaf,
+        )
 
 
 def _trained_alone(found: Apart, message: str, site: Site | None, meant: bool) -> Blame:
