@@ -161,5 +161,141 @@ def healthy_greatest_variance(rank):
     gauges(rank, normalise)
 
 
+class Kept(nn.Module):
+    """Levels that are normalised by estimates, which are brought up to date before."""
+
+    def __init__(self, learn):
+        super().__init__()
+        torch.manual_seed(0)
+        self.first, self.last = nn.Linear(4, 6), nn.Linear(6, 1)
+        self.register_buffer("level", torch.zeros(4))
+        self.register_buffer("spread", torch.ones(4))
+        self.register_buffer("count", torch.zeros(()))
+        self.learn = learn
+
+    def forward(self, levels):
+        with torch.no_grad():
+            self.count += len(levels)
+            self.learn(self, levels, len(levels) / self.count)
+        levels = (levels - self.level) / (self.spread + 1e-2).sqrt()
+        return self.last(self.first(levels).tanh())
+
+
+def kept(rank, learn):
+    """Gradients are averaged by hand, all at once."""
+    net = Kept(learn)
+    parameters = list(net.parameters())
+    optimizer = torch.optim.SGD(parameters, lr=0.01)
+    for step in range(8):
+        optimizer.zero_grad()
+        torch.manual_seed(100 * rank + step)
+        net(torch.randn(5, 4) + 3 * rank).square().mean().backward()
+        flat = gathered(torch.cat([one.grad.reshape(-1) for one in parameters]))
+        for one, part in zip(parameters, flat.split([one.numel() for one in parameters]), strict=True):
+            one.grad.copy_(part.view_as(one))
+        optimizer.step()
+
+
+def keeps_mean_variances(rank):
+    """A hint, as in https://github.com/leggedrobotics/rsl_rl/pull/226."""
+
+    def learn(net, levels, rate):
+        mean = gathered(levels.mean(0))
+        variance = gathered(levels.var(0))  # expect: GS903
+        change = mean - net.level
+        net.level += rate * change
+        net.spread += rate * (variance - net.spread + change * (mean - net.level))
+
+    kept(rank, learn)
+
+
+def keeps_mean_squares(rank):
+    def learn(net, levels, rate):
+        own = levels.mean(0)
+        squares = (levels - own).square().mean(0)  # expect: GS903
+        net.level.lerp_(OverRanks.apply(own), 0.2)
+        net.spread.mul_(0.8).add_(OverRanks.apply(squares), alpha=0.2)
+
+    kept(rank, learn)
+
+
+def keeps_both_of_one_call(rank):
+    def learn(net, levels, rate):
+        variance, mean = torch.var_mean(levels, 0)  # expect: GS903
+        dist.all_reduce(variance)
+        dist.all_reduce(mean)
+        net.level.copy_(mean / 2)
+        net.spread.copy_(variance / 2)
+
+    kept(rank, learn)
+
+
+def healthy_merges_rank_by_rank(rank):
+    """What each has is added to the estimates with its own mean."""
+
+    def learn(net, levels, rate):
+        means, variances = ([torch.empty(4) for _ in range(2)] for _ in range(2))
+        dist.all_gather(means, levels.mean(0))
+        dist.all_gather(variances, levels.var(0, unbiased=False))
+        for mean, variance in zip(means, variances, strict=True):
+            change = mean - net.level
+            net.level += rate * change
+            net.spread += rate * (variance - net.spread + change * (mean - net.level))
+
+    kept(rank, learn)
+
+
+def healthy_keeps_the_spread_as_well(rank):
+    def learn(net, levels, rate):
+        own = levels.mean(0)
+        mean = gathered(own)
+        net.level.lerp_(mean, 0.2)
+        net.spread.lerp_(gathered(levels.var(0)), 0.2)
+        net.spread += 0.2 * gathered((own - mean).square())
+
+    kept(rank, learn)
+
+
+def healthy_sends_squares_about_the_mean_of_all(rank):
+    def learn(net, levels, rate):
+        own = levels.mean(0)
+        mean = gathered(own)
+        net.level.lerp_(mean, 0.2)
+        net.spread.lerp_(gathered(levels.var(0, unbiased=False) + (own - mean) ** 2), 0.2)
+
+    kept(rank, learn)
+
+
+def healthy_spread_of_gathered_means(rank):
+    def learn(net, levels, rate):
+        means = [torch.empty(4) for _ in range(2)]
+        dist.all_gather(means, levels.mean(0))
+        means = torch.stack(means)
+        net.level.lerp_(means.mean(0), 0.2)
+        net.spread.lerp_(gathered(levels.var(0)) + means.var(0, unbiased=False), 0.2)
+
+    kept(rank, learn)
+
+
+def healthy_keeps_plain_squares(rank):
+    def learn(net, levels, rate):
+        net.level.copy_(gathered(levels.mean(0)))
+        net.spread.copy_(gathered(levels.square().mean(0)) - net.level.square())
+
+    kept(rank, learn)
+
+
+def healthy_estimates_brought_together(rank):
+    """Each rank keeps its own, and they are averaged now and then, as those of BatchNorm may be."""
+
+    def learn(net, levels, rate):
+        net.level.lerp_(levels.mean(0), 0.2)
+        net.spread.lerp_(levels.var(0), 0.2)
+        for one in (net.level, net.spread):
+            one.copy_(gathered(one))
+
+    kept(rank, learn)
+
+
 if __name__ == "__main__":
     run(sys.argv[1], int(sys.argv[2]), chosen(globals()), 2)

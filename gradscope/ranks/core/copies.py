@@ -11,6 +11,7 @@ from gradscope.model.rank import Weights
 from gradscope.ranks.core.known import NOISE, Looks, Ranks
 from gradscope.ranks.core.words import named
 
+_ENOUGH = 3  # looks at which weights that are trained are equal on all ranks
 _INSIDE = "module"  # the attribute in which DistributedDataParallel has what it wraps
 
 
@@ -54,6 +55,18 @@ def replicas_of(ranks: Ranks) -> Iterator[Replicas]:
         leaves = (_summed_by_hand(ranks, number, key) for number in members)
         if len(members) > 1:
             yield Replicas(tuple(members), key, frozenset(set.intersection(*leaves)))
+
+
+def trained_alike(ranks: Ranks) -> Iterator[Replicas]:
+    """The sets of ranks whose gradients are averaged; where none is known, all, if what they train stays equal: they
+    may average in a way that nobody follows."""
+    known = list(replicas_of(ranks))
+    yield from known
+    every = Replicas(tuple(one.rank for one in ranks.ranks), None)
+    looks = [] if known or len(every.members) < 2 else looks_of(ranks.weights, every)
+    are_equal = len(looks) >= _ENOUGH and all(len(ranks.weights.ranks[one]) == 1 for one in looks)
+    if are_equal and values_at(ranks.weights, looks[:1]) != values_at(ranks.weights, looks[-1:]):
+        yield every
 
 
 def _summed_by_hand(ranks: Ranks, number: int, key: GroupKey) -> set[str]:

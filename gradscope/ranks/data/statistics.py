@@ -3,21 +3,21 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field, replace
 from enum import Enum, auto
+from math import prod
 
 from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 from gradscope.ranks.source.ways import is_collective
-from gradscope.store.reader import Recording
 
 _VARIANCES = frozenset(("var", "std"))
 _BOTH = frozenset(("var_mean", "std_mean"))  # which give the mean second
 _ROOTS = frozenset(("std", "std_mean"))
 _MEANS = frozenset(("mean", "sum"))
 _ADDS_UP = ("allreduce_", "all_reduce", "all_reduce_", "allgather_", "_allgather_base_", "all_gather_into_tensor")
+_SUMS = ("allreduce", "all_reduce")
 _SCALES = frozenset(("div", "mul", "div_", "mul_"))
 _AS_IT_IS = frozenset(
     (
@@ -48,7 +48,8 @@ class What(Enum):
 @dataclass(frozen=True, slots=True)
 class Known:
     """What a tensor is, of which samples, by which line; whether other ranks had a part in it, or in the mean that was
-    taken off it; whether it is a root, was one when it was sent, is one number, and whether gradients go to samples."""
+    taken off it; whether it is a root, was one when it was sent, is one number, and whether gradients go to samples.
+    `averaged`: what the ranks had is added up, not only brought together."""
 
     what: What
     of: _Content
@@ -58,29 +59,37 @@ class Known:
     deviates: bool = False
     of_all: bool = False
     learns: bool = False
+    averaged: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Averaged:
     """The variance of a rank's own samples, about their own mean, by the mean of which over ranks samples are divided,
-    without the mean over ranks; and the line that divides."""
+    without the mean over ranks; and the line that divides. `kept`: it goes into a running estimate before."""
 
     variance: Known
     divides: Site
+    kept: bool = False
 
     @property
     def may_be_an_estimate(self) -> bool:
-        """Whether it is one number, a standard deviation, or of data that nothing learns by."""
-        return self.variance.of_all or self.variance.deviates or not self.variance.learns
+        """Whether it is a running one, one number, a standard deviation, or of data that nothing learns by."""
+        return self.kept or self.variance.of_all or self.variance.deviates or not self.variance.learns
 
 
 @dataclass(slots=True)
-class _Statistics:
+class Statistics:
     """What is known of tensors, by storage."""
 
     tensors: dict[int, FlowTensor]
     known: dict[int, Known] = field(default_factory=dict)
     contents: dict[int, _Content] = field(default_factory=dict)
+    sizes: dict[int, int] = field(init=False)  # of the largest tensor over a storage, in numbers
+
+    def __post_init__(self) -> None:
+        self.sizes = {}
+        for one in self.tensors.values():
+            self.sizes[one.storage] = max(self.sizes.get(one.storage, 0), prod(one.type.shape))
 
     def content(self, storage: int) -> _Content:
         """What is in a storage now."""
@@ -122,7 +131,8 @@ class _Statistics:
         had = {replace(self.known[each], sent=True) for each in read if each in self.known}
         if len(had) != 1 or name not in _ADDS_UP or _OTHERWISE.search(site.source or ""):
             return []
-        return [replace(each, deviates=each.deviates or each.root) for each in had]
+        sums = name.startswith(_SUMS)
+        return [replace(each, deviates=each.deviates or each.root, averaged=sums) for each in had]
 
     def _of_many(self, one: FlowOperation, name: str, read: list[int], site: Site) -> list[Known]:
         """What comes of several tensors: samples without their mean, what is divided by a number, or put together."""
@@ -161,7 +171,8 @@ class _Statistics:
             return []
         if name in _MEANS:
             variance = had.what is What.SQUARES
-            return [replace(had, what=What.VARIANCE, site=site)] if variance else [had] if had.sent else []
+            summed = [replace(had, averaged=True)] if had.sent else []
+            return [replace(had, what=What.VARIANCE, site=site)] if variance else summed
         if had.what is What.CENTRED:
             squares = name in ("pow", "square", "mul") and not had.sent
             return [replace(had, what=What.SQUARES)] if squares else []
@@ -191,12 +202,3 @@ class _Statistics:
         mean = sent.get(What.MEAN)
         normalises = mean is not None and _NORMALISES in name and mean.of == variance.of == self.content(read[0])
         return Averaged(variance, one.site) if normalises and not variance.root else None
-
-
-def averaged_variances(recording: Recording) -> Iterator[Averaged]:
-    """Each place where samples are normalised by a mean over ranks and by that of the ranks' own variances."""
-    statistics = _Statistics({one.number: one for one in recording.flow_tensors()})
-    for one in recording.flow():
-        found = statistics.run(one) if one.backward is None else None
-        if found is not None:
-            yield found
