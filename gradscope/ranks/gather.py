@@ -87,7 +87,8 @@ def _add(
         last = replace(kinds[end.kind], backward=end.backward, sequence=end.sequence, waited=waited)
     averaging = read_averaging(rows, interned, reducers, groups, sites)
     weights = list(rank_reader.read_weights(rows, interned, averaging.derived is not None))
-    buffers, copies = list(rank_reader.read_buffers(rows, interned)), list(rank_reader.read_copies(rows, interned))
+    buffers = list(rank_reader.read_buffers(rows, interned, all_of_them=not averaging.is_wrapped))
+    copies = list(rank_reader.read_copies(rows, interned))
     met = _met(kinds, entered, sorted({one.backward for one in (*weights, *buffers, *copies)}))
     names = found.swapped[number] = swapped(found, averaging, weights)
     for one in weights if not names else [with_names(each, names) for each in weights]:

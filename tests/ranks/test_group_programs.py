@@ -55,6 +55,7 @@ SCRIPTS = {
     "hook_programs.py": 2,
     "masked_programs.py": 2,
     "norm_programs.py": 2,
+    "kept_programs.py": 2,
     "round_programs.py": 2,
     "trip_programs.py": 2,
     "yielded_programs.py": 2,

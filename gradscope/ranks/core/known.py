@@ -44,8 +44,9 @@ class Ranks:
     """All ranks, by number, and what of them can be compared. Numbers in sequences stand for `collectives`.
 
     `starts`: by rank and group, the place in the group of the first collective that is known, None when some are not.
-    `buffers`: those that DistributedDataParallel was told not to broadcast; `copies`: parameters of models that are
-    built as one that trains, and have no gradient. `losses`: by content, the ranks with it.
+    `buffers`: those that DistributedDataParallel was told not to broadcast, all where there is none; `copies`:
+    parameters of models that are built as one that trains, and have no gradient. `losses`: by content, the ranks with
+    it.
     `orders`: by the names in each wrapper as they are stored, the ranks with them.
     `swapped`: by rank, names of models that it numbered otherwise than the first rank did; `weights` have the first's.
     `of_group`: those of `collectives` that a group meets in, once they were asked for. `explained`: what is found in

@@ -3,15 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import islice
 from pathlib import Path
 
 from gradscope.model.finding import Related
 from gradscope.model.site import Site
-from gradscope.ranks.core.copies import Apart, Replicas, apart_words, first_apart, looks_of, replicas_of, values_at
+from gradscope.ranks.core.copies import (
+    Apart,
+    Replicas,
+    apart_words,
+    first_apart,
+    looks_of,
+    replicas_of,
+    trained_alike,
+    values_at,
+)
 from gradscope.ranks.core.keys import unwrapped
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Looks, Ranks
 from gradscope.ranks.replicas.drawn import drawn
+from gradscope.ranks.replicas.kept_buffers import parted
 from gradscope.ranks.source.buffer_writes import written_with
 from gradscope.store.reader import load
 
@@ -19,7 +30,8 @@ from gradscope.store.reader import load
 def drifted(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         Buffers that each rank changes by itself, or draws at random, in a model under DistributedDataParallel, which
-        was told not to broadcast them: broadcast_buffers=False, forward_sync_buffers=False.
+        was told not to broadcast them: broadcast_buffers=False, forward_sync_buffers=False; a buffer that ranks without
+        a wrapper keep equal by what they exchange, until each puts in what it has by itself.
     Why:
         Running statistics and other buffers are part of the model: in eval() each rank then computes something else,
         and a checkpoint has the buffers of the rank that saves it, which saw a part of the data.
@@ -36,9 +48,14 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         ranks, and changed since the first look, where the wrapper was told not to broadcast them. Where the program's
         own lines write such a buffer, the line is that which computes what is first written, else the write; of a
         module of torch's the line is that of the wrapper. A buffer that stays as it was is told where the one line that
-        registers it puts torch's random numbers into it, drawn without a generator.
+        registers it puts torch's random numbers into it, drawn without a generator. Of ranks that average by hand: a
+        buffer that is not the same on all ranks at a look and all after it, and was at all before, at two of which it
+        was another than at the first, where all weights are the same, and a line of the program's writes it from what
+        a collective gave. The line is the last that writes it between the looks, did not before, and is given nothing
+        that the ranks exchange, or that which gives another name to what is put in.
     """
-    for replicas in replicas_of(ranks):
+    yield from islice(filter(None, (_parted(ranks, each) for each in trained_alike(ranks))), 1)
+    for replicas in (each for each in replicas_of(ranks) if ranks.averaging[each.members[0]].is_wrapped):
         looks = looks_of(ranks.buffers, replicas)
         changing = _changing(ranks.buffers, looks)
         found = first_apart(ranks.buffers, replicas, looks, changing.__contains__)
@@ -59,6 +76,22 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         if drawn_apart is not None:
             yield drawn_apart
             return
+
+
+def _parted(ranks: Ranks, replicas: Replicas) -> Blame | None:
+    """A buffer that ranks without a wrapper kept equal by what they exchanged."""
+    told = None if ranks.averaging[replicas.members[0]].is_wrapped else parted(ranks, replicas)
+    if told is None:
+        return None
+    found, site = told
+    return Blame(
+        f"the buffer {unwrapped(found.leaf)} was kept the same on all ranks by what they exchange, and is not any more "
+        f"from backward {found.backward} on ({apart_words(found)}): each puts in what it has by itself",
+        site,
+        certain=False,
+        backward=found.backward,
+        tensor=found.leaf,
+    )
 
 
 def _drawn(ranks: Ranks, replicas: Replicas, looks: list[int], changing: set[str]) -> Blame | None:
