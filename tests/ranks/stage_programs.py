@@ -46,15 +46,16 @@ def step_of(stage, rank, symbols):
         dist.send(x.grad, other)
 
 
-def train(rank, meet=lambda stage: None, after=lambda stage: None, same=True):
+def train(rank, meet=lambda stage: None, after=lambda stage: None, same=True, steps=STEPS, before=lambda: None):
     torch.manual_seed(rank)
     stage = (Gives if rank else Reads)(nn.Parameter(torch.randn(SYMBOLS, WIDTH)))
     if same:
         dist.broadcast(stage.table.data, src=0)
     optimizer = torch.optim.SGD(stage.parameters(), lr=0.1)
-    for step in range(STEPS):
+    for step in range(steps):
         torch.manual_seed(step)
         optimizer.zero_grad()
+        before()
         step_of(stage, rank, torch.randint(SYMBOLS, (8,)))
         meet(stage)
         optimizer.step()  # expect: GS792 in table_trained_by_each_stage, table_beside_what_is_shown
@@ -72,6 +73,15 @@ def table_beside_what_is_shown(rank):
 
 def healthy_gradients_of_the_table_summed(rank):
     train(rank, meet=lambda stage: dist.all_reduce(stage.table.grad))
+
+
+def healthy_first_stage_that_is_given_more(rank):
+    """The rows of a stage are no batch of a copy: the second one computes longer, of less."""
+
+    def meet(stage):
+        dist.all_reduce(stage.table.grad)
+
+    train(rank, meet=meet, steps=24, before=lambda: rank and torch.randn(400, 400) @ torch.randn(400, 400))
 
 
 def healthy_gradients_of_the_table_sent(rank):

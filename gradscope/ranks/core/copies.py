@@ -12,6 +12,7 @@ from gradscope.ranks.core.known import NOISE, Looks, Ranks
 from gradscope.ranks.core.words import named
 
 _ENOUGH = 3  # looks at which weights that are trained are equal on all ranks
+_MOST = 0.5  # of the parameters of a rank
 _INSIDE = "module"  # the attribute in which DistributedDataParallel has what it wraps
 
 
@@ -67,6 +68,20 @@ def trained_alike(ranks: Ranks) -> Iterator[Replicas]:
     are_equal = len(looks) >= _ENOUGH and all(len(ranks.weights.ranks[one]) == 1 for one in looks)
     if are_equal and values_at(ranks.weights, looks[:1]) != values_at(ranks.weights, looks[-1:]):
         yield every
+
+
+def average_most(ranks: Ranks, replicas: Replicas) -> bool:
+    """Whether replicas average most of the parameters that each of them has: parts of one model may share a few."""
+    if replicas.leaves is None:
+        return True
+    measured, names = ranks.weights, dict[int, set[str]]()
+    for look, groups in sorted(measured.ranks.items()):
+        for content, members in groups.items():
+            for number in members:
+                names.setdefault(number, {name for name, _ in measured.first[look, content].norms})
+    return all(
+        len(replicas.leaves & names.get(one, set())) > _MOST * len(names.get(one, ())) for one in replicas.members
+    )
 
 
 def _summed_by_hand(ranks: Ranks, number: int, key: GroupKey) -> set[str]:

@@ -9,7 +9,7 @@ from statistics import median
 
 from gradscope.model.rank import Pace
 from gradscope.model.site import Site
-from gradscope.ranks.core.copies import replicas_of
+from gradscope.ranks.core.copies import average_most, replicas_of
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.source.given import origin_of
@@ -46,6 +46,8 @@ def straggling(ranks: Ranks) -> Iterator[Blame]:
         sampler or the data set, else where that is made.
     """
     for replicas in replicas_of(ranks):
+        if not average_most(ranks, replicas):
+            continue
         slow, lost = slowest({number: ranks.paces[number] for number in replicas.members})
         if slow is None:
             continue

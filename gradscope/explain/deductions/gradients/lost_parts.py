@@ -20,6 +20,7 @@ from gradscope.model.operation import base_name
 from gradscope.store.asked import kept
 
 _ADDS = ("add", "add_", "sub", "sub_", "rsub", "stack", "cat")
+_SUBTRACTS, _VIEWS = ("sub", "sub_"), ("unsqueeze", "squeeze", "view", "expand", "alias", "_unsafe_view")
 _KEEPS = ("mul", "mul_", "div", "div_", "neg", "sum", "mean", "squeeze", "unsqueeze", "view", "_to_copy", "clone")
 
 
@@ -126,8 +127,26 @@ def _is_number(flow: RecordedDataflow, tensor: int) -> bool:
 
 
 def _is_meant(flow: RecordedDataflow, summand: int, cut: Cut) -> bool:
-    """Whether a program may well mean a cut: a number, or a summand, that is itself detached."""
-    return _is_between_numbers(flow, cut) or (cut.made == summand and not _is_number(flow, summand))
+    """Whether a program may well mean a cut: a number, or a summand, that is itself detached; or a summand that was
+    taken off before, as the largest value is before exp(), so that its derivatives cancel."""
+    is_itself = cut.made == summand and not _is_number(flow, summand)
+    return _is_between_numbers(flow, cut) or is_itself or _is_put_back(flow, summand)
+
+
+def _is_put_back(flow: RecordedDataflow, summand: int) -> bool:
+    """Whether a summand, or another view of it, was subtracted from what has a graph."""
+    waiting, seen = [summand], {summand}
+    while waiting:
+        tensor = waiting.pop()
+        for at in flow.readers.get(tensor, ()):
+            one = flow.operations[at]
+            name, reads = base_name(one.operation.name), one.reads
+            if name in _SUBTRACTS and len(reads) == 2 and reads[1].tensor == tensor and reads[0].requires_grad:
+                return True
+            if name in _VIEWS and len(reads) == 1:
+                waiting += [made for made in one.makes if made not in seen]
+                seen.update(one.makes)
+    return False
 
 
 def _is_between_numbers(flow: RecordedDataflow, cut: Cut) -> bool:
