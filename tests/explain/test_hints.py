@@ -33,6 +33,7 @@ SILENT = {
     "GS880": ("summed_at_a_low_rate.py", "summed_under_adam.py", "divided_and_not_learnable.py"),
     "GS827": ("samples_clipped_one_by_one.py",),
     "GS841": (
+        "loss_of_an_evaluation.py",
         "losses_scaled_to_their_size.py",
         "adapted_tasks_summed.py",
         "softmaxes_over_rows.py",
@@ -48,7 +49,12 @@ SILENT = {
     ),
     "GS848": ("scales_of_all_kinds.py",),
     "GS854": ("attention_between_samples.py",),
-    "GS855": ("data_as_it_lies_in_memory.py", "views_that_merge.py", "attention_between_samples.py"),
+    "GS855": (
+        "scores_shifted_by_views.py",
+        "data_as_it_lies_in_memory.py",
+        "views_that_merge.py",
+        "attention_between_samples.py",
+    ),
     "GS856": ("dropout_meant_in_evaluation.py",),
     "GS857": ("loads_parts_of_a_state.py",),
     "GS758": ("scores_joined_as_they_are.py",),

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import re
 from collections import Counter
 from collections.abc import Iterable
 
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
+from gradscope.explain.evidence.source_names import function_at
+from gradscope.explain.evidence.syntax import attribute_call
 from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
+from gradscope.model.site import user_frames
 
 _MEASURED = re.compile(r"(?:^|_)(?:te?st|val|valid|validation|eval|dev|held|heldout|holdout|monitor)(?:_|$)")
 _FAR = 4000  # operators that a loss is made of, at most
@@ -17,9 +21,22 @@ _ROOTS = 4  # losses that are compared: the first ones; a program has few forms 
 
 
 def is_measured(case: Case, term: FlowOperation, names: Iterable[str]) -> bool:
-    """Whether a term has the form of a whole loss, and is called a test, or first computed behind a backward call."""
+    """Whether a term has the form of a whole loss, and is called a test, or first computed behind a backward call; or
+    is computed in a function that puts a model into evaluation mode and calls no backward()."""
     is_named = any(_MEASURED.search(name.lower()) for name in names)
-    return (is_named or _comes_behind(case, term)) and _is_of_a_form_with_a_loss(dataflow(case), term)
+    is_behind = is_named or _comes_behind(case, term)
+    return (is_behind and _is_of_a_form_with_a_loss(dataflow(case), term)) or _is_evaluated(case, term)
+
+
+def _is_evaluated(case: Case, term: FlowOperation) -> bool:
+    """Whether a function that a term is computed in is one that evaluates, by its source."""
+    for site in user_frames(term.operation.stack):
+        scope, _ = function_at(case, site) or (None, None)
+        if isinstance(scope, (ast.FunctionDef, ast.AsyncFunctionDef)):
+            calls = list(filter(attribute_call("eval", "backward"), ast.walk(scope)))
+            if calls and not any(attribute_call("backward")(one) for one in calls):
+                return True
+    return False
 
 
 def _comes_behind(case: Case, term: FlowOperation) -> bool:

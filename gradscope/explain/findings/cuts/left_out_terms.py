@@ -54,7 +54,8 @@ def term_left_out(case: Case) -> Iterator[Cause]:
     added to a loss, and no backward reaches it in another way; or .item() made a number of Python of it, and the source
     adds what that is called to the loss. Or grad(create_graph=True) gave gradients in most steps, and all that became
     of them is a number that no loss contains. The loss itself of other data is a measure, where it is called a test or
-    first comes behind a backward call. A hint: a term may be there to be looked at only.
+    first comes behind a backward call; so is what a function computes that calls eval() and no backward(). A hint: a
+    term may be there to be looked at only.
     """
     numbers = terms_as_numbers(case)
     for site, added in numbers.items():

@@ -7,15 +7,17 @@ from __future__ import annotations
 
 import math
 from collections import defaultdict
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator, Mapping
 
 from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.evidence.case import Case
-from gradscope.explain.evidence.dataflow import dataflow
+from gradscope.explain.evidence.dataflow import RecordedDataflow, dataflow
 from gradscope.explain.evidence.forms import RESHAPES
+from gradscope.model.flow import FlowOperation
 from gradscope.model.operation import base_name
 from gradscope.model.site import Site
 
+_SLICES = ("slice", "narrow")
 _FEWEST = 2  # calls that agree
 Shape = tuple[int, ...]
 
@@ -38,14 +40,15 @@ def dimensions_turned(case: Case) -> Iterator[Cause]:
     How it is found: in each call that was followed, merging neighbours does not give the result's sizes, and it does
     once one dimension is moved. Nothing is said where groups may have been folded into the first dimension, or taken
     out of it, as windows of a sequence are, unless all sizes are there in another order. Of data, which has no
-    gradient, only that is told, and only in a module. A hint: sizes may agree by chance.
+    gradient, only that is told, and only in a module; nothing of two views around a slice, which shift rows against
+    each other. A hint: sizes may agree by chance.
     """
     flow = dataflow(case)
     views: dict[tuple[Site, str], list[tuple[Shape, Shape, str]]] = defaultdict(list)
     for operation in flow.operations:
         site, name, module = operation.site, operation.operation.name, operation.operation.module
         viewed = operation.backward is None and base_name(name) in RESHAPES and operation.makes
-        if viewed and site is not None:
+        if viewed and site is not None and not _shifts(flow, operation):
             shapes = flow.shape(operation.reads[0].tensor), flow.shape(operation.makes[0])
             is_data = not any(one.requires_grad for one in operation.reads)
             if is_data and (module is None or not _exchanges(*shapes)):
@@ -57,6 +60,24 @@ def dimensions_turned(case: Case) -> Iterator[Cause]:
             message = f"this view makes {list(after)} of {list(before)}, as if the dimension of "
             message += f"{_moved(before, after)} had been moved: what it takes for a row is cut together from several"
             yield Cause(message, site, certain=False, op=name)
+
+
+def _shifts(flow: RecordedDataflow, view: FlowOperation) -> bool:
+    """Whether a view and another one stand around a slice: rows are shifted against each other so, each by one more."""
+    after = (made for at in _slices(flow, flow.readers, view.makes) for made in flow.operations[at].makes)
+    before = (one.tensor for at in _slices(flow, flow.makers, _read(view)) for one in flow.operations[at].reads)
+    beyond = [at for tensor in after for at in flow.readers.get(tensor, ())]
+    beyond += [at for tensor in before for at in flow.makers.get(tensor, ())]
+    return any(base_name(flow.operations[at].operation.name) in RESHAPES for at in beyond)
+
+
+def _slices(flow: RecordedDataflow, ways: Mapping[int, list[int]], tensors: Iterable[int]) -> list[int]:
+    found = (at for tensor in tensors for at in ways.get(tensor, ()))
+    return [at for at in found if base_name(flow.operations[at].operation.name) in _SLICES]
+
+
+def _read(view: FlowOperation) -> list[int]:
+    return [one.tensor for one in view.reads]
 
 
 def _moved(before: Shape, after: Shape) -> int | None:
