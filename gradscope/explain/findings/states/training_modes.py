@@ -13,6 +13,7 @@ from gradscope.explain.deductions.cause import Cause
 from gradscope.explain.deductions.memory.frozen_copies import frozen_copies
 from gradscope.explain.deductions.states.switched_back import switched_back
 from gradscope.explain.deductions.states.thawed import thawed
+from gradscope.explain.deductions.states.undone_trains import undone_trains
 from gradscope.explain.deductions.states.vain_filters import vain_filters
 from gradscope.explain.deductions.states.woken_by_train import mode_line
 from gradscope.explain.evidence.case import Case
@@ -55,10 +56,13 @@ def left_in_evaluation(case: Case) -> Iterator[Cause]:
     DistributedDataParallel has inside, which `net.module.eval()` switches. It was training mode at first and
     evaluation mode from some call of eval() to the end of the run, and the model has layers that depend on it. Or
     train() was called, and before any forward in that mode the eval() of an evaluation, which is called again and again
-    and after which the model runs without gradients first.
+    and after which the model runs without gradients first. Or train() is called in step after step, and a helper calls
+    eval() for its own forwards, which are without gradients, before the forward that trains: that one is in evaluation
+    mode where the helper was called since train(), and in training mode otherwise, under the same optimizers.
     """
     for timeline in timelines(case):
-        for switch, times in _left(timeline).values():
+        left = _left(timeline)
+        for switch, times in left.values():
             yield Cause(
                 f"{switch.module or 'the model'} goes on training in evaluation mode after this: {times} backward "
                 f"calls with {switch.total} of its layers switched",
@@ -73,6 +77,7 @@ def left_in_evaluation(case: Case) -> Iterator[Cause]:
                 (Related("called_at", switch.site, "eval()"),),
                 module=switch.module,
             )
+        yield from (cause for cause in undone_trains(timeline) if cause.module not in left)
 
 
 def frozen_in_name(case: Case) -> Iterator[Cause]:
