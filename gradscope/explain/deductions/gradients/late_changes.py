@@ -58,6 +58,15 @@ def late_silences(case: Case) -> tuple[LateSilence, ...]:
     return _silences(case, states.values())
 
 
+@kept
+def unexplained_silences(case: Case) -> tuple[LateSilence, ...]:
+    """Those of them whose parameter was not replaced: where another took its place, nothing of its own was cut."""
+    found = late_replacement(case)
+    names = {one.leaf for one in found.new} if found is not None else set()
+    old = {one.held.tensor for one in found.old} if found is not None else set()
+    return tuple(one for one in late_silences(case) if one.held.tensor not in old and one.held.name not in names)
+
+
 def _silences_after_phases(case: Case) -> tuple[LateSilence, ...]:
     """The same of parameters that an optimizer of a phase before had trained."""
     states: dict[int, Looks] = defaultdict(list)

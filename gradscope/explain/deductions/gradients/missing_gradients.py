@@ -17,7 +17,7 @@ from gradscope.explain.deductions.gradients.flat_parts import flat_parts
 from gradscope.explain.deductions.gradients.frozen_losses import freezing_lines, frozen_loss
 from gradscope.explain.deductions.gradients.given_none import given_none, never_came
 from gradscope.explain.deductions.gradients.handed_values import given_to_the_loss
-from gradscope.explain.deductions.gradients.late_changes import late_silences
+from gradscope.explain.deductions.gradients.late_changes import unexplained_silences
 from gradscope.explain.deductions.gradients.likely_cuts import at_its_call, likeliest
 from gradscope.explain.deductions.gradients.lost_derivatives import lost_derivatives
 from gradscope.explain.deductions.gradients.lost_parts import lost_parts
@@ -219,7 +219,7 @@ def _silent(case: Case) -> Iterator[MissingGradient]:
 
 def _late(case: Case) -> Iterator[MissingGradient]:
     """Parameters that were trained until something on their way to the loss was cut."""
-    for one in late_silences(case):
+    for one in unexplained_silences(case):
         way = one.flow.onward(one.held.tensor)
         values = (cut for cut in way.cuts if not one.flow.is_whole(cut.made))  # a choice leaves experts out by turns
         cuts = [cut for cut in values if cut.made in one.flow.useful]
