@@ -8,6 +8,7 @@ from __future__ import annotations
 import ast
 
 from gradscope.explain.deductions.lines.graph_cuts import birth
+from gradscope.explain.deductions.steps.handed_optimizers import planning_line
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import creation
@@ -92,6 +93,14 @@ def exchange_line(case: Case, new: Stack, optimizer: int | None, put: Site | Non
         if site.origin is Origin.USER and made is not None and site.line > made:
             return source_lines.head(case, site)
     return put
+
+
+def exchange_between_steps(case: Case, new: Stack, optimizer: int | None, put: Site | None) -> Site | None:
+    """The same of an optimizer that had stepped before, in a function that hands it on; of layers, and not of a whole
+    module, whose line knows its owner."""
+    if assigning_line(case) is not None or any(_builds_a_module(case, site) for site in user_frames(new)):
+        return put
+    return planning_line(case, new, optimizer, put)
 
 
 def holder_of(case: Case, parameters: list[int]) -> int | None:

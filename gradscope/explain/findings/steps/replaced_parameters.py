@@ -11,6 +11,7 @@ from gradscope.explain.deductions.gradients.silent_parameters import silent_tens
 from gradscope.explain.deductions.lines.graph_cuts import birth, born
 from gradscope.explain.deductions.steps.optimizer_parameters import optimizer_parameters
 from gradscope.explain.deductions.steps.replacements import (
+    exchange_between_steps,
     exchange_line,
     exchanging_line,
     holder_of,
@@ -42,7 +43,8 @@ def replaced(case: Case) -> Iterator[Cause]:
     How it is found:
         The optimizer holds parameters that no operator reads, or reads any more, while a backward gives gradients to
         others that no optimizer holds. Where these are those of a whole new module, the line that has it built anew
-        is named, not one of its constructor.
+        is named, not one of its constructor. Where a function that hands the optimizer on calls one without it, such
+        as a method of the model, to have a layer exchanged between steps, it is the line of that call.
     """
     late = late_replacement(case)
     found = late or stale_replacement(case)
@@ -55,7 +57,7 @@ def replaced(case: Case) -> Iterator[Cause]:
         before = birth(case, found.old[0].held.tensor)
         put = exchanging_line(case, names[0], found.made, before) or look.site
         fresh = late is None or look.count == 0
-        site = exchange_line(case, found.made, look.optimizer, put) if fresh else put
+        site = (exchange_line if fresh else exchange_between_steps)(case, found.made, look.optimizer, put)
         inner = () if site == put else (Related("made_at", put, "put in place"),)
         message = f"{several(names)} {be(names)} in no optimizer: {fate}"
         yield Cause(message, site, (*inner, stepped), tensor=names[0], weight=len(names))
