@@ -18,14 +18,13 @@ from gradscope.explain.deductions.gradients.frozen_losses import freezing_lines,
 from gradscope.explain.deductions.gradients.given_none import given_none, never_came
 from gradscope.explain.deductions.gradients.handed_values import given_to_the_loss
 from gradscope.explain.deductions.gradients.late_changes import unexplained_silences
+from gradscope.explain.deductions.gradients.led_nowhere import led_nowhere
 from gradscope.explain.deductions.gradients.likely_cuts import at_its_call, likeliest
 from gradscope.explain.deductions.gradients.lost_derivatives import lost_derivatives
 from gradscope.explain.deductions.gradients.lost_parts import lost_parts
 from gradscope.explain.deductions.gradients.silent_parameters import SilentParameter, silent_parameters
 from gradscope.explain.deductions.gradients.straight_through import compared_straight_through
 from gradscope.explain.deductions.gradients.transformed_reads import TAKE_FUNC_GRAD, mapped_at
-from gradscope.explain.deductions.gradients.unread_parameters import UNUSED, never_read
-from gradscope.explain.deductions.lines.dropped_results import is_left_beside_its_part, is_run_for_a_part
 from gradscope.explain.deductions.lines.graph_cuts import (
     CUT,
     DERIVATIVE,
@@ -35,11 +34,10 @@ from gradscope.explain.deductions.lines.graph_cuts import (
     at_cut,
     at_exit,
     exit_at,
-    module_of,
     reaches,
 )
-from gradscope.explain.deductions.steps.averages import is_averaged, is_only_set
-from gradscope.explain.deductions.steps.optimizer_parameters import NAMELESS, optimizer_parameters, scatters
+from gradscope.explain.deductions.steps.averages import is_averaged
+from gradscope.explain.deductions.steps.optimizer_parameters import NAMELESS, scatters
 from gradscope.explain.deductions.steps.stacked_members import stacked_members
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.dataflow import Cut, RecordedDataflow, Way, dataflow, runs_optimizer
@@ -241,7 +239,7 @@ def _why_none(case: Case, one: SilentParameter) -> MissingGradient | None:
     way = dataflow(case).onward(one.held.tensor)
     found = stacked_members(case, one.look.optimizer, way) or derived_part(case, way)
     found = found or compared_straight_through(case, way) or cut_off(case, way) or derived_alone(case, way)
-    return found or _led_nowhere(case, one, way)
+    return found or led_nowhere(case, one, way)
 
 
 def cut_off(case: Case, way: Way) -> MissingGradient | None:
@@ -260,30 +258,6 @@ def cut_off(case: Case, way: Way) -> MissingGradient | None:
         return None
     found = at_cut(case, numbers[0])
     return replace(found, cause=replace(found.cause, certain=False))
-
-
-def _led_nowhere(case: Case, one: SilentParameter, way: Way) -> MissingGradient | None:
-    """A parameter that was not read, or whose results were not; None for one that was replaced, or is derived by."""
-    if optimizer_parameters(case).has_named_others and one.held.tensor in optimizer_parameters(case).unread:
-        return None
-    read = [at for at in way.operations if not is_only_set(case, one.held.tensor, at)]
-    if not read:
-        return _hint_where_cut_short(case, never_read(case, one))
-    if any(end.tensor in way.live for end in dataflow(case).roots):
-        return None  # grad() was asked for it: what is done with what that gives is the program's own
-    last = dataflow(case).operations[read[-1]]
-    related = (Related("unused_at", last.site, last.operation.name),)
-    rests = is_run_for_a_part(case, read[-1]) or is_left_beside_its_part(case, read[-1])
-    meant, module = Severity.INFO if rests else None, module_of(case, read[-1])
-    cause = Cause("", last.site, related, severity=meant, op=last.operation.name, module=module)
-    return _hint_where_cut_short(case, MissingGradient(UNUSED, Reason.RESULT_UNUSED, cause))
-
-
-def _hint_where_cut_short(case: Case, found: MissingGradient) -> MissingGradient:
-    """What is not used may be used later, where the run was killed or goes on."""
-    if found.code != UNUSED or case.run().ended:
-        return found
-    return replace(found, cause=replace(found.cause, severity=Severity.INFO))
 
 
 def _was_in_graph(case: Case, one: SilentParameter) -> bool:

@@ -105,7 +105,7 @@ def _moved_by_sums(case: Case) -> Iterator[Cause]:
         if one.times >= _TIMES:
             related = () if one.backward is None else (Related("called_at", one.backward, "backward"),)
             yield Cause(
-                f"this moves by the sum of all gradients so far, {one.times} times: no backward finds .grad empty",
+                f"this moves by a sum of gradients, seen {one.times} times: nothing clears .grad between them",
                 one.update,
                 related,
                 advice="clear the gradient when it has been used: .grad = None, or .grad.zero_()",

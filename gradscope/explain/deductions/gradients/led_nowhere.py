@@ -1,0 +1,47 @@
+"""Parameters that no operator read, or whose results nothing read that led to a loss."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.gradients.silent_parameters import SilentParameter
+from gradscope.explain.deductions.gradients.unread_parameters import UNUSED, never_read
+from gradscope.explain.deductions.lines.dropped_results import is_left_beside_its_part, is_run_for_a_part
+from gradscope.explain.deductions.lines.graph_cuts import MissingGradient, Reason, module_of
+from gradscope.explain.deductions.steps.averages import is_only_set
+from gradscope.explain.deductions.steps.optimizer_parameters import optimizer_parameters
+from gradscope.explain.evidence.case import Case
+from gradscope.explain.evidence.dataflow import Way, dataflow
+from gradscope.model.finding import Related, Severity
+from gradscope.model.operation import base_name
+
+
+def led_nowhere(case: Case, one: SilentParameter, way: Way) -> MissingGradient | None:
+    """A parameter that was not read, or whose results were not; None for one that was replaced, or is derived by."""
+    if optimizer_parameters(case).has_named_others and one.held.tensor in optimizer_parameters(case).unread:
+        return None
+    read = [at for at in way.operations if not is_only_set(case, one.held.tensor, at)]
+    if not read:
+        return _hint_where_cut_short(case, never_read(case, one))
+    if any(end.tensor in way.live for end in dataflow(case).roots):
+        return None  # grad() was asked for it: what is done with what that gives is the program's own
+    end = next((at for at in reversed(read) if not _hands_out(case, at)), read[-1])
+    last = dataflow(case).operations[end]
+    related = (Related("unused_at", last.site, last.operation.name),)
+    rests = is_run_for_a_part(case, end) or is_left_beside_its_part(case, end)
+    meant, module = Severity.INFO if rests else None, module_of(case, end)
+    cause = Cause("", last.site, related, severity=meant, op=last.operation.name, module=module)
+    return _hint_where_cut_short(case, MissingGradient(UNUSED, Reason.RESULT_UNUSED, cause))
+
+
+def _hands_out(case: Case, at: int) -> bool:
+    """Whether an operator only gives another tensor for the same values, as state_dict() does."""
+    return base_name(dataflow(case).operations[at].operation.name) in ("detach", "alias")
+
+
+def _hint_where_cut_short(case: Case, found: MissingGradient) -> MissingGradient:
+    """What is not used may be used later, where the run was killed or goes on."""
+    if found.code != UNUSED or case.run().ended:
+        return found
+    return replace(found, cause=replace(found.cause, severity=Severity.INFO))
