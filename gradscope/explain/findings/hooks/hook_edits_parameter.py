@@ -5,42 +5,31 @@ from __future__ import annotations
 import ast
 import re
 from collections import defaultdict
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from itertools import takewhile
+from collections.abc import Iterator
+from dataclasses import replace
 
 from gradscope.explain.deductions.cause import Cause
+from gradscope.explain.deductions.gradients.hook_calls import (
+    HookCall,
+    followed_hook_calls,
+    inside_hook,
+    parameters_by_leaf,
+    ran_in,
+    tensors_by_number,
+)
 from gradscope.explain.evidence import source_lines
 from gradscope.explain.evidence.case import Case
 from gradscope.explain.evidence.optimizers import is_in_step
 from gradscope.explain.evidence.words import several
 from gradscope.model.finding import Related, Severity
-from gradscope.model.flow import FlowOperation, FlowTensor
 from gradscope.model.hook import Hook, HookPlace
 from gradscope.model.operation import Operation, base_name
 from gradscope.model.site import Origin, Site
-from gradscope.store.asked import kept
 
 _KIND = "post_accumulate"
-_ENGINE = "_engine_run_backward"
 _RETURNED = "post accumulate grad hooks should return None"
 _SCALES = ("div_", "mul_")
 _DECAYS = re.compile(r"decay|\bwd\b", re.IGNORECASE)
-
-
-@dataclass(frozen=True, slots=True)
-class _HookCall:
-    """One call of a hook on a parameter, and the operators that ran in it, in order.
-
-    `flow` tells what they read; it is empty in a backward in which tensors were not followed.
-    """
-
-    hook: Hook
-    leaf: str
-    backward: int
-    node: int
-    operations: Sequence[Operation]
-    flow: Sequence[FlowOperation] = ()
 
 
 def hook_edits_parameter(case: Case) -> Iterator[Cause]:
@@ -89,7 +78,7 @@ def _returns(case: Case) -> Iterator[Cause]:
             )
 
 
-def _edits(case: Case, call: _HookCall, write: Operation) -> Cause:
+def _edits(case: Case, call: HookCall, write: Operation) -> Cause:
     says_gradient = _says_gradient(case, call, write)
     return Cause(
         f"the hook {call.hook.name} gets a parameter itself ({{parameters}}), not its gradient, and edits it: "
@@ -109,50 +98,32 @@ def _hooks(case: Case) -> list[Hook]:
     return [one for one in case.hooks() if one.kind == _KIND]
 
 
-def _calls(case: Case) -> Iterator[_HookCall]:
+def _calls(case: Case) -> Iterator[HookCall]:
     """The calls of hooks on parameters: where none of a line was followed, the first that edited one."""
-    followed = list(_followed(case))
+    followed = [call for call in followed_hook_calls(case) if call.hook.kind == _KIND]
     known = {one.site for call in followed for one in call.operations}
     yield from followed
     yield from (call for call in _seen(case) if known.isdisjoint(one.site for one in call.operations))
 
 
-def _followed(case: Case) -> Iterator[_HookCall]:
-    """The calls of hooks on parameters in backward calls whose tensors were followed."""
-    hooks: dict[str, list[Hook]] = defaultdict(list)
-    for hook in _hooks(case):
-        hooks[hook.on].append(hook)
-    ran: dict[tuple[int, int], list[FlowOperation]] = defaultdict(list)
-    for operation in case.flow() if hooks else ():
-        node = operation.operation.node
-        if operation.backward is not None and node is not None:
-            ran[operation.backward, node].append(operation)
-    for (backward, node), operations in ran.items():
-        leaf = case.graph(case.like().get(backward, backward)).nodes[node].leaf or ""
-        for hook in hooks.get(leaf, ()):
-            inside = [one for one in operations if _ran_in(one.operation, hook)]
-            if inside:
-                yield _HookCall(hook, leaf, backward, node, [one.operation for one in inside], inside)
-
-
-def _seen(case: Case) -> Iterator[_HookCall]:
+def _seen(case: Case) -> Iterator[HookCall]:
     """The first calls of hooks that edited their parameter, whose operators are known and not what these read."""
     places = {(place.backward, place.node): place for place in case.hook_edits() if place.hook.kind == _KIND}
     for block in case.blocks() if places else ():
         inside: dict[HookPlace, list[Operation]] = defaultdict(list)
         for one in block.operations if block.backward is not None else ():
             place = places.get((block.backward or 0, -1 if one.node is None else one.node))
-            if place is not None and _ran_in(one, place.hook):
+            if place is not None and ran_in(one, place.hook):
                 inside[place].append(one)
         for place, operations in inside.items():
-            yield _HookCall(place.hook, place.hook.on, place.backward, place.node, operations)
+            yield HookCall(place.hook, place.hook.on, place.backward, place.node, operations)
 
 
-def _is_an_update(case: Case, call: _HookCall) -> bool:
+def _is_an_update(case: Case, call: HookCall) -> bool:
     """Whether a call knows of the gradient, or reads a tensor that it neither got nor made: a mask, a moment."""
     if any(is_in_step(one.stack) or _asks_for_gradient(case, one) for one in call.operations):
         return True
-    parameter, tensors = _parameters(case).get(call.leaf), _tensors(case)
+    parameter, tensors = parameters_by_leaf(case).get(call.leaf), tensors_by_number(case)
     own = {parameter.storage} if parameter is not None else set()
     for one in call.flow:
         for tensor in (tensors.get(read.tensor) for read in one.reads):
@@ -163,9 +134,9 @@ def _is_an_update(case: Case, call: _HookCall) -> bool:
     return False
 
 
-def _writes(case: Case, call: _HookCall) -> Iterator[Operation]:
+def _writes(case: Case, call: HookCall) -> Iterator[Operation]:
     """The operators of a call that wrote to the parameter, `.data` of it too where tensors were followed."""
-    parameter, tensors = _parameters(case).get(call.leaf), _tensors(case)
+    parameter, tensors = parameters_by_leaf(case).get(call.leaf), tensors_by_number(case)
     for one in call.flow:
         if parameter is not None and parameter.storage in (
             tensors[made].storage for made in one.makes if made in tensors
@@ -174,7 +145,7 @@ def _writes(case: Case, call: _HookCall) -> Iterator[Operation]:
     yield from (one for one in call.operations if any(write.leaf == call.leaf for write in one.writes))
 
 
-def _scales(case: Case, call: _HookCall, write: Operation) -> bool:
+def _scales(case: Case, call: HookCall, write: Operation) -> bool:
     """Whether a write does what is done to gradients and hardly to weights; not so a weight decay."""
     held = {parameter.name for look in case.optimizer_looks() for parameter in look.parameters}
     text = write.site.source if write.site is not None else None
@@ -187,7 +158,7 @@ def _asks_for_gradient(case: Case, operation: Operation) -> bool:
     return any(isinstance(node, ast.Attribute) and node.attr == "grad" for one in functions for node in ast.walk(one))
 
 
-def _says_gradient(case: Case, call: _HookCall, write: Operation) -> bool:
+def _says_gradient(case: Case, call: HookCall, write: Operation) -> bool:
     """Whether the hook calls its argument a gradient; or, where no gradient was read, a function that it calls."""
     functions = _functions(case, write) if call.flow else _functions(case, write)[-1:]
     names = [one.arg.lower() for function in functions for one in function.args.args]
@@ -196,25 +167,5 @@ def _says_gradient(case: Case, call: _HookCall, write: Operation) -> bool:
 
 def _functions(case: Case, operation: Operation) -> list[source_lines.Definition]:
     """The program's functions around an operator, out to the hook that the engine called."""
-    found = [source_lines.enclosing(case, site) for site in _inside_hook(operation) if site.origin is Origin.USER]
+    found = [source_lines.enclosing(case, site) for site in inside_hook(operation) if site.origin is Origin.USER]
     return [one for one in found if one is not None]
-
-
-def _ran_in(operation: Operation, hook: Hook) -> bool:
-    names = (hook.name.rpartition(".")[2], "__call__")  # the one of an object
-    return any(site.function.rpartition(".")[2] in names for site in _inside_hook(operation))
-
-
-def _inside_hook(operation: Operation) -> Iterator[Site]:
-    """The frames above the engine's."""
-    return takewhile(lambda site: site.function != _ENGINE, operation.stack)
-
-
-@kept
-def _tensors(case: Case) -> dict[int, FlowTensor]:
-    return {one.number: one for one in case.flow_tensors()}
-
-
-@kept
-def _parameters(case: Case) -> dict[str, FlowTensor]:
-    return {one.leaf: one for one in case.flow_tensors() if one.leaf is not None and one.parameter}
