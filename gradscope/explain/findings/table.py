@@ -17,6 +17,7 @@ from gradscope.explain.findings.graphs.history_kept import history_kept
 from gradscope.explain.findings.graphs.mixed_dtypes import dtypes_differ
 from gradscope.explain.findings.graphs.no_second_derivative import no_second_derivative
 from gradscope.explain.findings.graphs.second_backward import carried_over, graph_freed
+from gradscope.explain.findings.hooks.gradient_replaced import gradient_replaced
 from gradscope.explain.findings.hooks.hook_edits import hook_edits_gradient
 from gradscope.explain.findings.hooks.hook_edits_parameter import hook_edits_parameter
 from gradscope.explain.findings.hooks.hook_piles import hooks_pile_up
@@ -70,6 +71,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS763", "kept-on-context", Severity.WARNING, kept_on_context),
     Kind("GS701", "inplace-on-saved", Severity.ERROR, inplace_on_saved, after=("GS762",)),
     Kind("GS753", "hook-edits-parameter", Severity.ERROR, hook_edits_parameter),
+    Kind("GS909", "gradient-replaced", Severity.WARNING, gradient_replaced),
     Kind("GS754", "module-hook-and-inplace", Severity.ERROR, module_hook_and_inplace),
     Kind("GS756", "hook-edits-gradient", Severity.WARNING, hook_edits_gradient, after=("GS753", "GS704")),
     Kind("GS755", "gradient-before-hooks", Severity.WARNING, gradient_before_hooks),
