@@ -31,6 +31,7 @@ from gradscope.explain.findings.kind import Kind, Question
 from gradscope.explain.findings.layers.padding_masks import padding_attended
 from gradscope.explain.findings.objectives import losses
 from gradscope.explain.findings.own_functions import captured_tensor, function_gradient, function_state
+from gradscope.explain.findings.own_functions.backward_of_module import backward_of_module
 from gradscope.explain.findings.own_functions.function_backward import backward_returns
 from gradscope.explain.findings.own_functions.function_forward import kept_on_context, unmarked_edit
 from gradscope.explain.findings.own_functions.gradient_ignored import gradient_ignored
@@ -68,6 +69,7 @@ TABLE: tuple[Kind, ...] = (
     Kind("GS713", "dtypes-differ", Severity.ERROR, dtypes_differ),
     Kind("GS761", "backward-returns", Severity.ERROR, backward_returns),
     Kind("GS762", "unmarked-edit", Severity.ERROR, unmarked_edit),
+    Kind("GS908", "backward-of-module", Severity.WARNING, backward_of_module, points=False),
     Kind("GS763", "kept-on-context", Severity.WARNING, kept_on_context),
     Kind("GS701", "inplace-on-saved", Severity.ERROR, inplace_on_saved, after=("GS762",)),
     Kind("GS753", "hook-edits-parameter", Severity.ERROR, hook_edits_parameter),
