@@ -57,6 +57,7 @@ SCRIPTS = {
     "norm_programs.py": 2,
     "kept_programs.py": 2,
     "round_programs.py": 2,
+    "total_programs.py": 2,
     "trip_programs.py": 2,
     "yielded_programs.py": 2,
     "undivided_programs.py": 2,

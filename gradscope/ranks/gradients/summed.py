@@ -18,6 +18,7 @@ from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gradients.bias_summed import bias_summed
 from gradscope.ranks.gradients.doubled import doubled
 from gradscope.ranks.gradients.summed_after import summed_after
+from gradscope.ranks.gradients.summed_totals import summed_total
 from gradscope.ranks.gradients.summed_twice import summed_twice
 from gradscope.store.reader import Recording, load
 
@@ -39,7 +40,8 @@ class _Sum:
 def summed_again(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         A custom Function whose backward sums gradients over the ranks that all ranks have alike; a running total in a
-        buffer that all ranks have alike, and that is summed over them again whenever they meet; one tensor, or the
+        buffer, or another tensor that lives from step to step, that all ranks have alike, and that is summed over them
+        again whenever they meet; one tensor, or the
         gradient of one parameter, by two names that is summed by each; a bias that each rank adds to its part of a
         product before the parts are summed; a gradient that DistributedDataParallel has averaged, and that the program
         sums by itself.
@@ -65,16 +67,18 @@ def summed_again(ranks: Ranks) -> Iterator[Blame]:
         exactly as many times as large as there are ranks, at two nodes of which one leads to the other, in two of these
         calls at least. Silent where gradients are averaged between these ranks. Of buffers: norms that are the same on
         ranks, and that became, each time that the ranks met at one line between looks, as many times as large as there
-        are ranks. The line is the one below that which writes the buffer. Of tensors: one that was computed in the
+        are ranks. The line is the one below that which writes the buffer. Of other totals: in the first steps, one and
+        the same memory, whole, was summed by one line three times, computed with, and written between by nothing but
+        add_() of what was not computed of it; the line is that of the sum. Of tensors: one that was computed in the
         first steps, or a leaf's gradient, whole, whose memory is summed in one group twice, before anything reads or
         writes it, and then is read before it was scaled as often; the line is that of the second sum. Of biases, as a
         hint, since training learns a smaller one: at each look the ranks have one bias and two weights, and what the
-        first steps summed is their product and its bias; of plain tensors, the source takes the weight by the number
-        of the rank, and the bias not. Of gradients that were averaged, as a hint: each was summed in the wrapper's own
-        group after two backward calls or more of a mean loss, in which the wrapper had reduced, by a program whose
-        SGD steps by them, that scales nothing on the way, nor by the number of ranks but by operators.
+        first steps summed is their product and its bias; of plain tensors, the source takes the weight by the number of
+        the rank, and the bias not. Of gradients that were averaged, as a hint: each was summed in the wrapper's own
+        group after two backward calls or more of a mean loss, in which the wrapper had reduced, by a program whose SGD
+        steps by them, that scales nothing on the way, nor by the number of ranks but by operators.
     """
-    at_once = _twice(ranks) or _added(ranks) or _again(ranks) or _after(ranks)
+    at_once = _twice(ranks) or _added(ranks) or _again(ranks) or _after(ranks) or _kept_on(ranks)
     if at_once is not None:
         yield at_once
         return
@@ -151,6 +155,19 @@ def _again(ranks: Ranks) -> Blame | None:
         (Related("cause_at", total.summed, "where it is summed"),),
         certain=False,
         tensor=total.buffer,
+    )
+
+
+def _kept_on(ranks: Ranks) -> Blame | None:
+    total = summed_total(ranks)
+    if total is None:
+        return None
+    return Blame(
+        f"the total that line {total.added.line} adds to is summed over the ranks, and once more at each step with "
+        "what all of them have in it already: its past becomes as many times as large as there are ranks",
+        total.summed,
+        (Related("cause_at", total.added, "where a rank adds to what was summed"),),
+        certain=False,
     )
 
 
