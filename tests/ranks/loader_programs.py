@@ -1,6 +1,7 @@
 """Small programs of two ranks whose loaders give one of them a batch less; and their healthy twins. They run as those
 of `group_programs.py` do."""
 
+import random
 import sys
 
 import torch
@@ -23,6 +24,57 @@ class Share(Sampler):
 
     def __len__(self):
         return self.many // 2
+
+
+WEIGHTS = [1, 1, 1, 6, 6, 6, 3, 3, 3]
+MOST = 8  # in a box
+
+
+class Boxes:
+    """Packs samples into boxes, and gives a rank every second box."""
+
+    def __init__(self, rank):
+        self.rank = rank
+
+    def of_an_order(self):
+        packed, used = [0], 0
+        for at in torch.randperm(len(WEIGHTS)).tolist():  # expect: GS790 in packed_by_a_seed_of_each
+            if used + WEIGHTS[at] > MOST:
+                packed.append(0)
+                used = 0
+            packed[-1] += 1
+            used += WEIGHTS[at]
+        return packed[self.rank :: 2]
+
+    def of_a_shuffle(self):
+        packed, used = [0], 0
+        order = list(range(len(WEIGHTS)))
+        random.shuffle(order)  # expect: GS790 in packed_by_a_shuffle_of_each
+        for at in order:
+            if used + WEIGHTS[at] > MOST:
+                packed.append(0)
+                used = 0
+            packed[-1] += 1
+            used += WEIGHTS[at]
+        return packed[self.rank :: 2]
+
+    def of_one_order(self):
+        packed, used = [0], 0
+        for at in torch.randperm(len(WEIGHTS), generator=torch.Generator().manual_seed(1)).tolist():
+            if used + WEIGHTS[at] > MOST:
+                packed.append(0)
+                used = 0
+            packed[-1] += 1
+            used += WEIGHTS[at]
+        return packed[self.rank :: 2]  # expect: GS790 in packed_alike
+
+    def of_light_ones(self):
+        """The order says nothing of how many there are."""
+        light = []
+        for at in torch.randperm(len(WEIGHTS)).tolist():
+            if WEIGHTS[at] == 1:
+                light.append(at)
+        return light[self.rank :: 2]  # expect: GS790 in light_ones
 
 
 def rows(many):
@@ -70,6 +122,36 @@ def healthy_joined(rank):
 def given_up_by_one_of_two(rank):
     """Leaves by one of two ways out, and not as the loader had no more."""
     epoch_with_a_limit(Replicated(model()), DataLoader(rows(4), batch_size=1), [0, 0, 9 * rank, 0])
+
+
+def take(net, parts):
+    for many in parts:
+        net(torch.ones(many + 1, 4)).square().mean().backward()
+    dist.barrier()
+
+
+def packed_by_a_seed_of_each(rank):
+    net, boxes = Replicated(model()), Boxes(rank)
+    torch.manual_seed(0 + rank)
+    take(net, boxes.of_an_order())
+
+
+def packed_by_a_shuffle_of_each(rank):
+    net, boxes = Replicated(model()), Boxes(rank)
+    random.seed(2 + rank)
+    take(net, boxes.of_a_shuffle())
+
+
+def packed_alike(rank):
+    net, boxes = Replicated(model()), Boxes(rank)
+    torch.manual_seed(0 + rank)
+    take(net, boxes.of_one_order())
+
+
+def light_ones(rank):
+    net, boxes = Replicated(model()), Boxes(rank)
+    torch.manual_seed(0 + rank)
+    take(net, boxes.of_light_ones())
 
 
 if __name__ == "__main__":

@@ -18,6 +18,7 @@ from gradscope.model.site import Site, Stack, user_frames
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.meeting.closures import WHY, called_unevenly
 from gradscope.ranks.source.deciding import part_of, rank_that_decides
+from gradscope.ranks.source.drawn_parts import drawn_for_part
 from gradscope.ranks.source.passing import parting
 from gradscope.ranks.source.syntax import at_line, statements, turns
 from gradscope.ranks.source.ways import ways_of
@@ -26,6 +27,7 @@ from gradscope.store.file import damage_is_one_sentence
 from gradscope.store.reader import Recording, load
 
 LEFT_STEP = "leaving a step before its backward"
+DRAWN = "over its part of what each rank draws for itself"
 _LEFT_LOOP = "when it left the loop"
 _ALONE = "not having come to what another one does alone"
 
@@ -60,7 +62,11 @@ def left(ranks: Ranks, one: Rank) -> tuple[str, Site] | None:
             asks = rank_that_decides(there, waits_under(there))
             return None if asks is None else (_ALONE, asks)
         part = part_of(there, waits_under(there), loop)
-        return (f"when it left the loop of line {loop.line}", part) if part is not None else (_LEFT_LOOP, loop)
+        drawn = None if part is None else drawn_for_part(there, part)
+        words = f"when it left the loop of line {loop.line}"
+        if drawn is not None:
+            return f"{words} {DRAWN}", drawn
+        return (words, part) if part is not None else (_LEFT_LOOP, loop)
 
 
 def waits_under(recording: Recording) -> Stack:

@@ -52,7 +52,8 @@ def mismatched(ranks: Ranks) -> Iterator[Blame]:
         by which it left a loop in which the other goes on, and has not begun it anew: the way out of a step that it
         left in it, where the flag is set that the loop asks for, or what is called that sets it by what it is given,
         the condition of its one way out, the line that takes a rank's part of what the loop goes through, in the
-        sampler or dataset of a loader too, else the line that builds this, or by which a generator yields more or less,
+        sampler or dataset of a loader too, or that draws what this is a part of by a seed of the rank's own, where how
+        long it becomes goes by the order, else the line that builds this, or by which a generator yields more or less,
         or that makes its list, else the loop; the call under a condition, where the other rank was below it in the same
         function, or came round to a line above it, which by their backward calls ranks in one trip of a loop did not;
         or that condition, where it asks for what is counted under another one; the condition of data in whose other arm

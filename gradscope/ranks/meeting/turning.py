@@ -11,13 +11,14 @@ from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.meeting.closures import WHY, called_unevenly
 from gradscope.ranks.meeting.forwards import went_apart
 from gradscope.ranks.meeting.handing import handed_by
-from gradscope.ranks.meeting.leaving import LEFT_STEP, left_step, steps_left
+from gradscope.ranks.meeting.leaving import DRAWN, LEFT_STEP, left_step, steps_left
 from gradscope.ranks.meeting.loops import left_loop, same_way
 from gradscope.ranks.meeting.met import Met, are_in_one_trip, has_met, met_at, texts_of
 from gradscope.ranks.meeting.parting import Parting
 from gradscope.ranks.meeting.skipping import has_met_there, left_out_by
 from gradscope.ranks.source.counting import goes_by_an_own_count
 from gradscope.ranks.source.deciding import decided_at, part_of
+from gradscope.ranks.source.drawn_parts import drawn_for_part
 from gradscope.ranks.source.given import made_at
 from gradscope.ranks.source.passing import Branch, gone_into, passed_by
 from gradscope.ranks.source.rounds import stacks_between
@@ -101,7 +102,9 @@ def _left_loop(odd: Met, usual: Met) -> Turn | None:
             if step is not None:
                 return Turn(one.rank.rank, one.collective, other.collective, step, f", {LEFT_STEP},")
             part = part_of(other.recording, other.stack, left.loop) if left.decides == left.loop else None
-            site = part or left.decides
+            drawn = None if part is None else drawn_for_part(other.recording, part)
+            site = drawn or part or left.decides
+            words = words if drawn is None else f"{words[:-1]} {DRAWN},"
             loop = None if site == left.loop else left.loop
             return Turn(one.rank.rank, one.collective, other.collective, site, words, loop, "the loop that it left")
     return None
