@@ -41,6 +41,7 @@ SCRIPTS = {
     "skipped_programs.py": 2,
     "term_programs.py": 2,
     "sharded_programs.py": 2,
+    "queue_programs.py": 2,
     "received_programs.py": 2,
     "resumed_programs.py": 2,
     "replica_programs.py": 2,

@@ -23,6 +23,7 @@ from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Looks, Ranks
 from gradscope.ranks.replicas.drawn import drawn
 from gradscope.ranks.replicas.kept_buffers import parted
+from gradscope.ranks.replicas.overwritten import overwritten
 from gradscope.ranks.source.buffer_writes import written_with
 from gradscope.store.reader import load
 
@@ -31,18 +32,20 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         Buffers that each rank changes by itself, or draws at random, in a model under DistributedDataParallel, which
         was told not to broadcast them: broadcast_buffers=False, forward_sync_buffers=False; a buffer that ranks without
-        a wrapper keep equal by what they exchange, until each puts in what it has by itself.
+        a wrapper keep equal by what they exchange, until each puts in what it has by itself; as a hint, a buffer
+        that the wrapper does broadcast, a queue of keys say, into which each rank puts what it has computed by itself.
     Why:
         Running statistics and other buffers are part of the model: in eval() each rank then computes something else,
         and a checkpoint has the buffers of the rank that saves it, which saw a part of the data.
+        Where they are broadcast, what all ranks but the first put in is lost.
     Wrong:
         model = DistributedDataParallel(net, broadcast_buffers=False)
     Right:
         net = torch.nn.SyncBatchNorm.convert_sync_batchnorm(net)
         model = DistributedDataParallel(net, broadcast_buffers=False)
     Do instead:
-        Compute what goes into the buffer from the batches of all ranks (SyncBatchNorm, an all_reduce), draw it from one
-        seed, leave the broadcast on, or register what is each rank's own with persistent=False.
+        Compute what goes into the buffer from the batches of all ranks (SyncBatchNorm, an all_reduce, an all_gather),
+        draw it from one seed, leave the broadcast on, or register what is each rank's own with persistent=False.
     How it is found:
         The norms of buffers that a state_dict() has, at the backward calls 0, 1, 2, 4, 8, ...: not the same on all
         ranks, and changed since the first look, where the wrapper was told not to broadcast them. Where the program's
@@ -52,7 +55,10 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         buffer that is not the same on all ranks at a look and all after it, and was at all before, at two of which it
         was another than at the first, where all weights are the same, and a line of the program's writes it from what
         a collective gave. The line is the last that writes it between the looks, did not before, and is given nothing
-        that the ranks exchange, or that which gives another name to what is put in.
+        that the ranks exchange, or that which gives another name to what is put in. Of buffers that are broadcast: in
+        most forwards of the first steps, on two ranks whose losses and norms of the buffer are not the same, something
+        read the buffer and then one line put numbers into a part of it, computed of what was made in that step, and not
+        of the buffer or of what a collective gave; nothing else writes it. The line is that one.
     """
     yield from islice(filter(None, (_parted(ranks, each) for each in trained_alike(ranks))), 1)
     for replicas in (each for each in replicas_of(ranks) if ranks.averaging[each.members[0]].is_wrapped):
@@ -72,9 +78,9 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
                 tensor=found.leaf,
             )
             return
-        drawn_apart = _drawn(ranks, replicas, looks, changing)
-        if drawn_apart is not None:
-            yield drawn_apart
+        alone = _drawn(ranks, replicas, looks, changing) or _lost(ranks, replicas)
+        if alone is not None:
+            yield alone
             return
 
 
@@ -112,6 +118,23 @@ def _drawn(ranks: Ranks, replicas: Replicas, looks: list[int], changing: set[str
         certain=False,
         backward=found.backward,
         tensor=found.leaf,
+    )
+
+
+def _lost(ranks: Ranks, replicas: Replicas) -> Blame | None:
+    """A buffer that the wrapper broadcasts, and into which each rank puts its own."""
+    found = overwritten(ranks, replicas)
+    if found is None:
+        return None
+    return Blame(
+        f"each rank puts what it computes of its own samples into the buffer {found.buffer}, and "
+        "DistributedDataParallel puts that of rank 0 in its place before the next forward: what the others put in is "
+        "lost",
+        found.site,
+        (Related("cause_at", ranks.averaging[replicas.members[0]].wrapped, "where the wrapper was made"),),
+        certain=False,
+        tensor=found.buffer,
+        meant=True,  # what one rank has seen may do
     )
 
 
