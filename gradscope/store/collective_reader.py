@@ -53,6 +53,16 @@ def read_gradients_of_runs(rows: Rows, interned: Interned) -> dict[int, str]:
     return {run: interned.string(leaf) for run, leaf in rows.select(sql, (INTEGER, INTEGER))}
 
 
+def read_reduced_leaves(rows: Rows, interned: Interned) -> dict[int, set[str]]:
+    """By stretch of operators that ended with a collective: all leaves whose measured gradients it was given."""
+    sql = """SELECT r.block_run, g.leaf FROM reduced_gradient g
+      JOIN collective_run r ON r.number = g.collective_run ORDER BY 1, 2"""
+    found: dict[int, set[str]] = {}
+    for run, leaf in rows.select(sql, (INTEGER, INTEGER)):
+        found.setdefault(run, set()).add(interned.string(leaf))
+    return found
+
+
 def read_runs(rows: Rows) -> list[Run]:
     """The collectives that a run entered: number, stretch of operators, what was given, place, operator and stack."""
     return rows.all(_RUNS, (INTEGER, INTEGER, INTEGER, INTEGER | MAYBE, INTEGER, INTEGER))

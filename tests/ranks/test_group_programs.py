@@ -36,6 +36,7 @@ SCRIPTS = {
     "loader_programs.py": 2,
     "lost_programs.py": 2,
     "order_programs.py": 2,
+    "owned_programs.py": 2,
     "parallel_programs.py": 2,
     "selected_programs.py": 2,
     "skipped_programs.py": 2,

@@ -15,6 +15,7 @@ from gradscope.model.training import CLIP
 from gradscope.ranks.core.kind import Blame
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gradients.clipped_cuts import GATHERS, clipped_cuts
+from gradscope.ranks.gradients.clipped_owned import clipped_owned
 from gradscope.ranks.gradients.clipped_shards import clipped_shards
 from gradscope.ranks.source.deciding import origin
 from gradscope.ranks.source.given import frames_of
@@ -50,6 +51,7 @@ def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
         a norm, or a sum of squares, of several parts that a backward call scattered, by which they are scaled in place,
         when no collective had anything of it; the line is that which takes it.
     """
+    yield from _owned(ranks)
     scatters = any(map(_scatters, ranks.collectives))
     if not scatters and not any(map(_gathers, ranks.collectives)):
         return
@@ -74,6 +76,19 @@ def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
             "others",
             found[0],
             (Related("cause_at", found[1], "where it takes its parts"),),
+            certain=False,
+        )
+
+
+def _owned(ranks: Ranks) -> Iterator[Blame]:
+    """What ranks clip of which each owns some of the parameters."""
+    found = clipped_owned(ranks)
+    if found is not None:
+        yield Blame(
+            "each rank scales the gradients of the parameters that it owns by a norm of these alone, and so by another "
+            "number than the others scale theirs",
+            found[0],
+            (Related("cause_at", found[1], "where it scales them"),),
             certain=False,
         )
 
