@@ -76,7 +76,7 @@ def read_collectives(
     found: list[Collective] = []
     entered: list[Entered] = []
     given = _given(rows, interned, groups) if runs else {}
-    when = _moments(rows, {row[1] for row in runs}) if runs else {}
+    when = read_moments(rows, {row[1] for row in runs}) if runs else {}
     for number, block_run, collective, sequence, name, stack in runs:
         backward, inside = when[block_run]
         key = (collective, name, stack, inside)
@@ -129,7 +129,7 @@ def read_backward_before(rows: Rows, run: int) -> int | None:
     return next((backward for (backward,) in rows.select(sql, (INTEGER | MAYBE,), run)), None)
 
 
-def _moments(rows: Rows, wanted: set[int]) -> dict[int, tuple[int, bool]]:
+def read_moments(rows: Rows, wanted: set[int]) -> dict[int, tuple[int, bool]]:
     """By stretch of operators: the backward call that it ran in, or the next one, and whether in it."""
     found: dict[int, tuple[int, bool]] = {}
     before = 0

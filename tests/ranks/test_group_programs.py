@@ -33,6 +33,7 @@ SCRIPTS = {
     "chosen_programs.py": 2,
     "contrast_programs.py": 2,
     "count_programs.py": 2,
+    "crossed_programs.py": 2,
     "loader_programs.py": 2,
     "lost_programs.py": 2,
     "order_programs.py": 2,

@@ -22,6 +22,7 @@ from gradscope.ranks.core.copies import Apart, looks_of
 from gradscope.ranks.core.known import Ranks
 from gradscope.ranks.gradients.scaled import Side, decided_apart
 from gradscope.ranks.meeting.closures import called_unevenly
+from gradscope.ranks.replicas.crossed_sums import crossed_before
 from gradscope.ranks.replicas.rates import unlike_rates
 from gradscope.ranks.replicas.written_from import written_from_alone
 from gradscope.ranks.source.chosen import gone_through_by_rank
@@ -44,7 +45,8 @@ def why_apart(ranks: Ranks, found: Apart) -> tuple[str, Site] | None:
         uneven = called_unevenly(here, there)
         leaves = (ranks.own(odd.rank, found.leaf), ranks.own(other.rank, found.leaf))
         told = None if uneven is None else uneven.told
-        return unlike_rates(here, there) or told or left_out or _writes(*sides, leaves, (equal, found.backward))
+        known = unlike_rates(here, there) or told or left_out or crossed_before(ranks, *sides, found)
+        return known or _writes(*sides, leaves, (equal, found.backward))
 
 
 def _calls(odd: Side, other: Side, found: Apart) -> tuple[str, Site] | None:

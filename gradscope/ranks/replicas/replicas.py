@@ -30,6 +30,7 @@ from gradscope.ranks.gradients.lost_sums import LostSum, lost_sums
 from gradscope.ranks.gradients.unread import unread_broadcast
 from gradscope.ranks.replicas.beside import asked_at
 from gradscope.ranks.replicas.copied import copied_before
+from gradscope.ranks.replicas.crossed_sums import crossed_sums
 from gradscope.ranks.replicas.drawn_apart import drawn_apart
 from gradscope.ranks.replicas.drifting import why_apart
 from gradscope.ranks.replicas.outside import outside
@@ -145,9 +146,12 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
         averaged, equal on all ranks at the first look, different at a later one by more than rounding explains. The
         line is that of the optimizer or the schedule whose learning rate is not the same, or the condition or the
         choice by which one rank has what the optimizer is made with, of the way past a call (a step, or the loading of
-        a state) that another rank makes, or the first that wrote the parameter since the last look: of one that a rank
-        alone ran, the condition that asks for the rank, or the line by which it has what a loop goes through; of one
-        that all ran, the same of what one rank alone ran that brings up to date what the line takes. So are parameters
+        a state) that another rank makes, or, where the ranks gave one sum the gradients of different parameters, the
+        condition in its loop by which each leaves others out, else that of the sum, or the first that wrote the
+        parameter since the last look: of one that a rank alone ran, the condition that asks for the rank, or the line
+        by which it has what a loop goes through; of one that all ran, the same of what one rank alone ran that brings
+        up to date what the line takes. Such a condition is told as well where no look has all parameters, as of a model
+        that uses some at a time, if each rank sums the gradients of both in one group. So are parameters
         told that were equal, and whose gradients nobody averages where those of most others are: by the condition that
         selects those whose gradients the program sums, where that asks for a mark by the line that makes them without
         it, by the line that makes them beside the wrap, else
@@ -174,7 +178,15 @@ def drifted(ranks: Ranks) -> Iterator[Blame]:
             tensor=found.leaf,
         )
         return
-    yield from islice(chain(_outside(ranks), _sent_once(ranks), _masked(ranks), _shards(ranks)), 1)
+    yield from islice(chain(_crossed(ranks), _outside(ranks), _sent_once(ranks), _masked(ranks), _shards(ranks)), 1)
+
+
+def _crossed(ranks: Ranks) -> Iterator[Blame]:
+    """What is trained by gradients of others, where no look has all parameters of a model that uses some at a time."""
+    for one in crossed_sums(ranks):
+        related = Related("cause_at", one.site, "where they are summed")
+        why = f"copies of the model are trained by gradients of other parameters: {one.why}"
+        yield Blame(why, one.chosen, (related,), certain=False, backward=one.before, tensor=min(one.leaves))
 
 
 def _outside(ranks: Ranks) -> Iterator[Blame]:
