@@ -9,6 +9,7 @@ from gradscope.model.site import Origin, Site
 from gradscope.model.training import MADE
 from gradscope.ranks.core.copies import Apart, Replicas, first_apart, is_averaged, looks_of, replicas_of
 from gradscope.ranks.core.known import Looks, Ranks
+from gradscope.ranks.replicas.held import call_of_optimizer
 from gradscope.ranks.replicas.marking import left_unmarked, made_by
 from gradscope.ranks.replicas.selecting import selected_at
 from gradscope.store.reader import load
@@ -29,7 +30,7 @@ def outside(ranks: Ranks) -> Iterator[tuple[Apart, Site | None]]:
             continue
         found = first_apart(ranks.weights, replicas, looks[1:], left.__contains__)
         if found is not None:
-            yield found, _by_hand(ranks, found) or _builds(ranks, found) or _trains(ranks, found)
+            yield found, _by_hand(ranks, found) or _builds(ranks, found) or call_of_optimizer(ranks, found, MADE)
 
 
 def _alike(measured: Looks, look: int, replicas: Replicas) -> set[str]:
@@ -66,12 +67,3 @@ def _builds(ranks: Ranks, found: Apart) -> Site | None:
             site for site in made_by(recording, ranks.own(found.members[0], found.leaf)) if site.origin is Origin.USER
         )
         return next((one for one in places if one.is_in_function_of(wrapped)), None)
-
-
-def _trains(ranks: Ranks, found: Apart) -> Site | None:
-    """The line that makes the optimizer that has the parameter."""
-    own = ranks.own(found.members[0], found.leaf)
-    with load(Path(ranks.rank(found.members[0]).path)) as recording:
-        looks = {one.optimizer for one in recording.optimizer_looks() for each in one.parameters if each.name == own}
-        calls = (call for interval in recording.intervals() for call in interval.calls)
-        return next((call.site for call in calls if call.kind is MADE and call.optimizer in looks), None)

@@ -11,6 +11,7 @@ from gradscope.model.site import Site
 from gradscope.model.training import STEP
 from gradscope.ranks.core.copies import Apart, Replicas, looks_of
 from gradscope.ranks.core.known import NOISE, Ranks
+from gradscope.ranks.replicas.held import call_of_optimizer
 from gradscope.store.reader import Recording, load
 
 _BROADCASTS = "c10d.broadcast_."
@@ -27,7 +28,11 @@ def sent_once(ranks: Ranks) -> Iterator[tuple[Apart, Site | None, bool]]:
         if 1 < len(members) <= _MOST and _only_numbers(ranks.collectives):
             found = _apart(ranks, Replicas(members, None))
             if found is not None:
-                yield found, _steps(ranks, found), not any(one.between_two for one in ranks.collectives)
+                yield (
+                    found,
+                    call_of_optimizer(ranks, found, STEP),
+                    not any(one.between_two for one in ranks.collectives),
+                )
 
 
 def _only_numbers(collectives: list[Collective]) -> bool:
@@ -85,12 +90,3 @@ def _broadcast(recording: Recording) -> dict[str, tuple[int, ...]]:
             sent = (leaves[each.storage] for each in given if each.storage in leaves)
             found |= {leaf.leaf: leaf.type.shape for leaf in sent if leaf.leaf}
     return found
-
-
-def _steps(ranks: Ranks, found: Apart) -> Site | None:
-    """The line that steps the optimizer which has the parameter."""
-    own = ranks.own(found.members[0], found.leaf)
-    with load(Path(ranks.rank(found.members[0]).path)) as recording:
-        looks = {one.optimizer for one in recording.optimizer_looks() for each in one.parameters if each.name == own}
-        calls = (call for interval in recording.intervals() for call in interval.calls)
-        return next((call.site for call in calls if call.kind is STEP and call.optimizer in looks), None)
