@@ -28,11 +28,8 @@ def sent_once(ranks: Ranks) -> Iterator[tuple[Apart, Site | None, bool]]:
         if 1 < len(members) <= _MOST and _only_numbers(ranks.collectives):
             found = _apart(ranks, Replicas(members, None))
             if found is not None:
-                yield (
-                    found,
-                    call_of_optimizer(ranks, found, STEP),
-                    not any(one.between_two for one in ranks.collectives),
-                )
+                is_meant = not any(one.between_two for one in ranks.collectives)
+                yield found, call_of_optimizer(ranks, found, STEP), is_meant
 
 
 def _only_numbers(collectives: list[Collective]) -> bool:
