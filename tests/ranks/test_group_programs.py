@@ -57,6 +57,7 @@ SCRIPTS = {
     "healthy_programs.py": 2,
     "hook_programs.py": 2,
     "masked_programs.py": 2,
+    "mesh_programs.py": 2,
     "norm_programs.py": 2,
     "kept_programs.py": 2,
     "round_programs.py": 2,

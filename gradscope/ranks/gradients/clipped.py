@@ -30,7 +30,8 @@ _SCATTERS = ("c10d._reduce_scatter_base_", "c10d.reduce_scatter_", "_c10d_functi
 
 def clipped_apart(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
-        Gradients of each rank's parts of parameters that are clipped by the norm of these parts alone.
+        Gradients of each rank's parts of parameters, or of the parameters that a rank owns, that are clipped by the
+        norm of these alone.
     Why:
         clip_grad_norm_() knows the norm of all parts only of parameters that are DTensors. Of the local tensors inside
         it computes another norm on each rank, so that each scales its part of one gradient by another number: what the

@@ -33,6 +33,7 @@ from gradscope.ranks.replicas.copied import copied_before
 from gradscope.ranks.replicas.crossed_sums import crossed_sums
 from gradscope.ranks.replicas.drawn_apart import drawn_apart
 from gradscope.ranks.replicas.drifting import why_apart
+from gradscope.ranks.replicas.mesh_parts import mesh_part
 from gradscope.ranks.replicas.outside import outside
 from gradscope.ranks.replicas.seeded import seeded_at
 from gradscope.ranks.replicas.sent_once import sent_once
@@ -248,7 +249,8 @@ def _late(ranks: Ranks, found: Apart) -> Told | None:
 def not_averaged(ranks: Ranks) -> Iterator[Blame]:
     """What it flags:
         Parameters of a model in DistributedDataParallel whose gradients nobody averages, so that copies drift apart; or
-        that a program averages by hand, where the sum is a copy that nothing reads, or comes to one rank alone.
+        that a program averages by hand, where the sum is a copy that nothing reads, or comes to one rank alone; copies
+        of a model along a dimension of a mesh which fully_shard() is not given.
     Why:
         The wrapper averages what was computed through it, when a backward() adds up a gradient: not when the module
         inside it is called, not in no_sync(), not what torch.autograd.grad() hands out, and not for parameters that
@@ -260,7 +262,7 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
         loss = model(x).sum()
     Do instead:
         Call the wrapper itself, leave no_sync() before the last backward of a step, wrap after freezing, unfreezing
-        and loading, and average by hand what torch.autograd.grad() gives.
+        and loading, average by hand what torch.autograd.grad() gives, and give fully_shard() both dimensions of a mesh.
     How it is found:
         Replicas that drift apart, where no collective ran in any backward, where the wrapper of the parameter that
         drifts is never called though another one is, where no_sync() was entered for a backward that a step followed,
@@ -272,9 +274,30 @@ def not_averaged(ranks: Ranks) -> Iterator[Blame]:
         what it calls. Without a wrapper and a sum of any `.grad` itself: where parameters that were equal drift apart,
         and tensors that were computed from gradients are summed, from which nothing is computed after that, the last
         line that touches them;
-        or where reduce() is all that gradients meet others in, its line.
+        or where reduce() is all that gradients meet others in, its line. Of fully_shard(): the line that takes the one
+        dimension of a mesh of two which each call is given, where the name of the other says that copies or data lie
+        along it, and nothing but single numbers goes from some ranks to others by any group, though torch is seeded,
+        and not by the rank, and the losses and not the learning rates are other ones.
     """
     yield from map(_lost, lost_sums(ranks))
+    yield from _beside_a_mesh(ranks)
+    yield from _by_no_wrapper(ranks)
+
+
+def _beside_a_mesh(ranks: Ranks) -> Iterator[Blame]:
+    """Copies along a dimension of a mesh that fully_shard() is not given."""
+    part = mesh_part(ranks)
+    if part is not None:
+        yield Blame(
+            f"fully_shard() is given the dimension {part.taken} of a mesh, so that nobody averages gradients along "
+            f"{part.left}: the copies of the model there are each trained by themselves",
+            part.site,
+            certain=False,
+        )
+
+
+def _by_no_wrapper(ranks: Ranks) -> Iterator[Blame]:
+    """What DistributedDataParallel does not average, of copies that drift apart."""
     found = _drift(ranks)
     averaging = None if found is None else ranks.averaging[found.members[0]]
     if found is None or averaging is None or not averaging.is_wrapped:
